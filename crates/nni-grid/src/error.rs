@@ -98,6 +98,21 @@ pub enum Error {
         /// Pixels in y.
         height: u64,
     },
+    /// Cells are too small, or the grid is too large, for products of four lengths.
+    #[error(
+        "cells of {cell_size:e} in a grid {extent:e} across: exact natural neighbours need cells of {shortest:e} or \
+         more and a grid of {longest:e} or less; scale the coordinates"
+    )]
+    Lengths {
+        /// A cell's side.
+        cell_size: f64,
+        /// The grid's longer side.
+        extent: f64,
+        /// The least side of a cell.
+        shortest: f64,
+        /// The most of the grid's side.
+        longest: f64,
+    },
     /// A name that is none of the policies.
     #[error("unknown policy \"{name}\" for points in one pixel: use mean, min, max, first or last")]
     UnknownDuplicates {

@@ -349,7 +349,7 @@ impl Params {
             return Err(Error::ExactRegionOfInfluence { region_of_influence });
         }
         self.check_extras()?;
-        GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;
+        grid.check()?;
         let (width, height) = (u64::from(grid.width), u64::from(grid.height));
         if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {
             return Err(Error::TooLarge { width, height });

@@ -49,11 +49,35 @@ pub enum Error {
         /// Columns of the whole.
         columns: u32,
     },
-    /// The sides of a pixel are not positive and finite, or their ratio cannot be represented.
-    #[error(
-        "pixels of {x} x {y} cannot be measured: sides must be positive, finite and of comparable size"
-    )]
+    /// The sides of a pixel are not positive and finite.
+    #[error("pixels of {x} x {y} cannot be measured: give sides that are positive and finite")]
     Spacing {
+        /// As given.
+        x: f64,
+        /// As given.
+        y: f64,
+    },
+    /// One side of a pixel is too long beside the other for distances in so large a raster.
+    #[error(
+        "pixels of {x} x {y} in a raster of {width} x {height}: one side may be at most {most} times the other"
+    )]
+    SideRatio {
+        /// As given.
+        x: f64,
+        /// As given.
+        y: f64,
+        /// Columns of the raster, or of that which it is a part of.
+        width: u32,
+        /// Rows of it.
+        height: u32,
+        /// The largest ratio.
+        most: f64,
+    },
+    /// Squared distances of pixels with these sides are not whole numbers of any unit.
+    #[error(
+        "squared distances of pixels of {x} x {y} are not whole numbers of one unit: take distances instead"
+    )]
+    SquaredDistance {
         /// As given.
         x: f64,
         /// As given.

@@ -1,24 +1,33 @@
-//! How squared distances are counted: in integers, whatever the sides of a pixel.
+//! How distances are compared: in integers, whatever the sides of a pixel.
+//!
+//! Of pixels that are not square let `ratio` be the square of the ratio of the sides, and `large` and `small` the
+//! weights of a step along the longer and the shorter side. The search compares `small a + large b`, where `a` and
+//! `b` are squared numbers of steps. Two sites come in the true order if no fraction `a / b` of a difference of
+//! such squares lies between `large / small` and `ratio`. The fractions on the way to `ratio` in the Stern-Brocot
+//! tree have that property as soon as their numerator or their denominator is larger than any that a raster has:
+//! so the farthest one for which there is room decides.
 
 use crate::{Error, Result};
+
+mod ratio;
 
 /// Most columns of a raster whose candidates are kept in 16 bits; the rest of their range tells a
 /// row without a site from every site near enough to be compared without care.
 pub(crate) const MAX_NARROW: u32 = 60_000;
 
-/// Most of a numerator or denominator of a ratio of sides that counts as whole.
-const MAX_RATIO: u32 = 4096;
-
 /// The sides of a pixel on the ground, in any unit; distances come in the same one.
 ///
-/// Distances are compared as `across dx^2 + down dy^2` with whole numbers `across` and `down`, so
-/// that no rounding ever decides which site is nearest. Where the ratio of the sides is that of two
-/// whole numbers up to 4096, to the precision of `f64` (1 to 1, 1 to 2, 0.3 to 0.1 ..), the two are
-/// their squares and the comparison is that of the true distances. Of any other ratio the square is
-/// rounded to that of two whole numbers as large as fits: `across W^2 + down H^2` stays below 2^62 for
-/// a raster of W x H pixels, and both below 2^32. The ratio of the squared sides is then off by at
-/// most one part in twice the smaller of the two, which is 10^9 for sides of 2:1 and a raster of
-/// 30,000 x 30,000.
+/// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so
+/// that rounding decides nothing. Where the ratio of the sides is that of two whole numbers up to 4096, to the
+/// precision of `f64` (1 to 1, 1 to 2, 0.3 to 0.1 ..), the two are their squares. Of any other ratio they are two
+/// whole numbers below 2^32 by which the sites of the raster have the order of their true distances, as far as `f64`
+/// tells these apart, or, where a large raster leaves no room for such numbers, the nearest there are. Then a site may be taken for nearer that is
+/// farther by a part in 10^6 at most; a ratio for which it could be more is refused
+/// ([`Error::SideRatio`](crate::Error::SideRatio)). Rasters up to 30,000 x 30,000 have every ratio in the true order
+/// or within a part in 10^9.
+///
+/// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`; of square pixels, the side times the
+/// root of `dx^2 + dy^2`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     /// A pixel's width.
@@ -36,10 +45,48 @@ pub(crate) struct Metric {
     pub down: u32,
     /// Ground units of the root of a squared distance of 1.
     pub scale: f64,
-    /// Most squared distance of a site; `u64::MAX` without a limit.
+    /// Most squared distance of a site; `u64::MAX` without a limit. Of pixels that are not square no less than that,
+    /// and [`Ground::most`] decides.
     pub limit: u64,
     /// Whether columns fit 16 bits and squared distances, of square pixels, 32.
     pub is_narrow: bool,
+    /// The sides, unless pixels are square.
+    pub ground: Option<Ground>,
+}
+
+/// The sides of pixels that are not square.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ground {
+    /// A pixel's width.
+    pub x: f64,
+    /// A pixel's height.
+    pub y: f64,
+    /// A power of two near the longer side: squares in this unit neither overflow nor vanish.
+    pub unit: f64,
+    /// The largest distance of a site; infinite without a limit.
+    pub most: f64,
+    /// Whether squared distances, counted in whole numbers, are those on the ground to a part in 10^9.
+    pub has_squares: bool,
+}
+
+impl Ground {
+    /// The distance of so many columns and rows. The kernel `measure` computes the same.
+    pub(crate) fn distance(&self, columns: u32, rows: u32) -> f64 {
+        let (across, down) = (f64::from(columns) * self.x, f64::from(rows) * self.y);
+        if down == 0.0 {
+            return across;
+        }
+        if across == 0.0 {
+            return down;
+        }
+        let (across, down) = (across / self.unit, down / self.unit);
+        (across * across + down * down).sqrt() * self.unit
+    }
+}
+
+/// A limit, and what a distance that is the limit may be more by its rounding.
+fn reached(limit: f64) -> f64 {
+    limit * (1.0 + 4.0 * f64::EPSILON)
 }
 
 impl Metric {
@@ -52,13 +99,13 @@ impl Metric {
     fn squares(width: u32, height: u32, scale: f64) -> Self {
         let is_narrow =
             width <= MAX_NARROW && square(width) + square(height) < u128::from(u32::MAX);
-        Self { across: 1, down: 1, scale, limit: u64::MAX, is_narrow }
+        Self { across: 1, down: 1, scale, limit: u64::MAX, is_narrow, ground: None }
     }
 
     /// The metric of pixels with these sides.
     ///
     /// # Errors
-    /// [`Error::Spacing`], [`Error::MaxDistance`].
+    /// [`Error::Spacing`], [`Error::SideRatio`], [`Error::MaxDistance`].
     pub(crate) fn new(
         width: u32,
         height: u32,
@@ -70,30 +117,66 @@ impl Metric {
         if !is_side(x) || !is_side(y) {
             return Err(Error::Spacing { x, y });
         }
+        if let Some(most) = max_distance
+            && (most.is_nan() || most < 0.0)
+        {
+            return Err(Error::MaxDistance { max_distance: most });
+        }
         let mut metric = if x == y {
             Self::squares(width, height, x)
         } else {
-            let (across, down, scale) = weights(width, height, spacing)?;
-            Self { across, down, scale, limit: u64::MAX, is_narrow: false }
+            Self::oblong(width, height, spacing)?
         };
-        if metric.scale == 0.0 {
-            return Err(Error::Spacing { x, y });
-        }
         if let Some(most) = max_distance {
-            if most.is_nan() || most < 0.0 {
-                return Err(Error::MaxDistance { max_distance: most });
-            }
-            metric.limit = metric.largest_square(most);
+            metric.set_limit(reached(most));
         }
         Ok(metric)
     }
 
-    /// The distance on the ground of a squared distance.
+    /// The metric of pixels with two different sides.
+    fn oblong(width: u32, height: u32, Spacing { x, y }: Spacing) -> Result<Self> {
+        let weights = ratio::weights((width, height), (x, y));
+        let unit = power_of_two(x.max(y));
+        let ground = Ground { x, y, unit, most: f64::INFINITY, has_squares: false };
+        let Some(ratio::Weights { across, down, error }) = weights else {
+            let most = ratio::largest(if x < y { height } else { width });
+            return Err(Error::SideRatio { x, y, width, height, most });
+        };
+        let (shorter, weight) = if x < y { (x, across) } else { (y, down) };
+        let scale = shorter / f64::from(weight).sqrt();
+        let has_squares = error <= 1e-9 && scale * scale > 0.0;
+        let ground = Some(Ground { has_squares, ..ground });
+        Ok(Self { across, down, scale, limit: u64::MAX, is_narrow: false, ground })
+    }
+
+    /// The distance on the ground of a squared distance, of square pixels.
     pub(crate) fn distance(&self, squared: u64) -> f64 {
         (squared as f64).sqrt() * self.scale
     }
 
-    /// The largest squared distance whose distance is at most `most`; `u64::MAX` where all are.
+    /// Whether a site is within the limit.
+    pub(crate) fn is_within(&self, squared: u64, columns: u32, rows: u32) -> bool {
+        let is_within = |ground: Ground| ground.distance(columns, rows) <= ground.most;
+        squared <= self.limit && self.ground.is_none_or(is_within)
+    }
+
+    /// Leaves out sites that are farther than `most`.
+    fn set_limit(&mut self, most: f64) {
+        let Some(ground) = &mut self.ground else {
+            self.limit = self.largest_square(most);
+            return;
+        };
+        ground.most = most;
+        // The most that `across dx^2 + down dy^2` can be within the limit; rounded up by more than its errors.
+        let reach = most / ground.unit;
+        let unit = ground.unit;
+        let of = |weight: u32, side: f64| f64::from(weight) / (side / unit * (side / unit));
+        let largest = of(self.across, ground.x).max(of(self.down, ground.y)) * reach * reach;
+        self.limit = (largest * (1.0 + 1e-9)) as u64;
+        self.limit = self.limit.saturating_add(2);
+    }
+
+    /// The largest squared distance of square pixels whose distance is at most `most`; `u64::MAX` where all are.
     fn largest_square(&self, most: f64) -> u64 {
         let root = most / self.scale;
         // Beyond every raster: no limit.
@@ -125,51 +208,9 @@ fn square(n: u32) -> u128 {
     u128::from(n) * u128::from(n)
 }
 
-/// Whole numbers in the ratio of the squared sides, and the ground units of the root of 1.
-fn weights(width: u32, height: u32, Spacing { x, y }: Spacing) -> Result<(u32, u32, f64)> {
-    let room = ((1u128 << 62) / (square(width.max(1)) + square(height.max(1)))) as u64;
-    let room = room.min(u64::from(u32::MAX));
-    if let Some((p, q)) = whole_ratio(x / y) {
-        let (across, down) = (square(p) as u64, square(q) as u64);
-        if across.max(down) <= room {
-            return Ok((across as u32, down as u32, y / f64::from(q)));
-        }
-    }
-    let (small, large) = (x.min(y), x.max(y));
-    let ratio = small / large;
-    let lesser = (room as f64 * ratio * ratio).round() as u32;
-    if lesser == 0 {
-        return Err(Error::Spacing { x, y });
-    }
-    let (across, down) = if x < y { (lesser, room as u32) } else { (room as u32, lesser) };
-    Ok((across, down, large / (room as f64).sqrt()))
-}
-
-/// The ratio as one of two whole numbers up to [`MAX_RATIO`], if it is one to the precision of f64: the
-/// convergents of its continued fraction are the best there are. Not that of 0 and 1, to which sides
-/// may underflow.
-fn whole_ratio(ratio: f64) -> Option<(u32, u32)> {
-    if ratio < f64::MIN_POSITIVE {
-        return None;
-    }
-    let (mut p, mut q) = ((1u64, 0u64), (0u64, 1u64));
-    let mut rest = ratio;
-    for _ in 0..32 {
-        let whole = rest.floor();
-        if whole > f64::from(MAX_RATIO) {
-            return None;
-        }
-        p = (whole as u64 * p.0 + p.1, p.0);
-        q = (whole as u64 * q.0 + q.1, q.0);
-        if p.0.max(q.0) > u64::from(MAX_RATIO) {
-            return None;
-        }
-        if (p.0 as f64 / q.0 as f64 - ratio).abs() <= 4.0 * f64::EPSILON * ratio {
-            return Some((p.0 as u32, q.0 as u32));
-        }
-        rest = 1.0 / (rest - whole);
-    }
-    None
+/// The power of two at or below a positive number, or the least that has the precision of `f64`.
+fn power_of_two(of: f64) -> f64 {
+    f64::from_bits(of.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -181,13 +222,12 @@ mod tests {
         for (x, y, p, q) in
             [(2.0, 1.0, 2, 1), (0.3, 0.1, 3, 1), (1.5, 2.5, 3, 5), (1e-3, 7e-3, 1, 7)]
         {
-            assert_eq!(whole_ratio(x / y), Some((p, q)));
             let metric = Metric::new(500, 400, Spacing { x, y }, None).unwrap();
             assert_eq!((metric.across, metric.down), (p * p, q * q));
-            assert!((metric.distance(u64::from(p * p)) / x - 1.0).abs() < 1e-15);
+            let ground = metric.ground.unwrap();
+            assert_eq!((ground.distance(3, 0), ground.distance(0, 3)), (3.0 * x, 3.0 * y));
+            assert!((metric.scale * f64::from(p) / x - 1.0).abs() < 1e-15);
         }
-        assert_eq!(whole_ratio(std::f64::consts::PI), None);
-        assert_eq!(whole_ratio(1e-200 / 1e200), None);
     }
 
     #[test]
@@ -196,12 +236,27 @@ mod tests {
         for (width, height) in [(1, 1), (1000, 10), (60_000, 60_000), (1 << 30, 1)] {
             let metric = Metric::new(width, height, spacing, None).unwrap();
             let (across, down) = (u128::from(metric.across), u128::from(metric.down));
-            assert!(across * square(width) + down * square(height) < 1 << 62);
-            assert!((across as f64 / down as f64 - 0.5).abs() < 1.0 / across as f64);
+            assert!(across * square(width) + down * square(height) < 1 << 63);
         }
-        assert!(Metric::new(10, 10, Spacing { x: 1e-9, y: 1.0 }, None).is_err());
+        assert!(Metric::new(10, 10, Spacing { x: 1e-9, y: 1.0 }, None).is_ok());
         assert!(Metric::new(10, 10, Spacing { x: 1.0, y: f64::NAN }, None).is_err());
         assert!(Metric::new(10, 10, Spacing { x: 0.0, y: 1.0 }, None).is_err());
+    }
+
+    #[test]
+    fn a_ratio_for_which_a_large_raster_has_no_room_is_refused_with_the_limit() {
+        let new = |y| Metric::new(100_000, 100_000, Spacing { x: 1.0, y }, None);
+        assert!(new(20_000.5).is_ok());
+        let refused = new(30_000.5).unwrap_err().to_string();
+        assert!(refused.contains("at most 21365 times"), "{refused}");
+        assert!(Metric::new(100_000, 1, Spacing { x: 1.0, y: 30_000.5 }, None).is_ok());
+    }
+
+    #[test]
+    fn sides_are_whole_in_their_unit() {
+        for (side, unit) in [(1.0, 1.0), (3.0, 2.0), (0.3, 0.25), (5e-324, f64::MIN_POSITIVE)] {
+            assert_eq!(power_of_two(side), unit);
+        }
     }
 
     #[test]
@@ -221,6 +276,9 @@ mod tests {
         assert_eq!(limit(3.0), 9);
         assert_eq!(limit(2.999), 8);
         assert_eq!(limit(5f64.sqrt()), 5);
+        // 3 times 0.1 is a little more than 0.3.
+        let tenths = Spacing { x: 0.1, y: 0.1 };
+        assert_eq!(Metric::new(9, 9, tenths, Some(0.3)).unwrap().limit, 9);
         assert_eq!(limit(f64::INFINITY), u64::MAX);
         assert!(Metric::new(9, 9, Spacing { x: 1.0, y: 1.0 }, Some(-1.0)).is_err());
         assert!(Metric::new(9, 9, Spacing { x: 1.0, y: 1.0 }, Some(f64::NAN)).is_err());

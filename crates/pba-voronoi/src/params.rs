@@ -57,20 +57,21 @@ pub struct Params {
     /// matters for pixels whose sides are in no ratio of whole numbers, of which a larger raster leaves less room for the
     /// two numbers that stand for it ([`Spacing`]).
     pub part_of: Option<(u32, u32)>,
-    /// Pixels farther than this from every site have none: distances are infinite there. The work is
-    /// then local.
+    /// Pixels farther than this from every site have none: distances are infinite there. A distance that is
+    /// the limit is within it, and may be more by its rounding, a part in 10^15. The work is then local.
     pub max_distance: Option<f64>,
     /// The linear index (row * width + column) of the nearest site.
     pub nearest: bool,
     /// The column and row of the nearest site.
     pub coordinates: bool,
     /// The squared distance, an exact integer: in pixels where these are square, else in units of
-    /// [`Diagram::square_unit`](crate::Diagram::square_unit).
+    /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error where such units
+    /// have no room.
     pub squared_distance: bool,
     /// The distance as `f32`: that as `f64`, rounded.
     pub distance: bool,
     /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
-    /// rounded once.
+    /// rounded once; of pixels that are not square as [`Spacing`] says.
     pub distance_f64: bool,
     /// The signed distance as `f32`: outside the sites that to the nearest site, at a site the negative
     /// distance to the nearest pixel that is none.
@@ -171,8 +172,8 @@ impl Params {
     /// Checks them and the lengths of an input, and gives how its distances are counted.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::Spacing`], [`Error::MaxDistance`],
-    /// [`Error::Missing`], [`Error::Unsupported`].
+    /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::Spacing`], [`Error::SideRatio`],
+    /// [`Error::SquaredDistance`], [`Error::MaxDistance`], [`Error::Missing`], [`Error::Unsupported`].
     pub(crate) fn check(&self, input: &Shape) -> Result<Metric> {
         input.check()?;
         let GridSpec { width, height, cell_size, .. } = input.grid;
@@ -182,6 +183,9 @@ impl Params {
         let (columns, rows) = (whole.0.max(input.columns()), whole.1.max(height));
         check_sides(columns, rows)?;
         let metric = Metric::new(columns, rows, spacing, self.max_distance)?;
+        if self.squared_distance && metric.ground.is_some_and(|ground| !ground.has_squares) {
+            return Err(Error::SquaredDistance { x: spacing.x, y: spacing.y });
+        }
         if input.strip.is_some() {
             let beyond = [
                 (self.value, "value", "values beyond the strip"),
@@ -203,7 +207,7 @@ impl Params {
             return Err(Error::Missing { output: "label", input: "labels" });
         }
         if self.algorithm == Algorithm::ScanPrune {
-            let why = if (metric.across, metric.down) != (1, 1) {
+            let why = if metric.ground.is_some() {
                 "pixels that are not square"
             } else if input.grid.cells() > MAX_PIXELS {
                 "more pixels than 32 bits can name"
@@ -276,11 +280,11 @@ mod tests {
     fn a_part_counts_distances_as_the_whole() {
         let grid = GridSpec::of_pixels(3, 2);
         let shape = crate::Input::new(crate::Sites::Mask(&[0; 6]), grid).shape();
-        let (x, y) = (1.0, 2f64.sqrt());
-        let whole = Metric::new(60_000, 50_000, Spacing { x, y }, Some(7.0)).unwrap();
+        let (x, y) = (1.0, 1.2345678);
+        let whole = Metric::new(1_000_000, 900_000, Spacing { x, y }, Some(7.0)).unwrap();
         let params = Params::new().spacing(x, y).max_distance(7.0);
         assert_ne!(params.check(&shape).unwrap(), whole);
-        assert_eq!(params.part_of(60_000, 50_000).check(&shape).unwrap(), whole);
+        assert_eq!(params.part_of(1_000_000, 900_000).check(&shape).unwrap(), whole);
         let too_large = params.part_of(u32::MAX, 3).check(&shape);
         assert!(matches!(too_large, Err(Error::TooLarge { .. })));
     }

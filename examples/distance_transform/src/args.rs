@@ -93,7 +93,8 @@ pub struct SiteArgs {
     #[arg(long)]
     pub invert: bool,
     /// The sides of a pixel on the ground, or `georeference` for those that the mask's place has;
-    /// distances come in the same unit
+    /// distances come in the same unit. A side may be thousands of times the other, as in sections and time
+    /// axes; a ratio for which a distance could be off by more than a part in a million is refused
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,
 }

@@ -32,6 +32,23 @@ const FAR: f64 = (1 << 20) as f64;
 /// The most points: indices are `u32`, and a few of them have a meaning of their own.
 const MOST_POINTS: usize = u32::MAX as usize - 8;
 
+/// The shortest side of a cell, 2^-200, and the longest of a grid, 2^200.
+///
+/// The times at which a line reaches a corner are quotients of sums of products of four lengths. The longest length
+/// is the diagonal of the window, below 2^22 sides of the grid, so its fourth power is below 2^(4 x 222). The
+/// shortest that is told apart is 2^-52 cells, and its fourth power is 2^(-4 x 252), a normal number. All other
+/// products have fewer factors.
+const SHORTEST: f64 = 1.0 / LONGEST;
+const LONGEST: f64 = (1_u128 << 100) as f64 * (1_u128 << 100) as f64;
+
+/// Checks that products of lengths neither overflow nor vanish.
+fn check_lengths(cell_size: f64, extent: f64) -> Result<()> {
+    match cell_size >= SHORTEST && extent <= LONGEST {
+        true => Ok(()),
+        false => Err(Error::Lengths { cell_size, extent, shortest: SHORTEST, longest: LONGEST }),
+    }
+}
+
 /// Where points lie that are indexed, and what is asked of the cells of the DEM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
@@ -58,6 +75,7 @@ impl Setup {
         }
         let grid = params.grid;
         let area = grid.bounds();
+        check_lengths(grid.cell_size, (area.max_x - area.min_x).max(area.max_y - area.min_y))?;
         let bounds = bounds.unwrap_or(area);
         let united = Bounds {
             min_x: bounds.min_x.min(area.min_x),
@@ -66,7 +84,7 @@ impl Setup {
             max_y: bounds.max_y.max(area.max_y),
         };
         let extent = (united.max_x - united.min_x).max(united.max_y - united.min_y);
-        // Squares of lengths stay finite.
+        // A far point makes the window no larger than squares of lengths can be.
         let half_extent = (extent * FAR).clamp(f64::MIN_POSITIVE, 1e150);
         let squared = |cells: f64| (cells * grid.cell_size) * (cells * grid.cell_size);
         let max_squared = squared(params.max_distance);

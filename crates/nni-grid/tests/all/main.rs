@@ -6,6 +6,7 @@ mod displacement;
 mod exact;
 mod gaps;
 mod interpolation;
+mod lengths;
 mod odd;
 mod options;
 mod parts;

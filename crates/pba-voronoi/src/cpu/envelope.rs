@@ -64,8 +64,13 @@ impl Envelope {
             for ((x, envelope), winner) in columns.clone().zip(&mut *envelopes).zip(&mut winners) {
                 *winner = match envelope.at(y) {
                     Some(Candidate { row, column }) => {
-                        let cost = cost(metric, candidates.place(x), y, row, column);
-                        Winner { row, column, cost }.within(metric.limit)
+                        let x = candidates.place(x);
+                        let cost = cost(metric, x, y, row, column);
+                        let (columns, rows) = (x.abs_diff(column), y.abs_diff(row));
+                        match metric.is_within(cost, columns, rows) {
+                            true => Winner { row, column, cost },
+                            false => Winner::NONE,
+                        }
                     }
                     None => Winner::NONE,
                 };

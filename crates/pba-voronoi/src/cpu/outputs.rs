@@ -3,8 +3,9 @@
 use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, host_memory};
 
+use super::STRIP;
 use super::walk::LANES;
-use crate::metric::Metric;
+use crate::metric::{Ground, Metric};
 use crate::{Diagram, Input, Integers, Params, Result, Sites};
 
 /// A pixel's nearest site, and how far it is.
@@ -19,20 +20,22 @@ impl Winner {
     /// No site, or none within the limit.
     pub const NONE: Self = Self { row: u32::MAX, column: u32::MAX, cost: u64::MAX };
 
-    /// Itself, or none if it is beyond the limit.
-    pub fn within(self, limit: u64) -> Self {
-        if self.cost <= limit { self } else { Self::NONE }
-    }
-
     fn is_none(self) -> bool {
         self.cost == u64::MAX
     }
 }
 
-/// An array that tasks write at different places.
+/// An array that tasks write at different places. While it is shared its elements are reached by the pointer alone.
 struct Shared<T> {
     values: Vec<T>,
+    /// Taken from the array before anybody shared it.
+    start: *mut T,
 }
+
+// SAFETY: the elements go to other threads, each to one.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: a shared one gives its elements away through `part` alone, whose caller sees to it that each is one thread's.
+unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T: Pod> Shared<T> {
     /// Zeros, which the system hands out as they are first touched: by the tasks, side by side.
@@ -41,7 +44,9 @@ impl<T: Pod> Shared<T> {
         if !is_wanted {
             return Ok(None);
         }
-        Ok(Some(Self { values: host_memory::zeroed(pixels)? }))
+        let mut values = host_memory::zeroed(pixels)?;
+        let start = values.as_mut_ptr();
+        Ok(Some(Self { values, start }))
     }
 
     /// The elements from `start` on, to be written.
@@ -52,7 +57,7 @@ impl<T: Pod> Shared<T> {
     unsafe fn part(&self, start: usize, len: usize) -> &mut [T] {
         assert!(start + len <= self.values.len());
         // SAFETY: in bounds, as just seen; the rest is passed on to the caller.
-        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr().add(start).cast_mut(), len) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
     }
 }
 
@@ -62,6 +67,8 @@ pub(super) struct Sinks<'a> {
     width: usize,
     /// Columns of the raster of which this is a strip, or its own.
     whole: usize,
+    /// The number there of the first column.
+    first: u32,
     metric: Metric,
     excluded: Option<&'a [u8]>,
     values: Option<&'a [f32]>,
@@ -96,6 +103,7 @@ impl<'a> Sinks<'a> {
             grid: input.grid,
             width: input.grid.width as usize,
             whole: shape.columns() as usize,
+            first: input.strip.map_or(0, |strip| strip.first),
             metric,
             excluded: input.excluded,
             values,
@@ -131,7 +139,7 @@ impl<'a> Sinks<'a> {
             self.each(&self.coordinates, start, winners, [u32::MAX; 2], |w| [w.column, w.row]);
             self.each(&self.squares, start, winners, u32::MAX, |w| w.cost as u32);
             self.each(&self.long_squares, start, winners, u64::MAX, |w| w.cost);
-            self.distances(start, winners);
+            self.distances((self.first + x as u32, y), start, winners);
             let index = |w: Winner| w.row as usize * whole + w.column as usize;
             if let Some(values) = self.values {
                 self.each(&self.value, start, winners, f32::NAN, |w| values[index(w)]);
@@ -213,9 +221,13 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// Writes the distances that are wanted.
+    /// Writes the distances that are wanted, of pixels from (`x`, `y`) on.
     #[inline(always)]
-    unsafe fn distances(&self, start: usize, winners: &[Winner]) {
+    unsafe fn distances(&self, (x, y): (u32, u32), start: usize, winners: &[Winner]) {
+        if let Some(ground) = self.metric.ground {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.distances_on(ground, (x, y), start, winners) };
+        }
         let metric = self.metric;
         // SAFETY: passed on to the caller.
         unsafe {
@@ -232,11 +244,46 @@ impl<'a> Sinks<'a> {
             self.each(&self.distance_f64, start, winners, f64::INFINITY, |w| {
                 metric.distance(w.cost)
             });
-            if let Some(excluded) = self.excluded {
-                let excluded = &excluded[start..];
-                blank(&self.distance, start, winners.len(), excluded, f32::NAN);
-                blank(&self.distance_f64, start, winners.len(), excluded, f64::NAN);
+            self.blank_distances(start, winners.len());
+        }
+    }
+
+    /// The same of pixels that are not square.
+    unsafe fn distances_on(
+        &self,
+        ground: Ground,
+        (x, y): (u32, u32),
+        start: usize,
+        winners: &[Winner],
+    ) {
+        let (mut distances, count) = ([f64::INFINITY; STRIP], winners.len());
+        for ((x, winner), distance) in (x..).zip(winners).zip(&mut distances) {
+            if !winner.is_none() {
+                *distance = ground.distance(x.abs_diff(winner.column), y.abs_diff(winner.row));
             }
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if let Some(sink) = &self.distance {
+                let out = sink.part(start, count);
+                out.iter_mut().zip(&distances).for_each(|(out, &distance)| *out = distance as f32);
+            }
+            if let Some(sink) = &self.distance_f64 {
+                sink.part(start, count).copy_from_slice(&distances[..count]);
+            }
+            self.blank_distances(start, count);
+        }
+    }
+
+    /// Writes NaN as the distances of excluded pixels.
+    #[inline(always)]
+    unsafe fn blank_distances(&self, start: usize, len: usize) {
+        let Some(excluded) = self.excluded else { return };
+        let excluded = &excluded[start..];
+        // SAFETY: passed on to the caller.
+        unsafe {
+            blank(&self.distance, start, len, excluded, f32::NAN);
+            blank(&self.distance_f64, start, len, excluded, f64::NAN);
         }
     }
 

@@ -9,6 +9,7 @@ use kernels_rs::voronoi::monotone as kernels;
 
 use super::Integers;
 use crate::Result;
+use crate::metric::{Ground, Metric};
 
 /// Applies the expression to the raster, whatever its numbers have for bits.
 macro_rules! of_either {
@@ -78,6 +79,81 @@ where
             gpu.enqueue(kernel, blocks, arguments)
         })
     }
+}
+
+/// What is measured of pixels that are not square, from indices: each output where it is wanted.
+pub(super) struct Measured {
+    pub squares: Option<DeviceGrid<u64>>,
+    pub distances: Option<DeviceGrid<f32>>,
+    pub distances_f64: Option<DeviceGrid<f64>>,
+}
+
+/// Which of them are wanted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wanted {
+    pub squares: bool,
+    pub distances: bool,
+    pub distances_f64: bool,
+}
+
+/// Forgets indices of sites beyond the limit, and measures how far the others are. The raster's first column is
+/// `first` of `whole`.
+pub(super) fn measure(
+    gpu: &Gpu,
+    indices: &mut Integers,
+    (metric, ground): (&Metric, &Ground),
+    (first, whole): (u32, u32),
+    wanted: Wanted,
+) -> Result<Measured> {
+    of_either!(indices, raster => measure_by(gpu, raster, (metric, ground), (first, whole), wanted))
+}
+
+fn measure_by<I: Element + kernels::measure::Instance>(
+    gpu: &Gpu,
+    indices: &mut DeviceGrid<I>,
+    (metric, ground): (&Metric, &Ground),
+    (first, whole): (u32, u32),
+    wanted: Wanted,
+) -> Result<Measured> {
+    fn room<T: Element>(gpu: &Gpu, is_wanted: bool, pixels: u64) -> Result<Option<Column<T>>> {
+        // SAFETY: the kernel writes every pixel.
+        Ok(is_wanted.then(|| unsafe { gpu.uninitialized(pixels as usize) }).transpose()?)
+    }
+    fn start<T: Element>(column: &mut Option<Column<T>>) -> *mut T {
+        column.as_mut().map_or(ptr::null_mut(), Column::as_mut_ptr)
+    }
+    let kernel = <I as kernels::measure::Instance>::KERNEL;
+    let grid = *indices.grid();
+    let pixels = grid.cells();
+    let mut squares = room(gpu, wanted.squares, pixels)?;
+    let mut distances = room(gpu, wanted.distances, pixels)?;
+    let mut distances_f64 = room(gpu, wanted.distances_f64, pixels)?;
+    let arguments = kernels::measure::Args {
+        indices: indices.column_mut().as_mut_ptr(),
+        squares: start(&mut squares),
+        out: start(&mut distances),
+        out_f64: start(&mut distances_f64),
+        width: grid.width,
+        first,
+        whole,
+        across: metric.across,
+        down: metric.down,
+        x: ground.x,
+        y: ground.y,
+        unit: ground.unit,
+        most: ground.most,
+        pixels,
+    };
+    // SAFETY: indices and outputs have as many pixels, in rows of the grid's width.
+    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)? };
+    fn raster<T: Element>(of: Option<Column<T>>, grid: GridSpec) -> Result<Option<DeviceGrid<T>>> {
+        Ok(of.map(|column| DeviceGrid::from_column(column, grid)).transpose()?)
+    }
+    Ok(Measured {
+        squares: raster(squares, grid)?,
+        distances: raster(distances, grid)?,
+        distances_f64: raster(distances_f64, grid)?,
+    })
 }
 
 /// Columns and rows of indices of a raster of `width` columns.

@@ -3,7 +3,7 @@
 use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 
 use super::bits::Bits;
-use super::derived;
+use super::derived::{self, Measured, Wanted};
 use super::winners::Winners;
 use super::{Input, Integers, Sites, scan_prune};
 use crate::metric::Metric;
@@ -118,6 +118,15 @@ impl<'a> Sources<'a> {
     ) -> Result<()> {
         let (gpu, scale) = (self.gpu, self.metric.scale);
         let winners = Winners::find(gpu, &self.bits, self.metric, self.input.strip.as_ref())?;
+        let wanted = Wanted {
+            squares: params.squared_distance,
+            distances: params.distance || params.signed_distance,
+            distances_f64: params.distance_f64,
+        };
+        if let Some(measured) = winners.measured(gpu, wanted)? {
+            drop(winners);
+            return self.each_measured(params, measured, keep);
+        }
         if params.squared_distance || params.distance_f64 {
             let mut squares = winners.squares(gpu)?;
             if params.distance_f64 {
@@ -139,6 +148,39 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
+    /// Makes the outputs that are distances, of pixels that are not square.
+    fn each_measured(
+        &self,
+        params: &Params,
+        measured: Measured,
+        keep: &mut impl FnMut(Output) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(mut out) = measured.distances_f64 {
+            self.exclude(&mut out, f64::NAN.to_bits())?;
+            keep(Output::DistanceF64(out))?;
+        }
+        if let Some(squares) = measured.squares {
+            let mut squares = Integers::U64(squares);
+            self.exclude_integers(&mut squares)?;
+            keep(Output::Squared(squares))?;
+        }
+        if let Some(mut out) = measured.distances {
+            self.exclude(&mut out, f32::NAN.to_bits().into())?;
+            self.each_rounded(params, out, keep)?;
+        }
+        Ok(())
+    }
+
+    /// The distance of each pixel, rounded, for the sites that the bits name.
+    fn rounded(&self, bits: &Bits) -> Result<DeviceGrid<f32>> {
+        let winners = Winners::find(self.gpu, bits, self.metric, None)?;
+        let wanted = Wanted { distances: true, ..Wanted::default() };
+        match winners.measured(self.gpu, wanted)?.and_then(|measured| measured.distances) {
+            Some(distances) => Ok(distances),
+            None => winners.distances(self.gpu),
+        }
+    }
+
     /// Hands on distances, and makes signed ones of them.
     fn each_rounded(
         &self,
@@ -157,7 +199,7 @@ impl<'a> Sources<'a> {
             (_, false) => return keep(Output::Distance(distances)),
         };
         let others = self.bits.flipped(gpu)?;
-        let inside = Winners::find(gpu, &others, self.metric, None)?.distances(gpu)?;
+        let inside = self.rounded(&others)?;
         derived::sign(gpu, &mut signed, &inside)?;
         keep(Output::Signed(signed))
     }

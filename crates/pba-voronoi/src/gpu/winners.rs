@@ -8,6 +8,7 @@ use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
 use kernels_rs::voronoi::monotone as kernels;
 
 use super::bits::{Bits, WARPS, words_of};
+use super::derived::{Measured, Wanted};
 use super::{Integers, Strip, blocks_x, derived};
 use crate::Result;
 use crate::metric::{MAX_NARROW, Metric};
@@ -43,6 +44,12 @@ struct Place {
     columns: u32,
 }
 
+impl Place {
+    fn pair(self) -> (u32, u32) {
+        (self.first, self.columns)
+    }
+}
+
 impl Winners {
     /// Finds the candidates and the winners that a diagram with this metric begins with.
     pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric, strip: Option<&Strip<'_>>) -> Result<Self> {
@@ -71,6 +78,32 @@ impl Winners {
     /// The nearest site's linear index (row * width + column) for each pixel, in as many bits as the
     /// raster needs.
     pub fn indices(&self, gpu: &Gpu) -> Result<Integers> {
+        let mut indices = self.indices_by_squares(gpu)?;
+        match &self.metric.ground {
+            Some(ground) if ground.most < f64::INFINITY => {
+                derived::measure(
+                    gpu,
+                    &mut indices,
+                    (&self.metric, ground),
+                    self.place.pair(),
+                    Wanted::default(),
+                )?;
+            }
+            _ => {}
+        }
+        Ok(indices)
+    }
+
+    /// What is wanted of pixels that are not square; `None` where they are.
+    pub fn measured(&self, gpu: &Gpu, wanted: Wanted) -> Result<Option<Measured>> {
+        let Some(ground) = &self.metric.ground else { return Ok(None) };
+        let mut indices = self.indices_by_squares(gpu)?;
+        derived::measure(gpu, &mut indices, (&self.metric, ground), self.place.pair(), wanted)
+            .map(Some)
+    }
+
+    /// The indices, of sites beyond the limit too where pixels are not square.
+    fn indices_by_squares(&self, gpu: &Gpu) -> Result<Integers> {
         let whole = u64::from(self.place.columns) * u64::from(self.grid.height);
         let is_long = whole > MAX_PIXELS;
         match &self.candidates {
@@ -87,7 +120,7 @@ impl Winners {
     }
 
     /// The squared distance of each pixel, as in
-    /// [`Diagram::squared_distance`](crate::Diagram::squared_distance).
+    /// [`Diagram::squared_distance`](crate::Diagram::squared_distance), of square pixels.
     pub fn squares(&self, gpu: &Gpu) -> Result<Integers> {
         match &self.candidates {
             Candidates::Narrow(nearest) => {
@@ -103,7 +136,7 @@ impl Winners {
         }
     }
 
-    /// The distance of each pixel, on the ground.
+    /// The distance of each pixel, on the ground, of square pixels.
     pub fn distances(&self, gpu: &Gpu) -> Result<DeviceGrid<f32>> {
         let Candidates::Narrow(nearest) = &self.candidates else {
             return derived::distances(gpu, &self.squares(gpu)?, self.metric.scale);

@@ -474,6 +474,113 @@ fn a_largest_distance_reaches_down_tall_rasters_of_oblong_pixels() {
     }
 }
 
+/// Sites in the order of their true distances, whatever the ratio of the sides, and the distances to a rounding;
+/// by brute force over exact squares of `f64` in 128 bits, or in `f64` where these do not hold them.
+#[test]
+fn pixels_of_any_ratio_of_sides_have_their_nearest_sites_and_distances() {
+    let mut random = Random::new(41);
+    for round in 0..60 {
+        let (width, height) = (1 + random.below(90) as u32, 1 + random.below(90) as u32);
+        let ratio = match round % 4 {
+            0 => 10f64.powf(6.0 * random.unit()),
+            1 => f64::from(1 + random.below(1_000_000) as u32),
+            2 => 1.0 + random.unit(),
+            _ => [4097.0, 5000.5, 37.123456, 1234.567, 1e9, 1e30, 1e-12, 65_537.0][round / 4 % 8],
+        };
+        let (x, y) = if round % 2 == 0 { (1.0, ratio) } else { (ratio * 0.3, 0.3) };
+        let pixels = width as usize * height as usize;
+        let density = [0.002, 0.05, 0.3][round % 3];
+        let mask: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
+        let at = |p: usize| (p % width as usize, p / width as usize);
+        let steps = |p: usize, s: usize| {
+            let ((px, py), (sx, sy)) = (at(p), at(s));
+            (px.abs_diff(sx) as f64, py.abs_diff(sy) as f64)
+        };
+        let distance = |p, s| {
+            let (dx, dy) = steps(p, s);
+            ((dx * x).powi(2) + (dy * y).powi(2)).sqrt()
+        };
+        let sites: Vec<usize> = (0..pixels).filter(|&p| mask[p] != 0).collect();
+        let least = |p| sites.iter().map(|&s| distance(p, s)).fold(f64::INFINITY, f64::min);
+        let least: Vec<f64> = (0..pixels).map(least).collect();
+        let farthest = least.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
+        let input = of_mask(&mask, width, height);
+        let params = Params::new().nearest().distance_f64().distance().spacing(x, y);
+        // A limit that is the distance of a pixel, and one above and below all others.
+        let limit = least.get(pixels / 2).copied().filter(|d| d.is_finite()).unwrap_or(farthest);
+        for limit in [f64::INFINITY, limit, 0.7 * farthest] {
+            let params = params.max_distance(limit);
+            let diagram = run(&params, &Device::Cpu, &input);
+            let found = diagram.distance_f64.as_ref().unwrap().values();
+            for p in 0..pixels {
+                let name =
+                    format!("{x} x {y}, {width} x {height}, limit {limit}, pixel {:?}", at(p));
+                let near = |d: f64| (d - least[p]).abs() <= 4.0 * f64::EPSILON * least[p];
+                match get(&diagram.nearest, p) {
+                    Some(site) => {
+                        assert!(
+                            near(found[p]) && near(distance(p, site as usize)),
+                            "{name}: {}",
+                            found[p]
+                        );
+                        assert!(least[p] <= limit * (1.0 + 1e-15), "{name}: {}", least[p]);
+                    }
+                    None => {
+                        assert!(least[p] > limit || least[p].is_infinite(), "{name}: {}", least[p])
+                    }
+                }
+            }
+            for device in devices() {
+                assert_eq!(run(&params, &device, &input), diagram, "{}: {x} x {y}", device.name());
+            }
+        }
+    }
+}
+
+/// The search itself looks at rows in which two sites differ by the last bits of a large number.
+#[test]
+fn one_row_and_one_column_of_oblong_pixels_have_exact_distances() {
+    for (x, y) in [(1.0, 4097.0), (1.0, 50_000.0), (50_000.0, 1.0), (1.0, 37.123456), (1e6, 3.3)] {
+        let mut mask = vec![0; 3000];
+        mask[0] = 1;
+        for (width, height, side) in [(3000, 1, x), (1, 3000, y)] {
+            for device in devices() {
+                let params = Params::new().distance_f64().spacing(x, y);
+                let found = run(&params, &device, &of_mask(&mask, width, height));
+                let expected: Vec<f64> = (0..3000).map(|i| f64::from(i) * side).collect();
+                assert_eq!(found.distance_f64.unwrap().values(), expected, "{x} x {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_distance_that_is_the_limit_is_within_it() {
+    let mut mask = vec![0; 40];
+    mask[0] = 1;
+    for side in [0.1, 0.3, 0.7, 1.1, 30.0] {
+        for steps in 1..39 {
+            for other in [side, 3.0 * side] {
+                let limit = f64::from(steps) * side;
+                // As a person types it.
+                for limit in [limit, format!("{limit:.1}").parse().unwrap()] {
+                    let params = Params::new().distance().spacing(side, other).max_distance(limit);
+                    for device in devices() {
+                        let found = run(&params, &device, &of_mask(&mask, 40, 1)).distance.unwrap();
+                        let within = found.values().iter().filter(|d| d.is_finite()).count();
+                        assert_eq!(
+                            within,
+                            steps as usize + 1,
+                            "{}: {limit} of {side}",
+                            device.name()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn listed_values_reach_their_pixels() {
     // The first of those named on a pixel counts; the list may be longer than the raster.
@@ -528,11 +635,15 @@ fn bad_input_is_named() {
     );
     assert!(error(both().max_distance(-1.0), good).contains("-1"));
     assert!(error(both().spacing(0.0, 1.0), good).contains("0 x 1"));
-    // Ratios that underflow and overflow; a unit that underflows.
+    // Ratios that underflow and overflow; a unit whose square underflows.
     let tiny = |n| f64::from_bits(n);
     for (x, y) in [(1e-200, 1e200), (1e200, 1e-200), (tiny(7919), tiny(7907))] {
         let refused = transform(&device, &good, &both().spacing(x, y), &());
-        assert!(matches!(refused, Err(Error::Spacing { .. })), "{x} x {y}");
+        let is_refused = matches!(refused, Err(Error::SquaredDistance { .. }));
+        assert!(is_refused || x == 1e200, "{x} x {y}: {refused:?}");
+        let params = Params::new().distance_f64().spacing(x, y);
+        let found = transform(&device, &good, &params, &()).unwrap().distance_f64.unwrap();
+        assert_eq!(found.values(), [x, 0.0, x], "{x} x {y}");
     }
     assert!(error(both().value(), good).contains("values"));
     assert!(error(both().label(), good).contains("labels"));

@@ -112,6 +112,9 @@ fn notes(
         let meets = all.iter().any(meets);
         notes = Beside { path, stated, bounds, points, meets }.notes()?;
     }
+    if asked.crs.is_some_and(Crs::is_geographic) {
+        notes.extend(note_on_antimeridian(path, features, asked.tree.bounds()));
+    }
     for name in NAMES {
         if features.properties.iter().any(|properties| properties.has(name)) {
             let path = path.display();
@@ -119,6 +122,29 @@ fn notes(
         }
     }
     Ok(notes)
+}
+
+/// What to say of polygons that reach across the antimeridian: GeoJSON has them cut there, and all edges straight on the map.
+fn note_on_antimeridian(
+    path: &Path,
+    features: &Features<geo_io::Polygons>,
+    points: Bounds,
+) -> Option<String> {
+    let is_wide = |ends: &[[f64; 2]]| {
+        let span = (ends[1][0] - ends[0][0]).abs();
+        span > 180.0 && span < 360.0
+    };
+    let is_beyond =
+        |x: f64| x > 180.0 && points.max_x <= 180.0 || x < -180.0 && points.min_x >= -180.0;
+    let is_across = |ring: &Vec<[f64; 2]>| {
+        ring.windows(2).any(is_wide) || ring.iter().any(|place| is_beyond(place[0]))
+    };
+    let first = features.shapes.iter().position(|parts| parts.iter().flatten().any(is_across))?;
+    Some(format!(
+        "feature {first} of {} reaches across the antimeridian: polygons are taken as they lie on a map of longitudes and \
+         latitudes, so cut them there, as by ogr2ogr -wrapdateline",
+        path.display()
+    ))
 }
 
 /// The points of each feature, from those of each ring: of a polygon those in its outer ring and in none of its holes, of a

@@ -182,6 +182,13 @@ fn polygons_in_another_system_than_the_points_are_refused() {
     assert!(said.contains("no polygon of bare.geojson reaches"), "{said}");
     let said = PROGRAM.succeeds(here, &with(none, "utm.geojson"));
     assert!(said.contains("the points name no coordinate system"), "{said}");
+    for (name, east, west) in [("uncut.geojson", 170, -170), ("beyond.geojson", 170, 190)] {
+        let ring = format!("[[{east},0],[{west},0],[{west},9],[{east},9],[{east},0]]");
+        let text = format!(r#"{{"type":"Polygon","coordinates":[{ring}]}}"#);
+        std::fs::write(here.join(name), text).unwrap();
+        let said = PROGRAM.succeeds(here, &with(degrees, name));
+        assert!(said.contains("reaches across the antimeridian"), "{said}");
+    }
     for polygons in ["bare.geojson", "degrees.geojson"] {
         let said = PROGRAM.succeeds(here, &with(degrees, polygons));
         assert!(!said.contains("note") && said.contains("polygon     0: 2 points"), "{said}");

@@ -107,16 +107,10 @@ impl Beside<'_> {
         let (path, meets) = (self.path.display(), self.meets);
         let mut notes = Vec::new();
         match (self.stated, self.points) {
-            (Some(own), Some(points)) => match (own.epsg(), points.epsg()) {
-                (Some(a), Some(b)) if a != b => bail!(
-                    "{path} is in {own}, and the points are in {points}: project one of them, as by ogr2ogr -t_srs {points}"
-                ),
-                (Some(_), Some(_)) => {}
-                _ if own == points => {}
-                _ => notes.push(format!(
-                    "{path} is in {own}, and the points are in {points}: taken as the same"
-                )),
-            },
+            (Some(own), Some(points)) => ensure!(
+                own.same_as(points),
+                "{path} is in {own}, and the points are in {points}: project one of them, as by ogr2ogr -t_srs {points}"
+            ),
             (Some(own), None) => notes.push(format!(
                 "{path} is in {own}, and the points name no coordinate system: taken as the same"
             )),

@@ -211,8 +211,8 @@ impl Cloud {
         })
     }
 
-    /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file, both from
-    /// 1. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
+    /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file. Both are
+    /// counted from one. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
     /// the place of the point.
     pub fn place_of(&self, point: usize, inputs: &[PathBuf], args: &PointArgs) -> String {
         let (x, y, z) = (self.x[point], self.y[point], self.z[point]);

@@ -104,18 +104,17 @@ impl Heights {
         match (self.code, other.code) {
             (Some(a), Some(b)) if a == b => return Ok(true),
             (Some(_), Some(_)) => {}
-            _ if self.datum.is_empty() || other.datum.is_empty() => {
-                // A system without a name has a unit alone.
-                if (self.code.is_none() && self.name.is_empty())
-                    || (other.code.is_none() && other.name.is_empty())
-                {
-                    return Ok(false);
-                }
-            }
-            _ if self.datum == other.datum => return Ok(true),
+            // A system without a name has a unit alone.
+            _ if self.has_unit_alone() || other.has_unit_alone() => return Ok(false),
+            _ if !self.datum.is_empty() && self.datum == other.datum => return Ok(true),
             _ => {}
         }
         Err(format!("their heights are in {} and {}", self.words(), other.words()))
+    }
+
+    /// Whether nothing but a unit is known of it.
+    fn has_unit_alone(&self) -> bool {
+        self.code.is_none() && self.name.is_empty() && self.datum.is_empty()
     }
 
     /// What it is called.

@@ -85,7 +85,7 @@ fn a_flipped_bit_in_an_archive_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let array = npy(1, &header("|u1", "(2, 3)"), &SIX);
     let whole = Entry::stored("mask.npy", array.clone());
-    let path = write(folder.path(), "a.npz", &npz(&[whole.clone()]));
+    let path = write(folder.path(), "a.npz", &npz(std::slice::from_ref(&whole)));
     assert_eq!(read_npz(&path, None).unwrap(), six());
     let first = array.len() - 6;
     for byte in first..array.len() {

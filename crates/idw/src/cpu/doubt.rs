@@ -106,7 +106,7 @@ impl<'a> Doubt<'a> {
         if rounding * inverse <= MOST_DOUBT {
             return false;
         }
-        let [x, y] = self.frame.from_middle(chunk.x[i], chunk.y[i]);
+        let [x, y] = self.frame.offset_from_middle(chunk.x[i], chunk.y[i]);
         let [x, y] = [x + self.frame.half[0], y + self.frame.half[1]];
         let farthest = x * x + y * y + self.smoothing;
         let least = self.index.len() as f64 * farthest.powf(exponent);

@@ -42,7 +42,7 @@ impl Frame {
 
     /// How far a place in units is from the middle of the points along each axis, but for rounding: enough for bounds on
     /// distances.
-    pub fn from_middle(&self, x: f64, y: f64) -> [f64; 2] {
+    pub fn offset_from_middle(&self, x: f64, y: f64) -> [f64; 2] {
         [(x - self.middle[0]).abs(), (y - self.middle[1]).abs()]
     }
 }

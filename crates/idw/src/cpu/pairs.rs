@@ -232,7 +232,7 @@ impl Chunks<'_> {
             .map(|i| {
                 let at = i - from;
                 let weight = sums[0][at];
-                let [x, y] = frame.from_middle(chunk.x[at], chunk.y[at]);
+                let [x, y] = frame.offset_from_middle(chunk.x[at], chunk.y[at]);
                 let squared = x * x + y * y + smoothing;
                 let near = !sum.is_single() || squared < FARTHEST;
                 let good = near && weight > LEAST && weight < GREATEST;

@@ -14,6 +14,9 @@ use crate::{Error, Result};
 /// Bytes that no header of an array of numbers reaches.
 const MOST: usize = 1 << 20;
 
+/// Brackets within each other that a header has at most. The parser of headers takes time that doubles with each.
+const DEEPEST: usize = 8;
+
 /// The types that are read, as NumPy names them without the byte order.
 const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"];
 
@@ -60,6 +63,9 @@ impl Header {
 
     fn of_text(text: &str, start: u64) -> Result<Self, String> {
         let text = cleaned(text);
+        if nesting(&text) > DEEPEST {
+            return Err(format!("its header has more than {DEEPEST} brackets within brackets"));
+        }
         let mut bytes = b"\x93NUMPY\x03\x00".to_vec();
         bytes.extend((text.len() as u32).to_le_bytes());
         bytes.extend(text.as_bytes());
@@ -118,6 +124,22 @@ impl Header {
         }
         Ok(bytes as u64)
     }
+}
+
+/// Returns how many brackets lie within each other at most, those in quotes left out.
+fn nesting(text: &str) -> usize {
+    let (mut quote, mut open, mut most) = (None, 0usize, 0);
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(mark), _) => quote = (letter != mark).then_some(mark),
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '(' | '[' | '{') => open += 1,
+            (None, ')' | ']' | '}') => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 /// Returns a dictionary as NumPy writes it under Python 3: without the L of a long integer and the b or u of a text, and
@@ -197,6 +219,16 @@ fn standard(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_of_brackets_within_brackets_ends_at_once() {
+        for open in ["{", "(", "["] {
+            let text = format!("{{'descr': '|u1', 'shape': ({}3, 4)}}", open.repeat(60));
+            let error = Header::of_text(&text, 0).err().unwrap();
+            assert!(error.contains("brackets"), "{error}");
+        }
+        assert_eq!(nesting("{'a(((': (1, [2]), \"b[\": 3}"), 3);
+    }
 
     #[test]
     fn what_python_2_wrote_is_written_as_python_3_would() {

@@ -245,7 +245,7 @@ impl<'a> Node<'a> {
     /// its first axis, as in WKT 2.
     pub fn unit(&self) -> Option<f64> {
         match self.child(&["UNIT", "LENGTHUNIT", "ANGLEUNIT"]) {
-            Some(unit) => unit.number(1),
+            Some(unit) => unit.number(1).filter(|size| size.is_finite() && *size > 0.0),
             None => self.child(&["AXIS"])?.unit(),
         }
     }

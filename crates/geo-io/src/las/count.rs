@@ -139,9 +139,9 @@ impl LasFile {
         let ahead = if self.laz.is_some() { 8 } else { 0 };
         let start = u64::from(self.raw.offset_to_point_data) + ahead;
         for i in spread(records) {
-            let place = start + i * self.layout.record as u64;
+            let place = i.saturating_mul(self.layout.record as u64).saturating_add(start);
             // A file cut short is told by whoever reads it.
-            if place + 12 <= self.size && !self.is_within_header(place)? {
+            if place.saturating_add(12) <= self.size && !self.is_within_header(place)? {
                 return Ok(false);
             }
         }

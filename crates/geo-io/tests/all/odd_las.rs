@@ -272,3 +272,17 @@ fn a_header_whose_bounds_do_not_hold_the_points_leaves_none_out() {
     assert_eq!((cloud.len(), cloud.strays.points), (100, 20));
     assert!((cloud.strays.bounds.unwrap().max_x - 500_009.5).abs() < 1e-6);
 }
+
+#[test]
+fn a_header_that_promises_more_records_than_any_file_has_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for count in [1 << 40, u64::MAX / 20, u64::MAX] {
+        let mut bytes = Las::extended(points()).bytes();
+        // The number of points, in the header of LAS 1.4.
+        bytes[247..255].copy_from_slice(&u64::to_le_bytes(count));
+        let path = folder.path().join("a.las");
+        std::fs::write(&path, bytes).unwrap();
+        let (header, whole) = (read_header(&path), read(&path, &Filter::default()));
+        assert!(header.is_err() && whole.is_err(), "{count}: {header:?} {whole:?}");
+    }
+}

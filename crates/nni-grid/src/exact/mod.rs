@@ -87,8 +87,9 @@ impl Setup {
         // A far point makes the window no larger than squares of lengths can be.
         let half_extent = (extent * FAR).clamp(f64::MIN_POSITIVE, 1e150);
         let squared = |cells: f64| (cells * grid.cell_size) * (cells * grid.cell_size);
-        let max_squared = squared(params.max_distance);
-        let needs_nearest = params.distances || params.fill == Fill::Nearest;
+        // Where there is no point at all, no cell looks for one.
+        let max_squared = if points == 0 { 0.0 } else { squared(params.max_distance) };
+        let needs_nearest = points > 0 && (params.distances || params.fill == Fill::Nearest);
         let (fill, fill_value) = match params.fill {
             Fill::Nodata => (FILL_NOT, 0.0),
             Fill::Nearest => (FILL_NEAREST, 0.0),

@@ -292,8 +292,9 @@ fn one_point_or_two_reach_as_far_as_their_radius() {
     }
     let everywhere = params.max_distance(f64::INFINITY);
     assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
-    let empty = on_all(&Cloud::default(), &params);
-    assert_eq!(empty.summary.nodata, 441);
+    for params in [params, everywhere, everywhere.distances(true), everywhere.fill(Fill::Nearest)] {
+        assert_eq!(on_all(&Cloud::default(), &params).summary.nodata, 441);
+    }
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
         let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));

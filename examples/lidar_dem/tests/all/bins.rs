@@ -78,7 +78,7 @@ fn a_second_start_goes_on_where_the_first_ended() {
 /// The CRC-32 of some bytes (IEEE 802.3).
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, &byte| {
-        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ 0xedb8_8320 * (sum & 1))
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
     })
 }
 

@@ -40,9 +40,9 @@ fuzz_target!(|case: Case| {
     if case.fill {
         params = params.fill(Fill::Nearest);
     }
-    let [site, query, distance] = case.radii.map(|radius| radius.map(Coordinate::get));
-    if let Some(radius) = site {
-        params = params.site_radius(radius);
+    let [influence, query, distance] = case.radii.map(|radius| radius.map(Coordinate::get));
+    if let Some(radius) = influence {
+        params = params.region_of_influence(radius);
     }
     if let Some(radius) = query {
         params = params.query_radius(radius);

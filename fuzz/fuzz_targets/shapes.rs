@@ -1,13 +1,13 @@
 //! Points, lines and polygons of GeoJSON, and what quadtrees and the globe make of them.
 #![no_main]
 
-use geo_io::{read_polygons, read_shapes};
+use geo_io::{read_polygons, read_features};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let path = tessera_fuzz::file("input.geojson", bytes);
-    let (shapes, polygons) = (read_shapes(&path), read_polygons(&path));
+    let (shapes, polygons) = (read_features(&path), read_polygons(&path));
     if let (Ok(shapes), Ok(polygons)) = (shapes, polygons) {
-        assert_eq!(shapes.len(), polygons.len());
+        assert_eq!(shapes.shapes.len(), polygons.shapes.len());
     }
 });

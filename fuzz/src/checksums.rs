@@ -23,7 +23,8 @@ fn seal(bytes: &mut [u8], range: std::ops::Range<usize>, at: usize) -> Option<()
 pub fn seal_ccq(bytes: &mut [u8]) -> Option<()> {
     let sizes = [4, 6, 6, 12, 12, 12];
     let (levels, bins) = (word(bytes, 24)?.min(30) + 2, word(bytes, 28)?.min(255));
-    let header = (96 + 8 * (levels + bins) + 4).next_multiple_of(64);
+    let system = if word(bytes, 8)? == 1 { 0 } else { word(bytes, 36)?.min(1 << 16) };
+    let header = (96 + 8 * (levels + bins) + system + 4).next_multiple_of(64);
     let node = sizes[word(bytes, 12)?.min(5)];
     let nodes = header..header.checked_add(long(bytes, 72)?.checked_mul(node)?)?;
     let flags = nodes.end.checked_next_multiple_of(64)?;

@@ -134,7 +134,8 @@ pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Resul
                 "{} has a {what} of {value}, but {crs} has none beyond {}: x is to be the longitude and y the latitude; \
                  swap --columns, or give the --crs that the coordinates are in",
                 path.display(),
-                ends / unit
+                // Without what the unit's text has lost of its digits.
+                (ends / unit * 1e6).round() / 1e6
             )
         }
     }

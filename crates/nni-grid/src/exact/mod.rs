@@ -8,8 +8,8 @@ pub(crate) mod dependence;
 pub(crate) mod gpu;
 mod hull;
 
-use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{Bounds, GridSpec};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
@@ -38,14 +38,21 @@ const MOST_POINTS: usize = u32::MAX as usize - 8;
 /// is the diagonal of the window, below 2^22 sides of the grid, so its fourth power is below 2^(4 x 222). The
 /// shortest that is told apart is 2^-52 cells, and its fourth power is 2^(-4 x 252), a normal number. All other
 /// products have fewer factors.
-const SHORTEST: f64 = 1.0 / LONGEST;
-const LONGEST: f64 = (1_u128 << 100) as f64 * (1_u128 << 100) as f64;
+const LONGEST: f64 = LONGEST_OF_GRADIENTS * LONGEST_OF_GRADIENTS;
 
-/// Checks that products of lengths neither overflow nor vanish.
-fn check_lengths(cell_size: f64, extent: f64) -> Result<()> {
-    match cell_size >= SHORTEST && extent <= LONGEST {
+/// The longest side of a grid with gradients, 2^100, and one over the shortest of a cell: gradients are f32, values over
+/// lengths.
+const LONGEST_OF_GRADIENTS: f64 = (1_u128 << 100) as f64;
+
+/// Checks that products of lengths, and gradients, neither overflow nor vanish.
+fn check_lengths(grid: &GridSpec, weights: Weights) -> Result<()> {
+    let (cell_size, area) = (grid.cell_size, grid.bounds());
+    let extent = (area.max_x - area.min_x).max(area.max_y - area.min_y);
+    let longest = if weights == Weights::SibsonC1 { LONGEST_OF_GRADIENTS } else { LONGEST };
+    let shortest = 1.0 / longest;
+    match cell_size >= shortest && extent <= longest {
         true => Ok(()),
-        false => Err(Error::Lengths { cell_size, extent, shortest: SHORTEST, longest: LONGEST }),
+        false => Err(Error::Lengths { cell_size, extent, shortest, longest }),
     }
 }
 
@@ -75,7 +82,7 @@ impl Setup {
         }
         let grid = params.grid;
         let area = grid.bounds();
-        check_lengths(grid.cell_size, (area.max_x - area.min_x).max(area.max_y - area.min_y))?;
+        check_lengths(&grid, params.weights)?;
         let bounds = bounds.unwrap_or(area);
         let united = Bounds {
             min_x: bounds.min_x.min(area.min_x),

@@ -86,7 +86,10 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     std::fs::write(here.join("far.csv"), "lon,lat\n1,2\n3,95\n").unwrap();
     let far = ["far.csv", "--columns", "lon,lat"];
     fails(&[&far[..], &["--geographic"]].concat(), &["far.csv: point 1 at (3, 95)", "-90 to 90"]);
-    fails(&[&far[..], &["--crs", "EPSG:4326"]].concat(), &["far.csv: point 1"]);
+    fails(
+        &[&far[..], &["--crs", "EPSG:4326"]].concat(),
+        &["far.csv has a latitude of 95", "none beyond 90:"],
+    );
     fails(&[&far[..], &["--crs", "EPSG:32631", "--geographic"]].concat(), &["EPSG:32631"]);
     std::fs::write(here.join("near.csv"), "lon,lat\n1,2\n3,5\n").unwrap();
     fails(&["near.csv", "--columns", "lon,lat", "--nearest=25,91,1"], &["--nearest", "91"]);

@@ -37,6 +37,7 @@ const BUFFER: usize = 1 << 20;
 ///
 /// # Example
 /// ```
+/// # fn main() -> std::io::Result<()> {
 /// use std::io::Write;
 ///
 /// let path = std::env::temp_dir().join(format!("tessera-{}.txt", std::process::id()));
@@ -44,6 +45,7 @@ const BUFFER: usize = 1 << 20;
 /// gpu_core::files::replace(&path, |file| file.write_all(b"two"))?;
 /// assert_eq!(std::fs::read(&path)?, b"two");
 /// # std::fs::remove_file(&path)
+/// # }
 /// ```
 pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {

@@ -19,6 +19,8 @@ pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
+#[cfg(feature = "rtree")]
+pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;
 #[cfg(feature = "terrain")]

@@ -33,7 +33,6 @@ pub mod level_sort;
 #[cfg(feature = "quadtree")]
 mod levels;
 mod node;
-mod place;
 #[cfg(feature = "quadtree_queries")]
 pub mod queries;
 #[cfg(feature = "quadtree")]
@@ -53,7 +52,7 @@ pub use leaves::{
 #[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;
-pub use place::Place;
+pub use crate::spatial::place::Place;
 #[cfg(feature = "quadtree")]
 pub use rounds::{count_unsettled, put_back, take_unsettled};
 

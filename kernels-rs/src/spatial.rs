@@ -6,5 +6,6 @@ pub mod frame;
 pub mod hilbert;
 pub mod keys;
 pub mod morton;
+pub mod place;
 pub mod pyramid;
 pub mod sphere;

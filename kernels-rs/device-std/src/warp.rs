@@ -8,7 +8,7 @@
 //! | [`ballot`], [`any`], [`all`] | every lane of the mask |
 //! | [`match_any`], [`match_bits`] | every lane of the mask |
 //! | [`inclusive_scan`], [`inclusive_scan_from`] | every lane, for the lanes up to it |
-//! | [`reduce`] | every lane |
+//! | [`reduce`], [`min`], [`max`] | every lane |
 
 /// Threads of a warp.
 pub const SIZE: u32 = 32;
@@ -147,6 +147,40 @@ mod device {
     pub unsafe fn sync(mask: u32) {
         unsafe { bar_warp(mask) }
     }
+    #[cfg(feature = "sm_80")]
+    #[inline(always)]
+    pub unsafe fn min(value: u32) -> u32 {
+        let least;
+        unsafe {
+            core::arch::asm!(
+                "redux.sync.min.u32 {0}, {1}, 0xffffffff;", out(reg32) least, in(reg32) value,
+                options(nostack),
+            );
+        }
+        least
+    }
+    #[cfg(feature = "sm_80")]
+    #[inline(always)]
+    pub unsafe fn max(value: u32) -> u32 {
+        let greatest;
+        unsafe {
+            core::arch::asm!(
+                "redux.sync.max.u32 {0}, {1}, 0xffffffff;", out(reg32) greatest, in(reg32) value,
+                options(nostack),
+            );
+        }
+        greatest
+    }
+    #[cfg(not(feature = "sm_80"))]
+    #[inline(always)]
+    pub unsafe fn min(value: u32) -> u32 {
+        unsafe { super::reduce(value, u32::min) }
+    }
+    #[cfg(not(feature = "sm_80"))]
+    #[inline(always)]
+    pub unsafe fn max(value: u32) -> u32 {
+        unsafe { super::reduce(value, u32::max) }
+    }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -203,6 +237,14 @@ mod device {
     #[inline]
     pub unsafe fn sync(mask: u32) {
         exchange(mask, "sync_warp", 0, |_| ());
+    }
+    #[inline]
+    pub unsafe fn min(value: u32) -> u32 {
+        exchange(u32::MAX, "min", value.into(), |all| all.iter().fold(u32::MAX, |m, &v| m.min(v as u32)))
+    }
+    #[inline]
+    pub unsafe fn max(value: u32) -> u32 {
+        exchange(u32::MAX, "max", value.into(), |all| all.iter().fold(0, |m, &v| m.max(v as u32)))
     }
 }
 
@@ -371,4 +413,24 @@ pub unsafe fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
     }
     // SAFETY: passed on to the caller.
     unsafe { shuffle(FULL, sum, 0) }
+}
+
+/// The least of the values of all lanes: one instruction on compute capability 8.0 and up.
+///
+/// # Safety
+/// All 32 lanes come to the same call.
+#[inline(always)]
+pub unsafe fn min(value: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { device::min(value) }
+}
+
+/// The greatest of the values of all lanes, as [`min`].
+///
+/// # Safety
+/// All 32 lanes come to the same call.
+#[inline(always)]
+pub unsafe fn max(value: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { device::max(value) }
 }

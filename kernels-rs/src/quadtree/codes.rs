@@ -6,7 +6,7 @@ use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::place::Place;
+use crate::spatial::place::Place;
 use crate::spatial::frame::Frame;
 
 /// A code: of 32 bits for trees down to level 16, of 64 for all.

@@ -4,7 +4,7 @@ use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::place::Place;
+use crate::spatial::place::Place;
 
 /// Threads of a block.
 const BLOCK: usize = 256;

@@ -3,7 +3,7 @@
 use device_std::{kernel, thread};
 
 use super::super::node::Node;
-use super::super::place::Place;
+use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::spatial::frame::Frame;

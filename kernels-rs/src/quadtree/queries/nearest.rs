@@ -3,7 +3,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, math, thread, warp};
 
-use super::super::place::Place;
+use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::{Cell, Origin, Origins};

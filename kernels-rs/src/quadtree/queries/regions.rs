@@ -6,7 +6,7 @@
 
 use device_std::{kernel, thread, warp};
 
-use super::super::place::Place;
+use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::{Cell, Origin};

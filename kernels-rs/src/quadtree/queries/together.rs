@@ -26,7 +26,7 @@ mod room;
 
 use device_std::{kernel, math, thread, warp};
 
-use super::super::place::Place;
+use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::leaf::NONE;

@@ -1,7 +1,25 @@
 //! The types of coordinates.
 
+use device_std::vector::{self, Vector};
+use device_std::warp::Word;
+
 /// A coordinate: f32 or f64.
-pub trait Place: Copy {
+pub trait Place: Copy + PartialEq + Word {
+    /// No number.
+    const NAN: Self;
+
+    /// The lesser of two numbers.
+    fn least(self, other: Self) -> Self;
+
+    /// The greater of two numbers.
+    fn greatest(self, other: Self) -> Self;
+
+    /// Reads a box: the least x and y, then the greatest.
+    ///
+    /// # Safety
+    /// It was written, is aligned to 16 bytes, and nobody writes it while the kernel runs.
+    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4];
+
     /// Words of an x and a y side by side.
     const PAIR: usize;
 
@@ -22,6 +40,24 @@ pub trait Place: Copy {
 }
 
 impl Place for f32 {
+    const NAN: Self = Self::NAN;
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        Self::min(self, other)
+    }
+
+    #[inline(always)]
+    fn greatest(self, other: Self) -> Self {
+        Self::max(self, other)
+    }
+
+    #[inline(always)]
+    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4] {
+        // SAFETY: passed on to the caller.
+        unsafe { vector::load_read_only(from.cast()) }.map(Self::from_bits)
+    }
+
     const PAIR: usize = 1;
 
     #[inline(always)]
@@ -44,6 +80,28 @@ impl Place for f32 {
 }
 
 impl Place for f64 {
+    const NAN: Self = Self::NAN;
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        Self::min(self, other)
+    }
+
+    #[inline(always)]
+    fn greatest(self, other: Self) -> Self {
+        Self::max(self, other)
+    }
+
+    #[inline(always)]
+    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4] {
+        // SAFETY: passed on to the caller.
+        let halves = unsafe {
+            [vector::load_read_only(from.cast()), vector::load_read_only(from.cast::<Vector>().add(1).cast())]
+        };
+        let [[a, b, c, d], [e, f, g, h]] = halves;
+        [[a, b], [c, d], [e, f], [g, h]].map(|[low, high]| Self::from_bits(low as u64 | (high as u64) << 32))
+    }
+
     const PAIR: usize = 2;
 
     #[inline(always)]

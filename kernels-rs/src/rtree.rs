@@ -1,0 +1,54 @@
+//! A packed Hilbert R-tree of points in the plane (Kamel and Faloutsos 1994, "Hilbert R-tree: An improved R-tree using
+//! fractals"), and searches in it.
+//!
+//! The points are sorted along Hilbert's curve. Each run of 32 points is a leaf with a tight bounding box. Each run of 32
+//! leaves is a node with a bounding box, and so on, until at most 32 boxes are left. The tree has no pointers: the children
+//! of node `i` are the boxes `32 i` to `32 i + 31` of the level below. A box follows the points, so a search costs what its
+//! answers cost, wherever the points lie.
+//!
+//! ```text
+//! level 1    [ box 0                        ][ box 1      ]
+//! level 0    [ box 0 ][ box 1 ] .. [ box 31 ][ box 32 ] ..
+//! points      0 .. 31  32 .. 63     992 ..    1024 ..
+//! ```
+//!
+//! # Building
+//!
+//! 1. [`find_codes`]: the number of each point's cell along the curve; `gpu-scan` sorts by it.
+//! 2. [`count_crowded`]: whether some cell of the curve holds so many different places that its order would tell nothing.
+//!    Only then the curve runs through the ranks of the coordinates instead: [`mark_steps`], [`find_rank_codes`].
+//! 3. [`bound_points`] and [`bound_boxes`]: the boxes, level by level.
+//!
+//! # Searching
+//!
+//! A warp takes 32 places that lie near each other, a [`Group`](group::Group), and walks down the tree for all of them
+//! ([`descent`]). At a node each lane computes the distance between the group's bounding box and the box of one child. The
+//! warp visits the nearest child first and stops where no lane wants the next one. What a lane wants and keeps is up to a
+//! [`Visitor`](descent::Visitor).
+//!
+//! [`find_nearest`] finds the k nearest points in two walks:
+//!
+//! ```text
+//! walk 1: of each place, a list of the k least squared distances in f32, in registers; no points
+//! bound:  what f32 may have rounded away widens the k-th distance
+//! walk 2: every point within that bound goes into a list in shared memory, at most k;
+//!         where a list is full, the f64 distance and the index decide which point leaves it
+//! then:   the list is sorted by f64 distance, then by index
+//! ```
+//!
+//! The first walk keeps no points since a list of distances takes two instructions an entry, and a list of points five. Its
+//! distances are relative to a place of the group ([`group`]), so f32 is as accurate far from the origin as near it. The
+//! answer is exact whatever f32 rounds: the bound is proven, and only f64 distances decide.
+
+mod bounds;
+mod codes;
+pub mod descent;
+pub mod group;
+pub mod layout;
+mod nearest;
+
+pub use bounds::{MAX_REPEATED, bound_boxes, bound_points, is_repeated};
+pub use codes::{LEVELS, count_crowded, find_codes, find_rank_codes, mark_steps};
+pub use nearest::{BLOCK, find_nearest};
+
+device_std::ptx_module! { "rtree" }

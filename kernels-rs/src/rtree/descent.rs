@@ -1,0 +1,183 @@
+//! The walk of a warp down the tree, for the places of its lanes.
+
+use core::marker::PhantomData;
+
+use device_std::{vector, warp};
+
+use super::group::Group;
+use super::bounds::is_repeated;
+use super::layout::{FANOUT, MAX_LEVELS};
+use crate::spatial::place::Place;
+
+/// A tree as kernels take it.
+#[derive(Clone, Copy)]
+pub struct Tree<T> {
+    /// x of the points, in the order of the tree.
+    pub x: *const T,
+    /// y of the points.
+    pub y: *const T,
+    /// Their indices as given.
+    pub order: *const u32,
+    /// How many.
+    pub points: u32,
+    /// The boxes: see [`Layout`](super::layout::Layout).
+    pub boxes: *const [T; 4],
+    /// Boxes of each level.
+    pub counts: [u32; MAX_LEVELS],
+    /// The first box of each level.
+    pub starts: [u32; MAX_LEVELS],
+    /// The level of the root's children.
+    pub top: u32,
+    /// Roots: one, unless the points are more than 32^6.
+    pub roots: u32,
+}
+
+impl<T: Place> Tree<T> {
+    /// The lane's point of a leaf, relative to an origin, and whether there is one.
+    ///
+    /// # Safety
+    /// The leaf is one of the tree.
+    #[inline(always)]
+    pub unsafe fn point(&self, group: &Group, leaf: u32) -> (bool, f32, f32) {
+        let i = leaf * FANOUT + warp::lane_id();
+        if i >= self.points {
+            return (false, 0.0, 0.0);
+        }
+        // SAFETY: guarded by the number of points.
+        let [x, y] = unsafe { [*self.x.add(i as usize), *self.y.add(i as usize)] };
+        (true, group.origin.x(x.widened()), group.origin.y(y.widened()))
+    }
+
+    /// The square of the distance of a point from a place, in f64, and the point's index: the nearer point comes first, of
+    /// those as near the lower index.
+    ///
+    /// # Safety
+    /// The point is one of the tree.
+    #[inline(always)]
+    pub unsafe fn exact(&self, point: u32, [x, y]: [f64; 2]) -> (f64, u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let dx = (*self.x.add(point as usize)).widened() - x;
+            let dy = (*self.y.add(point as usize)).widened() - y;
+            (dx * dx + dy * dy, *self.order.add(point as usize))
+        }
+    }
+}
+
+/// What a walk looks for.
+pub trait Visitor<T> {
+    /// Whether the nearest child is visited first, rather than the children in their order.
+    const NEAREST_FIRST: bool;
+
+    /// Whether of more than [`MAX_REPEATED`](super::MAX_REPEATED) points at one place the first so many suffice: then the
+    /// walk passes over the leaves that [`bound_points`](super::bound_points) found to repeat a place.
+    const SKIPS_REPEATED: bool;
+
+    /// The bits of the squared distance from the group from which on no lane wants anything; the same for all lanes.
+    fn reach(&self) -> u32;
+
+    /// Whether this lane wants what may be so near.
+    fn wants(&self, squared: f32) -> bool;
+
+    /// Looks at the points of a leaf.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the leaf is one of the tree.
+    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32);
+}
+
+/// Walks down a tree.
+///
+/// # Safety
+/// The whole warp comes to the same call; the tree is whole, and has points.
+#[inline(always)]
+pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<T>, group: &Group, visitor: &mut V) {
+    let mut node = 0;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while node < vector::unknown(tree.roots) {
+            Root::descend(tree, group, node, visitor);
+            node += 1;
+        }
+    }
+}
+
+/// A level for each type, so that the loops of all levels lie in one another and their boxes in registers.
+type Root = Level<4, Level<3, Level<2, Level<1, Level<0, Leaves>>>>>;
+
+trait Descend {
+    /// Visits a node of the level above.
+    ///
+    /// # Safety
+    /// As [`walk`]; the node is one of the tree.
+    unsafe fn descend<T: Place, V: Visitor<T>>(
+        tree: &Tree<T>,
+        group: &Group,
+        node: u32,
+        visitor: &mut V,
+    );
+}
+
+struct Leaves;
+
+impl Descend for Leaves {
+    #[inline(always)]
+    unsafe fn descend<T: Place, V: Visitor<T>>(
+        tree: &Tree<T>,
+        group: &Group,
+        leaf: u32,
+        visitor: &mut V,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe { visitor.visit(tree, group, leaf) }
+    }
+}
+
+struct Level<const LEVEL: usize, Below>(PhantomData<Below>);
+
+impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
+    #[inline(always)]
+    unsafe fn descend<T: Place, V: Visitor<T>>(
+        tree: &Tree<T>,
+        group: &Group,
+        node: u32,
+        visitor: &mut V,
+    ) {
+        // SAFETY: passed on to the caller; children are below the level's count.
+        unsafe {
+            if LEVEL as u32 > tree.top {
+                return Below::descend(tree, group, node, visitor);
+            }
+            let child = node * FANOUT + warp::lane_id();
+            let is_there = child < tree.counts[LEVEL];
+            let at = tree.starts[LEVEL] + if is_there { child } else { 0 };
+            let bounds = T::load_box(tree.boxes.add(at as usize));
+            let is_repeated = V::SKIPS_REPEATED && is_repeated(bounds);
+            let bounds = group.origin.bounds(bounds);
+            let mut squared =
+                if is_there && !is_repeated { group.gap(bounds).to_bits() } else { u32::MAX };
+            loop {
+                let candidates = if V::NEAREST_FIRST {
+                    let nearest = warp::min(squared);
+                    if nearest >= visitor.reach() {
+                        return;
+                    }
+                    warp::ballot(warp::FULL, squared == nearest)
+                } else {
+                    warp::ballot(warp::FULL, squared < visitor.reach())
+                };
+                if candidates == 0 {
+                    return;
+                }
+                let lane = candidates.trailing_zeros();
+                if warp::lane_id() == lane {
+                    squared = u32::MAX;
+                }
+                let of_child = bounds.map(|side| warp::shuffle(warp::FULL, side, lane));
+                if warp::any(warp::FULL, visitor.wants(group.gap_of_lane(of_child))) {
+                    Below::descend(tree, group, node * FANOUT + lane, visitor);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! 32 places near each other, and what lies around them, in f32 relative to one of them.
+//!
+//! f32 has a relative error, so it is accurate where what it holds is small: a point is brought to f32 only after the
+//! subtraction of the group's origin in f64. Rounding keeps order. So if a point lies in a box, its f32 coordinates lie in
+//! the f32 box, and no f32 distance of a point is below that of a box around it. Within the walk f32 is consistent; how far
+//! its distances are from the true ones says [`Group::bound`].
+
+use device_std::{math, warp};
+
+use crate::spatial::place::Place;
+
+/// Where the group measures from, and in which unit.
+#[derive(Clone, Copy)]
+pub struct Origin {
+    x: f64,
+    y: f64,
+    /// A power of two that brings all coordinates below 2^61, so that squares are below the end of f32.
+    scale: f64,
+}
+
+impl Origin {
+    /// An x in f32.
+    #[inline(always)]
+    pub fn x(&self, x: f64) -> f32 {
+        ((x - self.x) * self.scale) as f32
+    }
+
+    /// A y in f32.
+    #[inline(always)]
+    pub fn y(&self, y: f64) -> f32 {
+        ((y - self.y) * self.scale) as f32
+    }
+
+    /// A box in f32.
+    #[inline(always)]
+    pub fn bounds<T: Place>(&self, [west, south, east, north]: [T; 4]) -> [f32; 4] {
+        [
+            self.x(west.widened()),
+            self.y(south.widened()),
+            self.x(east.widened()),
+            self.y(north.widened()),
+        ]
+    }
+}
+
+/// The places of a warp's lanes.
+#[derive(Clone, Copy)]
+pub struct Group {
+    /// Where the group measures from.
+    pub origin: Origin,
+    /// The lane's place; the origin for a lane without one.
+    pub x: f32,
+    /// Its y.
+    pub y: f32,
+    /// The bounding box of all places.
+    bounds: [f32; 4],
+}
+
+impl Group {
+    /// The group of the lanes' places, of which those count whose lane `is_there`; `None` where none is. `extent` are the
+    /// bounds of the points.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn new(place: [f64; 2], is_there: bool, extent: [f64; 4]) -> Option<Self> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let there = warp::ballot(warp::FULL, is_there);
+            if there == 0 {
+                return None;
+            }
+            let leader = there.trailing_zeros();
+            let [x, y] = place.map(|along| warp::shuffle(warp::FULL, along, leader));
+            let [dx, dy] = if is_there { [place[0] - x, place[1] - y] } else { [0.0; 2] };
+            let [west, south, east, north] = extent;
+            let farthest = [dx, dy, west - x, south - y, east - x, north - y]
+                .iter()
+                .fold(0, |most, along| u32::max(most, (along.abs().to_bits() >> 32) as u32));
+            // The exponent of what is farthest; the scale's is such that the product's is 60.
+            let exponent = (warp::max(farthest) >> 20) as u64;
+            let scale = u64::clamp(2 * 1023 + 60 - u64::min(exponent, 2047), 1, 2046);
+            let origin = Origin { x, y, scale: f64::from_bits(scale << 52) };
+            let [x, y] = [(dx * origin.scale) as f32, (dy * origin.scale) as f32];
+            let bounds = [
+                warp::reduce(x, f32::min),
+                warp::reduce(y, f32::min),
+                warp::reduce(x, f32::max),
+                warp::reduce(y, f32::max),
+            ];
+            Some(Self { origin, x, y, bounds })
+        }
+    }
+
+    /// The squared distance between a box and the bounding box of the places.
+    #[inline(always)]
+    pub fn gap(&self, bounds: [f32; 4]) -> f32 {
+        gap(bounds, self.bounds)
+    }
+
+    /// The squared distance between a box and the lane's place.
+    #[inline(always)]
+    pub fn gap_of_lane(&self, bounds: [f32; 4]) -> f32 {
+        gap(bounds, [self.x, self.y, self.x, self.y])
+    }
+
+    /// The squared distance between a point and the lane's place.
+    #[inline(always)]
+    pub fn squared(&self, x: f32, y: f32) -> f32 {
+        square(x - self.x, y - self.y)
+    }
+
+    /// The f32 square that no point exceeds whose true distance is at most that of a point with this f32 square.
+    ///
+    /// With `u = 2^-24`, coordinates of point and place are each rounded by at most `u` of themselves, and so is their
+    /// difference: a vector of length d is wrong by less than `u (2 |place| + 5 d)` with what its square loses. The bound
+    /// counts that twice, for the one point and the other, and a little for its own rounding and for squares that are too
+    /// small to be exact.
+    #[inline(always)]
+    pub fn bound(&self, squared: f32) -> f32 {
+        let along = f32::abs(self.x) + f32::abs(self.y);
+        let radius = math::sqrt_f32(squared) * (1.0 + 1e-6) + 3e-7 * along + 1e-18;
+        radius * radius * (1.0 + 1e-6)
+    }
+}
+
+/// The squared distance between two boxes.
+#[inline(always)]
+fn gap(a: [f32; 4], b: [f32; 4]) -> f32 {
+    let along = |axis: usize| {
+        f32::max(0.0, f32::max(a[axis] - b[axis + 2], b[axis] - a[axis + 2]))
+    };
+    square(along(0), along(1))
+}
+
+/// The squared length of a vector: rises with both parts, rounding included.
+#[inline(always)]
+fn square(x: f32, y: f32) -> f32 {
+    math::mul_add_f32(x, x, y * y)
+}

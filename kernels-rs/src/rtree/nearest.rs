@@ -1,0 +1,465 @@
+//! The k nearest points of places.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::vector::Vector;
+use device_std::{kernel, math, thread, vector, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::descent::{Tree, Visitor, walk};
+use super::group::Group;
+use super::layout::{FANOUT, MAX_LEVELS};
+use crate::spatial::keys::{BATCH, Keys};
+use crate::spatial::place::Place;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 64;
+
+/// Stands for a point where there is none.
+const NONE: u32 = u32::MAX;
+
+/// The bits of an infinite f32.
+const INFINITE: u32 = f32::INFINITY.to_bits();
+
+/// Writes the `k` nearest points of each place, by their indices as given, nearest first, and their distances. Of points as
+/// near, the one with the lower index comes first. Where there are fewer points, [`u32::MAX`] stands at an infinite
+/// distance, and so it does for a place that is not finite. With `queries` thread `i` takes place `queries[i]`. An instance
+/// takes up to as many neighbours as its name says. Grid: a thread for each place.
+///
+/// # Safety
+/// `px`, `py` and `order` have `points` elements, at least one; `boxes` are those of the tree over them, of which `extent`
+/// has the bounds. `x` and `y` have `count` elements, `indices` and `distances` `k` for each; `queries` is a permutation of
+/// the places, or null.
+#[kernel(block = BLOCK, shared = shared_bytes::<K>(), instances(
+    f32_8: <f32, 8>; f32_16: <f32, 16>; f32_32: <f32, 32>; f32_64: <f32, 64>;
+    f64_8: <f64, 8>; f64_16: <f64, 16>; f64_32: <f64, 32>; f64_64: <f64, 64>;
+))]
+pub unsafe fn find_nearest<T: Place, const K: usize>(
+    px: *const T,
+    py: *const T,
+    order: *const u32,
+    points: u32,
+    boxes: *const [T; 4],
+    counts: [u32; MAX_LEVELS],
+    starts: [u32; MAX_LEVELS],
+    top: u32,
+    roots: u32,
+    extent: [f64; 4],
+    x: *const T,
+    y: *const T,
+    queries: *const u32,
+    count: u64,
+    k: u32,
+    indices: *mut u32,
+    distances: *mut f64,
+) {
+    let tree = Tree { x: px, y: py, order, points, boxes, counts, starts, top, roots };
+    let thread = thread::index_1d();
+    // SAFETY: guarded by the count; the rest is passed on to the caller.
+    unsafe {
+        let is_there = thread < count;
+        let query = match (is_there, queries.is_null()) {
+            (false, _) => 0,
+            (true, true) => thread as usize,
+            (true, false) => *queries.add(thread as usize) as usize,
+        };
+        let place = match is_there {
+            true => [(*x.add(query)).widened(), (*y.add(query)).widened()],
+            false => [f64::NAN; 2],
+        };
+        let is_place = place[0].is_finite() && place[1].is_finite();
+        let mut list = List::of_lane::<K>(place, if is_place { k } else { 0 });
+        if let Some(group) = Group::new(place, is_place, extent) {
+            list.search::<T, K>(&tree, &group);
+        }
+        if is_there {
+            let out = Out { indices, distances, first: query * k as usize };
+            list.write::<T, K>(&tree, k, out);
+        }
+    }
+}
+
+/// Bytes of shared memory of a block whose lanes have lists of `K`.
+const fn shared_bytes<const K: usize>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = carver.array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
+    carver.bytes()
+}
+
+/// Vectors of shared memory of a warp: a leaf's points first, then the lanes' lists.
+const fn vectors_of_warp<const K: usize>() -> u32 {
+    let of_lists = K as u32 * warp::SIZE / 4;
+    if of_lists > STAGED { of_lists } else { STAGED }
+}
+
+/// Vectors of the points of a leaf, two of each, and one for an odd one.
+const STAGED: u32 = FANOUT / 2 + 1;
+
+/// The list of a lane's place: positions of points in the order of the tree, at most `most`.
+struct List {
+    place: [f64; 2],
+    most: u32,
+    count: u32,
+    /// Of the warp; entry `i` of a lane is element `32 i + lane`.
+    positions: SharedArray<u32>,
+}
+
+impl List {
+    /// An empty list for the place of this lane.
+    #[inline(always)]
+    fn of_lane<const K: usize>(place: [f64; 2], most: u32) -> Self {
+        let of_warp = vectors_of_warp::<K>();
+        let room = Carver::new().array::<Vector>(BLOCK / warp::SIZE * of_warp);
+        let positions = room.skip(warp::warp_id() * of_warp).as_elements();
+        Self { place, most, count: 0, positions }
+    }
+
+    /// Finds the nearest points, in any order.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the tree is whole and has points.
+    #[inline(always)]
+    unsafe fn search<T: Place, const K: usize>(&mut self, tree: &Tree<T>, group: &Group) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let room = Carver::new().array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
+            let staged = room.skip(warp::warp_id() * vectors_of_warp::<K>());
+            let mut least = Least::<K>::new(self.most, staged);
+            walk(tree, group, &mut least);
+            let bound = match least.last() {
+                // What is not wanted, by a lane without a place.
+                0 if self.most == 0 => -1.0,
+                INFINITE => f32::INFINITY,
+                last => group.bound(f32::from_bits(last)),
+            };
+            // The lists lie where the points were.
+            warp::sync_warp(warp::FULL);
+            let reach = warp::max(if bound < 0.0 { 0 } else { bound.to_bits() + 1 });
+            walk(tree, group, &mut Collector { list: self, bound, reach });
+        }
+    }
+
+    /// Entry `i`.
+    ///
+    /// # Safety
+    /// It was written.
+    #[inline(always)]
+    unsafe fn position(&self, i: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.positions.load(i * warp::SIZE + warp::lane_id()) }
+    }
+
+    /// Sets entry `i`.
+    ///
+    /// # Safety
+    /// It is below the instance's number of neighbours.
+    #[inline(always)]
+    unsafe fn set_position(&self, i: u32, position: u32) {
+        // SAFETY: passed on to the caller; the element is the lane's own.
+        unsafe { self.positions.store(i * warp::SIZE + warp::lane_id(), position) }
+    }
+
+    /// Takes a point in. Where the list is full the farthest leaves it, the new one or another.
+    ///
+    /// # Safety
+    /// The point is one of the tree.
+    #[inline(always)]
+    unsafe fn add<T: Place>(&mut self, tree: &Tree<T>, position: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.count < self.most {
+                self.set_position(self.count, position);
+                self.count += 1;
+            } else {
+                self.replace_farthest(tree, position);
+            }
+        }
+    }
+
+    /// Puts a point in the place of the farthest, unless it is farther itself. This happens where f32 cannot tell the k-th
+    /// point from the next, as where several are as far.
+    ///
+    /// # Safety
+    /// As [`add`](Self::add); the list is full.
+    #[inline(always)]
+    unsafe fn replace_farthest<T: Place>(&mut self, tree: &Tree<T>, position: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut farthest = tree.exact(position, self.place);
+            let mut at = self.most;
+            let mut i = 0;
+            while i < vector::unknown(self.most) {
+                let other = tree.exact(self.position(i), self.place);
+                if is_before(farthest, other) {
+                    (farthest, at) = (other, i);
+                }
+                i += 1;
+            }
+            if at < self.most {
+                self.set_position(at, position);
+            }
+        }
+    }
+
+    /// Writes the points in order.
+    ///
+    /// # Safety
+    /// There is room for `k` of them; the whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn write<T: Place, const K: usize>(&self, tree: &Tree<T>, k: u32, out: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.sort::<T, K>(tree);
+            // Each goes where it belongs: nearly all are there.
+            let mut i = 0;
+            while i < vector::unknown(self.count) {
+                out.insert(i as usize, tree.exact(self.position(i), self.place));
+                i += 1;
+            }
+            out.finish(self.count, k);
+        }
+    }
+
+    /// Sorts the list by the upper halves of the f64 squares, but for their lowest bits, which hold the entry: a network
+    /// of few instructions, which leaves those to be moved that are nearly as far.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
+    #[inline(always)]
+    unsafe fn sort<T: Place, const K: usize>(&self, tree: &Tree<T>) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut keys = Keys::<K>::NONE;
+            keys.merge(self.keys::<T, K, 0>(tree));
+            if K > 16 {
+                keys.merge(self.keys::<T, K, 16>(tree));
+            }
+            if K > 32 {
+                keys.merge(self.keys::<T, K, 32>(tree));
+                keys.merge(self.keys::<T, K, 48>(tree));
+            }
+            let mut sorted = [0; K];
+            let mut i = 0;
+            while i < K {
+                sorted[i] = self.position(keys.get(i) & (K as u32 - 1));
+                i += 1;
+            }
+            let mut i = 0;
+            while i < K {
+                self.set_position(i as u32, sorted[i]);
+                i += 1;
+            }
+        }
+    }
+
+    /// The keys of 16 entries.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
+    #[inline(always)]
+    unsafe fn keys<T: Place, const K: usize, const FROM: usize>(
+        &self,
+        tree: &Tree<T>,
+    ) -> [u32; BATCH] {
+        let mut batch = [u32::MAX; BATCH];
+        let mut i = 0;
+        while i < BATCH && FROM + i < K {
+            let entry = (FROM + i) as u32;
+            if entry < self.count {
+                // SAFETY: the entry was written.
+                let (squared, _) = unsafe { tree.exact(self.position(entry), self.place) };
+                batch[i] = (squared.to_bits() >> 32) as u32 & !(K as u32 - 1) | entry;
+            }
+            i += 1;
+        }
+        batch
+    }
+}
+
+/// Where the neighbours of a place go.
+#[derive(Clone, Copy)]
+struct Out {
+    indices: *mut u32,
+    /// Squares of distances, until all are there.
+    distances: *mut f64,
+    first: usize,
+}
+
+impl Out {
+    /// Inserts a point among the `count` that are there.
+    ///
+    /// # Safety
+    /// There is room for one more.
+    #[inline(always)]
+    unsafe fn insert(&self, count: usize, point: (f64, u32)) {
+        let mut i = self.first + count;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while i > self.first {
+                let before = (*self.distances.add(i - 1), *self.indices.add(i - 1));
+                if !is_before(point, before) {
+                    break;
+                }
+                (*self.distances.add(i), *self.indices.add(i)) = before;
+                i -= 1;
+            }
+            (*self.distances.add(i), *self.indices.add(i)) = point;
+        }
+    }
+
+    /// Takes the roots of the `count` squares, and fills what is left of `k`.
+    ///
+    /// # Safety
+    /// There is room for `k`.
+    #[inline(always)]
+    unsafe fn finish(&self, count: u32, k: u32) {
+        let mut i = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while i < vector::unknown(k) {
+                let at = self.first + i as usize;
+                if i < count {
+                    *self.distances.add(at) = math::sqrt(*self.distances.add(at));
+                } else {
+                    (*self.distances.add(at), *self.indices.add(at)) = (f64::INFINITY, NONE);
+                }
+                i += 1;
+            }
+        }
+    }
+}
+
+/// Whether one point comes before another.
+#[inline(always)]
+fn is_before(a: (f64, u32), b: (f64, u32)) -> bool {
+    a.0 < b.0 || a.0 == b.0 && a.1 < b.1
+}
+
+/// The first walk: each lane's least squared distances, as bits of f32, in order. A list shorter than `K` stands at the end,
+/// behind zeros that nothing comes before.
+struct Least<const K: usize> {
+    squares: [u32; K],
+    reach: u32,
+    most: u32,
+    staged: SharedArray<Vector>,
+}
+
+impl<const K: usize> Least<K> {
+    #[inline(always)]
+    fn new(most: u32, staged: SharedArray<Vector>) -> Self {
+        let mut squares = [INFINITE; K];
+        let mut i = 0;
+        while i < K {
+            if i < K - most as usize {
+                squares[i] = 0;
+            }
+            i += 1;
+        }
+        Self { squares, reach: INFINITE, most, staged }
+    }
+
+    /// The last of the list.
+    #[inline(always)]
+    fn last(&self) -> u32 {
+        self.squares[K - 1]
+    }
+
+    /// Each moves up where the square comes before the one below it.
+    #[inline(always)]
+    fn offer(&mut self, square: u32) {
+        let mut i = K - 1;
+        while i > 0 {
+            self.squares[i] = u32::max(self.squares[i - 1], u32::min(self.squares[i], square));
+            i -= 1;
+        }
+        self.squares[0] = u32::min(self.squares[0], square);
+    }
+}
+
+impl<T: Place, const K: usize> Visitor<T> for Least<K> {
+    const NEAREST_FIRST: bool = true;
+    const SKIPS_REPEATED: bool = true;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, squared: f32) -> bool {
+        squared.to_bits() < self.last()
+    }
+
+    /// The points within reach go into shared memory, where all lanes read two at a time.
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32) {
+        // SAFETY: passed on to the caller; a leaf's points are no more than there is room for.
+        unsafe {
+            let (is_there, x, y) = tree.point(group, leaf);
+            let is_near = is_there && group.gap([x, y, x, y]).to_bits() < self.reach;
+            let near = warp::ballot(warp::FULL, is_near);
+            let count = near.count_ones();
+            let points = self.staged.as_elements::<u64>();
+            let pair = |x: f32, y: f32| x.to_bits() as u64 | (y.to_bits() as u64) << 32;
+            if is_near {
+                points.store((near & warp::lanes_below()).count_ones(), pair(x, y));
+            }
+            if warp::lane_id() == 0 {
+                points.store(count, pair(f32::INFINITY, f32::INFINITY));
+            }
+            warp::sync_warp(warp::FULL);
+            let mut i = 0;
+            while i < count.div_ceil(2) {
+                let [ax, ay, bx, by] = self.staged.load(i).map(f32::from_bits);
+                let [a, b] = [group.squared(ax, ay).to_bits(), group.squared(bx, by).to_bits()];
+                if warp::any(warp::FULL, u32::min(a, b) < self.last()) {
+                    self.offer(a);
+                    self.offer(b);
+                }
+                i += 1;
+            }
+            warp::sync_warp(warp::FULL);
+            self.reach = warp::max(self.last());
+        }
+    }
+}
+
+/// The second walk: the points within each lane's bound.
+struct Collector<'a> {
+    list: &'a mut List,
+    bound: f32,
+    reach: u32,
+}
+
+impl<T: Place> Visitor<T> for Collector<'_> {
+    const NEAREST_FIRST: bool = false;
+    const SKIPS_REPEATED: bool = true;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, squared: f32) -> bool {
+        squared <= self.bound
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (is_there, x, y) = tree.point(group, leaf);
+            let is_near = is_there && group.gap([x, y, x, y]).to_bits() < self.reach;
+            let mut near = warp::ballot(warp::FULL, is_near);
+            while near != 0 {
+                let lane = near.trailing_zeros();
+                near &= near - 1;
+                let [x, y] = [x, y].map(|along| warp::shuffle(warp::FULL, along, lane));
+                if group.squared(x, y) <= self.bound {
+                    self.list.add(tree, leaf * FANOUT + lane);
+                }
+            }
+        }
+    }
+}

@@ -2,8 +2,9 @@
 //!
 //! A column lives on one stream: there it was written, and there it will be freed. Work of another
 //! stream on it must come after what that stream has enqueued by now, and before what it enqueues
-//! later. So a function that takes slices admits each to the handle that it enqueues on, and keeps
-//! what it gets until its work is enqueued:
+//! later. So each slice is admitted to the handle that work on it is enqueued on. [`Gpu::enqueue`] does it by
+//! itself for the slices among a kernel's arguments. What hands on an address by itself calls [`Gpu::admit`],
+//! and keeps what it gets until its work is enqueued:
 //!
 //! 1. At the admission the handle's stream waits for the memory's.
 //! 2. When the admission goes, the memory's stream waits for the handle's.
@@ -12,15 +13,18 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use cuda_driver::sys::CUstream;
+use device_std::host::{self, Access, Arguments};
+use device_std::{In, Out};
 
 use crate::column::Owner;
 #[cfg(any(test, feature = "cust", feature = "cudarc"))]
 use crate::foreign::Buffer;
 use crate::stream::order_outside_captures;
-use crate::{Gpu, Result, Slice, SliceMut};
+use crate::{Column, Element, Gpu, Result, Slice, SliceMut};
 
 /// Where memory lives.
 #[derive(Clone, Copy)]
@@ -34,6 +38,61 @@ pub(crate) enum Home<'a> {
     Foreign(Buffer<'a>),
 }
 
+/// A home in the words that a kernel's argument carries it in.
+type Words = [MaybeUninit<usize>; 3];
+
+/// As many words as a home takes, of which the rest is not looked at.
+union Packed<'a> {
+    home: Home<'a>,
+    words: Words,
+}
+
+const _: () = assert!(size_of::<Home<'_>>() <= size_of::<Words>());
+
+impl<'a> Home<'a> {
+    fn pack(self) -> host::Home<'a> {
+        let mut packed = Packed { words: [MaybeUninit::uninit(); 3] };
+        packed.home = self;
+        // SAFETY: any bytes are such words.
+        host::Home::new(unsafe { packed.words })
+    }
+
+    /// None where a slice was made from raw parts in a kernel's way: whoever did has promised the order.
+    fn unpack(home: host::Home<'a>) -> Self {
+        let Some(words) = home.words() else { return Home::Promised };
+        // SAFETY: `pack` alone makes homes with words, for slices that live as long.
+        unsafe { Packed { words }.home }
+    }
+}
+
+impl<'a, T> Slice<'a, T> {
+    /// The slice as an argument of a kernel that reads it.
+    pub fn input(self) -> In<'a, T> {
+        // SAFETY: the slice has so many elements, which stay while it lives.
+        unsafe { In::with_home(self.as_ptr(), self.len(), self.home.pack()) }
+    }
+}
+
+impl<'a, T> SliceMut<'a, T> {
+    /// The slice as an argument of a kernel that writes it.
+    pub fn output(mut self) -> Out<'a, T> {
+        // SAFETY: the slice has so many elements, which stay while it lives.
+        unsafe { Out::with_home(self.as_mut_ptr(), self.len(), self.home.pack()) }
+    }
+}
+
+impl<T: Element> Column<T> {
+    /// The column as an argument of a kernel that reads it.
+    pub fn input(&self) -> In<'_, T> {
+        Slice::from(self).input()
+    }
+
+    /// The column as an argument of a kernel that writes it.
+    pub fn output(&mut self) -> Out<'_, T> {
+        SliceMut::from(self).output()
+    }
+}
+
 /// What is to be done with a slice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -43,7 +102,7 @@ pub(crate) enum Use {
 
 impl Gpu {
     /// Puts the work that is enqueued on this handle while the result lives in order with the
-    /// slice's own stream. To be called by every function that reads a slice in a launch.
+    /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
     ///
     /// # Errors
     /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another
@@ -61,6 +120,20 @@ impl Gpu {
     pub fn admit_mut<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
         let slice = slice.into();
         Ok(Writing { _order: self.order(slice.home, Use::Write)?, slice })
+    }
+
+    /// Admits each slice among a kernel's arguments; the work on them is in order while the result lives.
+    pub(crate) fn admit_all<'a>(&self, arguments: &'a impl Arguments) -> Result<Vec<Order<'a>>> {
+        let mut admitted = Ok(Vec::new());
+        arguments.each_slice(&mut |home, access| {
+            let Ok(orders) = &mut admitted else { return };
+            let use_ = if access == Access::Read { Use::Read } else { Use::Write };
+            match self.order(Home::unpack(home), use_) {
+                Ok(order) => orders.extend(order),
+                Err(error) => admitted = Err(error),
+            }
+        });
+        admitted
     }
 
     #[cfg_attr(not(any(test, feature = "cust", feature = "cudarc")), expect(unused_variables))]
@@ -112,7 +185,7 @@ impl Gpu {
 }
 
 /// What is to be done once the work on a slice is enqueued.
-struct Order<'a> {
+pub(crate) struct Order<'a> {
     gpu: Gpu,
     /// The handle's stream and the memory's, where they are two.
     streams: Option<(CUstream, CUstream)>,

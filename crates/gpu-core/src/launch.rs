@@ -42,23 +42,25 @@ impl Blocks {
 
 impl Gpu {
     /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and
-    /// `arguments` is the struct that the declaration made. No blocks: nothing happens.
+    /// `arguments` is the struct that the declaration made. Each slice among them is admitted as by
+    /// [`Gpu::admit`]: the launch is in order with the slice's own stream. No blocks: nothing is launched.
     ///
     /// # Errors
     /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is
-    /// too old for the kernel's module. What fails while the kernel runs is reported by a later
-    /// call that waits.
+    /// too old for the kernel's module, and those of [`Gpu::admit`]. What fails while the kernel runs is
+    /// reported by a later call that waits.
     ///
     /// # Safety
-    /// The arguments meet the kernel's own safety section, and the device memory that they point
-    /// to stays allocated until the stream has passed the launch (a [`Column`](crate::Column) of
-    /// this handle that is dropped after the call does).
+    /// The arguments meet the kernel's own safety section. Where it takes raw pointers, their memory is of this
+    /// handle's device, is admitted, and stays allocated until the stream has passed the launch (a
+    /// [`Column`](crate::Column) of this handle that is dropped after the call does).
     pub unsafe fn enqueue<A: Arguments>(
         &self,
         kernel: Kernel<A>,
         blocks: Blocks,
         arguments: A,
     ) -> Result<()> {
+        let _orders = self.admit_all(&arguments)?;
         let shared_bytes = kernel.shared_bytes(&arguments);
         // SAFETY: the pointers are to values of the kernel's parameter types, in order; the rest is
         // passed on to the caller.

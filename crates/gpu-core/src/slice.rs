@@ -106,8 +106,8 @@ impl<'a, T> Slice<'a, T> {
         self.len == 0
     }
 
-    /// The device address of the first element. Before it goes into a launch, [`Gpu::admit`] puts
-    /// the launch in order.
+    /// The device address of the first element. Before it goes into a launch as a raw pointer, [`Gpu::admit`]
+    /// puts the launch in order; [`input`](Self::input) needs no such care.
     pub fn as_ptr(&self) -> *const T {
         self.start
     }
@@ -155,8 +155,8 @@ impl<'a, T> SliceMut<'a, T> {
         self.len == 0
     }
 
-    /// The device address of the first element. Before it goes into a launch,
-    /// [`Gpu::admit_mut`] puts the launch in order.
+    /// The device address of the first element. Before it goes into a launch as a raw pointer,
+    /// [`Gpu::admit_mut`] puts the launch in order; [`output`](Self::output) needs no such care.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.start
     }

@@ -301,9 +301,9 @@ impl Used {
         Self::with_reach(parts, Reach::Exact)
     }
 
-    /// What a launch uses that was given these addresses.
-    pub(crate) fn from(pointers: impl IntoIterator<Item = (u64, Access)>) -> Self {
-        Self::with_reach(pointers.into_iter().map(|(at, access)| (at, 1, access)), Reach::Unknown)
+    /// What a launch uses that was given these addresses, each with the bytes that are known to follow.
+    pub(crate) fn from(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
+        Self::with_reach(parts, Reach::Unknown)
     }
 
     fn with_reach(parts: impl IntoIterator<Item = (u64, usize, Access)>, reach: Reach) -> Self {
@@ -515,14 +515,19 @@ pub(crate) struct Busy(Vec<Arc<Allocation>>);
 
 impl Busy {
     /// Marks the memory that the pointers lie in. A pointer is null, or in (or at the end of)
-    /// live memory of the device or page-locked memory; the first that is neither is the error.
-    pub(crate) fn new(pointers: impl Iterator<Item = u64>, device: usize) -> Result<Self, u64> {
+    /// live memory of the device or page-locked memory, with so many bytes after it; the first that is neither is
+    /// the error.
+    pub(crate) fn new(
+        pointers: impl Iterator<Item = (u64, usize)>,
+        device: usize,
+    ) -> Result<Self, u64> {
         let table = lock();
         let mut given: Vec<Arc<Allocation>> = Vec::new();
-        for pointer in pointers.filter(|p| *p != 0) {
+        for (pointer, bytes) in pointers.filter(|(p, _)| *p != 0) {
             let own = find(&table.live, pointer).filter(|a| a.device == device);
             let found = own.or_else(|| find(&table.host, pointer));
-            let allocation = found.ok_or(pointer)?;
+            let whole = found.filter(|a| a.end() - pointer >= bytes as u64);
+            let allocation = whole.ok_or(pointer)?;
             if !given.iter().any(|a| Arc::ptr_eq(a, allocation)) {
                 given.push(allocation.clone());
             }

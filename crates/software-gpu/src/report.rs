@@ -16,6 +16,8 @@ pub enum Kind {
     RedZone,
     /// A write to freed memory, or a free of memory that a running kernel was given.
     UseAfterFree,
+    /// An access through a slice of global memory (`device_std::slice`) with an index beyond its end.
+    SliceBounds,
     /// An access to shared memory beyond what the launch gave the block.
     SharedBounds,
     /// An access to shared memory at an address that its size does not divide.

@@ -358,6 +358,10 @@ impl DeviceThread for Worker<'_> {
             Err(fault) => self.fault(fault),
         }
     }
+
+    fn outside(&self, message: String) -> ! {
+        self.fault(Fault { kind: Kind::SliceBounds, message })
+    }
 }
 
 /// How a block's turn ended.

@@ -2,8 +2,8 @@
 
 mod contours;
 
-use device_std::host::Kernel;
-use gpu_core::{Blocks, DeviceGrid, Gpu, Grid, GridSlice, GridView, Progress};
+use device_std::Out;
+use gpu_core::{Blocks, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, GridView, Progress};
 use kernels_rs::terrain as kernels;
 
 pub use contours::contours;
@@ -49,15 +49,11 @@ fn slope_on(gpu: &Gpu, dem: GridSlice<'_, f32>, params: &SlopeParams) -> Result<
         (SlopeUnit::Percent, Edges::Level) => kernels::slope::percent_level,
     };
     let factor_squared = params.factor_squared(dem.grid().cell_size)?;
-    let arguments = |Raster { dem, width, height, out }| kernels::slope::Args {
-        dem,
-        width,
-        height,
-        factor_squared,
-        out,
-    };
-    // SAFETY: the kernel writes every cell of a raster with these sides.
-    unsafe { product(gpu, dem, params.edges, kernel, arguments) }
+    product(gpu, dem, params.edges, |blocks, dem, out| {
+        let arguments = kernels::slope::Args { dem, factor_squared, out };
+        // SAFETY: `product` gives what the kernel asks for.
+        unsafe { gpu.enqueue(kernel, blocks, arguments) }
+    })
 }
 
 fn hillshade_on(
@@ -69,49 +65,29 @@ fn hillshade_on(
         Edges::Nodata => kernels::hillshade::nodata,
         Edges::Level => kernels::hillshade::level,
     };
-    let kernels::Shade { factor_squared, light } = params.shade(dem.grid().cell_size)?;
-    let arguments = |Raster { dem, width, height, out }| kernels::hillshade::Args {
-        dem,
-        width,
-        height,
-        factor_squared,
-        light,
-        out,
-    };
-    // SAFETY: the kernel writes every cell of a raster with these sides.
-    unsafe { product(gpu, dem, params.edges, kernel, arguments) }
+    let shade = params.shade(dem.grid().cell_size)?;
+    product(gpu, dem, params.edges, |blocks, dem, out| {
+        // SAFETY: `product` gives what the kernel asks for.
+        unsafe { gpu.enqueue(kernel, blocks, kernels::hillshade::Args { dem, shade, out }) }
+    })
 }
 
-/// What the kernels of all products take.
-struct Raster {
-    dem: *const f32,
-    width: u32,
-    height: u32,
-    out: *mut f32,
-}
-
-/// A raster beside a DEM, which the kernel writes.
-///
-/// # Safety
-/// With the arguments of a raster the kernel writes every cell of it.
-unsafe fn product<A: gpu_core::Arguments>(
+/// A raster beside a DEM, which `enqueue` writes whole: its blocks go over the DEM in strips.
+fn product(
     gpu: &Gpu,
     dem: GridSlice<'_, f32>,
     edges: Edges,
-    kernel: Kernel<A>,
-    arguments: impl FnOnce(Raster) -> A,
+    enqueue: impl FnOnce(Blocks, kernels::Dem<'_>, Out<'_, f32>) -> gpu_core::Result<()>,
 ) -> Result<DeviceGrid<f32>> {
     let grid = *dem.grid();
     check_grid(&grid)?;
-    // SAFETY: passed on to the caller.
+    // SAFETY: written whole by the work that is enqueued next. It starts at a multiple of 256 bytes.
     let mut out = unsafe { gpu.uninitialized::<f32>(dem.values().len())? };
-    let dem = gpu.admit(dem.values())?;
-    let (width, height) = (grid.width, grid.height);
-    let columns = kernels::columns_of_thread(dem.as_ptr(), width, edges == Edges::Level);
+    let GridSpec { width, height, .. } = grid;
+    let dem = kernels::Dem { heights: dem.values().input(), width, height };
+    let columns = kernels::columns_of_thread(dem, edges == Edges::Level);
     let blocks = width.div_ceil(kernels::BLOCK * columns) * height.div_ceil(kernels::ROWS);
-    let raster = Raster { dem: dem.as_ptr(), width, height, out: out.as_mut_ptr() };
-    // SAFETY: both have a value for each cell, and a new column starts at a multiple of 256 bytes.
-    unsafe { gpu.enqueue(kernel, Blocks::x(blocks), arguments(raster))? };
+    enqueue(Blocks::x(blocks), dem, out.output())?;
     Ok(DeviceGrid::from_column(out, grid)?)
 }
 

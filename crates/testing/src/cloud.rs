@@ -5,6 +5,8 @@ use crate::Random;
 /// Points of the test's own, with one value each.
 #[derive(Clone, Debug, Default)]
 pub struct Cloud {
+    /// What the points are; empty where nobody has said.
+    pub name: &'static str,
     /// Eastings.
     pub x: Vec<f64>,
     /// Northings.

@@ -1,7 +1,7 @@
 //! What the tests of Tessera's crates share. Not published.
 //!
 //! - [`devices`], and with the feature `software` `gpu`: the devices under test.
-//! - [`Random`], [`Cloud`]: repeatable numbers and points.
+//! - [`Random`], [`Cloud`]: repeatable numbers and points; [`clouds`]: the list of clouds that every search must serve.
 //! - [`sizes`]: the lengths at which kernels go wrong; [`is_slow`]: whether to do fewer and smaller cases.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
 //! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
@@ -11,6 +11,7 @@
 
 pub mod allocations;
 mod cloud;
+pub mod clouds;
 mod damage;
 #[cfg(feature = "software")]
 pub mod faults;

@@ -5,9 +5,11 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
     AngleBracketedGenericArguments, Attribute, Error, Expr, FnArg, GenericArgument, GenericParam,
-    Generics, Ident, ItemFn, Pat, Result, ReturnType, Safety, Token, Type, parenthesized,
+    Generics, Ident, ItemFn, Pat, Path, Result, ReturnType, Safety, Token, Type, parenthesized,
     parse_quote,
 };
+
+use crate::shape::Shape;
 
 /// A kernel.
 pub struct Declaration {
@@ -30,6 +32,9 @@ pub struct Parameter {
     pub attributes: Vec<Attribute>,
     pub name: Ident,
     pub kind: Type,
+    pub shape: Shape,
+    /// How many are passed for it, if it is a struct of arguments and was asked.
+    pub count: Option<usize>,
 }
 
 /// A generic kernel with its parameters set.
@@ -41,19 +46,23 @@ pub struct Instance {
 }
 
 impl Declaration {
-    pub fn parse(attribute: TokenStream, item: TokenStream) -> Result<Self> {
+    /// `counts` has how many are passed for the first structs of arguments.
+    pub fn parse(attribute: TokenStream, item: TokenStream, counts: &[usize]) -> Result<Self> {
         let setting: Setting = syn::parse2(attribute)?;
         let function: ItemFn = syn::parse2(item)?;
         let signature = &function.sig;
         if !matches!(signature.safety, Safety::Unsafe(_)) {
-            let reason = "a kernel is declared `unsafe fn`: it is given raw pointers";
+            let reason = "a kernel is declared `unsafe fn`: it is given device memory";
             return Err(Error::new_spanned(signature.fn_token, reason));
         }
         if let ReturnType::Type(arrow, _) = &signature.output {
             return Err(Error::new_spanned(arrow, "a kernel returns nothing"));
         }
-        let parameters: Vec<_> =
-            signature.inputs.iter().map(Parameter::of).collect::<Result<_>>()?;
+        let parameter = |argument| Parameter::of(argument, &signature.generics);
+        let mut parameters: Vec<_> =
+            signature.inputs.iter().map(parameter).collect::<Result<_>>()?;
+        let structs = parameters.iter_mut().filter(|p| matches!(p.shape, Shape::Struct(_)));
+        structs.zip(counts).for_each(|(parameter, count)| parameter.count = Some(*count));
         if let Some(same) = parameters.iter().find(|parameter| parameter.name == signature.ident) {
             let reason =
                 "a parameter cannot have its kernel's name: on the host that is a constant";
@@ -62,13 +71,21 @@ impl Declaration {
         check_generics(&signature.generics, &signature.ident, &setting.instances)?;
         Ok(Self { setting, function, parameters })
     }
+
+    /// The first struct of arguments of which it is not known how many are passed for it.
+    pub fn unknown(&self) -> Option<&Path> {
+        self.parameters.iter().find_map(|parameter| match &parameter.shape {
+            Shape::Struct(path) if parameter.count.is_none() => Some(path),
+            _ => None,
+        })
+    }
 }
 
 /// Each instance sets each generic parameter; no parameters, no instances.
 fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> Result<()> {
     let count = generics.params.len();
     if let Some(lifetime) = generics.lifetimes().next() {
-        return Err(Error::new_spanned(lifetime, "a kernel takes raw pointers, no references"));
+        return Err(Error::new_spanned(lifetime, "a kernel names no lifetimes: write In<'_, T>"));
     }
     match instances.first() {
         None if count > 0 => {
@@ -180,7 +197,7 @@ impl Parse for Instance {
 }
 
 impl Parameter {
-    fn of(argument: &FnArg) -> Result<Self> {
+    fn of(argument: &FnArg, generics: &Generics) -> Result<Self> {
         let reason = "a kernel's parameter is `name: type`";
         let FnArg::Typed(typed) = argument else {
             return Err(Error::new_spanned(argument, reason));
@@ -189,7 +206,8 @@ impl Parameter {
             return Err(Error::new_spanned(&typed.pat, reason));
         };
         let (attributes, name) = (typed.attrs.clone(), name.ident.clone());
-        Ok(Self { attributes, name, kind: (*typed.ty).clone() })
+        let shape = Shape::of(&typed.ty, generics);
+        Ok(Self { attributes, name, kind: (*typed.ty).clone(), shape, count: None })
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a declaration becomes.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprLit, GenericArgument, Generics, Ident, Lit, LitStr, Type, Visibility};
+use syn::{Expr, GenericArgument, Generics, Ident, Lifetime, LitStr, Type, Visibility};
 
 use crate::declaration::{Declaration, Instance, Parameter, name_of};
+use crate::shape::{Argument, Open, Shape, Wire};
 
 /// A kernel that can be launched: the function itself, or an instance of it.
 struct Entry<'a> {
@@ -24,20 +25,15 @@ struct Entry<'a> {
     instance: Option<&'a Instance>,
 }
 
-/// Parameters as they are passed: scalars and raw pointers, an array as its elements.
+/// The arguments as they are passed.
 #[derive(Default)]
 struct Wires {
     names: Vec<Ident>,
-    kinds: Vec<Type>,
+    kinds: Vec<TokenStream>,
+    /// The constants that tell the host of them.
+    parameters: Vec<TokenStream>,
     /// `let array = [array_0, array_1];`
-    arrays: Vec<TokenStream>,
-}
-
-/// Element type and length of an array.
-fn elements(kind: &Type) -> Option<(&Type, usize)> {
-    let Type::Array(array) = kind else { return None };
-    let Expr::Lit(ExprLit { lit: Lit::Int(len), .. }) = &array.len else { return None };
-    Some((&array.elem, len.base10_parse().ok()?))
+    made: Vec<TokenStream>,
 }
 
 impl Declaration {
@@ -55,7 +51,7 @@ impl Declaration {
         let entry = Entry {
             name: name.to_string(),
             span: name.span(),
-            wires: self.wires(|kind| kind.clone()),
+            wires: self.wires(Type::clone),
             block: self.setting.block.clone(),
             resident: self.setting.resident.clone(),
             spills: self.setting.spills.clone(),
@@ -65,7 +61,11 @@ impl Declaration {
         };
         let attributes = &self.function.attrs;
         let device = self.device(&entry, ptx_module);
-        let kernel = self.constant(&entry, quote!(#name::Args));
+        let args = |lifetime: &str| {
+            let generics = self.arguments_of(lifetime, &[]);
+            quote!(#name::Args #generics)
+        };
+        let kernel = self.constant(&entry, args);
         let arguments = self.arguments(&Generics::default());
         let inner = quote! {
             /// The kernel's arguments.
@@ -159,7 +159,7 @@ impl Declaration {
             };
         };
         let Entry { name, span, wires, block, resident, spills, body, .. } = entry;
-        let Wires { names, kinds, arrays } = wires;
+        let Wires { names, kinds, made, .. } = wires;
         let numbers = [block, resident].into_iter().chain(spills).map(as_u32);
         let comment = format!("// launch bounds{}", " {}".repeat(numbers.clone().count()));
         let exported = LitStr::new(&format!("{ptx_module}__{name}"), *span);
@@ -181,32 +181,41 @@ impl Declaration {
                         options(nomem, nostack, preserves_flags)
                     )
                 };
-                #(#arrays)*
+                #(#made)*
                 #body
             }
         }
     }
 
-    /// The host's constant, from its type on: `Kernel<Args> = value`.
-    fn constant(&self, entry: &Entry, arguments: TokenStream) -> TokenStream {
+    /// The host's constant, from its type on: `Kernel<Args> = value`. `arguments` is the type, given its lifetime.
+    fn constant(&self, entry: &Entry, arguments: impl Fn(&str) -> TokenStream) -> TokenStream {
         let Entry { name, wires, block, shared, body, .. } = entry;
-        let Wires { names, kinds, arrays } = wires;
+        let Wires { names, kinds, parameters, made } = wires;
         let index = 0..names.len();
         let block = as_u32(block);
         let shared = match shared {
-            Expr::Closure(of_arguments) => quote!(#of_arguments),
+            Expr::Closure(of_arguments) => {
+                let any = arguments("'_");
+                quote!({
+                    fn bytes(arguments: &#any) -> u32 {
+                        ::device_std::host::bytes_of(arguments, #of_arguments)
+                    }
+                    bytes
+                })
+            }
             constant => {
                 let constant = as_u32(constant);
                 quote!(|_| { const BYTES: u32 = #constant; BYTES })
             }
         };
+        let arguments = arguments("'static");
         quote! {
             ::device_std::host::Kernel<#arguments> = {
                 const ENTRY: ::core::option::Option<::device_std::host::Entry> =
                     ::device_std::if_software!({
                         #[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
                         unsafe fn thread(#(#names: #kinds),*) {
-                            #(#arrays)*
+                            #(#made)*
                             #body
                         }
                         unsafe fn entry(arguments: *const *const ::core::ffi::c_void) {
@@ -221,58 +230,95 @@ impl Declaration {
                     module: &MODULE,
                     name: #name,
                     block: #block,
-                    parameters: &[#(::device_std::host::Parameter::of::<#kinds>()),*],
+                    parameters: &[#(#parameters),*],
                     entry: ENTRY,
                 };
-                ::device_std::host::Kernel::new(&HOST, #shared)
+                // SAFETY: what gives the bytes is a function of arguments of any lifetime.
+                unsafe { ::device_std::host::Kernel::new(&HOST, #shared) }
             }
         }
+    }
+
+    /// The parameters, in types in which `set` has put what stands for the generic ones.
+    fn each_argument(&self, mut set: impl FnMut(&Type) -> Type) -> Vec<Argument<'_>> {
+        let arguments =
+            self.parameters.iter().map(|Parameter { name, kind, shape, count, .. }| Argument {
+                name,
+                kind: set(kind),
+                shape,
+                count: count.unwrap_or(0),
+            });
+        arguments.collect()
     }
 
     /// What is passed for the parameters, whose types `set` gives their place.
     fn wires(&self, mut set: impl FnMut(&Type) -> Type) -> Wires {
         let mut wires = Wires::default();
-        for Parameter { name, kind, .. } in &self.parameters {
-            let Some((kind, len)) = elements(kind) else {
-                wires.names.push(name.clone());
-                wires.kinds.push(set(kind));
-                continue;
-            };
-            let names = (0..len).map(|i| format_ident!("{name}_{i}", span = name.span()));
-            let names: Vec<_> = names.collect();
-            wires.arrays.push(quote!(let #name = [#(#names),*];));
-            wires.names.extend(names);
-            wires.kinds.extend(std::iter::repeat_n(set(kind), len));
+        for argument in self.each_argument(|kind| Open::set("'static", &set(kind))) {
+            if !matches!(argument.shape, Shape::Scalar) {
+                let (name, made) = (argument.name, argument.made());
+                wires.made.push(quote!(let #name = #made;));
+            }
+            for Wire { name, kind, parameter } in argument.wires() {
+                wires.names.push(name);
+                wires.kinds.push(kind);
+                wires.parameters.push(parameter);
+            }
         }
         wires
+    }
+
+    /// `<'lifetime, types>` of `Args`, which has a lifetime where a parameter's type has one.
+    fn arguments_of(&self, lifetime: &str, types: &[TokenStream]) -> TokenStream {
+        let lifetime = self.parameters.iter().any(|p| Open::is_in(&p.kind)).then(|| {
+            let lifetime = Lifetime::new(lifetime, Span::call_site());
+            quote!(#lifetime)
+        });
+        let all: Vec<_> = lifetime.iter().chain(types).collect();
+        if all.is_empty() { TokenStream::new() } else { quote!(<#(#all),*>) }
     }
 
     /// The struct of the arguments, generic over those types that the parameters name.
     fn arguments(&self, generics: &Generics) -> TokenStream {
         let used = self.types_of_parameters(generics);
-        let fields = self.parameters.iter().map(|Parameter { attributes, name, kind }| {
+        let bare: Vec<_> = used.iter().map(|name| quote!(#name)).collect();
+        let copy: Vec<_> = used.iter().map(|name| quote!(#name: ::core::marker::Copy)).collect();
+        let (of, bounds) = (self.arguments_of("'a", &bare), self.arguments_of("'a", &copy));
+        let fields = self.parameters.iter().map(|Parameter { attributes, name, kind, .. }| {
             let documentation = attributes.iter().filter(|a| a.path().is_ident("doc"));
+            let kind = Open::set("'a", kind);
             quote!(#(#documentation)* pub #name: #kind)
         });
-        let names: Vec<_> = self.parameters.iter().map(|p| &p.name).collect();
-        let pointers = self.parameters.iter().flat_map(|Parameter { name, kind, .. }| {
-            let elements = elements(kind).map_or(0, |(_, len)| len);
-            let of_array = (0..elements).map(move |i| quote!((&raw mut #name[#i]).cast()));
-            let whole = (elements == 0).then(|| quote!((&raw mut #name).cast()));
-            of_array.chain(whole)
-        });
+        let arguments = self.each_argument(Type::clone);
+        let names = arguments.iter().flat_map(Argument::wires).map(|wire| wire.name);
+        let names: Vec<_> = names.collect();
+        let (statements, passed): (Vec<_>, Vec<_>) = arguments.iter().map(Argument::passed).unzip();
+        let passed = passed.iter().flatten();
+        let visits = arguments.iter().map(Argument::visit);
         quote! {
             #[allow(missing_docs)]
             #[derive(Clone, Copy, Debug)]
-            pub struct Args<#(#used),*> { #(#fields),* }
+            pub struct Args #of { #(#fields),* }
 
-            impl<#(#used: ::core::marker::Copy),*> ::device_std::host::Arguments for Args<#(#used),*> {
+            impl #bounds ::device_std::host::Arguments for Args #of {
                 fn with_pointers<Given>(
-                    self,
+                    &self,
                     give: impl ::core::ops::FnOnce(&mut [*mut ::core::ffi::c_void]) -> Given,
                 ) -> Given {
-                    let Self { #(mut #names),* } = self;
-                    give(&mut [#(#pointers),*])
+                    #(#statements)*
+                    #(let mut #names = #passed;)*
+                    give(&mut [#((&raw mut #names).cast()),*])
+                }
+
+                #[allow(unused_variables)]
+                fn each_slice<'slices>(
+                    &'slices self,
+                    visit: &mut dyn ::core::ops::FnMut(
+                        ::device_std::host::Home<'slices>,
+                        ::device_std::host::Access,
+                    ),
+                ) {
+                    #(#visits)*
                 }
             }
         }
@@ -295,8 +341,11 @@ impl Declaration {
         let used = self.types_of_parameters(generics);
         let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
         let Some((last, others)) = types.split_last() else { return TokenStream::new() };
-        let of_self =
-            used.iter().map(|name| if name == last { quote!(Self) } else { quote!(#name) });
+        let of_self: Vec<_> = used
+            .iter()
+            .map(|name| if *name == *last { quote!(Self) } else { quote!(#name) })
+            .collect();
+        let of_self = self.arguments_of("'static", &of_self);
         let constants = generics.const_params().map(|parameter| {
             let (name, kind) = (&parameter.ident, &parameter.ty);
             quote!(#[allow(missing_docs)] const #name: #kind;)
@@ -305,7 +354,7 @@ impl Declaration {
             /// The types that there is an instance for.
             pub trait Instance<#(#others),*>: Sized {
                 /// The instance.
-                const KERNEL: ::device_std::host::Kernel<Args<#(#of_self),*>>;
+                const KERNEL: ::device_std::host::Kernel<Args #of_self>;
                 #(#constants)*
             }
         }
@@ -320,9 +369,14 @@ impl Declaration {
             let at = generics.params.iter().position(|parameter| name_of(parameter) == wanted);
             at.map(|at| &instance.generics[at])
         };
-        let used = self.types_of_parameters(generics).into_iter().map(value_of);
-        let arguments = quote!(Args<#(#used),*>);
-        let constant = self.constant(entry, arguments.clone());
+        let used = self.types_of_parameters(generics).into_iter().filter_map(value_of);
+        let used: Vec<_> = used.map(ToTokens::to_token_stream).collect();
+        let arguments = |lifetime: &str| {
+            let generics = self.arguments_of(lifetime, &used);
+            quote!(Args #generics)
+        };
+        let constant = self.constant(entry, arguments);
+        let arguments = arguments("'static");
 
         let types: Vec<_> = generics.type_params().map(|p| value_of(&p.ident)).collect();
         let by_type = types.split_last().map(|(last, others)| {

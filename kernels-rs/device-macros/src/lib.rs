@@ -52,11 +52,17 @@
 //! `device_std::ptx_module!` makes it. The device build takes the module's name from the environment
 //! variable `TESSERA_PTX_MODULE`, which `cargo xtask ptx` sets.
 
+mod arguments;
 mod declaration;
 mod expansion;
+mod shape;
 
+use arguments::Arguments;
 use declaration::Declaration;
 use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::{ParseStream, Parser};
+use syn::{LitInt, bracketed};
 
 /// Declares a kernel. See the crate's documentation.
 #[proc_macro_attribute]
@@ -64,13 +70,97 @@ pub fn kernel(
     attribute: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    let ptx_module = std::env::var("TESSERA_PTX_MODULE").ok();
-    expand(attribute.into(), item.into(), ptx_module.as_deref()).into()
+    expand(attribute.into(), item.into(), &[], ptx_module().as_deref()).into()
 }
 
-fn expand(attribute: TokenStream, item: TokenStream, ptx_module: Option<&str>) -> TokenStream {
-    match Declaration::parse(attribute, item) {
-        Ok(declaration) => declaration.expand(ptx_module),
+/// Makes a struct one argument of a kernel. See the crate's documentation.
+#[proc_macro_attribute]
+pub fn arguments(
+    attribute: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    if !attribute.is_empty() {
+        let reason = "#[arguments] takes nothing";
+        return syn::Error::new(proc_macro2::Span::call_site(), reason).into_compile_error().into();
+    }
+    expand_arguments(item.into(), Vec::new()).into()
+}
+
+/// Where `kernel` goes on once it knows how many are passed for the structs of arguments: `[counts] {attribute}
+/// {item}`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn kernel_of_structs(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let parts = |input: ParseStream| {
+        let counts = counts(input)?;
+        Ok((counts, braced(input)?, braced(input)?))
+    };
+    match parts.parse(input) {
+        Ok((counts, attribute, item)) => {
+            expand(attribute, item, &counts, ptx_module().as_deref()).into()
+        }
+        Err(error) => error.into_compile_error().into(),
+    }
+}
+
+/// Where `arguments` goes on: `[counts] {item}`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn arguments_of_structs(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let parts = |input: ParseStream| Ok((counts(input)?, braced(input)?));
+    match parts.parse(input) {
+        Ok((counts, item)) => expand_arguments(item, counts).into(),
+        Err(error) => error.into_compile_error().into(),
+    }
+}
+
+fn counts(input: ParseStream) -> syn::Result<Vec<usize>> {
+    let content;
+    bracketed!(content in input);
+    let mut counts = Vec::new();
+    while !content.is_empty() {
+        counts.push(content.parse::<LitInt>()?.base10_parse()?);
+    }
+    Ok(counts)
+}
+
+fn braced(input: ParseStream) -> syn::Result<TokenStream> {
+    let content;
+    syn::braced!(content in input);
+    content.parse()
+}
+
+fn ptx_module() -> Option<String> {
+    std::env::var("TESSERA_PTX_MODULE").ok()
+}
+
+fn expand(
+    attribute: TokenStream,
+    item: TokenStream,
+    counts: &[usize],
+    ptx_module: Option<&str>,
+) -> TokenStream {
+    match Declaration::parse(attribute.clone(), item.clone(), counts) {
+        Ok(declaration) => match declaration.unknown() {
+            Some(path) => {
+                let next = quote!(::device_std::kernel_of_structs);
+                shape::ask(path, &next, counts, &quote!({ #attribute } { #item }))
+            }
+            None => declaration.expand(ptx_module),
+        },
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+fn expand_arguments(item: TokenStream, counts: Vec<usize>) -> TokenStream {
+    match Arguments::parse(item.clone(), counts.clone()) {
+        Ok(arguments) => match arguments.unknown() {
+            Some(path) => {
+                let next = quote!(::device_std::arguments_of_structs);
+                shape::ask(path, &next, &counts, &quote!({ #item }))
+            }
+            None => arguments.expand(),
+        },
         Err(error) => error.into_compile_error(),
     }
 }
@@ -90,7 +180,7 @@ mod tests {
     }
 
     fn expanded(attribute: &str, item: &str) -> TokenStream {
-        super::expand(attribute.parse().unwrap(), item.parse().unwrap(), Some("maps"))
+        super::expand(attribute.parse().unwrap(), item.parse().unwrap(), &[], Some("maps"))
     }
 
     const SCALE: &str = "/// Scales.\npub unsafe fn scale(\n    x: *mut Wrong,\n    n: u32,\n) {\n    mistake(x, n)\n}";
@@ -162,7 +252,7 @@ mod tests {
             "extern \"ptx-kernel\" fn f (p_0 : u64 , p_1 : u64)",
             "let p = [p_0 , p_1]",
             "pub p : [u64 ; 2]",
-            "(& raw mut p [1usize])",
+            "let mut p_1 = self . p [1usize]",
         ] {
             assert!(tokens.contains(part), "no {part} in {tokens}");
         }

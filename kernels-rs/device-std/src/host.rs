@@ -6,6 +6,8 @@
 use std::any::type_name;
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// One architecture level of a module's PTX, or what was compiled from that.
@@ -52,19 +54,56 @@ pub struct PtxModule {
 pub struct Parameter {
     /// The type, as Rust names it.
     pub type_name: fn() -> &'static str,
-    /// Bytes.
+    /// Bytes that the software device reads. Of a slice a GPU's driver reads the pointer, the first eight.
     pub size: usize,
+    /// For a slice, a [`Wire`](crate::slice::Wire): the bytes of an element, and what the kernel does with it.
+    pub slice: Option<(usize, Access)>,
 }
 
 impl Parameter {
     /// The parameter for a scalar or raw pointer type.
     pub const fn of<T: Copy>() -> Self {
-        Self { type_name: type_name::<T>, size: size_of::<T>() }
+        Self { type_name: type_name::<T>, size: size_of::<T>(), slice: None }
     }
 
-    /// Whether it is a pointer, hence an address in device memory.
-    pub fn is_pointer(&self) -> bool {
-        (self.type_name)().starts_with('*')
+    /// The parameter for a slice whose elements have so many bytes.
+    pub const fn slice<W: Copy>(element: usize, access: Access) -> Self {
+        Self { slice: Some((element, access)), ..Self::of::<W>() }
+    }
+
+    /// What the kernel does with the memory that it points to: none for a scalar. By a raw pointer that is not
+    /// `const` it may write.
+    pub fn access(&self) -> Option<Access> {
+        let by_name = || match (self.type_name)() {
+            name if name.starts_with("*const") => Some(Access::Read),
+            name if name.starts_with('*') => Some(Access::Write),
+            _ => None,
+        };
+        self.slice.map(|(_, access)| access).or_else(by_name)
+    }
+}
+
+/// Where the memory of a slice lives: words of the runtime that launches, which nobody else reads.
+#[derive(Clone, Copy)]
+pub struct Home<'a> {
+    words: [MaybeUninit<usize>; 3],
+    is_known: bool,
+    owner: PhantomData<&'a ()>,
+}
+
+impl<'a> Home<'a> {
+    /// No home: of a slice in a kernel.
+    pub const NONE: Self =
+        Self { words: [MaybeUninit::uninit(); 3], is_known: false, owner: PhantomData };
+
+    /// The runtime's words.
+    pub fn new(words: [MaybeUninit<usize>; 3]) -> Self {
+        Self { words, is_known: true, owner: PhantomData }
+    }
+
+    /// The words that it was made of.
+    pub fn words(self) -> Option<[MaybeUninit<usize>; 3]> {
+        self.is_known.then_some(self.words)
     }
 }
 
@@ -95,22 +134,37 @@ impl HostKernel {
 }
 
 /// A kernel with the type of its arguments: what a launch needs to know.
+///
+/// The type is covariant: a kernel of `Args<'static>` is one of `Args<'a>`.
 pub struct Kernel<Arguments> {
     /// Name, block size, parameters, host function.
     pub host: &'static HostKernel,
-    shared: fn(&Arguments) -> u32,
+    /// Takes a `&Arguments`.
+    shared: unsafe fn(*const c_void) -> u32,
+    arguments: PhantomData<fn() -> Arguments>,
 }
 
 impl<Arguments> Kernel<Arguments> {
     /// Called by the `#[kernel]` attribute.
-    pub const fn new(host: &'static HostKernel, shared: fn(&Arguments) -> u32) -> Self {
-        Self { host, shared }
+    ///
+    /// # Safety
+    /// `shared` takes arguments of any lifetime, not just those that the type has here.
+    pub const unsafe fn new(host: &'static HostKernel, shared: fn(&Arguments) -> u32) -> Self {
+        // SAFETY: both take one thin pointer.
+        let shared: unsafe fn(*const c_void) -> u32 = unsafe { std::mem::transmute(shared) };
+        Self { host, shared, arguments: PhantomData }
     }
 
     /// The bytes of shared memory that a block needs, as the kernel declares it.
     pub fn shared_bytes(&self, arguments: &Arguments) -> u32 {
-        (self.shared)(arguments)
+        // SAFETY: the function takes such a reference.
+        unsafe { (self.shared)((&raw const *arguments).cast()) }
     }
+}
+
+/// The closure's bytes: here it learns its argument's type.
+pub fn bytes_of<Arguments>(arguments: &Arguments, of: impl FnOnce(&Arguments) -> u32) -> u32 {
+    of(arguments)
 }
 
 impl<Arguments> Clone for Kernel<Arguments> {
@@ -121,13 +175,17 @@ impl<Arguments> Clone for Kernel<Arguments> {
 
 impl<Arguments> Copy for Kernel<Arguments> {}
 
-/// A kernel's arguments, scalars and raw pointers: the struct `Args` that the `#[kernel]` attribute makes.
+/// A kernel's arguments: the struct `Args` that the `#[kernel]` attribute makes.
 pub trait Arguments {
-    /// Calls `give` with a pointer to each argument.
-    fn with_pointers<R>(self, give: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
+    /// Calls `give` with a pointer to each argument as it is passed: scalars, raw pointers, and each slice as a
+    /// [`Wire`](crate::slice::Wire).
+    fn with_pointers<R>(&self, give: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
+
+    /// Calls `visit` for each slice: where its memory lives, and what the kernel does with it.
+    fn each_slice<'s>(&'s self, visit: &mut dyn FnMut(Home<'s>, Access));
 }
 
-/// How a thread touches shared memory.
+/// How a thread touches memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.
@@ -175,6 +233,9 @@ pub trait DeviceThread {
     /// Checks an access to `size` bytes of shared memory at `offset` (bounds, races) and returns
     /// the address.
     fn shared(&self, offset: u32, size: u32, access: Access) -> *mut u8;
+
+    /// Ends the launch: the thread has come to an access outside a slice, as `what` says.
+    fn outside(&self, what: String) -> !;
 }
 
 thread_local! {
@@ -199,4 +260,13 @@ pub(crate) fn current<R>(f: impl FnOnce(&dyn DeviceThread) -> R) -> R {
     let thread = CURRENT.get().expect("a device function was called outside a kernel");
     // SAFETY: `set_current`'s caller keeps the thread valid while it is current.
     f(unsafe { thread.as_ref() })
+}
+
+/// Reports an access outside a slice and ends the launch; outside a kernel, panics.
+pub(crate) fn outside(what: String) -> ! {
+    match CURRENT.get() {
+        // SAFETY: as above.
+        Some(thread) => unsafe { thread.as_ref() }.outside(what),
+        None => panic!("{what}"),
+    }
 }

@@ -53,6 +53,15 @@ extern crate self as device_std;
 /// ```
 pub use device_macros::kernel;
 
+/// Makes a struct one argument of a kernel: slices, options of slices, scalars, arrays of scalars, and other
+/// such structs. The crate `device-macros` has the rules.
+pub use device_macros::arguments;
+
+#[doc(hidden)]
+pub use device_macros::{arguments_of_structs, kernel_of_structs};
+
+pub use slice::{In, Out};
+
 pub mod atomic;
 pub mod block;
 pub mod global;
@@ -66,6 +75,7 @@ pub mod real;
 pub mod scalar;
 pub mod search;
 pub mod shared;
+pub mod slice;
 pub mod thread;
 pub mod tile;
 pub mod vector;

@@ -5,7 +5,7 @@
 //! nothing is lost where the ground is high. Sums of differences whose square leaves the range of f32,
 //! beyond 1e19, count as vertical.
 
-use device_std::math;
+use device_std::{arguments, math};
 
 /// What becomes of a cell with a neighbour that is NaN or beyond the raster.
 pub trait Edge: Copy {
@@ -56,7 +56,7 @@ pub struct Percent {
 }
 
 /// Lambert's brightness, from 0 to 1, within 1e-6.
-#[derive(Clone, Copy)]
+#[arguments]
 pub struct Shade {
     /// As [`Degrees::factor_squared`].
     pub factor_squared: f32,

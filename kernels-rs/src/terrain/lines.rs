@@ -19,7 +19,7 @@
 //!
 //! A round of jumping does nothing after one that changed nothing.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -40,13 +40,9 @@ fn own(count: u32) -> Option<usize> {
 }
 
 /// A piece from memory.
-///
-/// # Safety
-/// There is a piece `i`.
 #[inline(always)]
-unsafe fn piece_at(pieces: *const u64, i: usize) -> Piece {
-    // SAFETY: passed on to the caller.
-    unsafe { Piece::from_words([*pieces.add(2 * i), *pieces.add(2 * i + 1)]) }
+fn piece_at(pieces: In<u64>, i: usize) -> Piece {
+    Piece::from_words([pieces.get(2 * i), pieces.get(2 * i + 1)])
 }
 
 #[inline(always)]
@@ -89,32 +85,28 @@ pub fn continuation(piece: Piece, first: usize, end: usize, at: impl Fn(usize) -
 /// Grid: one thread a piece.
 ///
 /// # Safety
-/// `pieces` has two elements for each of `count` pieces, `places` one for each of `columns * rows` squares
-/// and one more: the first of its pieces. `next` and `previous` have one for each piece.
+/// `pieces` has two elements for each of `count` pieces, `places` one for each of the
+/// `squares`, columns times rows, and one more: the first of its pieces. `next` and `previous` have one for each piece.
 #[kernel(block = BLOCK)]
 pub unsafe fn link_pieces(
-    pieces: *const u64,
+    pieces: In<'_, u64>,
     count: u32,
-    places: *const u64,
-    columns: u32,
-    rows: u32,
-    next: *mut u32,
-    previous: *mut u32,
+    places: In<'_, u64>,
+    squares: [u32; 2],
+    next: Out<'_, u32>,
+    previous: Out<'_, u32>,
 ) {
     let Some(i) = own(count) else { return };
-    // SAFETY: the piece and the square exist.
-    unsafe {
-        let piece = piece_at(pieces, i);
-        let mut found = NONE;
-        if let Some([column, row]) = piece.square_beyond([columns, rows]) {
-            let square = row as usize * columns as usize + column as usize;
-            let (first, end) = (*places.add(square) as usize, *places.add(square + 1) as usize);
-            found = continuation(piece, first, end, |i| piece_at(pieces, i));
-        }
-        *next.add(i) = found;
-        if found != NONE {
-            *previous.add(found as usize) = i as u32;
-        }
+    let piece = piece_at(pieces, i);
+    let mut found = NONE;
+    if let Some([column, row]) = piece.square_beyond(squares) {
+        let square = row as usize * squares[0] as usize + column as usize;
+        let (first, end) = (places.get(square) as usize, places.get(square + 1) as usize);
+        found = continuation(piece, first, end, |i| piece_at(pieces, i));
+    }
+    next.set(i, found);
+    if found != NONE {
+        previous.set(found, i as u32);
     }
 }
 
@@ -126,10 +118,9 @@ pub unsafe fn link_pieces(
 /// # Safety
 /// `previous` and `heads` have `count` elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn start_heads(previous: *const u32, count: u32, heads: *mut u64) {
+pub unsafe fn start_heads(previous: In<'_, u32>, count: u32, heads: Out<'_, u64>) {
     let Some(i) = own(count) else { return };
-    // SAFETY: guarded by `count`.
-    unsafe { *heads.add(i) = pair(*previous.add(i), i as u32) };
+    heads.set(i, pair(previous.get(i), i as u32));
 }
 
 /// Begins the count from the lines' first pieces.
@@ -139,35 +130,30 @@ pub unsafe fn start_heads(previous: *const u32, count: u32, heads: *mut u64) {
 /// # Safety
 /// `previous`, `heads` and `ranks` have `count` elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn start_ranks(previous: *const u32, heads: *const u64, count: u32, ranks: *mut u64) {
+pub unsafe fn start_ranks(
+    previous: In<'_, u32>,
+    heads: In<'_, u64>,
+    count: u32,
+    ranks: Out<'_, u64>,
+) {
     let Some(i) = own(count) else { return };
-    // SAFETY: guarded by `count`.
-    unsafe {
-        let (pointer, lowest) = parts(*heads.add(i));
-        let before = *previous.add(i);
-        let is_first = before == NONE || (pointer != NONE && lowest == i as u32);
-        *ranks.add(i) = if is_first { pair(i as u32, 0) } else { pair(before, 1) };
-    }
+    let (pointer, lowest) = parts(heads.get(i));
+    let before = previous.get(i);
+    let is_first = before == NONE || (pointer != NONE && lowest == i as u32);
+    ranks.set(i, if is_first { pair(i as u32, 0) } else { pair(before, 1) });
 }
 
-/// Whether a round of jumping has anything to do; it is called in the one before.
-///
-/// # Safety
-/// `changes` has an element for each round up to this.
+/// Whether a round of jumping has nothing to do: the one before has changed nothing.
 #[inline(always)]
-unsafe fn is_done(changes: *const u32, round: u32) -> bool {
-    // SAFETY: passed on to the caller.
-    round > 0 && unsafe { *changes.add(round as usize - 1) } == 0
+fn is_done(changes: Out<u32>, round: u32) -> bool {
+    round > 0 && changes.get(round as usize - 1) == 0
 }
 
 /// What a round of pointer jumping does for a piece.
 pub trait Jumping {
     /// What the round writes for a piece with this pointer and number; `note` is called if that changes
-    /// anything.
-    ///
-    /// # Safety
-    /// `from` has an element for each piece, and pointers are pieces.
-    unsafe fn jumped(from: *const u64, pointer: u32, number: u32, note: impl FnOnce()) -> u64;
+    /// anything. `from` has an element for each piece, and pointers are pieces.
+    fn jumped(from: In<u64>, pointer: u32, number: u32, note: impl FnOnce()) -> u64;
 }
 
 /// The search for the lines' first pieces: pointers, and the lowest piece seen.
@@ -175,11 +161,10 @@ pub struct Heads;
 
 impl Jumping for Heads {
     #[inline(always)]
-    unsafe fn jumped(from: *const u64, pointer: u32, lowest: u32, note: impl FnOnce()) -> u64 {
+    fn jumped(from: In<u64>, pointer: u32, lowest: u32, note: impl FnOnce()) -> u64 {
         let mut new = pair(pointer, lowest);
         if pointer != NONE {
-            // SAFETY: the pointer is a piece.
-            let (beyond, other) = parts(unsafe { *from.add(pointer as usize) });
+            let (beyond, other) = parts(from.get(pointer));
             new = pair(beyond, u32::min(lowest, other));
             // Pointers in a ring go round for ever.
             if beyond == NONE || other < lowest {
@@ -195,9 +180,8 @@ pub struct Ranks;
 
 impl Jumping for Ranks {
     #[inline(always)]
-    unsafe fn jumped(from: *const u64, pointer: u32, rank: u32, note: impl FnOnce()) -> u64 {
-        // SAFETY: the pointer is a piece.
-        let (beyond, more) = parts(unsafe { *from.add(pointer as usize) });
+    fn jumped(from: In<u64>, pointer: u32, rank: u32, note: impl FnOnce()) -> u64 {
+        let (beyond, more) = parts(from.get(pointer));
         if beyond != pointer {
             note();
         }
@@ -214,21 +198,18 @@ impl Jumping for Ranks {
 /// round that changed nothing `from` and `to` are the same.
 #[kernel(block = BLOCK, instances(heads: <Heads>; ranks: <Ranks>))]
 pub unsafe fn jump<J: Jumping>(
-    from: *const u64,
-    to: *mut u64,
+    from: In<'_, u64>,
+    to: Out<'_, u64>,
     count: u32,
     round: u32,
-    changes: *mut u32,
+    changes: Out<'_, u32>,
 ) {
-    // SAFETY: passed on to the caller; pointers are pieces.
-    unsafe {
-        if is_done(changes, round) {
-            return;
-        }
-        let Some(i) = own(count) else { return };
-        let (pointer, number) = parts(*from.add(i));
-        *to.add(i) = J::jumped(from, pointer, number, || *changes.add(round as usize) = 1);
+    if is_done(changes, round) {
+        return;
     }
+    let Some(i) = own(count) else { return };
+    let (pointer, number) = parts(from.get(i));
+    to.set(i, J::jumped(from, pointer, number, || changes.set(round, 1)));
 }
 
 /// Writes for the first piece of each line a key: the level, then open lines before rings, then the
@@ -241,29 +222,26 @@ pub unsafe fn jump<J: Jumping>(
 /// `pieces` has two elements for each of `count` pieces, the others one; levels are below 2^31.
 #[kernel(block = BLOCK)]
 pub unsafe fn key_lines(
-    pieces: *const u64,
-    next: *const u32,
-    previous: *const u32,
-    ranks: *const u64,
+    pieces: In<'_, u64>,
+    next: In<'_, u32>,
+    previous: In<'_, u32>,
+    ranks: In<'_, u64>,
     count: u32,
-    keys: *mut u64,
-    lengths: *mut u32,
+    keys: Out<'_, u64>,
+    lengths: Out<'_, u32>,
 ) {
     let Some(i) = own(count) else { return };
-    // SAFETY: guarded by `count`; first pieces are pieces.
-    unsafe {
-        let (first, rank) = parts(*ranks.add(i));
-        let mut key = NO_KEY;
-        if first == i as u32 {
-            let is_ring = *previous.add(i) != NONE;
-            let level = piece_at(pieces, i).level as u64;
-            key = level << 33 | (is_ring as u64) << 32 | first as u64;
-        }
-        *keys.add(i) = key;
-        let after = *next.add(i);
-        if after == NONE || after == first {
-            *lengths.add(first as usize) = rank + 1;
-        }
+    let (first, rank) = parts(ranks.get(i));
+    let mut key = NO_KEY;
+    if first == i as u32 {
+        let is_ring = previous.get(i) != NONE;
+        let level = piece_at(pieces, i).level as u64;
+        key = level << 33 | (is_ring as u64) << 32 | first as u64;
+    }
+    keys.set(i, key);
+    let after = next.get(i);
+    if after == NONE || after == first {
+        lengths.set(first, rank + 1);
     }
 }
 
@@ -272,15 +250,17 @@ pub unsafe fn key_lines(
 /// Grid: one thread a line.
 ///
 /// # Safety
-/// `keys` and `points` have `lines` elements, `lengths` one for each piece.
+/// `keys`, which end with a piece, and `points` have `lines` elements, `lengths` one for each piece.
 #[kernel(block = BLOCK)]
-pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, points: *mut u64) {
+pub unsafe fn measure_lines(
+    keys: In<'_, u64>,
+    lengths: In<'_, u32>,
+    lines: u32,
+    points: Out<'_, u64>,
+) {
     let Some(line) = own(lines) else { return };
-    // SAFETY: guarded by `lines`; keys end with a piece.
-    unsafe {
-        let first = *keys.add(line) as u32;
-        *points.add(line) = *lengths.add(first as usize) as u64 + 1;
-    }
+    let first = keys.get(line) as u32;
+    points.set(line, lengths.get(first) as u64 + 1);
 }
 
 /// Writes where each line's points begin to the place of its first piece.
@@ -288,15 +268,17 @@ pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, p
 /// Grid: one thread a line.
 ///
 /// # Safety
-/// `keys` and `starts` have `lines` elements, `starts_of` one for each piece.
+/// `keys`, which end with a piece, and `starts` have `lines` elements, `starts_of` one for each piece.
 #[kernel(block = BLOCK)]
-pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, starts_of: *mut u64) {
+pub unsafe fn place_lines(
+    keys: In<'_, u64>,
+    starts: In<'_, u64>,
+    lines: u32,
+    starts_of: Out<'_, u64>,
+) {
     let Some(line) = own(lines) else { return };
-    // SAFETY: guarded by `lines`; keys end with a piece.
-    unsafe {
-        let first = *keys.add(line) as u32;
-        *starts_of.add(first as usize) = *starts.add(line);
-    }
+    let first = keys.get(line) as u32;
+    starts_of.set(first, starts.get(line));
 }
 
 /// Writes the point at which each piece begins, and where it is its line's last also the one at which it
@@ -306,40 +288,29 @@ pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, star
 ///
 /// # Safety
 /// As for [`key_lines`](const@key_lines); `dem` has `width` columns and the pieces' cells, `levels` the
-/// pieces' levels, `starts_of` an element for each piece, `points` two for each point.
+/// pieces' levels, `starts_of` an element for each piece, `points` one for each point.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_points(
-    pieces: *const u64,
-    next: *const u32,
-    ranks: *const u64,
+    pieces: In<'_, u64>,
+    next: In<'_, u32>,
+    ranks: In<'_, u64>,
     count: u32,
-    starts_of: *const u64,
-    dem: *const f32,
+    starts_of: In<'_, u64>,
+    dem: In<'_, f32>,
     width: u32,
-    levels: *const f64,
-    x: f64,
-    y: f64,
-    cell_size: f64,
-    points: *mut f64,
+    levels: In<'_, f64>,
+    ground: Ground,
+    points: Out<'_, [f64; 2]>,
 ) {
     let Some(i) = own(count) else { return };
-    let ground = Ground { x, y, cell_size };
-    // SAFETY: guarded by `count`; the piece's square is in the raster.
-    unsafe {
-        let piece = piece_at(pieces, i);
-        let (first, rank) = parts(*ranks.add(i));
-        let at = points.add(2 * (*starts_of.add(first as usize) as usize + rank as usize));
-        let level = *levels.add(piece.level as usize);
-        let height =
-            |column: u32, row: u32| *dem.add(row as usize * width as usize + column as usize);
-        let [px, py] = crossing(piece.square, piece.from, level, ground, height);
-        *at = px;
-        *at.add(1) = py;
-        let after = *next.add(i);
-        if after == NONE || after == first {
-            let [px, py] = crossing(piece.square, piece.to, level, ground, height);
-            *at.add(2) = px;
-            *at.add(3) = py;
-        }
+    let piece = piece_at(pieces, i);
+    let (first, rank) = parts(ranks.get(i));
+    let own = points.from(starts_of.get(first) as usize + rank as usize);
+    let level = levels.get(piece.level);
+    let height = |column: u32, row: u32| dem.get(row as usize * width as usize + column as usize);
+    own.set(0, crossing(piece.square, piece.from, level, ground, height));
+    let after = next.get(i);
+    if after == NONE || after == first {
+        own.set(1, crossing(piece.square, piece.to, level, ground, height));
     }
 }

@@ -1,6 +1,6 @@
 //! Marching squares: the pieces of contour lines in the squares between four cell centres.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -99,7 +99,7 @@ impl Piece {
 }
 
 /// Where the cells of a raster lie on the ground: the north-western corner, and a cell's side.
-#[derive(Clone, Copy)]
+#[arguments]
 pub struct Ground {
     /// To the west.
     pub x: f64,
@@ -214,18 +214,32 @@ pub fn levels_of(
     }
 }
 
+/// A DEM in device memory, row by row.
+#[arguments]
+pub struct Dem<'a> {
+    /// `width * height` of them.
+    pub heights: In<'a, f32>,
+    /// Cells of a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// The levels of contour lines, which rise.
+#[arguments]
+pub struct Levels<'a> {
+    /// `count` of them.
+    pub heights: In<'a, f64>,
+    /// How many there are.
+    pub count: u32,
+}
+
 /// The corners of a square.
-///
-/// # Safety
-/// `dem` has `width` columns and the square's cells.
 #[inline(always)]
-unsafe fn corners(dem: *const f32, width: u32, column: u32, row: u32) -> [f32; 4] {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let north = dem.add(row as usize * width as usize + column as usize);
-        let south = north.add(width as usize);
-        [*north, *north.add(1), *south.add(1), *south]
-    }
+fn corners(dem: Dem, column: u32, row: u32) -> [f32; 4] {
+    let north = dem.heights.from(row as usize * dem.width as usize + column as usize);
+    let south = north.from(dem.width);
+    [north.get(0), north.get(1), south.get(1), south.get(0)]
 }
 
 /// The square (column, row) of this thread, if it has one.
@@ -239,35 +253,24 @@ fn own_square(columns: u32, rows: u32) -> Option<[u32; 2]> {
     Some([square as u32 - row * columns, row])
 }
 
-/// Counts the pieces of contour lines in every square. `levels` rise.
+/// Counts the pieces of contour lines in every square.
 ///
 /// Grid: one thread a square.
 ///
 /// # Safety
-/// `dem` has `width * height` elements, `levels` has `level_count`, `counts` one for each square, of
-/// which there is one less than cells in each direction.
+/// `counts` has an element for each square, of which there is one less than cells in each direction.
 #[kernel(block = BLOCK)]
-pub unsafe fn count_pieces(
-    dem: *const f32,
-    width: u32,
-    height: u32,
-    levels: *const f64,
-    level_count: u32,
-    counts: *mut u64,
-) {
-    let Some([column, row]) = own_square(width - 1, height - 1) else { return };
-    // SAFETY: the square is in the raster.
-    unsafe {
-        let corners = corners(dem, width, column, row);
-        let mut count = 0;
-        levels_of(
-            corners,
-            level_count,
-            |i| *levels.add(i as usize),
-            |_, level| pieces(corners, level, |_, _| count += 1),
-        );
-        *counts.add(row as usize * (width - 1) as usize + column as usize) = count;
-    }
+pub unsafe fn count_pieces(dem: Dem<'_>, levels: Levels<'_>, counts: Out<'_, u64>) {
+    let Some([column, row]) = own_square(dem.width - 1, dem.height - 1) else { return };
+    let corners = corners(dem, column, row);
+    let mut count = 0;
+    levels_of(
+        corners,
+        levels.count,
+        |i| levels.heights.get(i),
+        |_, level| pieces(corners, level, |_, _| count += 1),
+    );
+    counts.set(row as usize * (dem.width - 1) as usize + column as usize, count);
 }
 
 /// Writes the pieces of contour lines, those of a square from `places` of it on, as [`Piece::to_words`].
@@ -275,36 +278,30 @@ pub unsafe fn count_pieces(
 /// Grid: one thread a square.
 ///
 /// # Safety
-/// As for [`count_pieces`](const@count_pieces); `places` has the sum of the counts before each square,
-/// `pieces_out` two elements for each piece.
+/// `places` has the sum of the [counts](const@count_pieces) before each square, `pieces_out` two elements for each
+/// piece.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_pieces(
-    dem: *const f32,
-    width: u32,
-    height: u32,
-    levels: *const f64,
-    level_count: u32,
-    places: *const u64,
-    pieces_out: *mut u64,
+    dem: Dem<'_>,
+    levels: Levels<'_>,
+    places: In<'_, u64>,
+    pieces_out: Out<'_, u64>,
 ) {
-    let Some([column, row]) = own_square(width - 1, height - 1) else { return };
-    // SAFETY: the square is in the raster, and there is room for its pieces.
-    unsafe {
-        let corners = corners(dem, width, column, row);
-        let mut place = *places.add(row as usize * (width - 1) as usize + column as usize) as usize;
-        levels_of(
-            corners,
-            level_count,
-            |i| *levels.add(i as usize),
-            |i, level| {
-                pieces(corners, level, |start, end| {
-                    let piece = Piece { square: [column, row], level: i, from: start, to: end };
-                    let [square, rest] = piece.to_words();
-                    *pieces_out.add(2 * place) = square;
-                    *pieces_out.add(2 * place + 1) = rest;
-                    place += 1;
-                })
-            },
-        );
-    }
+    let Some([column, row]) = own_square(dem.width - 1, dem.height - 1) else { return };
+    let corners = corners(dem, column, row);
+    let mut place = places.get(row as usize * (dem.width - 1) as usize + column as usize) as usize;
+    levels_of(
+        corners,
+        levels.count,
+        |i| levels.heights.get(i),
+        |i, level| {
+            pieces(corners, level, |start, end| {
+                let piece = Piece { square: [column, row], level: i, from: start, to: end };
+                let [square, rest] = piece.to_words();
+                pieces_out.set(2 * place, square);
+                pieces_out.set(2 * place + 1, rest);
+                place += 1;
+            })
+        },
+    );
 }

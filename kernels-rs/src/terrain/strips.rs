@@ -4,7 +4,7 @@
 //! in registers, and loads the next rows some at a time, while it works on those before; its neighbours
 //! have the columns beside, so what two threads load comes from the cache.
 
-use device_std::{kernel, thread, vector};
+use device_std::{Out, kernel, thread, vector};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -12,6 +12,7 @@ use super::MODULE;
 use super::gradient::{
     Degrees, Edge, Level, Nodata, Percent, Product, Shade, Slope, product_with_known,
 };
+use super::squares::Dem;
 
 /// Cells of a thread, one below the other.
 pub const ROWS: u32 = 16;
@@ -24,8 +25,9 @@ const MOST: usize = 4;
 /// Columns of a thread, side by side: four where rows start at multiples of 16 bytes and what lies beyond
 /// the raster need not be known, else one.
 #[inline(always)]
-pub fn columns_of_thread(dem: *const f32, width: u32, is_level: bool) -> u32 {
-    let is_aligned = width.is_multiple_of(MOST as u32) && dem.addr().is_multiple_of(16);
+pub fn columns_of_thread(dem: Dem, is_level: bool) -> u32 {
+    let is_aligned =
+        dem.width.is_multiple_of(MOST as u32) && vector::is_aligned(dem.heights.start());
     if !is_level && is_aligned { MOST as u32 } else { 1 }
 }
 
@@ -42,152 +44,128 @@ type Row = [f32; MOST + 2];
 
 /// A raster, and the columns and the rows of it that are this thread's.
 #[derive(Clone, Copy)]
-struct Strip<const COUNT: usize> {
-    dem: *const f32,
-    width: u32,
-    height: u32,
+struct Strip<'a, const COUNT: usize> {
+    dem: Dem<'a>,
     column: u32,
     first: u32,
 }
 
-impl<const COUNT: usize> Strip<COUNT> {
+impl<'a, const COUNT: usize> Strip<'a, COUNT> {
     /// This thread's.
     #[inline(always)]
-    fn own(dem: *const f32, width: u32, height: u32) -> Self {
+    fn own(dem: Dem<'a>) -> Self {
         let columns = BLOCK * COUNT as u32;
-        let blocks_x = width.div_ceil(columns);
+        let blocks_x = dem.width.div_ceil(columns);
         let block = thread::block_idx_x();
         let block_row = block.checked_div(blocks_x).unwrap_or(0);
         let column =
             (block - block_row * blocks_x) * columns + thread::thread_idx_x() * COUNT as u32;
-        Self { dem, width, height, column, first: block_row * ROWS }
+        Self { dem, column, first: block_row * ROWS }
     }
 
-    /// Writes the products of the thread's cells.
-    ///
-    /// # Safety
-    /// As for the kernels; `COUNT` is [`columns_of_thread`].
+    /// Writes the products of the thread's cells. `COUNT` is [`columns_of_thread`].
     #[inline(always)]
-    unsafe fn write<P: Product, E: Edge>(&self, product: P, out: *mut f32) {
-        if self.column >= self.width {
+    fn write<P: Product, E: Edge>(&self, product: P, out: Out<f32>) {
+        if self.column >= self.dem.width {
             return;
         }
-        let is_inner = is_inner(self.first, self.height);
-        // SAFETY: the column is in the raster.
-        unsafe {
-            if is_inner {
-                self.sweep::<P, E, true>(product, out);
-            } else {
-                self.sweep::<P, E, false>(product, out);
-            }
+        if is_inner(self.first, self.dem.height) {
+            self.sweep::<P, E, true>(product, out);
+        } else {
+            self.sweep::<P, E, false>(product, out);
         }
     }
 
     /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster, and
     /// neither the first nor the last of them is the raster's.
-    ///
-    /// # Safety
-    /// As [`write`](Self::write).
     #[inline(always)]
-    unsafe fn sweep<P: Product, E: Edge, const IS_INNER: bool>(&self, product: P, out: *mut f32) {
+    fn sweep<P: Product, E: Edge, const IS_INNER: bool>(&self, product: P, out: Out<f32>) {
         let has_west = E::IS_LEVEL || self.column > 0;
-        let has_east = E::IS_LEVEL || self.column + (COUNT as u32) < self.width;
-        // SAFETY: the columns are in the raster, and so are the rows of the cells that are written.
-        unsafe {
-            let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
-            let mut own = self.row::<E, IS_INNER>(self.first);
-            let mut below = self.rows::<E, IS_INNER>(self.first.wrapping_add(1));
-            // A loop: unrolled it would not fit the cache for instructions.
-            let rows = vector::unknown(ROWS);
-            let mut done = 0;
-            while done < rows {
-                let first = self.first + done;
-                done += BATCH as u32;
-                // The next rows are on their way while these are worked on.
-                let mut next = below;
-                if done < rows {
-                    next = self.rows::<E, IS_INNER>(first.wrapping_add(BATCH as u32 + 1));
-                }
-                let mut i = 0;
-                while i < BATCH {
-                    let row = first + i as u32;
-                    let has_rows = E::IS_LEVEL
-                        || IS_INNER
-                        || row.wrapping_sub(1) < self.height.wrapping_sub(2);
-                    let mut values = [f32::NAN; MOST];
-                    let mut j = 0;
-                    while j < COUNT {
-                        let three =
-                            |row: &Row| [row[j % MOST], row[j % MOST + 1], row[j % MOST + 2]];
-                        let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
-                        let [g, h, k] = three(&below[i]);
-                        let n = [a, b, c, d, e, f, g, h, k];
-                        let (value, is_known) = product_with_known::<P, E>(n, product);
-                        let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
-                        if is_known && has_sides && has_rows {
-                            values[j % MOST] = value;
-                        }
-                        j += 1;
-                    }
-                    if IS_INNER || row < self.height {
-                        let cell = out.add((row * self.width + self.column) as usize);
-                        if COUNT == MOST {
-                            vector::store(cell.cast(), values.map(f32::to_bits));
-                        } else {
-                            *cell = values[0];
-                        }
-                    }
-                    (above, own) = (own, below[i]);
-                    i += 1;
-                }
-                below = next;
+        let has_east = E::IS_LEVEL || self.column + (COUNT as u32) < self.dem.width;
+        let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
+        let mut own = self.row::<E, IS_INNER>(self.first);
+        let mut below = self.rows::<E, IS_INNER>(self.first.wrapping_add(1));
+        // A loop: unrolled it would not fit the cache for instructions.
+        let rows = vector::unknown(ROWS);
+        let mut done = 0;
+        while done < rows {
+            let first = self.first + done;
+            done += BATCH as u32;
+            // The next rows are on their way while these are worked on.
+            let mut next = below;
+            if done < rows {
+                next = self.rows::<E, IS_INNER>(first.wrapping_add(BATCH as u32 + 1));
             }
+            let mut i = 0;
+            while i < BATCH {
+                let row = first + i as u32;
+                let has_rows = E::IS_LEVEL
+                    || IS_INNER
+                    || row.wrapping_sub(1) < self.dem.height.wrapping_sub(2);
+                let mut values = [f32::NAN; MOST];
+                let mut j = 0;
+                while j < COUNT {
+                    let three = |row: &Row| [row[j % MOST], row[j % MOST + 1], row[j % MOST + 2]];
+                    let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
+                    let [g, h, k] = three(&below[i]);
+                    let n = [a, b, c, d, e, f, g, h, k];
+                    let (value, is_known) = product_with_known::<P, E>(n, product);
+                    let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
+                    if is_known && has_sides && has_rows {
+                        values[j % MOST] = value;
+                    }
+                    j += 1;
+                }
+                if IS_INNER || row < self.dem.height {
+                    let cell = row * self.dem.width + self.column;
+                    if COUNT == MOST {
+                        out.set_vector(cell, values.map(f32::to_bits));
+                    } else {
+                        out.set(cell, values[0]);
+                    }
+                }
+                (above, own) = (own, below[i]);
+                i += 1;
+            }
+            below = next;
         }
     }
 
-    /// Some rows.
-    ///
-    /// # Safety
-    /// As [`row`](Self::row).
+    /// Some rows, each as by [`row`](Self::row).
     #[inline(always)]
-    unsafe fn rows<E: Edge, const IS_INNER: bool>(&self, first: u32) -> [Row; BATCH] {
+    fn rows<E: Edge, const IS_INNER: bool>(&self, first: u32) -> [Row; BATCH] {
         let mut rows = [[0.0; MOST + 2]; BATCH];
         let mut i = 0;
         while i < BATCH {
-            // SAFETY: passed on to the caller.
-            rows[i] = unsafe { self.row::<E, IS_INNER>(first.wrapping_add(i as u32)) };
+            rows[i] = self.row::<E, IS_INNER>(first.wrapping_add(i as u32));
             i += 1;
         }
         rows
     }
 
-    /// The cells of a row. Beyond the raster there is NaN if `E::IS_LEVEL`, else anything.
-    ///
-    /// # Safety
-    /// The columns are in the raster, and if `IS_INNER` the row, which is neither the first nor the last.
+    /// The cells of a row. Beyond the raster there is NaN if `E::IS_LEVEL`, else anything. The columns are in the
+    /// raster, and if `IS_INNER` the row, which is neither the first nor the last.
     #[inline(always)]
-    unsafe fn row<E: Edge, const IS_INNER: bool>(&self, row: u32) -> Row {
-        let is_row = IS_INNER || row < self.height;
-        let row = if is_row { row } else { self.height - 1 };
-        let (is_first, is_last) = (self.column == 0, self.column + COUNT as u32 == self.width);
+    fn row<E: Edge, const IS_INNER: bool>(&self, row: u32) -> Row {
+        let is_row = IS_INNER || row < self.dem.height;
+        let row = if is_row { row } else { self.dem.height - 1 };
+        let (is_first, is_last) = (self.column == 0, self.column + COUNT as u32 == self.dem.width);
         let mut cells = [0.0; MOST + 2];
-        // SAFETY: cells of the raster: those beside the columns are left out at its border, or are of
-        // the rows before and after, which are there.
-        unsafe {
-            let own = self.dem.add((row * self.width + self.column) as usize);
-            let is_free = IS_INNER && !E::IS_LEVEL;
-            cells[0] = *own.sub((is_free || !is_first) as usize);
-            cells[COUNT + 1] = *own.add(COUNT - 1 + (is_free || !is_last) as usize);
-            if COUNT == MOST {
-                let four = vector::load(own.cast());
-                let mut j = 0;
-                while j < MOST {
-                    cells[1 + j] = f32::from_bits(four[j]);
-                    j += 1;
-                }
-            } else {
-                cells[1] = *own;
+        // Those beside the columns are left out at the raster's border, or are of the rows before and after,
+        // which are there.
+        let own = self.dem.heights.from(row * self.dem.width + self.column);
+        let is_free = IS_INNER && !E::IS_LEVEL;
+        cells[0] = own.get(-((is_free || !is_first) as isize));
+        cells[COUNT + 1] = own.get(COUNT - 1 + (is_free || !is_last) as usize);
+        if COUNT == MOST {
+            let four = own.get_vector(0);
+            let mut j = 0;
+            while j < MOST {
+                cells[1 + j] = f32::from_bits(four[j]);
+                j += 1;
             }
+        } else {
+            cells[1] = own.get(0);
         }
         if E::IS_LEVEL {
             let beyond = [is_first || !is_row, !is_row, is_last || !is_row];
@@ -202,22 +180,12 @@ impl<const COUNT: usize> Strip<COUNT> {
 }
 
 /// The product of every cell of a raster.
-///
-/// # Safety
-/// As for the kernels.
 #[inline(always)]
-unsafe fn write_products<P: Product, E: Edge>(
-    product: P,
-    (dem, width, height): (*const f32, u32, u32),
-    out: *mut f32,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if !E::IS_LEVEL && columns_of_thread(dem, width, E::IS_LEVEL) == MOST as u32 {
-            Strip::<MOST>::own(dem, width, height).write::<P, E>(product, out);
-        } else {
-            Strip::<1>::own(dem, width, height).write::<P, E>(product, out);
-        }
+fn write_products<P: Product, E: Edge>(product: P, dem: Dem, out: Out<f32>) {
+    if !E::IS_LEVEL && columns_of_thread(dem, E::IS_LEVEL) == MOST as u32 {
+        Strip::<MOST>::own(dem).write::<P, E>(product, out);
+    } else {
+        Strip::<1>::own(dem).write::<P, E>(product, out);
     }
 }
 
@@ -227,22 +195,15 @@ unsafe fn write_products<P: Product, E: Edge>(
 /// [`ROWS`] cells, row by row.
 ///
 /// # Safety
-/// `dem` and `out` have `width * height` elements, less than 2^32; `out` starts at a multiple of 16 bytes.
+/// `out` has an element for each cell, of which there are less than 2^32, and starts at a multiple of 16 bytes.
 #[kernel(block = BLOCK, instances(
     degrees: <Degrees, Nodata>;
     degrees_level: <Degrees, Level>;
     percent: <Percent, Nodata>;
     percent_level: <Percent, Level>;
 ))]
-pub unsafe fn slope<P: Slope, E: Edge>(
-    dem: *const f32,
-    width: u32,
-    height: u32,
-    factor_squared: f32,
-    out: *mut f32,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe { write_products::<P, E>(P::new(factor_squared), (dem, width, height), out) }
+pub unsafe fn slope<P: Slope, E: Edge>(dem: Dem<'_>, factor_squared: f32, out: Out<'_, f32>) {
+    write_products::<P, E>(P::new(factor_squared), dem, out);
 }
 
 /// The brightness of every cell; the light as in [`Shade`]. Grid: as [`mod@slope`].
@@ -250,17 +211,8 @@ pub unsafe fn slope<P: Slope, E: Edge>(
 /// # Safety
 /// As [`mod@slope`].
 #[kernel(block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
-pub unsafe fn hillshade<E: Edge>(
-    dem: *const f32,
-    width: u32,
-    height: u32,
-    factor_squared: f32,
-    light: [f32; 3],
-    out: *mut f32,
-) {
-    let shade = Shade { factor_squared, light };
-    // SAFETY: passed on to the caller.
-    unsafe { write_products::<Shade, E>(shade, (dem, width, height), out) }
+pub unsafe fn hillshade<E: Edge>(dem: Dem<'_>, shade: Shade, out: Out<'_, f32>) {
+    write_products::<Shade, E>(shade, dem, out);
 }
 
 #[cfg(test)]

@@ -316,7 +316,7 @@ mod tests {
     fn even(count: usize) -> Cloud {
         let mut random = testing::Random::new(91);
         let mut along = || (0..count).map(|_| random.unit() * 100.0).collect::<Vec<f64>>();
-        Cloud { x: along(), y: along(), z: along() }
+        Cloud { x: along(), y: along(), z: along(), ..Cloud::default() }
     }
 
     #[test]

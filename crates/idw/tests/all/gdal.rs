@@ -26,7 +26,7 @@ fn ground() -> Option<Cloud> {
     }
     let filter = Filter { classes: Some(vec![2]), ..Filter::default() };
     let points = read_points(Path::new(DATA), &filter, &CsvColumns::default(), &()).unwrap();
-    Some(Cloud { x: points.x, y: points.y, z: points.z })
+    Some(Cloud { x: points.x, y: points.y, z: points.z, ..Cloud::default() })
 }
 
 /// What gdal_grid makes of the points, row by row from the north.

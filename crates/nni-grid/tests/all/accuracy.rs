@@ -95,7 +95,7 @@ fn topography() -> Option<Cloud> {
     }
     let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
     let read = read_points(Path::new(path), &ground, &CsvColumns::default(), &()).unwrap();
-    Some(Cloud { x: read.x, y: read.y, z: read.z })
+    Some(Cloud { x: read.x, y: read.y, z: read.z, ..Cloud::default() })
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_survey_has_the_heights_that_it_has_without_a_limit() {
     }
     let filter = Filter { classes: Some(vec![2]), ..Filter::default() };
     let points = geo_io::read_points(path, &filter, &CsvColumns::default(), &()).unwrap();
-    let cloud = Cloud { x: points.x, y: points.y, z: points.z };
+    let cloud = Cloud { x: points.x, y: points.y, z: points.z, ..Cloud::default() };
     let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 3.0).unwrap();
     let near = on_cpu(&cloud, &Params::new(grid));
     let everywhere = on_cpu(&cloud, &Params::new(grid).max_distance(f64::INFINITY));

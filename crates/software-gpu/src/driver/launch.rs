@@ -127,7 +127,7 @@ pub(super) unsafe extern "C" fn cuLaunchHostFunc(
 /// What a real device would say.
 fn code_of(kind: Kind) -> Code {
     match kind {
-        Kind::SharedBounds => Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+        Kind::SharedBounds | Kind::SliceBounds => Code::CUDA_ERROR_ILLEGAL_ADDRESS,
         Kind::SharedAlignment => Code::CUDA_ERROR_MISALIGNED_ADDRESS,
         Kind::Resources => Code::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
         Kind::NoProgress => Code::CUDA_ERROR_LAUNCH_TIMEOUT,
@@ -187,32 +187,44 @@ impl Arguments {
         self.starts.iter().map(|start| self.bytes[*start..].as_ptr().cast()).collect()
     }
 
-    /// The memory that the pointer arguments point at, each to be read or written by its type.
-    fn used(&self, kernel: &HostKernel) -> Used {
-        let pointers = kernel.parameters.iter().zip(&self.starts);
-        Used::from(pointers.filter(|(parameter, _)| parameter.is_pointer()).map(
-            |(parameter, start)| {
-                let is_const = (parameter.type_name)().starts_with("*const");
-                let access = if is_const { Access::Read } else { Access::Write };
-                (self.bytes[*start] as u64, access)
-            },
-        ))
+    /// The arguments that point to memory: their number, address and bytes, and what the kernel does there. How
+    /// many bytes is known of a slice only; a raw pointer has one.
+    fn memory<'a>(
+        &'a self,
+        kernel: &'a HostKernel,
+    ) -> impl Iterator<Item = (usize, u64, usize, Access)> + 'a {
+        kernel.parameters.iter().enumerate().filter_map(|(i, parameter)| {
+            let access = match parameter.access()? {
+                device_std::host::Access::Read => Access::Read,
+                _ => Access::Write,
+            };
+            let value = self.bytes[self.starts[i]];
+            let len = (value >> u64::BITS) as usize;
+            let bytes = parameter.slice.map_or(1, |(element, _)| len * element);
+            Some((i, value as u64, bytes, access))
+        })
     }
 
-    /// Finds the memory behind each pointer argument.
+    /// The memory that the launch uses.
+    fn used(&self, kernel: &HostKernel) -> Used {
+        let memory = self.memory(kernel).filter(|(_, _, bytes, _)| *bytes > 0);
+        Used::from(memory.map(|(_, address, bytes, access)| (address, bytes, access)))
+    }
+
+    /// Finds the memory behind each pointer argument, in which all of a slice lies.
     fn check_pointers(&self, kernel: &HostKernel) -> Result<Busy, String> {
-        let pointers: Vec<(usize, u64)> = kernel
-            .parameters
-            .iter()
-            .enumerate()
-            .filter(|(_, parameter)| parameter.is_pointer())
-            .map(|(i, _)| (i, self.bytes[self.starts[i]] as u64))
-            .collect();
         let device = context::current().map_err(|code| code.to_string())?;
-        Busy::new(pointers.iter().map(|(_, address)| *address), device).map_err(|address| {
-            let at = pointers.iter().find(|(_, a)| *a == address).map_or(0, |(i, _)| *i);
+        let given = self.memory(kernel).map(|(i, address, bytes, _)| {
+            let is_slice = kernel.parameters[i].slice.is_some();
+            (address, if is_slice { bytes } else { 0 })
+        });
+        Busy::new(given, device).map_err(|address| {
+            let at = self.memory(kernel).find(|(_, a, ..)| *a == address).map_or(0, |(i, ..)| i);
             let place = match memory::device_of(address) {
-                Some(other) => format!("in memory of device {other}, the launch is on {device}"),
+                Some(other) if other != device => {
+                    format!("in memory of device {other}, the launch is on {device}")
+                }
+                Some(_) => "of a slice that leaves its allocation".to_owned(),
                 None => "in no live allocation".to_owned(),
             };
             format!("argument {at} is the pointer {address:#x}, which is {place}")

@@ -74,17 +74,15 @@ impl Pieces {
         let GridSpec { width, height, .. } = *dem.grid();
         let squares = (width as usize - 1) * (height as usize - 1);
         let blocks = Blocks::for_each(&kernels::count_pieces, squares as u64)?;
-        let (levels, level_count) = (levels.as_ptr(), levels.len() as u32);
-        let raster = gpu.admit(dem.values())?;
-        let dem = raster.as_ptr();
+        let dem = kernels::Dem { heights: dem.values().input(), width, height };
+        let levels = kernels::Levels { heights: levels.input(), count: levels.len() as u32 };
         // SAFETY: lengths are as the kernels need them; counts are written whole, and one after them.
         unsafe {
             let mut places = gpu.uninitialized::<u64>(squares + 1)?;
             let end = places.as_mut_ptr().wrapping_add(squares);
             gpu.fill_with_byte(end, 0, 1)?;
-            let counts = places.as_mut_ptr();
-            let arguments =
-                kernels::count_pieces::Args { dem, width, height, levels, level_count, counts };
+            let counts = places.output();
+            let arguments = kernels::count_pieces::Args { dem, levels, counts };
             gpu.enqueue(kernels::count_pieces, blocks, arguments)?;
             scan_in_place(workspace, Sum, Scan::exclusive(0), &mut places)?;
             let mut total = gpu.zeroed::<u64>(1)?;
@@ -94,12 +92,9 @@ impl Pieces {
             let mut words = gpu.uninitialized::<u64>(2 * count as usize)?;
             let arguments = kernels::write_pieces::Args {
                 dem,
-                width,
-                height,
                 levels,
-                level_count,
-                places: places.as_ptr(),
-                pieces_out: words.as_mut_ptr(),
+                places: places.input(),
+                pieces_out: words.output(),
             };
             gpu.enqueue(kernels::write_pieces, blocks, arguments)?;
             let squares = [width - 1, height - 1];
@@ -110,37 +105,35 @@ impl Pieces {
     /// Joins the pieces to chains.
     fn join(&self, gpu: &Gpu) -> Result<Chains> {
         let (count, len) = (self.count, self.count as usize);
-        let [columns, rows] = self.squares;
         let blocks = Blocks::for_each(&kernels::link_pieces, count.into())?;
         // SAFETY: lengths are as the kernels need them, which write all that is read.
         unsafe {
             let mut next = gpu.uninitialized::<u32>(len)?;
             let mut previous = gpu.filled_with_byte::<u32>(0xff, len)?;
             let arguments = kernels::link_pieces::Args {
-                pieces: self.words.as_ptr(),
+                pieces: self.words.input(),
                 count,
-                places: self.places.as_ptr(),
-                columns,
-                rows,
-                next: next.as_mut_ptr(),
-                previous: previous.as_mut_ptr(),
+                places: self.places.input(),
+                squares: self.squares,
+                next: next.output(),
+                previous: previous.output(),
             };
             gpu.enqueue(kernels::link_pieces, blocks, arguments)?;
             let mut heads = gpu.uninitialized::<u64>(len)?;
             let arguments = kernels::start_heads::Args {
-                previous: previous.as_ptr(),
+                previous: previous.input(),
                 count,
-                heads: heads.as_mut_ptr(),
+                heads: heads.output(),
             };
             gpu.enqueue(kernels::start_heads, blocks, arguments)?;
             let mut other = gpu.uninitialized::<u64>(len)?;
             let heads = jump(gpu, kernels::jump::heads, count, heads, &mut other)?;
             let mut ranks = gpu.uninitialized::<u64>(len)?;
             let arguments = kernels::start_ranks::Args {
-                previous: previous.as_ptr(),
-                heads: heads.as_ptr(),
+                previous: previous.input(),
+                heads: heads.input(),
                 count,
-                ranks: ranks.as_mut_ptr(),
+                ranks: ranks.output(),
             };
             gpu.enqueue(kernels::start_ranks, blocks, arguments)?;
             let ranks = jump(gpu, kernels::jump::ranks, count, ranks, &mut other)?;
@@ -153,7 +146,7 @@ impl Pieces {
 /// even number, so that the result is in `state`.
 fn jump(
     gpu: &Gpu,
-    kernel: Kernel<kernels::jump::Args>,
+    kernel: Kernel<kernels::jump::Args<'static>>,
     count: u32,
     mut state: Column<u64>,
     other: &mut Column<u64>,
@@ -164,10 +157,10 @@ fn jump(
     let blocks = Blocks::for_each(&kernel, count.into())?;
     for round in 0..rounds {
         let (from, to) = match round % 2 {
-            0 => (state.as_ptr(), other.as_mut_ptr()),
-            _ => (other.as_ptr(), state.as_mut_ptr()),
+            0 => (state.input(), other.output()),
+            _ => (other.input(), state.output()),
         };
-        let changes = changes.as_mut_ptr();
+        let changes = changes.output();
         let arguments = kernels::jump::Args { from, to, count, round, changes };
         // SAFETY: lengths are as the kernel needs them; both were written by the round before, or are
         // where this one writes.
@@ -207,13 +200,13 @@ impl Lines {
                 kernels::key_lines,
                 Blocks::for_each(&kernels::key_lines, count.into())?,
                 kernels::key_lines::Args {
-                    pieces: pieces.words.as_ptr(),
-                    next: chains.next.as_ptr(),
-                    previous: chains.previous.as_ptr(),
-                    ranks: chains.ranks.as_ptr(),
+                    pieces: pieces.words.input(),
+                    next: chains.next.input(),
+                    previous: chains.previous.input(),
+                    ranks: chains.ranks.input(),
                     count,
-                    keys: all.as_mut_ptr(),
-                    lengths: lengths.as_mut_ptr(),
+                    keys: all.output(),
+                    lengths: lengths.output(),
                 },
             )?;
             let mut keys = gpu.uninitialized::<u64>(len)?;
@@ -225,19 +218,19 @@ impl Lines {
             let blocks = Blocks::for_each(&kernels::measure_lines, lines as u64)?;
             let mut starts = gpu.zeroed::<u64>(lines + 1)?;
             let arguments = kernels::measure_lines::Args {
-                keys: keys.as_ptr(),
-                lengths: lengths.as_ptr(),
+                keys: keys.input(),
+                lengths: lengths.input(),
                 lines: lines as u32,
-                points: starts.as_mut_ptr(),
+                points: starts.output(),
             };
             gpu.enqueue(kernels::measure_lines, blocks, arguments)?;
             scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
             let mut starts_of = gpu.uninitialized::<u64>(len)?;
             let arguments = kernels::place_lines::Args {
-                keys: keys.as_ptr(),
-                starts: starts.as_ptr(),
+                keys: keys.input(),
+                starts: starts.input(),
                 lines: lines as u32,
-                starts_of: starts_of.as_mut_ptr(),
+                starts_of: starts_of.output(),
             };
             gpu.enqueue(kernels::place_lines, blocks, arguments)?;
             let starts = starts.to_host()?;
@@ -260,8 +253,6 @@ impl Lines {
         levels: &Column<f64>,
     ) -> Result<Column<[f64; 2]>> {
         let count = self.starts.last().copied().unwrap_or(0);
-        let kernels::Ground { x, y, cell_size } = ground(dem.grid());
-        let (width, dem) = (dem.grid().width, gpu.admit(dem.values())?);
         // SAFETY: lengths are as the kernel needs them, which writes every point.
         unsafe {
             let mut points = gpu.uninitialized::<[f64; 2]>(count as usize)?;
@@ -269,18 +260,16 @@ impl Lines {
                 kernels::write_points,
                 Blocks::for_each(&kernels::write_points, pieces.count.into())?,
                 kernels::write_points::Args {
-                    pieces: pieces.words.as_ptr(),
-                    next: chains.next.as_ptr(),
-                    ranks: chains.ranks.as_ptr(),
+                    pieces: pieces.words.input(),
+                    next: chains.next.input(),
+                    ranks: chains.ranks.input(),
                     count: pieces.count,
-                    starts_of: self.starts_of.as_ptr(),
-                    dem: dem.as_ptr(),
-                    width,
-                    levels: levels.as_ptr(),
-                    x,
-                    y,
-                    cell_size,
-                    points: points.as_mut_ptr().cast(),
+                    starts_of: self.starts_of.input(),
+                    dem: dem.values().input(),
+                    width: dem.grid().width,
+                    levels: levels.input(),
+                    ground: ground(dem.grid()),
+                    points: points.output(),
                 },
             )?;
             Ok(points)

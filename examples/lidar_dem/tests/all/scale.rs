@@ -526,7 +526,7 @@ fn tiles_of_points_with_gaps_have_the_heights_of_one_run() {
     });
     clouds.push(("a turned strip", Cloud::of(turned)));
     clouds.push(("few points", Cloud::uniform(25, [0.0, 0.0, 200.0, 150.0], 3, height)));
-    for (what, Cloud { x, y, z }) in clouds {
+    for (what, Cloud { x, y, z, .. }) in clouds {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         // Every third point is in the second file.

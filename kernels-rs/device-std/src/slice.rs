@@ -1,0 +1,408 @@
+//! Slices of device memory, as a kernel takes them: [`In`] is read, [`Out`] is written.
+//!
+//! A slice is a pointer where it is compiled for a GPU, and nothing else. On the host it is pointer, length and
+//! owner: a launch orders itself with the owner's stream by these (`Gpu::enqueue` in gpu-core). On the software
+//! device it is pointer and length, and each access is checked.
+//!
+//! # The contract
+//!
+//! [`get`](In::get), [`set`](Out::set) and the other accesses are safe functions, and on a GPU they check
+//! nothing. Whoever makes a slice answers for each access through it and its copies:
+//!
+//! 1. **Every index lies inside.** The software device checks that at each access, and reports kernel, thread,
+//!    slice and index of the first that does not.
+//! 2. **No two threads touch one element at the same time**, unless both read it or both access it by atomics.
+//!    "At the same time" is without a barrier, an atomic or the end of a launch between the two. Nothing checks
+//!    this for global memory.
+//! 3. **Every element that is read was written before**, and its bits are a `T`.
+//!
+//! On the device only a kernel's entry makes slices, from the launch's arguments. A kernel is therefore an
+//! `unsafe fn`: its safety section says what the arguments must be so that 1 to 3 hold, `Gpu::enqueue` is unsafe
+//! because of that, and its caller makes sure of it. `unsafe` in a kernel's body marks what goes beyond this:
+//! barriers, shared memory, and accesses by [`address`](In::address).
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::scalar::Scalar;
+use crate::vector::{self, Vector};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::host::{self, Access, Home, Parameter};
+
+/// A number that elements are counted by. A negative one is for a [part](In::from) that does not begin where the
+/// slice does.
+pub trait Index: Copy {
+    /// The number.
+    fn number(self) -> isize;
+
+    /// The address so many elements after another.
+    ///
+    /// # Safety
+    /// Both are in one allocation, or at its end.
+    unsafe fn after<T>(self, start: *mut T) -> *mut T;
+}
+
+macro_rules! index {
+    ($($type:ty, $add:ident, $as:ty;)+) => {$(
+        impl Index for $type {
+            #[inline(always)]
+            fn number(self) -> isize {
+                self as isize
+            }
+
+            #[inline(always)]
+            unsafe fn after<T>(self, start: *mut T) -> *mut T {
+                // SAFETY: passed on to the caller.
+                unsafe { start.$add(self as $as) }
+            }
+        }
+    )+};
+}
+
+index! {
+    u32, add, usize;
+    u64, add, usize;
+    usize, add, usize;
+    i32, offset, isize;
+    i64, offset, isize;
+    isize, offset, isize;
+}
+
+/// A slice of device memory that a kernel reads: as `&'a [T]`, without its checks.
+///
+/// gpu-core makes it of a column or a slice: `column.input()`.
+pub struct In<'a, T> {
+    start: *const T,
+    #[cfg(not(target_arch = "nvptx64"))]
+    host: OnHost<'a>,
+    elements: PhantomData<(&'a (), T)>,
+}
+
+/// A slice of device memory that a kernel writes, and may read: as `&'a [Cell<T>]` that all threads share,
+/// without its checks.
+///
+/// gpu-core makes it of a column or a slice that is borrowed mutably: `column.output()`.
+pub struct Out<'a, T> {
+    start: *mut T,
+    #[cfg(not(target_arch = "nvptx64"))]
+    host: OnHost<'a>,
+    elements: PhantomData<(&'a (), *mut T)>,
+}
+
+/// What the host knows of a slice beside its address.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy)]
+struct OnHost<'a> {
+    /// Elements before the address: of a part.
+    before: isize,
+    /// Elements from it on.
+    len: isize,
+    /// The argument's name, in a kernel.
+    name: &'static str,
+    home: Home<'a>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<'a> OnHost<'a> {
+    fn new(len: usize, name: &'static str, home: Home<'a>) -> Self {
+        Self { before: 0, len: len as isize, name, home }
+    }
+
+    /// Ends the kernel unless `count` elements from `i` on are inside.
+    #[inline(always)]
+    fn check(&self, i: isize, count: usize, access: Access) {
+        if i < -self.before || i > self.len || ((self.len - i) as usize) < count {
+            self.refuse(i, count, access);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, i: isize, count: usize, access: Access) -> ! {
+        let verb = match access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic operation",
+        };
+        let (i, len) = (self.before as i128 + i as i128, self.before + self.len);
+        let place = match count {
+            1 => format!("index {i}"),
+            _ => format!("indices {i} to {}", i + count as i128 - 1),
+        };
+        let name = if self.name.is_empty() { "a slice" } else { self.name };
+        host::outside(format!("{verb} at {place} of `{name}`, which has {len} elements"))
+    }
+
+    fn from(self, start: isize) -> Self {
+        self.check(start, 0, Access::Read);
+        Self { before: self.before + start, len: self.len - start, ..self }
+    }
+}
+
+/// What a check is told of an access: nothing where there is none.
+#[cfg(not(target_arch = "nvptx64"))]
+type HostAccess = Access;
+#[cfg(target_arch = "nvptx64")]
+type HostAccess = ();
+
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! host_access {
+    ($access:ident) => {
+        Access::$access
+    };
+}
+#[cfg(target_arch = "nvptx64")]
+macro_rules! host_access {
+    ($access:ident) => {
+        ()
+    };
+}
+
+macro_rules! both {
+    ($slice:ident, $pointer:ty, $access:ident) => {
+        impl<T> Clone for $slice<'_, T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $slice<'_, T> {}
+
+        // SAFETY: what is done with the elements is the maker's to answer for; see the contract.
+        unsafe impl<T: Sync> Send for $slice<'_, T> {}
+        // SAFETY: as above.
+        unsafe impl<T: Sync> Sync for $slice<'_, T> {}
+
+        impl<T> fmt::Debug for $slice<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($slice), "({:p})"), self.start)
+            }
+        }
+
+        impl<'a, T> $slice<'a, T> {
+            /// A slice of `len` elements from `start` on, in a kernel. On a GPU the length is nowhere.
+            ///
+            /// # Safety
+            /// There are so many elements, for as long as the slice and its copies are used; the rest of
+            /// [the contract](self#the-contract) is the caller's too.
+            #[inline(always)]
+            pub unsafe fn from_raw_parts(start: $pointer, len: usize) -> Self {
+                let _ = len;
+                Self {
+                    start,
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    host: OnHost::new(len, "", Home::NONE),
+                    elements: PhantomData,
+                }
+            }
+
+            /// An argument of a launch: the runtime's to make, which gives the owner as [`Home`].
+            ///
+            /// # Safety
+            /// There are so many elements of device memory until the launches that take the slice have run; `home`
+            /// is of the runtime that launches.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub unsafe fn with_home(start: $pointer, len: usize, home: Home<'a>) -> Self {
+                Self { start, host: OnHost::new(len, "", home), elements: PhantomData }
+            }
+
+            /// The address of the first element.
+            #[inline(always)]
+            pub fn start(self) -> $pointer {
+                self.start
+            }
+
+            /// The address of element `i`, for an access that has no method here, to `count` elements from it on.
+            #[inline(always)]
+            pub fn address(self, i: impl Index, count: usize) -> $pointer {
+                self.checked(i, count, host_access!($access))
+            }
+
+            /// The address of element `i`, after a check where there is one.
+            #[inline(always)]
+            fn checked(self, i: impl Index, count: usize, access: HostAccess) -> $pointer {
+                let _ = (count, access);
+                #[cfg(not(target_arch = "nvptx64"))]
+                self.host.check(i.number(), count, access);
+                // SAFETY: the element is inside, by the contract.
+                unsafe { i.after(self.start as *mut T) }
+            }
+
+            /// The elements from `start` on. In the result they are counted from 0, and those before from -1 down.
+            #[inline(always)]
+            pub fn from(self, start: impl Index) -> Self {
+                Self {
+                    // SAFETY: inside or at the end, by the contract.
+                    start: unsafe { start.after(self.start as *mut T) },
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    host: self.host.from(start.number()),
+                    elements: PhantomData,
+                }
+            }
+        }
+
+        impl<T: Copy> $slice<'_, T> {
+            /// Element `i`.
+            #[inline(always)]
+            pub fn get(self, i: impl Index) -> T {
+                // SAFETY: the element is inside and nobody writes it meanwhile, by the contract.
+                unsafe { *self.checked(i, 1, host_access!(Read)) }
+            }
+        }
+
+        impl<T: Scalar> $slice<'_, T> {
+            /// The elements of 16 bytes, from element `i` on, which begins at a multiple of 16 bytes. They go
+            /// through registers as one load.
+            #[inline(always)]
+            pub fn get_vector(self, i: impl Index) -> Vector {
+                let p = self.checked(i, T::LANES, host_access!(Read));
+                // SAFETY: the elements are inside and nobody writes them meanwhile, by the contract.
+                unsafe { vector::load(p.cast()) }
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<'a, T> Argument for $slice<'a, T> {
+            type Wire = Wire<$pointer>;
+
+            #[inline(always)]
+            unsafe fn from_wire(Wire { start, len }: Self::Wire, name: &'static str) -> Self {
+                Self { start, host: OnHost::new(len, name, Home::NONE), elements: PhantomData }
+            }
+
+            fn wire(&self) -> Self::Wire {
+                Wire { start: self.start, len: self.host.len as usize }
+            }
+
+            fn home(&self) -> Option<(Home<'_>, Access)> {
+                Some((self.host.home, Access::$access))
+            }
+
+            const PARAMETER: Parameter =
+                Parameter::slice::<Self::Wire>(size_of::<T>(), Access::$access);
+        }
+
+        #[cfg(target_arch = "nvptx64")]
+        impl<T> Argument for $slice<'_, T> {
+            type Wire = $pointer;
+
+            #[inline(always)]
+            unsafe fn from_wire(start: Self::Wire, _: &'static str) -> Self {
+                Self { start, elements: PhantomData }
+            }
+        }
+
+        /// Null is none, and so is an empty slice that has no address.
+        impl<T> Argument for Option<$slice<'_, T>> {
+            type Wire = <$slice<'static, T> as Argument>::Wire;
+
+            #[inline(always)]
+            unsafe fn from_wire(wire: Self::Wire, name: &'static str) -> Self {
+                // SAFETY: passed on to the caller.
+                let slice = unsafe { $slice::from_wire(wire, name) };
+                if slice.start.is_null() { None } else { Some(slice) }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn wire(&self) -> Self::Wire {
+                self.map_or(Wire { start: (0 as $pointer), len: 0 }, |slice| slice.wire())
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn home(&self) -> Option<(Home<'_>, Access)> {
+                self.as_ref().and_then(|slice| slice.home())
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            const PARAMETER: Parameter = <$slice<'static, T> as Argument>::PARAMETER;
+        }
+    };
+}
+
+both! { In, *const T, Read }
+both! { Out, *mut T, Write }
+
+impl<T> Out<'_, T> {
+    /// Sets element `i`.
+    #[inline(always)]
+    pub fn set(self, i: impl Index, value: T) {
+        // SAFETY: the element is inside and this thread's alone meanwhile, by the contract.
+        unsafe { *self.address(i, 1) = value }
+    }
+}
+
+impl<T: Scalar> Out<'_, T> {
+    /// Sets the elements of 16 bytes, from element `i` on, which begins at a multiple of 16 bytes, as one store.
+    #[inline(always)]
+    pub fn set_vector(self, i: impl Index, value: Vector) {
+        // SAFETY: the elements are inside and this thread's alone meanwhile, by the contract.
+        unsafe { vector::store(self.address(i, T::LANES).cast(), value) }
+    }
+}
+
+/// A slice as a launch hands it to the software device. A GPU's driver reads the pointer alone.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Wire<P> {
+    /// The first element.
+    pub start: P,
+    /// Elements.
+    pub len: usize,
+}
+
+/// A slice, or none, as an argument of a kernel. For what the attributes make.
+pub trait Argument: Copy {
+    /// What is passed.
+    type Wire: Copy;
+
+    /// From what was passed.
+    ///
+    /// # Safety
+    /// [The contract](self#the-contract) is the caller's.
+    unsafe fn from_wire(wire: Self::Wire, name: &'static str) -> Self;
+
+    /// What is to be passed.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn wire(&self) -> Self::Wire;
+
+    /// Where its memory lives, and what a kernel does with it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn home(&self) -> Option<(Home<'_>, Access)>;
+
+    /// How it is passed.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const PARAMETER: Parameter;
+}
+
+/// A struct of arguments: what `#[arguments]` makes of a struct. For what `#[kernel]` makes.
+pub trait ArgumentStruct: Copy {
+    /// What is passed for it, as a tuple.
+    type Wires;
+
+    /// From what was passed.
+    ///
+    /// # Safety
+    /// [The contract](self#the-contract) of each slice is the caller's.
+    unsafe fn from_wires(wires: Self::Wires) -> Self;
+
+    /// What is to be passed.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn wires(&self) -> Self::Wires;
+
+    /// Calls `visit` for each slice: where its memory lives, and what a kernel does with it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn each_slice<'s>(&'s self, visit: &mut dyn FnMut(Home<'s>, Access));
+}
+
+/// The type that is passed at place `N` of an [`ArgumentStruct`].
+pub trait Passed<const N: usize> {
+    /// The type.
+    type Wire: Copy;
+
+    /// How it is passed.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const PARAMETER: Parameter;
+}

@@ -48,7 +48,11 @@ pub mod layout;
 mod nearest;
 
 pub use bounds::{MAX_REPEATED, bound_boxes, bound_points, is_repeated};
-pub use codes::{LEVELS, count_crowded, find_codes, find_rank_codes, mark_steps};
-pub use nearest::{BLOCK, find_nearest};
+pub use codes::{
+    Curve, LEVELS, Places, count_crowded, find_codes, find_rank_codes, find_short_codes,
+    mark_steps, rank_code, write_ranks,
+};
+pub use descent::Tree;
+pub use nearest::{BLOCK, Queries, find_nearest};
 
 device_std::ptx_module! { "rtree" }

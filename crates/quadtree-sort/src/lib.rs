@@ -53,6 +53,7 @@ mod error;
 mod file;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod index;
 mod params;
 mod parts;
 mod points_file;
@@ -66,6 +67,7 @@ use gpu_core::{Device, Points, Progress};
 pub use cells::Cells;
 pub use error::{Error, Result};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
+pub use index::{Index, index};
 pub use params::{Algorithm, Outside, Params};
 pub use parts::{Joined, Part, join};
 pub use points_file::MappedPoints;

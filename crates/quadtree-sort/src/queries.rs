@@ -2,6 +2,7 @@
 //! device runs too: `kernels_rs::quadtree::queries`.
 
 mod globe;
+mod list;
 mod nearest;
 mod ranges;
 
@@ -12,6 +13,8 @@ use kernels_rs::quadtree::queries::walk::HostPath;
 use rayon::prelude::*;
 
 pub use kernels_rs::quadtree::queries::leaf::NONE;
+
+pub(crate) use list::NearestList;
 
 use crate::{Error, Polygons, Quadtree, Result};
 
@@ -252,19 +255,28 @@ impl Quadtree {
     }
 }
 
-/// The numbers of some places in the order of their codes, so that those side by side are searched for one after the other.
+/// What a tree is asked for, in the order of the codes of some places.
 fn in_order_of_codes(
     tree: &Quadtree,
     count: usize,
     what: &'static str,
     place: impl Fn(usize) -> [f64; 2] + Sync,
 ) -> Result<Vec<u32>> {
-    check_count(what, count as u64)?;
-    let coded = |which: usize| {
+    in_order(count, what, |which| {
         let [x, y] = place(which);
-        (tree.frame.code(x, y), which as u32)
-    };
-    let mut order: Vec<(u64, u32)> = (0..count).into_par_iter().map(coded).collect();
+        tree.frame.code(x, y)
+    })
+}
+
+/// The numbers of what is asked for, in the order of its codes.
+pub(crate) fn in_order(
+    count: usize,
+    what: &'static str,
+    code: impl Fn(usize) -> u64 + Sync,
+) -> Result<Vec<u32>> {
+    check_count(what, count as u64)?;
+    let mut order: Vec<(u64, u32)> =
+        (0..count).into_par_iter().map(|which| (code(which), which as u32)).collect();
     order.par_sort_unstable();
     Ok(order.into_iter().map(|(_, which)| which).collect())
 }

@@ -4,7 +4,7 @@
 
 use gpu_core::{Bounds, Column, Device, Points};
 use quadtree_sort::gpu::{
-    DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of, list_in, nearest,
+    DeviceIndex, DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of, list_in, nearest,
 };
 use quadtree_sort::{Algorithm, Error, Outside, Params, Polygons, Regions};
 use testing::faults::everywhere;
@@ -71,7 +71,8 @@ fn every_failure_of_a_search_is_an_error_and_the_next_one_is_right() {
         let tree = build(workspace, &*x, &*y, &Params::new().max_level(4))?;
         let polygons = DevicePolygons::upload(workspace.gpu(), &polygons)?;
         let inside = list_in(workspace, &tree, DeviceRegions::Polygons(&polygons))?.to_host()?;
-        let near = nearest(workspace, &tree, &*x, &*y, 3)?.to_host()?;
+        let index = DeviceIndex::of_tree(workspace, &tree)?;
+        let near = nearest(workspace, &index, &*x, &*y, 3)?.to_host()?;
         let leaves = leaves_of(workspace, &tree, &*x, &*y)?;
         let around = adjacent_leaves(workspace, &tree, &leaves, Default::default())?.to_host()?;
         Ok::<_, Error>((inside, near, leaves.to_host()?, around))

@@ -1,9 +1,10 @@
 //! The bounding boxes of runs of points, and of runs of boxes.
 
-use device_std::{kernel, thread, warp};
+use device_std::{Out, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::codes::Places;
 use super::layout::FANOUT;
 use crate::spatial::place::Place;
 
@@ -24,39 +25,45 @@ pub fn is_repeated<T: Place>([_, _, _, north]: [T; 4]) -> bool {
 /// Writes the bounding box of each run of 32 points. Grid: a thread for each point.
 ///
 /// # Safety
-/// `x` and `y` have `len` elements, at least one; `boxes` has room for a box for each run, aligned to 16 bytes.
+/// The columns have `len` elements, at least one; `boxes` has a box for each run.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn bound_points<T: Place>(x: *const T, y: *const T, len: u64, boxes: *mut [T; 4]) {
+pub unsafe fn bound_points<T: Place>(places: Places<'_, T>, boxes: Out<'_, [T; 4]>) {
     let i = thread::index_1d();
-    // SAFETY: an index beyond the last point is brought to it, which the box of its run holds already.
+    // An index beyond the last point is brought to it, which the box of its run holds already.
+    let from = u64::min(i, places.len as u64 - 1);
+    let place = |i: u64| [places.x.get(i), places.y.get(i)];
+    let [x, y] = place(from);
+    let mut repeats = from >= MAX_REPEATED as u64;
+    let mut before = FANOUT;
+    while repeats && before <= MAX_REPEATED {
+        repeats = place(from - before as u64) == [x, y];
+        before += FANOUT;
+    }
+    // SAFETY: the whole warp comes here.
     unsafe {
-        let from = u64::min(i, len - 1) as usize;
-        let place = |i: usize| [*x.add(i), *y.add(i)];
-        let [x, y] = place(from);
-        let mut repeats = from >= MAX_REPEATED as usize;
-        let mut before = FANOUT;
-        while repeats && before <= MAX_REPEATED {
-            repeats = place(from - before as usize) == [x, y];
-            before += FANOUT;
-        }
         let [west, south, east, north] = around([x, y, x, y]);
         let is_place = west == east && south == north;
         let repeats = warp::all(warp::FULL, repeats && is_place);
-        put(if repeats { [west, south, east, T::NAN] } else { [west, south, east, north] }, i, len, boxes);
+        let north = if repeats { T::NAN } else { north };
+        if warp::lane_id() == 0 && i < places.len as u64 {
+            boxes.set(i / FANOUT as u64, [west, south, east, north]);
+        }
     }
 }
 
-/// Writes the bounding box of each run of 32 boxes. Grid: a thread for each of them.
+/// Writes the bounding box of each run of 32 of `len` boxes, which stand from `first` on; those boxes go from `parents` on.
+/// Grid: a thread for each of them.
 ///
 /// # Safety
-/// There are `len` boxes, at least one, aligned to 16 bytes; `parents` has room for a box for each run of them.
+/// There are `len` boxes, at least one, and room for a box for each run of them, apart from these.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn bound_boxes<T: Place>(boxes: *const [T; 4], len: u64, parents: *mut [T; 4]) {
+pub unsafe fn bound_boxes<T: Place>(boxes: Out<'_, [T; 4]>, first: u32, len: u32, parents: u32) {
     let i = thread::index_1d();
-    // SAFETY: as in `bound_points`.
-    unsafe {
-        let bounds = T::load_box(boxes.add(u64::min(i, len - 1) as usize));
-        put(around(bounds), i, len, parents);
+    let bounds = boxes.get(first as u64 + u64::min(i, len as u64 - 1));
+    // SAFETY: the whole warp comes here.
+    let bounds = unsafe { around(bounds) };
+    if warp::lane_id() == 0 && i < len as u64 {
+        boxes.set(parents as u64 + i / FANOUT as u64, bounds);
     }
 }
 
@@ -74,17 +81,5 @@ unsafe fn around<T: Place>([west, south, east, north]: [T; 4]) -> [T; 4] {
             warp::reduce(east, T::greatest),
             warp::reduce(north, T::greatest),
         ]
-    }
-}
-
-/// Writes the box of a warp's run, if the first of the run is there.
-///
-/// # Safety
-/// There is room for the box.
-#[inline(always)]
-unsafe fn put<T: Place>(bounds: [T; 4], i: u64, len: u64, to: *mut [T; 4]) {
-    if warp::lane_id() == 0 && i < len {
-        // SAFETY: passed on to the caller.
-        unsafe { *to.add((i / FANOUT as u64) as usize) = bounds };
     }
 }

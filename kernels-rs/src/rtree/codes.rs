@@ -1,6 +1,6 @@
 //! Where points come along the curve.
 
-use device_std::{atomic, kernel, thread, warp};
+use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -16,122 +16,185 @@ pub const LEVELS: u32 = 24;
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// Writes the code of each point along the curve over a rectangle, and x and y side by side into `pairs`. The rectangle has
-/// its south-western corner at `corner` and `per_unit` columns and rows to a unit, `2^LEVELS` of each in all. The lowest
-/// index of an x and of a y that is not finite goes into `bad`, whose two elements are above all indices before. Grid: a
-/// thread for each point.
+/// Columns of coordinates.
+#[arguments]
+pub struct Places<'a, T> {
+    /// x of each place.
+    pub x: In<'a, T>,
+    /// y of each place.
+    pub y: In<'a, T>,
+    /// How many.
+    pub len: u32,
+}
+
+/// Where the curve lies: it runs through `2^LEVELS` columns and rows.
+#[arguments]
+pub struct Curve {
+    /// The bounds that it covers: the least x and y, then the greatest.
+    pub bounds: [f64; 4],
+    /// Columns to a unit of x, and rows to a unit of y.
+    pub per_unit: f64,
+}
+
+impl Curve {
+    /// The curve over some bounds, which are finite and not farther apart than f64 can tell.
+    pub fn over(bounds: [f64; 4]) -> Self {
+        let [west, south, east, north] = bounds;
+        let side = f64::max(east - west, north - south);
+        // Of a side of no length every place is in the first cell, whatever the factor.
+        Self { bounds, per_unit: f64::min((1u64 << LEVELS) as f64 / side, f64::MAX) }
+    }
+
+    /// The code of a place: that of the nearest cell for a place outside.
+    #[inline(always)]
+    pub fn code(&self, x: f64, y: f64) -> u64 {
+        let [west, south, ..] = self.bounds;
+        let frame = Frame::new([west, south], [self.per_unit; 2], LEVELS);
+        hilbert::number::<LEVELS>(frame.column(x), frame.row(y))
+    }
+
+    /// Whether a place lies within the bounds; NaN does not.
+    #[inline(always)]
+    pub fn holds(&self, x: f64, y: f64) -> bool {
+        let [west, south, east, north] = self.bounds;
+        x >= west && x <= east && y >= south && y <= north
+    }
+}
+
+/// Writes the code of each place along the curve. With `pairs` it writes x and y side by side too. The lowest index of an x
+/// and of a y that is not finite, and of a place outside the bounds, go into `bad`, whose three elements are above all
+/// indices before. Grid: a thread for each place.
 ///
 /// # Safety
-/// `x`, `y` and `codes` have `len` elements, `pairs` has room for as many pairs, `bad` has two elements.
+/// The columns have `len` elements, `codes` as many, `pairs` as many pairs, `bad` three elements.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn find_codes<T: Place>(
-    x: *const T,
-    y: *const T,
-    len: u64,
-    corner: [f64; 2],
-    per_unit: [f64; 2],
-    codes: *mut u64,
-    pairs: *mut u64,
-    bad: *mut i64,
+    places: Places<'_, T>,
+    curve: Curve,
+    codes: Out<'_, u64>,
+    pairs: Out<'_, u64>,
+    bad: Out<'_, i64>,
 ) {
     let i = thread::index_1d();
-    if i >= len {
+    if i >= places.len as u64 {
         return;
     }
-    let frame = Frame::new(corner, per_unit, LEVELS);
+    let place = [places.x.get(i), places.y.get(i)];
+    let [x, y] = place.map(Place::widened);
+    codes.set(i, curve.code(x, y));
     // SAFETY: guarded by the length; the lowest index is found by an atomic.
     unsafe {
-        let place = [*x.add(i as usize), *y.add(i as usize)];
-        T::store_pair(pairs, i, place);
-        let [x, y] = place.map(Place::widened);
-        *codes.add(i as usize) = hilbert::number::<LEVELS>(frame.column(x), frame.row(y));
+        T::store_pair(pairs.address(i * T::PAIR as u64, T::PAIR), 0, place);
         if !x.is_finite() {
-            atomic::min_i64(bad, i as i64);
+            atomic::min_i64(bad.address(0, 1), i as i64);
         }
         if !y.is_finite() {
-            atomic::min_i64(bad.add(1), i as i64);
+            atomic::min_i64(bad.address(1, 1), i as i64);
+        }
+        if !curve.holds(x, y) {
+            atomic::min_i64(bad.address(2, 1), i as i64);
         }
     }
 }
 
-/// Counts the points whose code is that of the point a leaf further on, though they lie elsewhere: the order of such points
-/// does not follow the curve, and their leaves would overlap. Grid: a thread for each point.
+/// Writes the code of each place along the curve, shortened to 32 bits. Grid: a thread for each place.
 ///
 /// # Safety
-/// `codes` and `order` have `len` elements, `order` names pairs, `crowded` has one element.
+/// The columns have `len` elements, `codes` as many.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn count_crowded<T: Place>(
-    codes: *const u64,
-    order: *const u32,
-    pairs: *const u64,
-    len: u64,
-    crowded: *mut u32,
+pub unsafe fn find_short_codes<T: Place>(
+    places: Places<'_, T>,
+    curve: Curve,
+    codes: Out<'_, u32>,
 ) {
     let i = thread::index_1d();
-    let j = i + FANOUT as u64;
+    if i < places.len as u64 {
+        let [x, y] = [places.x.get(i), places.y.get(i)].map(Place::widened);
+        codes.set(i, (curve.code(x, y) >> (2 * LEVELS - 32)) as u32);
+    }
+}
+
+/// Counts the points that lie elsewhere than the next one, though both have the same code, and so have more points than a
+/// leaf holds: the order of such points does not follow the curve, and their leaves would overlap. Grid: a thread for each
+/// point.
+///
+/// # Safety
+/// The columns, in the order of the codes, have `len` elements, `codes` as many, `crowded` one.
+#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+pub unsafe fn count_crowded<T: Place>(
+    places: Places<'_, T>,
+    codes: In<'_, u64>,
+    crowded: Out<'_, u32>,
+) {
+    let (i, len) = (thread::index_1d(), places.len as u64);
     let mut is_crowded = false;
-    // SAFETY: guarded by the length; the whole warp comes to the ballot.
+    if i + 1 < len && codes.get(i) == codes.get(i + 1) {
+        let place = |i: u64| [places.x.get(i), places.y.get(i)];
+        let (code, leaf) = (codes.get(i), FANOUT as u64);
+        let is_long = i + leaf < len && codes.get(i + leaf) == code
+            || i >= leaf && codes.get(i - leaf) == code;
+        is_crowded = is_long && place(i) != place(i + 1);
+    }
+    // SAFETY: the whole warp comes here.
     unsafe {
-        if j < len && *codes.add(i as usize) == *codes.add(j as usize) {
-            let place = |i: u64| T::load_pair(pairs, *order.add(i as usize) as u64);
-            is_crowded = place(i) != place(j);
-        }
         let count = warp::ballot(warp::FULL, is_crowded).count_ones();
         if count > 0 && warp::lane_id() == 0 {
-            atomic::add_u32(crowded, count);
+            atomic::add_u32(crowded.address(0, 1), count);
         }
     }
 }
 
 /// Marks, along a column in order, each value that is not that of the one before: 1, else 0. Their running sum is the rank
-/// of each value. Grid: a thread for each point.
+/// of each value. Grid: a thread for each of `len` points.
 ///
 /// # Safety
-/// `column`, `order` and `steps` have `len` elements, `order` names elements of the column.
+/// `order` and `steps` have `len` elements; `order` names elements of the column.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn mark_steps<T: Place>(column: *const T, order: *const u32, len: u64, steps: *mut u32) {
-    let i = thread::index_1d() as usize;
-    if (i as u64) < len {
-        // SAFETY: guarded by the length.
-        unsafe {
-            let value = |i: usize| *column.add(*order.add(i) as usize);
-            *steps.add(i) = (i > 0 && value(i) != value(i - 1)) as u32;
-        }
+pub unsafe fn mark_steps<T: Place>(
+    column: In<'_, T>,
+    order: In<'_, u32>,
+    len: u32,
+    steps: Out<'_, u32>,
+) {
+    let i = thread::index_1d();
+    if i < len as u64 {
+        let value = |i: u64| column.get(order.get(i));
+        steps.set(i, (i > 0 && value(i) != value(i - 1)) as u32);
     }
 }
 
-/// Writes the rank of each point's value, from the order of a column and the running sums of [`mark_steps`]; with `codes`,
-/// in place of ranks, the code of the ranks of both columns along a curve of 31 levels, `other` being those of x. Grid: a
-/// thread for each point.
+/// Writes the rank of each of `len` points, from the order of a column and the running sums of
+/// [`mark_steps`](const@mark_steps). Grid: a thread for each point.
 ///
 /// # Safety
-/// `order`, `sums` and `ranks` have `len` elements; `other` and `codes` have as many, or are null.
+/// All have `len` elements; `order` is a permutation.
+#[kernel(block = BLOCK)]
+pub unsafe fn write_ranks(order: In<'_, u32>, sums: In<'_, u32>, len: u32, ranks: Out<'_, u32>) {
+    let i = thread::index_1d();
+    if i < len as u64 {
+        ranks.set(order.get(i), sums.get(i));
+    }
+}
+
+/// Writes the code of each of `len` points along a curve through the ranks of its coordinates. Grid: a thread for each point.
+///
+/// # Safety
+/// All have `len` elements.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_rank_codes(
-    order: *const u32,
-    sums: *const u32,
-    len: u64,
-    other: *const u32,
-    ranks: *mut u32,
-    codes: *mut u64,
+    columns: In<'_, u32>,
+    rows: In<'_, u32>,
+    len: u32,
+    codes: Out<'_, u64>,
 ) {
-    let i = thread::index_1d() as usize;
-    if (i as u64) < len {
-        // SAFETY: guarded by the length; the order is a permutation.
-        unsafe {
-            let (point, rank) = (*order.add(i) as usize, *sums.add(i));
-            if codes.is_null() {
-                *ranks.add(point) = rank;
-            } else {
-                *codes.add(point) = rank_code(*other.add(point), rank);
-            }
-        }
+    let i = thread::index_1d();
+    if i < len as u64 {
+        codes.set(i, rank_code(columns.get(i), rows.get(i)));
     }
 }
 
-/// The code of a pair of ranks.
+/// The code of a pair of ranks along a curve of 32 levels: of two places it is never the same.
 #[inline(always)]
 pub fn rank_code(column: u32, row: u32) -> u64 {
-    // Two values of neighbouring ranks may share a code; 32 places may not, whatever the number of points.
-    hilbert::number::<31>(column >> 1, row >> 1)
+    hilbert::number::<32>(column, row)
 }

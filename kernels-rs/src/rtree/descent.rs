@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use device_std::{vector, warp};
+use device_std::{In, arguments, vector, warp};
 
 use super::group::Group;
 use super::bounds::is_repeated;
@@ -10,57 +10,56 @@ use super::layout::{FANOUT, MAX_LEVELS};
 use crate::spatial::place::Place;
 
 /// A tree as kernels take it.
-#[derive(Clone, Copy)]
-pub struct Tree<T> {
+#[arguments]
+pub struct Tree<'a, T> {
     /// x of the points, in the order of the tree.
-    pub x: *const T,
+    pub x: In<'a, T>,
     /// y of the points.
-    pub y: *const T,
+    pub y: In<'a, T>,
     /// Their indices as given.
-    pub order: *const u32,
+    pub order: In<'a, u32>,
     /// How many.
     pub points: u32,
     /// The boxes: see [`Layout`](super::layout::Layout).
-    pub boxes: *const [T; 4],
+    pub boxes: In<'a, [T; 4]>,
     /// Boxes of each level.
     pub counts: [u32; MAX_LEVELS],
     /// The first box of each level.
     pub starts: [u32; MAX_LEVELS],
     /// The level of the root's children.
     pub top: u32,
-    /// Roots: one, unless the points are more than 32^6.
+    /// Groups of 32 boxes of that level.
     pub roots: u32,
+    /// The bounds of the points.
+    pub extent: [f64; 4],
 }
 
-impl<T: Place> Tree<T> {
-    /// The lane's point of a leaf, relative to an origin, and whether there is one.
-    ///
-    /// # Safety
-    /// The leaf is one of the tree.
+impl<T: Place> Tree<'_, T> {
+    /// The lane's point of a leaf, relative to the group's origin, and whether there is one.
     #[inline(always)]
-    pub unsafe fn point(&self, group: &Group, leaf: u32) -> (bool, f32, f32) {
+    pub fn point(&self, group: &Group, leaf: u32) -> (bool, f32, f32) {
         let i = leaf * FANOUT + warp::lane_id();
         if i >= self.points {
             return (false, 0.0, 0.0);
         }
-        // SAFETY: guarded by the number of points.
-        let [x, y] = unsafe { [*self.x.add(i as usize), *self.y.add(i as usize)] };
-        (true, group.origin.x(x.widened()), group.origin.y(y.widened()))
+        let [x, y] = [self.x.get(i), self.y.get(i)].map(Place::widened);
+        (true, group.origin.x(x), group.origin.y(y))
     }
 
     /// The square of the distance of a point from a place, in f64, and the point's index: the nearer point comes first, of
     /// those as near the lower index.
-    ///
-    /// # Safety
-    /// The point is one of the tree.
     #[inline(always)]
-    pub unsafe fn exact(&self, point: u32, [x, y]: [f64; 2]) -> (f64, u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let dx = (*self.x.add(point as usize)).widened() - x;
-            let dy = (*self.y.add(point as usize)).widened() - y;
-            (dx * dx + dy * dy, *self.order.add(point as usize))
-        }
+    pub fn exact(&self, point: u32, [x, y]: [f64; 2]) -> (f64, u32) {
+        let dx = self.x.get(point).widened() - x;
+        let dy = self.y.get(point).widened() - y;
+        (dx * dx + dy * dy, self.order.get(point))
+    }
+
+    /// A box of a level.
+    #[inline(always)]
+    fn bounds<const LEVEL: usize>(&self, of: u32) -> [T; 4] {
+        // SAFETY: the address is that of a box, which nobody writes while kernels search.
+        unsafe { T::load_box(self.boxes.address(self.starts[LEVEL] + of, 1)) }
     }
 }
 
@@ -83,7 +82,7 @@ pub trait Visitor<T> {
     ///
     /// # Safety
     /// The whole warp comes to the same call; the leaf is one of the tree.
-    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32);
+    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32);
 }
 
 /// Walks down a tree.
@@ -91,7 +90,7 @@ pub trait Visitor<T> {
 /// # Safety
 /// The whole warp comes to the same call; the tree is whole, and has points.
 #[inline(always)]
-pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<T>, group: &Group, visitor: &mut V) {
+pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, visitor: &mut V) {
     let mut node = 0;
     // SAFETY: passed on to the caller.
     unsafe {
@@ -111,7 +110,7 @@ trait Descend {
     /// # Safety
     /// As [`walk`]; the node is one of the tree.
     unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<T>,
+        tree: &Tree<'_, T>,
         group: &Group,
         node: u32,
         visitor: &mut V,
@@ -123,7 +122,7 @@ struct Leaves;
 impl Descend for Leaves {
     #[inline(always)]
     unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<T>,
+        tree: &Tree<'_, T>,
         group: &Group,
         leaf: u32,
         visitor: &mut V,
@@ -138,7 +137,7 @@ struct Level<const LEVEL: usize, Below>(PhantomData<Below>);
 impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
     #[inline(always)]
     unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<T>,
+        tree: &Tree<'_, T>,
         group: &Group,
         node: u32,
         visitor: &mut V,
@@ -150,12 +149,11 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
             }
             let child = node * FANOUT + warp::lane_id();
             let is_there = child < tree.counts[LEVEL];
-            let at = tree.starts[LEVEL] + if is_there { child } else { 0 };
-            let bounds = T::load_box(tree.boxes.add(at as usize));
-            let is_repeated = V::SKIPS_REPEATED && is_repeated(bounds);
+            let bounds = tree.bounds::<LEVEL>(if is_there { child } else { 0 });
+            let is_hidden = V::SKIPS_REPEATED && is_repeated(bounds);
             let bounds = group.origin.bounds(bounds);
             let mut squared =
-                if is_there && !is_repeated { group.gap(bounds).to_bits() } else { u32::MAX };
+                if is_there && !is_hidden { group.gap(bounds).to_bits() } else { u32::MAX };
             loop {
                 let candidates = if V::NEAREST_FIRST {
                     let nearest = warp::min(squared);
@@ -173,9 +171,14 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
                 if warp::lane_id() == lane {
                     squared = u32::MAX;
                 }
-                let of_child = bounds.map(|side| warp::shuffle(warp::FULL, side, lane));
+                let child = node * FANOUT + lane;
+                // Boxes of one level alone stay in registers: most visits are of that.
+                let of_child = match LEVEL {
+                    0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
+                    _ => group.origin.bounds(tree.bounds::<LEVEL>(child)),
+                };
                 if warp::any(warp::FULL, visitor.wants(group.gap_of_lane(of_child))) {
-                    Below::descend(tree, group, node * FANOUT + lane, visitor);
+                    Below::descend(tree, group, child, visitor);
                 }
             }
         }

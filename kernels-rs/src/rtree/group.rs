@@ -110,6 +110,12 @@ impl Group {
         square(x - self.x, y - self.y)
     }
 
+    /// [`bound`](Self::bound) of a square in f64, on the ground.
+    #[inline(always)]
+    pub fn bound_of(&self, squared: f64) -> f32 {
+        self.bound((squared * self.origin.scale * self.origin.scale) as f32 * (1.0 + 1e-6))
+    }
+
     /// The f32 square that no point exceeds whose true distance is at most that of a point with this f32 square.
     ///
     /// With `u = 2^-24`, coordinates of point and place are each rounded by at most `u` of themselves, and so is their

@@ -2,13 +2,13 @@
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::Vector;
-use device_std::{kernel, math, thread, vector, warp};
+use device_std::{In, Out, arguments, kernel, math, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::descent::{Tree, Visitor, walk};
 use super::group::Group;
-use super::layout::{FANOUT, MAX_LEVELS};
+use super::layout::FANOUT;
 use crate::spatial::keys::{BATCH, Keys};
 use crate::spatial::place::Place;
 
@@ -21,69 +21,152 @@ const NONE: u32 = u32::MAX;
 /// The bits of an infinite f32.
 const INFINITE: u32 = f32::INFINITY.to_bits();
 
+/// Places to search from, and what is found.
+#[arguments]
+pub struct Queries<'a, T> {
+    /// x of each place.
+    pub x: In<'a, T>,
+    /// y of each place.
+    pub y: In<'a, T>,
+    /// The order in which threads take the places; `None` for the order as given.
+    pub order: Option<In<'a, u32>>,
+    /// How many.
+    pub count: u32,
+}
+
 /// Writes the `k` nearest points of each place, by their indices as given, nearest first, and their distances. Of points as
 /// near, the one with the lower index comes first. Where there are fewer points, [`u32::MAX`] stands at an infinite
-/// distance, and so it does for a place that is not finite. With `queries` thread `i` takes place `queries[i]`. An instance
-/// takes up to as many neighbours as its name says. Grid: a thread for each place.
+/// distance, and so it does for a place that is not finite. An instance takes up to as many neighbours as its name says,
+/// `many` any number. Grid: a thread for each place.
 ///
 /// # Safety
-/// `px`, `py` and `order` have `points` elements, at least one; `boxes` are those of the tree over them, of which `extent`
-/// has the bounds. `x` and `y` have `count` elements, `indices` and `distances` `k` for each; `queries` is a permutation of
-/// the places, or null.
-#[kernel(block = BLOCK, shared = shared_bytes::<K>(), instances(
-    f32_8: <f32, 8>; f32_16: <f32, 16>; f32_32: <f32, 32>; f32_64: <f32, 64>;
-    f64_8: <f64, 8>; f64_16: <f64, 16>; f64_32: <f64, 32>; f64_64: <f64, 64>;
+/// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
+/// `indices` and `distances` have `k` for each.
+#[kernel(block = BLOCK, shared = <L as Lists>::SHARED, instances(
+    f32_8: <f32, Few<8>>; f32_16: <f32, Few<16>>; f32_32: <f32, Few<32>>; f32_64: <f32, Few<64>>; f32_many: <f32, Many>;
+    f64_8: <f64, Few<8>>; f64_16: <f64, Few<16>>; f64_32: <f64, Few<32>>; f64_64: <f64, Few<64>>; f64_many: <f64, Many>;
 ))]
-pub unsafe fn find_nearest<T: Place, const K: usize>(
-    px: *const T,
-    py: *const T,
-    order: *const u32,
-    points: u32,
-    boxes: *const [T; 4],
-    counts: [u32; MAX_LEVELS],
-    starts: [u32; MAX_LEVELS],
-    top: u32,
-    roots: u32,
-    extent: [f64; 4],
-    x: *const T,
-    y: *const T,
-    queries: *const u32,
-    count: u64,
+pub unsafe fn find_nearest<T: Place, L: Lists>(
+    tree: Tree<'_, T>,
+    queries: Queries<'_, T>,
     k: u32,
-    indices: *mut u32,
-    distances: *mut f64,
+    indices: Out<'_, u32>,
+    distances: Out<'_, f64>,
 ) {
-    let tree = Tree { x: px, y: py, order, points, boxes, counts, starts, top, roots };
-    let thread = thread::index_1d();
-    // SAFETY: guarded by the count; the rest is passed on to the caller.
+    let query = queries.of_thread();
+    let row = Row::new(indices, distances, query.number * k as u64);
+    // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        let is_there = thread < count;
-        let query = match (is_there, queries.is_null()) {
-            (false, _) => 0,
-            (true, true) => thread as usize,
-            (true, false) => *queries.add(thread as usize) as usize,
-        };
-        let place = match is_there {
-            true => [(*x.add(query)).widened(), (*y.add(query)).widened()],
-            false => [f64::NAN; 2],
-        };
-        let is_place = place[0].is_finite() && place[1].is_finite();
-        let mut list = List::of_lane::<K>(place, if is_place { k } else { 0 });
-        if let Some(group) = Group::new(place, is_place, extent) {
-            list.search::<T, K>(&tree, &group);
-        }
-        if is_there {
-            let out = Out { indices, distances, first: query * k as usize };
-            list.write::<T, K>(&tree, k, out);
+        let group = Group::new(query.place, query.is_place, tree.extent);
+        L::find(&tree, &query, group.as_ref(), k, row);
+    }
+}
+
+/// How a kernel keeps the neighbours of its places.
+pub trait Lists {
+    /// Bytes of shared memory of a block.
+    const SHARED: u32;
+
+    /// Writes the `k` nearest points of the lane's place. Without a group no lane has a place.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the tree is whole and has points; the row has `k` elements.
+    unsafe fn find<T: Place>(
+        tree: &Tree<'_, T>,
+        query: &Query,
+        group: Option<&Group>,
+        k: u32,
+        row: Row<'_>,
+    );
+}
+
+/// Lists of at most `K`, a power of two from 8 to 64.
+pub struct Few<const K: usize>;
+
+impl<const K: usize> Lists for Few<K> {
+    const SHARED: u32 = {
+        let mut carver = Carver::new();
+        let _ = carver.array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
+        carver.bytes()
+    };
+
+    #[inline(always)]
+    unsafe fn find<T: Place>(
+        tree: &Tree<'_, T>,
+        query: &Query,
+        group: Option<&Group>,
+        k: u32,
+        row: Row<'_>,
+    ) {
+        let mut list = List::of_lane::<K>(query.place, if query.is_place { k } else { 0 });
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if let Some(group) = group {
+                list.search::<T, K>(tree, group);
+            }
+            if query.is_there {
+                list.write::<T, K>(tree, k, row);
+            }
         }
     }
 }
 
-/// Bytes of shared memory of a block whose lanes have lists of `K`.
-const fn shared_bytes<const K: usize>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = carver.array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
-    carver.bytes()
+/// Lists of any length, in the results.
+pub struct Many;
+
+impl Lists for Many {
+    const SHARED: u32 = 0;
+
+    #[inline(always)]
+    unsafe fn find<T: Place>(
+        tree: &Tree<'_, T>,
+        query: &Query,
+        group: Option<&Group>,
+        k: u32,
+        row: Row<'_>,
+    ) {
+        let bound = if query.is_place { f32::INFINITY } else { -1.0 };
+        let mut list =
+            LongList { row, place: query.place, most: k, count: 0, bound, reach: INFINITE };
+        if let Some(group) = group {
+            // SAFETY: passed on to the caller.
+            unsafe { walk(tree, group, &mut list) };
+        }
+        if query.is_there {
+            row.finish(list.count, k);
+        }
+    }
+}
+
+/// The place of a thread.
+pub struct Query {
+    /// Its number, 0 where there is none.
+    number: u64,
+    /// x and y, NaN where there is none.
+    place: [f64; 2],
+    is_there: bool,
+    /// Whether it is there and finite.
+    is_place: bool,
+}
+
+impl<T: Place> Queries<'_, T> {
+    /// The place of this thread.
+    #[inline(always)]
+    fn of_thread(&self) -> Query {
+        let thread = thread::index_1d();
+        let is_there = thread < self.count as u64;
+        let number = match (is_there, self.order) {
+            (false, _) => 0,
+            (true, None) => thread,
+            (true, Some(order)) => order.get(thread) as u64,
+        };
+        let place = match is_there {
+            true => [self.x.get(number), self.y.get(number)].map(Place::widened),
+            false => [f64::NAN; 2],
+        };
+        let is_place = place[0].is_finite() && place[1].is_finite();
+        Query { number, place, is_there, is_place }
+    }
 }
 
 /// Vectors of shared memory of a warp: a leaf's points first, then the lanes' lists.
@@ -119,7 +202,7 @@ impl List {
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole and has points.
     #[inline(always)]
-    unsafe fn search<T: Place, const K: usize>(&mut self, tree: &Tree<T>, group: &Group) {
+    unsafe fn search<T: Place, const K: usize>(&mut self, tree: &Tree<'_, T>, group: &Group) {
         // SAFETY: passed on to the caller.
         unsafe {
             let room = Carver::new().array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
@@ -164,7 +247,7 @@ impl List {
     /// # Safety
     /// The point is one of the tree.
     #[inline(always)]
-    unsafe fn add<T: Place>(&mut self, tree: &Tree<T>, position: u32) {
+    unsafe fn add<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
             if self.count < self.most {
@@ -182,7 +265,7 @@ impl List {
     /// # Safety
     /// As [`add`](Self::add); the list is full.
     #[inline(always)]
-    unsafe fn replace_farthest<T: Place>(&mut self, tree: &Tree<T>, position: u32) {
+    unsafe fn replace_farthest<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut farthest = tree.exact(position, self.place);
@@ -204,19 +287,19 @@ impl List {
     /// Writes the points in order.
     ///
     /// # Safety
-    /// There is room for `k` of them; the whole warp comes to the same call.
+    /// The row has `k` elements.
     #[inline(always)]
-    unsafe fn write<T: Place, const K: usize>(&self, tree: &Tree<T>, k: u32, out: Out) {
+    unsafe fn write<T: Place, const K: usize>(&self, tree: &Tree<'_, T>, k: u32, row: Row<'_>) {
         // SAFETY: passed on to the caller.
         unsafe {
             self.sort::<T, K>(tree);
             // Each goes where it belongs: nearly all are there.
             let mut i = 0;
             while i < vector::unknown(self.count) {
-                out.insert(i as usize, tree.exact(self.position(i), self.place));
+                row.insert(i, tree.exact(self.position(i), self.place));
                 i += 1;
             }
-            out.finish(self.count, k);
+            row.finish(self.count, k);
         }
     }
 
@@ -226,27 +309,47 @@ impl List {
     /// # Safety
     /// As [`write`](Self::write).
     #[inline(always)]
-    unsafe fn sort<T: Place, const K: usize>(&self, tree: &Tree<T>) {
+    unsafe fn sort<T: Place, const K: usize>(&self, tree: &Tree<'_, T>) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut keys = Keys::<K>::NONE;
-            keys.merge(self.keys::<T, K, 0>(tree));
-            if K > 16 {
+            if K <= 16 {
+                let mut keys = Keys::<16>::NONE;
+                keys.merge(self.keys::<T, K, 0>(tree));
+                self.put_in_order::<K, 16>(&keys);
+            } else {
+                let mut keys = Keys::<K>::NONE;
+                keys.merge(self.keys::<T, K, 0>(tree));
                 keys.merge(self.keys::<T, K, 16>(tree));
+                if K > 32 {
+                    keys.merge(self.keys::<T, K, 32>(tree));
+                    keys.merge(self.keys::<T, K, 48>(tree));
+                }
+                self.put_in_order::<K, K>(&keys);
             }
-            if K > 32 {
-                keys.merge(self.keys::<T, K, 32>(tree));
-                keys.merge(self.keys::<T, K, 48>(tree));
-            }
-            let mut sorted = [0; K];
+        }
+    }
+
+    /// Puts the entries in the order of their keys.
+    ///
+    /// # Safety
+    /// The keys are those of the list.
+    #[inline(always)]
+    unsafe fn put_in_order<const K: usize, const L: usize>(&self, keys: &Keys<L>) {
+        let mut sorted = [0; K];
+        // SAFETY: entries below the count were written; the sorted ones are as many.
+        unsafe {
             let mut i = 0;
             while i < K {
-                sorted[i] = self.position(keys.get(i) & (K as u32 - 1));
+                if (i as u32) < self.count {
+                    sorted[i] = self.position(keys.get(i) & (K as u32 - 1));
+                }
                 i += 1;
             }
             let mut i = 0;
             while i < K {
-                self.set_position(i as u32, sorted[i]);
+                if (i as u32) < self.count {
+                    self.set_position(i as u32, sorted[i]);
+                }
                 i += 1;
             }
         }
@@ -259,7 +362,7 @@ impl List {
     #[inline(always)]
     unsafe fn keys<T: Place, const K: usize, const FROM: usize>(
         &self,
-        tree: &Tree<T>,
+        tree: &Tree<'_, T>,
     ) -> [u32; BATCH] {
         let mut batch = [u32::MAX; BATCH];
         let mut i = 0;
@@ -276,55 +379,56 @@ impl List {
     }
 }
 
-/// Where the neighbours of a place go.
+/// Where the neighbours of a place go: the lane's own elements.
 #[derive(Clone, Copy)]
-struct Out {
-    indices: *mut u32,
+pub struct Row<'a> {
+    indices: Out<'a, u32>,
     /// Squares of distances, until all are there.
-    distances: *mut f64,
-    first: usize,
+    distances: Out<'a, f64>,
 }
 
-impl Out {
-    /// Inserts a point among the `count` that are there.
-    ///
-    /// # Safety
-    /// There is room for one more.
+impl<'a> Row<'a> {
+    /// The row whose first element is given.
     #[inline(always)]
-    unsafe fn insert(&self, count: usize, point: (f64, u32)) {
-        let mut i = self.first + count;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while i > self.first {
-                let before = (*self.distances.add(i - 1), *self.indices.add(i - 1));
-                if !is_before(point, before) {
-                    break;
-                }
-                (*self.distances.add(i), *self.indices.add(i)) = before;
-                i -= 1;
-            }
-            (*self.distances.add(i), *self.indices.add(i)) = point;
+    fn new(indices: Out<'a, u32>, distances: Out<'a, f64>, first: u64) -> Self {
+        Self { indices: indices.from(first), distances: distances.from(first) }
+    }
+
+    /// Element `i`.
+    #[inline(always)]
+    fn get(&self, i: u32) -> (f64, u32) {
+        (self.distances.get(i), self.indices.get(i))
+    }
+
+    /// Sets element `i`.
+    #[inline(always)]
+    fn set(&self, i: u32, (distance, index): (f64, u32)) {
+        self.distances.set(i, distance);
+        self.indices.set(i, index);
+    }
+
+    /// Inserts a point among the `count` that are there.
+    #[inline(always)]
+    fn insert(&self, count: u32, point: (f64, u32)) {
+        let mut i = count;
+        while i > 0 && is_before(point, self.get(i - 1)) {
+            self.set(i, self.get(i - 1));
+            i -= 1;
         }
+        self.set(i, point);
     }
 
     /// Takes the roots of the `count` squares, and fills what is left of `k`.
-    ///
-    /// # Safety
-    /// There is room for `k`.
     #[inline(always)]
-    unsafe fn finish(&self, count: u32, k: u32) {
+    fn finish(&self, count: u32, k: u32) {
         let mut i = 0;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while i < vector::unknown(k) {
-                let at = self.first + i as usize;
-                if i < count {
-                    *self.distances.add(at) = math::sqrt(*self.distances.add(at));
-                } else {
-                    (*self.distances.add(at), *self.indices.add(at)) = (f64::INFINITY, NONE);
-                }
-                i += 1;
+        while i < vector::unknown(k) {
+            if i < count {
+                self.distances.set(i, math::sqrt(self.distances.get(i)));
+            } else {
+                self.set(i, (f64::INFINITY, NONE));
             }
+            i += 1;
         }
     }
 }
@@ -340,7 +444,6 @@ fn is_before(a: (f64, u32), b: (f64, u32)) -> bool {
 struct Least<const K: usize> {
     squares: [u32; K],
     reach: u32,
-    most: u32,
     staged: SharedArray<Vector>,
 }
 
@@ -355,7 +458,7 @@ impl<const K: usize> Least<K> {
             }
             i += 1;
         }
-        Self { squares, reach: INFINITE, most, staged }
+        Self { squares, reach: INFINITE, staged }
     }
 
     /// The last of the list.
@@ -392,7 +495,7 @@ impl<T: Place, const K: usize> Visitor<T> for Least<K> {
 
     /// The points within reach go into shared memory, where all lanes read two at a time.
     #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32) {
+    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
         // SAFETY: passed on to the caller; a leaf's points are no more than there is room for.
         unsafe {
             let (is_there, x, y) = tree.point(group, leaf);
@@ -446,7 +549,7 @@ impl<T: Place> Visitor<T> for Collector<'_> {
     }
 
     #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<T>, group: &Group, leaf: u32) {
+    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
             let (is_there, x, y) = tree.point(group, leaf);
@@ -461,5 +564,55 @@ impl<T: Place> Visitor<T> for Collector<'_> {
                 }
             }
         }
+    }
+}
+
+/// A list in the results: the squares of f64 decide at once.
+struct LongList<'a> {
+    row: Row<'a>,
+    place: [f64; 2],
+    most: u32,
+    count: u32,
+    /// What the f32 square of a point that is wanted does not exceed.
+    bound: f32,
+    reach: u32,
+}
+
+impl<T: Place> Visitor<T> for LongList<'_> {
+    const NEAREST_FIRST: bool = true;
+    const SKIPS_REPEATED: bool = false;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, squared: f32) -> bool {
+        squared <= self.bound
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
+        let mut i = 0;
+        while i < vector::unknown(FANOUT) {
+            let position = leaf * FANOUT + i;
+            if position < tree.points && self.bound >= 0.0 {
+                let point = tree.exact(position, self.place);
+                if self.count < self.most {
+                    self.row.insert(self.count, point);
+                    self.count += 1;
+                } else if is_before(point, self.row.get(self.most - 1)) {
+                    self.row.insert(self.most - 1, point);
+                }
+            }
+            i += 1;
+        }
+        if self.count == self.most && self.bound >= 0.0 {
+            self.bound = group.bound_of(self.row.get(self.most - 1).0);
+        }
+        let bits = if self.bound < 0.0 { 0 } else { self.bound.to_bits() + 1 };
+        // SAFETY: passed on to the caller.
+        self.reach = u32::min(unsafe { warp::max(bits) }, INFINITE);
     }
 }

@@ -1,7 +1,7 @@
 //! Hilbert's curve (1891, doi:10.1007/BF01199431): an order of the cells of a square in which those that
 //! follow each other touch.
 
-/// Where a cell comes along the curve over a square of `2^BITS` by `2^BITS` cells; at most 31 bits.
+/// Where a cell comes along the curve over a square of `2^BITS` by `2^BITS` cells; at most 32 bits.
 ///
 /// From the largest quarters down, two bits for the quarter in the order in which the curve enters them;
 /// the square is turned or mirrored so that its entry lies in the south-west.
@@ -46,5 +46,6 @@ mod tests {
     #[test]
     fn the_last_cell_of_the_largest_curve_has_the_last_number() {
         assert_eq!(number::<31>((1 << 31) - 1, 0), (1 << 62) - 1);
+        assert_eq!(number::<32>(u32::MAX, 0), u64::MAX);
     }
 }

@@ -12,7 +12,7 @@ use crate::tree::{Node, Quadtree};
 use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
 
 /// A point's code, and its index as given.
-type Coded = (u64, u32);
+pub(crate) type Coded = (u64, u32);
 
 /// [`build`](crate::build) on the CPU.
 ///
@@ -40,13 +40,30 @@ pub(crate) fn prepare(
     progress: &dyn Progress,
 ) -> Result<(Frame, Bounds)> {
     check(points, params, progress)?;
-    let range = |column: &[f64]| {
-        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join)
-    };
-    let ranges = [range(points.x), range(points.y)];
+    let ranges = ranges(points);
     let prepared = params.frame(bounds(points, ranges)?)?;
     refuse_outside(points, ranges, params)?;
     Ok(prepared)
+}
+
+/// The bounds that are given, which must hold all points, or those of the points.
+pub(crate) fn bounds_of(points: Points<'_>, given: Option<Bounds>) -> Result<Bounds> {
+    let ranges = ranges(points);
+    let own = bounds(points, ranges)?;
+    refuse_outside(points, ranges, &Params { bounds: given, ..Params::new() })?;
+    Ok(given.unwrap_or(own))
+}
+
+/// The ranges of x and of y.
+fn ranges(points: Points<'_>) -> [Range; 2] {
+    [points.x, points.y].map(|column| {
+        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join)
+    })
+}
+
+/// Sorts by codes of as many levels; those with one code stay in their order.
+pub(crate) fn sort_by_code(coded: &mut [Coded], levels: u32) -> Result<()> {
+    settle::sort(coded, &Params { threshold: 1, max_level: levels, ..Params::new() })
 }
 
 /// Checks parameters, and of points how many there are.

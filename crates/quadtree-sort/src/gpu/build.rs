@@ -56,7 +56,7 @@ pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>)
 }
 
 /// An error where there is an index of an x or a y that is not finite.
-fn refuse_not_finite<T: Coordinate>(
+pub(super) fn refuse_not_finite<T: Coordinate>(
     gpu: &Gpu,
     indices: [i64; 2],
     x: Slice<'_, T>,
@@ -70,6 +70,16 @@ fn refuse_not_finite<T: Coordinate>(
         }
     }
     Ok(())
+}
+
+/// The error for a point outside the bounds. Waits for the point.
+pub(super) fn outside<T: Coordinate>(
+    gpu: &Gpu,
+    index: u64,
+    x: Slice<'_, T>,
+    y: Slice<'_, T>,
+) -> Result<Error> {
+    Ok(Error::Outside { index, x: element(gpu, x, index)?, y: element(gpu, y, index)? })
 }
 
 /// One element. Waits for it.
@@ -236,12 +246,7 @@ impl Call<'_> {
         let words = nodes.words.to_host()?;
         refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
         if words[2] < x.len() as u64 {
-            let index = words[2];
-            return Err(Error::Outside {
-                index,
-                x: element(&gpu, x, index)?,
-                y: element(&gpu, y, index)?,
-            });
+            return Err(outside(&gpu, words[2], x, y)?);
         }
         let Some(Sorted { order, deepest }) = sorted.filter(|_| words[OVERFLOW] == 0) else {
             return Ok(None);

@@ -2,15 +2,16 @@
 
 use device_std::host::Kernel;
 use gpu_core::Element;
-use gpu_scan::{Key, Number};
+use gpu_scan::Key;
 use kernels_rs::quadtree::{
     self as kernels, Code, Place, divide, encode, find_bounds, gather_places, level_sort,
 };
 
+use super::index::IndexKernels;
 use super::queries::QueryKernels;
 
 /// A coordinate on the device: f32 or f64.
-pub trait Coordinate: Element + Number + Place + sealed::Kernels + QueryKernels {}
+pub trait Coordinate: Element + Key + Place + sealed::Kernels + QueryKernels + IndexKernels {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 

@@ -4,7 +4,7 @@
 use gpu_core::{Bounds, Gpu, Points};
 
 use super::queries::{self, DevicePolygons, DeviceRegions};
-use super::{DeviceQuadtree, Workspace};
+use super::{DeviceIndex, DeviceQuadtree, Workspace};
 use crate::queries::{Adjacency, Disk, Lists, Neighbours, Regions, check_lengths, check_places};
 use crate::{Quadtree, Result};
 
@@ -57,8 +57,9 @@ pub(crate) fn nearest(
 ) -> Result<Neighbours> {
     check_places(places.x, places.y)?;
     let (mut workspace, tree) = copied(gpu, tree)?;
+    let index = DeviceIndex::of_tree(&mut workspace, &tree)?;
     let (x, y) = (gpu.upload(places.x)?, gpu.upload(places.y)?);
-    queries::nearest(&mut workspace, &tree, &x, &y, k)?.to_host()
+    super::nearest(&mut workspace, &index, &x, &y, k)?.to_host()
 }
 
 /// See [`crate::leaves_of`].

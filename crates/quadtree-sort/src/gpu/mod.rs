@@ -10,6 +10,7 @@
 mod build;
 mod coordinate;
 pub(crate) mod host;
+mod index;
 mod level_sort;
 mod queries;
 pub(crate) mod stream;
@@ -22,9 +23,10 @@ use crate::tree::Quadtree;
 use crate::{Error, MOST_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
+pub use index::{DeviceIndex, index, nearest, nearest_of_own};
 pub use queries::{
     DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,
-    leaves_of, list_in, nearest, nearest_of_own,
+    leaves_of, list_in,
 };
 pub use tree::DeviceQuadtree;
 

@@ -10,11 +10,10 @@
 //!   a multiple of cos (q - q0). It is greatest at q0, or at one end.
 
 use gpu_core::{Bounds, host_memory};
-use kernels_rs::quadtree::queries::nearest::{Best, Memory};
 use kernels_rs::spatial::sphere::{sine_cosine, unit_vector};
 use rayon::prelude::*;
 
-use super::{NONE, Neighbours};
+use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Error, Quadtree, Result};
 
@@ -51,11 +50,9 @@ fn require_globe(
 
 /// The nearest points of a place, as many as there is room for.
 fn search(tree: &Quadtree, place: [f64; 2], indices: &mut [u32], distances: &mut [f64]) {
-    // SAFETY: both have as many elements, at least one.
-    let best =
-        unsafe { Memory::new(distances.as_mut_ptr(), indices.as_mut_ptr(), indices.len() as u32) };
+    let list = NearestList::new(indices, distances);
     let vector = unit_vector(place[0], place[1]);
-    let mut search = Search { tree, place, vector, sines: sine_cosine(place[1]), best };
+    let mut search = Search { tree, place, vector, sines: sine_cosine(place[1]), list };
     search.visit(&tree.nodes[0]);
     distances.iter_mut().filter(|chord| chord.is_finite()).for_each(|chord| {
         *chord = 2.0 * (0.5 * chord.sqrt()).min(1.0).asin();
@@ -68,7 +65,7 @@ struct Search<'a> {
     vector: [f64; 3],
     /// Sine and cosine of the latitude.
     sines: [f64; 2],
-    best: Memory,
+    list: NearestList<'a>,
 }
 
 impl Search<'_> {
@@ -83,7 +80,7 @@ impl Search<'_> {
         }
         near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         for (chord, child) in near.into_iter().take(children.len()) {
-            if chord <= self.best.worst().0 {
+            if chord <= self.list.reach() {
                 self.visit(&children[child]);
             }
         }
@@ -113,10 +110,7 @@ impl Search<'_> {
             let point = unit_vector(self.tree.x[place], self.tree.y[place]);
             let gap: [f64; 3] = std::array::from_fn(|k| point[k] - self.vector[k]);
             let squared = gap[0] * gap[0] + gap[1] * gap[1] + gap[2] * gap[2];
-            if squared <= self.best.worst().0 {
-                // SAFETY: the lists are there.
-                unsafe { self.best.offer((squared, self.tree.order[place])) };
-            }
+            self.list.offer((squared, self.tree.order[place]));
         }
     }
 }

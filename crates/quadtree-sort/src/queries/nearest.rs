@@ -6,10 +6,9 @@
 
 use gpu_core::host_memory;
 use kernels_rs::quadtree::queries::ground::{Cell, Origin};
-use kernels_rs::quadtree::queries::nearest::{Best, Memory};
 use rayon::prelude::*;
 
-use super::{NONE, Neighbours};
+use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Quadtree, Result};
 
@@ -44,11 +43,9 @@ pub(super) fn nearest(tree: &Quadtree, x: &[f64], y: &[f64], k: usize) -> Result
 
 /// The nearest points of a place, as many as there is room for.
 fn search(tree: &Quadtree, place: [f64; 2], indices: &mut [u32], distances: &mut [f64]) {
-    // SAFETY: both have as many elements, at least one.
-    let best =
-        unsafe { Memory::new(distances.as_mut_ptr(), indices.as_mut_ptr(), indices.len() as u32) };
+    let list = NearestList::new(indices, distances);
     let origin = Origin::new(&tree.frame, place);
-    let mut search = Search { tree, nodes: &tree.nodes, place, origin, best };
+    let mut search = Search { tree, nodes: &tree.nodes, place, origin, list };
     search.visit(&tree.nodes[0], Cell::ROOT);
     distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
 }
@@ -58,7 +55,7 @@ struct Search<'a> {
     nodes: &'a [Node],
     place: [f64; 2],
     origin: Origin,
-    best: Memory,
+    list: NearestList<'a>,
 }
 
 impl Search<'_> {
@@ -70,7 +67,7 @@ impl Search<'_> {
         for turn in 0..4 {
             let quadrant = turn ^ first;
             let bit = 1u8 << quadrant;
-            if node.quadrants & bit != 0 && gaps[quadrant as usize] <= self.best.worst().0 {
+            if node.quadrants & bit != 0 && gaps[quadrant as usize] <= self.list.reach() {
                 let before = (node.quadrants & (bit - 1)).count_ones();
                 let child = &self.nodes[(node.first_child + before) as usize];
                 self.visit(child, cell.child(quadrant));
@@ -84,12 +81,7 @@ impl Search<'_> {
         let (x, y) = (&self.tree.x[places.clone()], &self.tree.y[places.clone()]);
         for ((&x, &y), index) in x.iter().zip(y).zip(&self.tree.order[places]) {
             let (dx, dy) = (x - self.place[0], y - self.place[1]);
-            let squared = dx * dx + dy * dy;
-            // The index is looked at only where it may matter.
-            if squared <= self.best.worst().0 {
-                // SAFETY: the lists are there.
-                unsafe { self.best.offer((squared, *index)) };
-            }
+            self.list.offer((dx * dx + dy * dy, *index));
         }
     }
 }

@@ -13,4 +13,4 @@ mod stream;
 #[cfg(feature = "cuda")]
 mod streams;
 #[cfg(feature = "cuda")]
-mod together;
+mod index;

@@ -140,7 +140,8 @@ mod on_device {
         pub fn nearest(&mut self, x: &[f64], y: &[f64], k: usize) -> Neighbours {
             let gpu = self.workspace.gpu().clone();
             let (x, y) = (gpu.upload(x).unwrap(), gpu.upload(y).unwrap());
-            let found = gpu::nearest(&mut self.workspace, &self.tree, &x, &y, k).unwrap();
+            let index = gpu::DeviceIndex::of_tree(&mut self.workspace, &self.tree).unwrap();
+            let found = gpu::nearest(&mut self.workspace, &index, &x, &y, k).unwrap();
             found.to_host().unwrap()
         }
 

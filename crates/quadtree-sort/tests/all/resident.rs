@@ -3,7 +3,7 @@
 
 use gpu_core::{Bounds, Device, Points};
 use quadtree_sort::gpu::{
-    DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in,
+    DeviceIndex, DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in,
     nearest, nearest_of_own,
 };
 use quadtree_sort::{Adjacency, Algorithm, Error, NONE, Outside, Params};
@@ -32,8 +32,12 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
                 let points = Points::new(&wide[0], &wide[1]);
                 let wanted = quadtree_sort::build(&Device::Cpu, points, &params, &()).unwrap();
                 assert_eq!(tree.to_host().unwrap(), wanted, "{params:?}");
-                let own = nearest_of_own(&mut workspace, &tree, 3).unwrap().to_host().unwrap();
-                assert_eq!(own, wanted.nearest(wanted.x(), wanted.y(), 3).unwrap());
+                let index = DeviceIndex::of_tree(&mut workspace, &tree).unwrap();
+                let own = nearest_of_own(&mut workspace, &index, 3).unwrap().to_host().unwrap();
+                let places = (index.x().to_host().unwrap(), index.y().to_host().unwrap());
+                let widened = |column: &[f32]| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
+                let [x, y] = [widened(&places.0), widened(&places.1)];
+                assert_eq!(own, wanted.nearest(&x, &y, 3).unwrap());
             }
         }
     }
@@ -90,6 +94,7 @@ fn captured_searches_take_what_is_there_when_they_are_launched() {
     let cloud = Cloud::uniform(500, AREA, 43, |_, _| 0.0);
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
     let tree = build(&mut workspace, &x, &y, &Params::new()).unwrap();
+    let index = DeviceIndex::of_tree(&mut workspace, &tree).unwrap();
     let others = Cloud::uniform(40, AREA, 44, |_, _| 0.0);
     let (mut px, py) = (gpu.upload(&cloud.x[..40]).unwrap(), gpu.upload(&cloud.y[..40]).unwrap());
     let other = gpu.upload(&others.x).unwrap();
@@ -98,7 +103,7 @@ fn captured_searches_take_what_is_there_when_they_are_launched() {
     let run = |workspace: &mut Workspace, px: &gpu_core::Column<f64>| {
         let windows = DeviceRegions::Windows((&windows).into());
         Ok::<_, Error>((
-            nearest(workspace, &tree, px, &py, 3)?,
+            nearest(workspace, &index, px, &py, 3)?,
             leaves_of(workspace, &tree, px, &py)?,
             count_in(workspace, &tree, windows)?,
         ))
@@ -175,7 +180,8 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
         let leaves = gpu.upload(&leaves).unwrap();
         for tree in [&tree, &empty] {
             for k in [2, 20, 40] {
-                let found = nearest(&mut workspace, tree, ax, ay, k).unwrap().to_host().unwrap();
+                let index = DeviceIndex::of_tree(&mut workspace, tree).unwrap();
+                let found = nearest(&mut workspace, &index, ax, ay, k).unwrap().to_host().unwrap();
                 assert!(found.indices.iter().all(|&index| index < 400 || index == NONE));
             }
             leaves_of(&mut workspace, tree, ax, ay).unwrap();

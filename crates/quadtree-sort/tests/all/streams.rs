@@ -2,7 +2,7 @@
 //! orders.
 
 use quadtree_sort::gpu::{
-    DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in, nearest,
+    DeviceIndex, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in, nearest,
     nearest_of_own,
 };
 use quadtree_sort::{Adjacency, Algorithm, Params};
@@ -18,7 +18,8 @@ fn resident_builds_and_searches() {
         let tree = build(&mut on_b, &x, &y, &Params::new().algorithm(algorithm)).unwrap();
         drop((x, y));
         let (x, y) = (a.upload(&[3.5, 100.0]).unwrap(), b.upload(&[4.5, 7.0]).unwrap());
-        let near = nearest(&mut on_c, &tree, &x, &y, 4).unwrap();
+        let index = DeviceIndex::of_tree(&mut on_c, &tree).unwrap();
+        let near = nearest(&mut on_c, &index, &x, &y, 4).unwrap();
         let leaves = leaves_of(&mut on_c, &tree, &x, &y).unwrap();
         let around = adjacent_leaves(&mut on_b, &tree, &leaves, Adjacency::Edges).unwrap();
         drop((x, y, leaves));
@@ -26,8 +27,8 @@ fn resident_builds_and_searches() {
         let counts = count_in(&mut on_c, &tree, DeviceRegions::Windows((&windows).into())).unwrap();
         let lists = list_in(&mut on_c, &tree, DeviceRegions::Windows((&windows).into())).unwrap();
         drop(windows);
-        let own = nearest_of_own(&mut on_c, &tree, 2).unwrap();
-        drop(tree);
+        let own = nearest_of_own(&mut on_b, &index, 2).unwrap();
+        drop((tree, index));
         assert!(near.to_host().unwrap().distances.iter().all(|d| d.is_finite()));
         assert!(!around.to_host().unwrap().indices.is_empty());
         assert_eq!(counts.to_host().unwrap()[0], lists.indices.len() as u64);

@@ -1,0 +1,461 @@
+//! Indexes of points on the device: see `kernels_rs::rtree`.
+
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
+use gpu_scan::gpu::{
+    argsort, fill, gather as gather_column, scan_in_place, sort_with_indices,
+};
+use gpu_scan::{Scan, Sort, Sum};
+use kernels_rs::quadtree::{self, GATHERED, Place};
+use kernels_rs::rtree::layout::Layout;
+use kernels_rs::rtree::{self as kernels, Curve, LEVELS, Places, Queries, Tree};
+
+use super::queries::{DeviceNeighbours, places};
+use super::{Coordinate, DeviceQuadtree, Workspace, build};
+use crate::index::{check_bounds, sides};
+use crate::queries::{NONE, check_k};
+use crate::{Error, Index, Result};
+
+/// An index of points in device memory, with coordinates as they were given. See [`Index`].
+#[derive(Debug)]
+pub struct DeviceIndex<T: Coordinate> {
+    x: Column<T>,
+    y: Column<T>,
+    order: Column<u32>,
+    boxes: Column<[T; 4]>,
+    layout: Layout,
+    bounds: Bounds,
+}
+
+/// Indexes points in device memory, of f32 or f64, within given bounds or their own. **Waits** for the device: for the
+/// bounds, unless they are given, and at the end. A graph cannot hold it.
+///
+/// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
+/// the index: 36 bytes a point for f32, 44 for f64. Cost: one sort by 48 bits. Where more than 32 points at different
+/// places lie in one of 2^24 by 2^24 cells over the bounds, two sorts by coordinates and one by 64 bits more.
+///
+/// # Errors
+/// As [`index`](crate::index()), and [`gpu_core::Error::Captured`].
+pub fn index<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    x: impl Into<Slice<'a, T>>,
+    y: impl Into<Slice<'b, T>>,
+    bounds: Option<Bounds>,
+) -> Result<DeviceIndex<T>> {
+    let (x, y) = places(x, y)?;
+    super::check_count(x.len())?;
+    check_bounds(bounds)?;
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("an index of points, whose order the host waits for,")?;
+    let bounds = match bounds {
+        Some(given) => given,
+        None if x.is_empty() => Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 },
+        None => build::bounds(&gpu, x, y)?,
+    };
+    check_bounds(Some(bounds))?;
+    sorted(workspace, x, y, bounds)
+}
+
+impl<T: Coordinate> DeviceIndex<T> {
+    /// Indexes the points of a tree, which keep the indices that the tree has of them. **Waits**, as [`index`].
+    ///
+    /// # Errors
+    /// As [`index`].
+    pub fn of_tree(workspace: &mut Workspace, tree: &DeviceQuadtree<T>) -> Result<Self> {
+        let gpu = workspace.gpu().clone();
+        gpu.refuse_in_capture("an index of points, whose order the host waits for,")?;
+        let mut index = sorted(workspace, (&tree.x).into(), (&tree.y).into(), tree.bounds)?;
+        // SAFETY: the gather writes every element.
+        let mut order = unsafe { gpu.uninitialized(index.len())? };
+        gather_column(workspace, &index.order, &tree.order, &mut order)?;
+        index.order = order;
+        Ok(index)
+    }
+}
+
+/// The index of points within bounds.
+fn sorted<T: Coordinate>(
+    workspace: &mut Workspace,
+    x: Slice<'_, T>,
+    y: Slice<'_, T>,
+    bounds: Bounds,
+) -> Result<DeviceIndex<T>> {
+    let (gpu, len) = (workspace.gpu().clone(), x.len());
+    if len == 0 {
+        let nothing = (gpu.zeroed(0)?, gpu.zeroed(0)?, gpu.zeroed(0)?);
+        return DeviceIndex::over(&gpu, nothing, bounds);
+    }
+    let mut bad = gpu.filled_with_byte::<i64>(0x7f, 3)?;
+    let mut crowded = gpu.zeroed::<u32>(1)?;
+    let places = Places { x: x.input(), y: y.input(), len: len as u32 };
+    // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+    let index = unsafe {
+        let (mut codes, mut pairs) = (gpu.uninitialized(len)?, gpu.uninitialized(T::PAIR * len)?);
+        let arguments = kernels::find_codes::Args {
+            places,
+            curve: Curve::over(sides(bounds)),
+            codes: codes.output(),
+            pairs: pairs.output(),
+            bad: bad.output(),
+        };
+        gpu.enqueue(T::CODES, Blocks::for_each(&T::CODES, len as u64)?, arguments)?;
+        let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
+        let sort = Sort::ascending().by_bits(0..2 * LEVELS);
+        sort_with_indices(workspace, sort, &codes, &mut in_order, &mut order)?;
+        drop(codes);
+        let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
+        let arguments = kernels::count_crowded::Args {
+            places: Places { x: sorted_x.input(), y: sorted_y.input(), len: len as u32 },
+            codes: in_order.input(),
+            crowded: crowded.output(),
+        };
+        gpu.enqueue(T::CROWDED, Blocks::for_each(&T::CROWDED, len as u64)?, arguments)?;
+        drop(in_order);
+        let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
+        if crowded.to_host()?[0] == 0 {
+            index
+        } else {
+            let order = by_ranks(workspace, x, y)?;
+            let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
+            DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?
+        }
+    };
+    let bad = bad.to_host()?;
+    build::refuse_not_finite(&gpu, [bad[0], bad[1]], x, y)?;
+    match bad[2] as u64 {
+        outside if outside < len as u64 => Err(build::outside(&gpu, outside, x, y)?),
+        _ => Ok(index),
+    }
+}
+
+/// Columns of x and y in an order, from pairs.
+fn gather<T: Coordinate>(
+    gpu: &Gpu,
+    order: &Column<u32>,
+    pairs: &Column<u64>,
+) -> Result<(Column<T>, Column<T>)> {
+    let len = order.len();
+    // What the kernel looks at to know whether the order is whole.
+    let overflow = gpu.zeroed::<u32>(1)?;
+    // SAFETY: the kernel writes every element of both columns; the order names pairs.
+    unsafe {
+        let (mut x, mut y) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
+        let arguments = quadtree::gather_places::Args {
+            order: order.as_ptr(),
+            len: len as u64,
+            pairs: pairs.as_ptr(),
+            overflow: overflow.as_ptr(),
+            x: x.as_mut_ptr(),
+            y: y.as_mut_ptr(),
+        };
+        gpu.enqueue(T::GATHER, Blocks::x((len as u64).div_ceil(GATHERED) as u32), arguments)?;
+        Ok((x, y))
+    }
+}
+
+/// The order of points along a curve through the ranks of their coordinates.
+fn by_ranks<T: Coordinate>(
+    workspace: &mut Workspace,
+    x: Slice<'_, T>,
+    y: Slice<'_, T>,
+) -> Result<Column<u32>> {
+    let (gpu, len) = (workspace.gpu().clone(), x.len() as u32);
+    let (columns, rows) = (ranks(workspace, x)?, ranks(workspace, y)?);
+    // SAFETY: lengths are as the kernel needs it, and each column is written before it is read.
+    unsafe {
+        let (mut codes, mut order) =
+            (gpu.uninitialized::<u64>(x.len())?, gpu.uninitialized(x.len())?);
+        let (columns, rows) = (columns.input(), rows.input());
+        let arguments =
+            kernels::find_rank_codes::Args { columns, rows, len, codes: codes.output() };
+        let kernel = kernels::find_rank_codes;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len.into())?, arguments)?;
+        argsort(workspace, Sort::ascending(), &codes, &mut order)?;
+        Ok(order)
+    }
+}
+
+/// Of each value of a column how many different ones are less.
+fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Result<Column<u32>> {
+    let (gpu, len) = (workspace.gpu().clone(), column.len() as u32);
+    // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+    unsafe {
+        let [mut order, mut steps, mut ranks] = [
+            gpu.uninitialized::<u32>(column.len())?,
+            gpu.uninitialized(column.len())?,
+            gpu.uninitialized(column.len())?,
+        ];
+        argsort(workspace, Sort::ascending(), column, &mut order)?;
+        let arguments = kernels::mark_steps::Args {
+            column: column.input(),
+            order: order.input(),
+            len,
+            steps: steps.output(),
+        };
+        gpu.enqueue(T::STEPS, Blocks::for_each(&T::STEPS, len.into())?, arguments)?;
+        scan_in_place(workspace, Sum, Scan::inclusive(), &mut steps)?;
+        let (order, sums) = (order.input(), steps.input());
+        let arguments = kernels::write_ranks::Args { order, sums, len, ranks: ranks.output() };
+        let kernel = kernels::write_ranks;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len.into())?, arguments)?;
+        Ok(ranks)
+    }
+}
+
+impl<T: Coordinate> DeviceIndex<T> {
+    /// The index over points that are in order.
+    fn over(
+        gpu: &Gpu,
+        (x, y, order): (Column<T>, Column<T>, Column<u32>),
+        bounds: Bounds,
+    ) -> Result<Self> {
+        let layout = Layout::new(order.len() as u32);
+        // SAFETY: searches read the boxes of each level's count alone, and these are written.
+        let mut boxes = unsafe { gpu.uninitialized::<[T; 4]>(layout.total as usize)? };
+        if !order.is_empty() {
+            let places = Places { x: x.input(), y: y.input(), len: order.len() as u32 };
+            let arguments = kernels::bound_points::Args { places, boxes: boxes.output() };
+            let blocks = Blocks::for_each(&T::BOUND_POINTS, order.len() as u64)?;
+            // SAFETY: the first level has a box for each run of points.
+            unsafe { gpu.enqueue(T::BOUND_POINTS, blocks, arguments)? };
+        }
+        for level in 0..layout.top as usize {
+            let arguments = kernels::bound_boxes::Args {
+                boxes: boxes.output(),
+                first: layout.starts[level],
+                len: layout.counts[level],
+                parents: layout.starts[level + 1],
+            };
+            let blocks = Blocks::for_each(&T::BOUND_BOXES, layout.counts[level].into())?;
+            // SAFETY: the levels lie apart, and the next has a box for each run of this one's.
+            unsafe { gpu.enqueue(T::BOUND_BOXES, blocks, arguments)? };
+        }
+        Ok(Self { x, y, order, boxes, layout, bounds })
+    }
+
+    /// The x of the points in the order of the index.
+    pub fn x(&self) -> &Column<T> {
+        &self.x
+    }
+
+    /// The y of the points in the order of the index.
+    pub fn y(&self) -> &Column<T> {
+        &self.y
+    }
+
+    /// The indices of the points, as given, in the order of the index.
+    pub fn order(&self) -> &Column<u32> {
+        &self.order
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether it has no points.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The bounds that were given, or those of the points.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Copies the index to the host, coordinates widened to f64. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn to_host(&self) -> Result<Index> {
+        let widened = |column: &Column<T>| -> Result<Vec<f64>> {
+            Ok(column.to_host()?.into_iter().map(Place::widened).collect())
+        };
+        let boxes = self.boxes.to_host()?;
+        let boxes = boxes.into_iter().map(|sides| sides.map(Place::widened)).collect();
+        let (x, y, order) = (widened(&self.x)?, widened(&self.y)?, self.order.to_host()?);
+        Ok(Index { x, y, order, boxes, layout: self.layout, bounds: self.bounds })
+    }
+
+    /// The index as kernels take it.
+    fn tree(&self) -> Tree<'_, T> {
+        let Layout { counts, starts, top, roots, .. } = self.layout;
+        Tree {
+            x: self.x.input(),
+            y: self.y.input(),
+            order: self.order.input(),
+            points: self.len() as u32,
+            boxes: self.boxes.input(),
+            counts,
+            starts,
+            top,
+            roots,
+            extent: sides(self.bounds),
+        }
+    }
+}
+
+impl DeviceIndex<f64> {
+    /// Copies an index to a device. Waits for the copies.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn from_host(gpu: &Gpu, index: &Index) -> Result<Self> {
+        Ok(Self {
+            x: gpu.upload(&index.x)?,
+            y: gpu.upload(&index.y)?,
+            order: gpu.upload(&index.order)?,
+            boxes: gpu.upload(&index.boxes)?,
+            layout: index.layout,
+            bounds: index.bounds,
+        })
+    }
+}
+
+/// The `k` nearest points of each place, as [`Index::nearest`]. Enqueues and returns.
+///
+/// A warp searches for 32 places, so those that follow each other should be near each other. They are taken in the order of
+/// the curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
+///
+/// # Errors
+/// [`Error::Core`], [`Error::NoNeighbours`] for k = 0.
+pub fn nearest<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<T>,
+    x: impl Into<Slice<'a, T>>,
+    y: impl Into<Slice<'b, T>>,
+    k: usize,
+) -> Result<DeviceNeighbours> {
+    let (x, y) = places(x, y)?;
+    super::check_count(x.len())?;
+    let order = match x.is_empty() {
+        true => None,
+        false => Some(by_code(workspace, index, x, y)?),
+    };
+    search(workspace, index, (x, y), order.as_ref(), k)
+}
+
+/// [`nearest`] of the index's own points, each of which is its own nearest: a row for each point in the order of the
+/// index, which is a good order already.
+///
+/// # Errors
+/// As [`nearest`].
+pub fn nearest_of_own<T: Coordinate>(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<T>,
+    k: usize,
+) -> Result<DeviceNeighbours> {
+    search(workspace, index, ((&index.x).into(), (&index.y).into()), None, k)
+}
+
+/// The order of places along the curve.
+fn by_code<T: Coordinate>(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<T>,
+    x: Slice<'_, T>,
+    y: Slice<'_, T>,
+) -> Result<Column<u32>> {
+    let (gpu, len) = (workspace.gpu().clone(), x.len());
+    // SAFETY: the columns are as long as said, and written before they are read.
+    unsafe {
+        let (mut codes, mut order) =
+            (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
+        let arguments = kernels::find_short_codes::Args {
+            places: Places { x: x.input(), y: y.input(), len: len as u32 },
+            curve: Curve::over(sides(index.bounds)),
+            codes: codes.output(),
+        };
+        gpu.enqueue(T::SHORT_CODES, Blocks::for_each(&T::SHORT_CODES, len as u64)?, arguments)?;
+        argsort(workspace, Sort::ascending(), &codes, &mut order)?;
+        Ok(order)
+    }
+}
+
+/// Enqueues the search, in an order of the places.
+fn search<T: Coordinate>(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<T>,
+    (x, y): (Slice<'_, T>, Slice<'_, T>),
+    order: Option<&Column<u32>>,
+    k: usize,
+) -> Result<DeviceNeighbours> {
+    check_k(k)?;
+    let (gpu, count) = (workspace.gpu().clone(), x.len());
+    let len = count.saturating_mul(k);
+    let k32 = u32::try_from(k).map_err(|_| Error::TooManyNeighbours { k: k as u64 })?;
+    // SAFETY: the kernel writes `k` of each place; without points they are filled.
+    let (mut indices, mut distances) =
+        unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<f64>(len)?) };
+    if index.is_empty() || count == 0 {
+        fill(workspace, NONE, &mut indices)?;
+        fill(workspace, f64::INFINITY, &mut distances)?;
+        return Ok(DeviceNeighbours { k, indices, distances });
+    }
+    let queries = Queries {
+        x: x.input(),
+        y: y.input(),
+        order: order.map(|order| order.input()),
+        count: count as u32,
+    };
+    let (indices_out, distances_out) = (indices.output(), distances.output());
+    let arguments = kernels::find_nearest::Args {
+        tree: index.tree(),
+        queries,
+        k: k32,
+        indices: indices_out,
+        distances: distances_out,
+    };
+    let kernel = T::NEAREST.into_iter().find_map(|(most, kernel)| (k32 <= most).then_some(kernel));
+    let kernel = kernel.unwrap_or(T::MANY_NEAREST);
+    // SAFETY: the tree is the index's; the columns are as long as said, the order is a permutation.
+    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count as u64)?, arguments)? };
+    Ok(DeviceNeighbours { k, indices, distances })
+}
+
+/// The kernels for a coordinate.
+pub trait IndexKernels: Copy + 'static {
+    #[doc(hidden)]
+    const CODES: Kernel<kernels::find_codes::Args<'static, Self>>;
+    #[doc(hidden)]
+    const SHORT_CODES: Kernel<kernels::find_short_codes::Args<'static, Self>>;
+    #[doc(hidden)]
+    const CROWDED: Kernel<kernels::count_crowded::Args<'static, Self>>;
+    #[doc(hidden)]
+    const STEPS: Kernel<kernels::mark_steps::Args<'static, Self>>;
+    #[doc(hidden)]
+    const BOUND_POINTS: Kernel<kernels::bound_points::Args<'static, Self>>;
+    #[doc(hidden)]
+    const BOUND_BOXES: Kernel<kernels::bound_boxes::Args<'static, Self>>;
+    /// Each with the most neighbours that it finds.
+    #[doc(hidden)]
+    const NEAREST: [(u32, Kernel<kernels::find_nearest::Args<'static, Self>>); 4];
+    #[doc(hidden)]
+    const MANY_NEAREST: Kernel<kernels::find_nearest::Args<'static, Self>>;
+}
+
+macro_rules! index_kernels {
+    ($($type:ident, $eight:ident, $sixteen:ident, $thirty_two:ident, $sixty_four:ident, $many:ident;)+) => {$(
+        impl IndexKernels for $type {
+            const CODES: Kernel<kernels::find_codes::Args<'static, Self>> = kernels::find_codes::$type;
+            const SHORT_CODES: Kernel<kernels::find_short_codes::Args<'static, Self>> =
+                kernels::find_short_codes::$type;
+            const CROWDED: Kernel<kernels::count_crowded::Args<'static, Self>> =
+                kernels::count_crowded::$type;
+            const STEPS: Kernel<kernels::mark_steps::Args<'static, Self>> = kernels::mark_steps::$type;
+            const BOUND_POINTS: Kernel<kernels::bound_points::Args<'static, Self>> =
+                kernels::bound_points::$type;
+            const BOUND_BOXES: Kernel<kernels::bound_boxes::Args<'static, Self>> =
+                kernels::bound_boxes::$type;
+            const NEAREST: [(u32, Kernel<kernels::find_nearest::Args<'static, Self>>); 4] = [
+                (8, kernels::find_nearest::$eight),
+                (16, kernels::find_nearest::$sixteen),
+                (32, kernels::find_nearest::$thirty_two),
+                (64, kernels::find_nearest::$sixty_four),
+            ];
+            const MANY_NEAREST: Kernel<kernels::find_nearest::Args<'static, Self>> =
+                kernels::find_nearest::$many;
+        }
+    )+};
+}
+
+index_kernels! { f32, f32_8, f32_16, f32_32, f32_64, f32_many; f64, f64_8, f64_16, f64_32, f64_64, f64_many; }

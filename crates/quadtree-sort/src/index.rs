@@ -1,0 +1,137 @@
+//! Indexes of points: packed Hilbert R-trees.
+
+mod build;
+mod nearest;
+
+use gpu_core::{Bounds, Device, Points, Progress};
+use kernels_rs::rtree::layout::Layout;
+
+use crate::queries::{Neighbours, check_k, check_places};
+use crate::{Error, Result};
+
+/// An index of points in the plane: a packed Hilbert R-tree (Kamel and Faloutsos 1994, "Hilbert R-tree: An improved R-tree
+/// using fractals").
+///
+/// The points are sorted along Hilbert's curve, and runs of 32 points, of 32 runs, of 32 of those have tight bounding boxes.
+/// So a search costs what its answers cost, wherever the points lie: along lines, in clusters, all at one place.
+///
+/// The index is the same on every run and every device. Points at one place stay in the order in which they were given.
+///
+/// ```
+/// # fn main() -> quadtree_sort::Result<()> {
+/// use gpu_core::{Device, DeviceChoice, Points};
+///
+/// let (x, y) = ([0.5, 9.5, 1.0, 9.0, 5.0], [0.5, 0.5, 1.0, 9.0, 5.0]);
+/// let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
+/// let index = quadtree_sort::index(&device, Points::new(&x, &y), None, &())?;
+/// let near = index.nearest(&[8.0], &[8.0], 2)?;
+/// assert_eq!(near.of(0).0, [3, 4]); // numbers of points as given, nearest first
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) order: Vec<u32>,
+    pub(crate) boxes: Vec<[f64; 4]>,
+    pub(crate) layout: Layout,
+    pub(crate) bounds: Bounds,
+}
+
+/// Indexes points, within given bounds or their own. Values of points are ignored.
+///
+/// Cost: a sort of the points; 21 bytes a point for the index.
+///
+/// # Errors
+/// [`Error::Bounds`] for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
+/// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`] for a point beyond given bounds,
+/// [`Error::TooManyPoints`] for more than 2^32 - 1 points; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`]
+/// where memory or the device fails.
+pub fn index(
+    device: &Device,
+    points: Points<'_>,
+    bounds: Option<Bounds>,
+    progress: &dyn Progress,
+) -> Result<Index> {
+    points.check_lengths()?;
+    check_bounds(bounds)?;
+    progress.at("index", 0.0)?;
+    let index = match device {
+        Device::Cpu => build::index(points, bounds)?,
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => {
+            let mut workspace = crate::gpu::Workspace::new(gpu)?;
+            let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+            crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()?
+        }
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => return Err(gpu_core::Error::without_cuda(other).into()),
+    };
+    progress.at("index", 1.0)?;
+    Ok(index)
+}
+
+impl Index {
+    /// The x of the points in the order of the index.
+    pub fn x(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// The y of the points in the order of the index.
+    pub fn y(&self) -> &[f64] {
+        &self.y
+    }
+
+    /// The indices of the points, as given, in the order of the index.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether it has no points.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The bounds that were given, or those of the points.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Finds the `k` nearest points of each place, on all cores. It compares squares of distances, each operation rounded to
+    /// f64; of points as near the lower index comes first.
+    ///
+    /// # Errors
+    /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`] for a place, [`Error::NoNeighbours`] for k = 0,
+    /// [`Error::Core`] where the result is larger than memory.
+    pub fn nearest(&self, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
+        check_places(x, y)?;
+        check_k(k)?;
+        nearest::nearest(self, x, y, k)
+    }
+}
+
+/// The sides of a rectangle: the least x and y, then the greatest.
+pub(crate) fn sides(bounds: Bounds) -> [f64; 4] {
+    [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y]
+}
+
+/// Refuses given bounds that are no rectangle.
+pub(crate) fn check_bounds(bounds: Option<Bounds>) -> Result<()> {
+    let is_length = |side: f64| side.is_finite() && side >= 0.0;
+    match bounds {
+        Some(bounds)
+            if !(is_length(bounds.max_x - bounds.min_x)
+                && is_length(bounds.max_y - bounds.min_y)) =>
+        {
+            Err(Error::Bounds { bounds })
+        }
+        _ => Ok(()),
+    }
+}

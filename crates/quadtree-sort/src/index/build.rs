@@ -1,0 +1,110 @@
+//! Building on the CPU: the same index as on a GPU.
+
+use gpu_core::{Bounds, Points, host_memory};
+use kernels_rs::rtree::layout::{FANOUT, Layout};
+use kernels_rs::rtree::{Curve, LEVELS, MAX_REPEATED, rank_code};
+use rayon::prelude::*;
+
+use super::{Index, check_bounds, sides};
+use crate::cpu::{self, Coded, sort_by_code};
+use crate::{Error, MOST_POINTS, Result};
+
+const LEAF: usize = FANOUT as usize;
+
+/// See [`index`](super::index()).
+pub(super) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
+    let given = points.len() as u64;
+    if given > MOST_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    }
+    let bounds = cpu::bounds_of(points, bounds)?;
+    check_bounds(Some(bounds))?;
+    let curve = Curve::over(sides(bounds));
+    let coded = |i: usize| (curve.code(points.x[i], points.y[i]), i as u32);
+    let mut sorted = collected(points.len(), coded)?;
+    sort_by_code(&mut sorted, LEVELS)?;
+    if is_crowded(points, &sorted) {
+        let (columns, rows) = (ranks(points.x)?, ranks(points.y)?);
+        sorted = collected(points.len(), |i| (rank_code(columns[i], rows[i]), i as u32))?;
+        sort_by_code(&mut sorted, u32::BITS)?;
+    }
+    let gathered = |column: &[f64]| collected(sorted.len(), |i| column[sorted[i].1 as usize]);
+    let (x, y) = (gathered(points.x)?, gathered(points.y)?);
+    let order = collected(sorted.len(), |i| sorted[i].1)?;
+    let layout = Layout::new(points.len() as u32);
+    let boxes = boxes(&x, &y, layout)?;
+    Ok(Index { x, y, order, boxes, layout, bounds })
+}
+
+/// A column made on all cores.
+fn collected<T: Send>(len: usize, element: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>> {
+    let mut column = host_memory::with_capacity(len)?;
+    (0..len).into_par_iter().map(element).collect_into_vec(&mut column);
+    Ok(column)
+}
+
+/// Whether more points than a leaf holds have one code, though they lie at different places.
+fn is_crowded(points: Points<'_>, sorted: &[Coded]) -> bool {
+    let place = |i: usize| {
+        let at = sorted[i].1 as usize;
+        (points.x[at], points.y[at])
+    };
+    let has = |i: usize, code: u64| sorted.get(i).is_some_and(|coded| coded.0 == code);
+    (1..sorted.len()).into_par_iter().any(|next| {
+        let (i, code) = (next - 1, sorted[next - 1].0);
+        let is_long = has(i + LEAF, code) || i.checked_sub(LEAF).is_some_and(|i| has(i, code));
+        has(next, code) && is_long && place(i) != place(next)
+    })
+}
+
+/// Of each value of a column how many different ones are less.
+fn ranks(column: &[f64]) -> Result<Vec<u32>> {
+    let mut order: Vec<u32> = collected(column.len(), |i| i as u32)?;
+    order.par_sort_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]));
+    let mut ranks = host_memory::filled(0, column.len())?;
+    let mut rank = 0;
+    for pair in order.windows(2) {
+        let [before, this] = [pair[0] as usize, pair[1] as usize];
+        rank += u32::from(column[before] != column[this]);
+        ranks[this] = rank;
+    }
+    Ok(ranks)
+}
+
+/// The boxes of all levels.
+fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
+    let mut boxes = host_memory::filled([0.0; 4], layout.total as usize)?;
+    let (leaves, mut above) = boxes.split_at_mut(layout.starts.get(1).map_or(0, |_| first_end(layout)));
+    leaves[..layout.counts[0] as usize].par_iter_mut().enumerate().for_each(|(leaf, bounds)| {
+        let places = leaf * LEAF..x.len().min((leaf + 1) * LEAF);
+        let around = places.clone().map(|i| [x[i], y[i], x[i], y[i]]).reduce(joined);
+        *bounds = around.unwrap_or_default();
+        let first = places.start;
+        let repeats = first >= MAX_REPEATED as usize
+            && (first - MAX_REPEATED as usize..places.end).all(|i| (x[i], y[i]) == (x[first], y[first]));
+        if repeats {
+            bounds[3] = f64::NAN;
+        }
+    });
+    let mut below: &[[f64; 4]] = &leaves[..layout.counts[0] as usize];
+    for level in 1..=layout.top as usize {
+        let room = layout.counts[level].div_ceil(FANOUT) * FANOUT;
+        let (this, rest) = std::mem::take(&mut above).split_at_mut(room as usize);
+        let count = layout.counts[level] as usize;
+        this[..count].par_iter_mut().zip(below.par_chunks(LEAF)).for_each(|(bounds, children)| {
+            *bounds = children.iter().copied().reduce(joined).unwrap_or_default();
+        });
+        (below, above) = (&this[..count], rest);
+    }
+    Ok(boxes)
+}
+
+/// Boxes of the first level, with those that are only room.
+fn first_end(layout: Layout) -> usize {
+    (layout.counts[0].div_ceil(FANOUT) * FANOUT) as usize
+}
+
+/// The box around two.
+fn joined(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+    [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]
+}

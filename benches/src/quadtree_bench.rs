@@ -13,7 +13,9 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points, Progress};
-use quadtree_sort::gpu::{DeviceQuadtree, Workspace, build, nearest, nearest_of_own};
+use quadtree_sort::gpu::{
+    DeviceIndex, Workspace, build, index, nearest, nearest_in_order, nearest_of_own,
+};
 use quadtree_sort::{Algorithm, Params, build_within};
 use rayon::prelude::*;
 
@@ -40,6 +42,7 @@ fn main() -> Result<()> {
     bench.builds("uniform", 169_000_000, uniform)?;
     bench.neighbours("uniform", uniform)?;
     bench.neighbours("clustered", clustered)?;
+    bench.neighbours("lines", lines)?;
     bench.stream("stream_quarter", uniform)?;
     bench.stream("stream_quarter_clustered", clustered)
 }
@@ -104,9 +107,11 @@ impl Bench {
         Ok(())
     }
 
-    /// The nearest points of the tree's own points, and of others in random order.
+    /// Indexes 10,000,000 points, and finds the nearest points of their own, of as many others in random order, and of
+    /// 25,000,000 cells of a grid.
     fn neighbours(&self, which: &str, make: Make) -> Result<()> {
-        let names = ["build", "own", "others"].map(|what| format!("nearest_{which}_{what}"));
+        let names = ["tree", "index", "index_f64", "own", "others", "cells"];
+        let names = names.map(|what| format!("nearest_{which}_{what}"));
         if !names.iter().any(|name| self.wants(name)) {
             return Ok(());
         }
@@ -115,10 +120,17 @@ impl Bench {
         let (dx, dy) = (self.gpu.upload(&x)?, self.gpu.upload(&y)?);
         let params = Params::new().bounds(UNIT).max_level(16);
         let make_tree = || Ok(build(&mut self.workspace.borrow_mut(), &dx, &dy, &params)?);
-        let tree: DeviceQuadtree<f32> = make_tree()?;
         self.row(&names[0], count, 0, make_tree)?;
+        let make_index = || Ok(index(&mut self.workspace.borrow_mut(), &dx, &dy, Some(UNIT))?);
+        let points: DeviceIndex<f32> = make_index()?;
+        self.row(&names[1], count, 0, make_index)?;
+        let wide = |column: &[f32]| -> Vec<f64> { column.iter().map(|&v| v.into()).collect() };
+        let (wide_x, wide_y) = (self.gpu.upload(&wide(&x))?, self.gpu.upload(&wide(&y))?);
+        let make_index = || Ok(index(&mut self.workspace.borrow_mut(), &wide_x, &wide_y, Some(UNIT))?);
+        self.row(&names[2], count, 0, make_index)?;
+        let points_f64 = make_index()?;
         let (qx, qy) = (self.gpu.upload(&px)?, self.gpu.upload(&py)?);
-        let others = || Ok(nearest(&mut self.workspace.borrow_mut(), &tree, &qx, &qy, K)?);
+        let others = || Ok(nearest(&mut self.workspace.borrow_mut(), &points, &qx, &qy, K)?);
         let found = others()?.distances.to_host()?;
         let sample: Vec<usize> = (0..SAMPLE).map(|i| i * (count / SAMPLE)).collect();
         for query in sample {
@@ -126,9 +138,25 @@ impl Bench {
             ensure!(found[query * K..(query + 1) * K] == wanted[..], "query {query} of {which}");
         }
         drop(found);
-        let own = || Ok(nearest_of_own(&mut self.workspace.borrow_mut(), &tree, K)?);
-        self.row(&names[1], count, count, own)?;
-        self.row(&names[2], count, count, others)
+        let own = || Ok(nearest_of_own(&mut self.workspace.borrow_mut(), &points, K)?);
+        self.row(&names[3], count, count, own)?;
+        self.row(&names[4], count, count, others)?;
+        let side = ((25_000_000 / self.divisor) as f64).sqrt() as usize / 40 * 40;
+        let [cx, cy] = cells(side);
+        let cells = (self.gpu.upload(&cx)?, self.gpu.upload(&cy)?);
+        let cells_f64 = (self.gpu.upload(&wide(&cx))?, self.gpu.upload(&wide(&cy))?);
+        for k in [8, 12, 16, 32, 64] {
+            let of_cells = || {
+                let workspace = &mut self.workspace.borrow_mut();
+                Ok(nearest_in_order(workspace, &points, &cells.0, &cells.1, k)?)
+            };
+            self.row(&format!("{}_{k}", names[5]), count, side * side, of_cells)?;
+        }
+        let of_cells = || {
+            let workspace = &mut self.workspace.borrow_mut();
+            Ok(nearest_in_order(workspace, &points_f64, &cells_f64.0, &cells_f64.1, 12)?)
+        };
+        self.row(&format!("{}_f64_12", names[5]), count, side * side, of_cells)
     }
 
     /// A build under a quarter of the coordinates' bytes, from the host, beside a copy from page-locked memory.
@@ -261,6 +289,30 @@ fn clustered(count: usize, seed: u64) -> [Vec<f32>; 2] {
     };
     heap(&middles_x, &mut x);
     heap(&middles_y, &mut y);
+    [x, y]
+}
+
+/// 100 lines, along which points are uniform.
+fn lines(count: usize, seed: u64) -> [Vec<f32>; 2] {
+    let [x, mut y] = uniform(count, seed);
+    y.par_iter_mut().for_each(|y| {
+        let line = (*y * 100.0).floor();
+        *y = (line + 0.5) / 100.0 + (*y * 1e4).fract() * 1e-4;
+    });
+    [x, y]
+}
+
+/// The centres of the cells of a square grid, 8 x 4 by 8 x 4.
+fn cells(side: usize) -> [Vec<f32>; 2] {
+    let place = |i: usize| {
+        let (patch, cell) = (i / 32, i % 32);
+        // Patches in squares of 5 x 10.
+        let (square, patch) = (patch / 50, patch % 50);
+        let (across, down) = (square % (side / 40) * 5 + patch % 5, square / (side / 40) * 10 + patch / 5);
+        let along = |number: usize| (number as f32 + 0.5) / side as f32;
+        (along(across * 8 + cell % 8), along(down * 4 + cell / 8))
+    };
+    let (x, y) = (0..side * side).into_par_iter().map(place).unzip();
     [x, y]
 }
 

@@ -221,9 +221,10 @@ impl Bench {
                 Ok(quadtree_sort::gpu::build(&mut workspace, &dx, &dy, &params)?)
             })?;
             if n <= 1 << 25 {
-                let tree = quadtree_sort::gpu::build(&mut workspace, &dx, &dy, &params)?;
+                let index =
+                    quadtree_sort::gpu::index(&mut workspace, &dx, &dy, params.bounds)?;
                 self.device("quadtree_8_nearest", (n, n), || {
-                    Ok(quadtree_sort::gpu::nearest_of_own(&mut workspace, &tree, 8)?)
+                    Ok(quadtree_sort::gpu::nearest_of_own(&mut workspace, &index, 8)?)
                 })?;
             }
             let [x, y] = [x, y].map(|column| column.iter().map(|&v| f64::from(v)).collect());

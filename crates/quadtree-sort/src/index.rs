@@ -135,3 +135,9 @@ pub(crate) fn check_bounds(bounds: Option<Bounds>) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Whether so many points of all, which share a cell of the curve with more than a leaf of others, call for a curve through
+/// ranks: searches among fewer cost little, and the other sort is three times the work.
+pub(crate) fn needs_ranks(crowded: usize, points: usize) -> bool {
+    crowded > points / 1000
+}

@@ -43,8 +43,8 @@ pub struct Queries<'a, T> {
 /// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
 /// `indices` and `distances` have `k` for each.
 #[kernel(block = BLOCK, shared = <L as Lists>::SHARED, instances(
-    f32_8: <f32, Few<8>>; f32_16: <f32, Few<16>>; f32_32: <f32, Few<32>>; f32_64: <f32, Few<64>>; f32_many: <f32, Many>;
-    f64_8: <f64, Few<8>>; f64_16: <f64, Few<16>>; f64_32: <f64, Few<32>>; f64_64: <f64, Few<64>>; f64_many: <f64, Many>;
+    f32_8: <f32, Few<8>>, resident = 14, spills = 200; f32_16: <f32, Few<16>>, resident = 12, spills = 200; f32_32: <f32, Few<32>>, resident = 12, spills = 200; f32_64: <f32, Few<64>>, resident = 8, spills = 200; f32_many: <f32, Many>;
+    f64_8: <f64, Few<8>>, resident = 14, spills = 200; f64_16: <f64, Few<16>>, resident = 12, spills = 200; f64_32: <f64, Few<32>>, resident = 12, spills = 200; f64_64: <f64, Few<64>>, resident = 8, spills = 200; f64_many: <f64, Many>;
 ))]
 pub unsafe fn find_nearest<T: Place, L: Lists>(
     tree: Tree<'_, T>,
@@ -54,11 +54,10 @@ pub unsafe fn find_nearest<T: Place, L: Lists>(
     distances: Out<'_, f64>,
 ) {
     let query = queries.of_thread();
-    let row = Row::new(indices, distances, query.number * k as u64);
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
         let group = Group::new(query.place, query.is_place, tree.extent);
-        L::find(&tree, &query, group.as_ref(), k, row);
+        L::find(&tree, &query, group.as_ref(), k, Rows { indices, distances });
     }
 }
 
@@ -70,13 +69,13 @@ pub trait Lists {
     /// Writes the `k` nearest points of the lane's place. Without a group no lane has a place.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the tree is whole and has points; the row has `k` elements.
+    /// The whole warp comes to the same call; the tree is whole and has points; the rows have `k` elements.
     unsafe fn find<T: Place>(
         tree: &Tree<'_, T>,
         query: &Query,
         group: Option<&Group>,
         k: u32,
-        row: Row<'_>,
+        rows: Rows<'_>,
     );
 }
 
@@ -96,17 +95,16 @@ impl<const K: usize> Lists for Few<K> {
         query: &Query,
         group: Option<&Group>,
         k: u32,
-        row: Row<'_>,
+        rows: Rows<'_>,
     ) {
         let mut list = List::of_lane::<K>(query.place, if query.is_place { k } else { 0 });
         // SAFETY: passed on to the caller.
         unsafe {
             if let Some(group) = group {
                 list.search::<T, K>(tree, group);
+                list.sort::<T, K>(tree);
             }
-            if query.is_there {
-                list.write::<T, K>(tree, k, row);
-            }
+            list.write(tree, query, k, rows);
         }
     }
 }
@@ -123,9 +121,10 @@ impl Lists for Many {
         query: &Query,
         group: Option<&Group>,
         k: u32,
-        row: Row<'_>,
+        rows: Rows<'_>,
     ) {
         let bound = if query.is_place { f32::INFINITY } else { -1.0 };
+        let row = rows.row(query.number, k);
         let mut list =
             LongList { row, place: query.place, most: k, count: 0, bound, reach: INFINITE };
         if let Some(group) = group {
@@ -169,9 +168,17 @@ impl<T: Place> Queries<'_, T> {
     }
 }
 
+/// The bits of a key that hold the entry.
+const fn slots<const K: usize>() -> u32 {
+    K.next_power_of_two() as u32 - 1
+}
+
+/// Elements between the entries of a list: entries of lanes side by side, and of one lane, lie in different banks.
+const STRIDE: u32 = warp::SIZE + 1;
+
 /// Vectors of shared memory of a warp: a leaf's points first, then the lanes' lists.
 const fn vectors_of_warp<const K: usize>() -> u32 {
-    let of_lists = K as u32 * warp::SIZE / 4;
+    let of_lists = (K as u32 * STRIDE).div_ceil(4);
     if of_lists > STAGED { of_lists } else { STAGED }
 }
 
@@ -183,7 +190,7 @@ struct List {
     place: [f64; 2],
     most: u32,
     count: u32,
-    /// Of the warp; entry `i` of a lane is element `32 i + lane`.
+    /// Of the warp; entry `i` of a lane is element `STRIDE i + lane`.
     positions: SharedArray<u32>,
 }
 
@@ -229,7 +236,7 @@ impl List {
     #[inline(always)]
     unsafe fn position(&self, i: u32) -> u32 {
         // SAFETY: passed on to the caller.
-        unsafe { self.positions.load(i * warp::SIZE + warp::lane_id()) }
+        unsafe { self.positions.load(i * STRIDE + warp::lane_id()) }
     }
 
     /// Sets entry `i`.
@@ -239,7 +246,7 @@ impl List {
     #[inline(always)]
     unsafe fn set_position(&self, i: u32, position: u32) {
         // SAFETY: passed on to the caller; the element is the lane's own.
-        unsafe { self.positions.store(i * warp::SIZE + warp::lane_id(), position) }
+        unsafe { self.positions.store(i * STRIDE + warp::lane_id(), position) }
     }
 
     /// Takes a point in. Where the list is full the farthest leaves it, the new one or another.
@@ -284,30 +291,47 @@ impl List {
         }
     }
 
-    /// Writes the points in order.
+    /// Writes the lists of the warp's lanes, a row each: the lanes take the elements of all rows in turn, so that neighbouring
+    /// elements are written together.
     ///
     /// # Safety
-    /// The row has `k` elements.
+    /// The whole warp comes to the same call; the rows have `k` elements.
     #[inline(always)]
-    unsafe fn write<T: Place, const K: usize>(&self, tree: &Tree<'_, T>, k: u32, row: Row<'_>) {
-        // SAFETY: passed on to the caller.
+    unsafe fn write<T: Place>(&self, tree: &Tree<'_, T>, query: &Query, k: u32, rows: Rows<'_>) {
+        let lane = warp::lane_id();
+        let (mut of, mut i) = (lane / k, lane % k);
+        let (rows_of_step, rest) = (warp::SIZE / k, warp::SIZE % k);
+        // SAFETY: passed on to the caller; an entry below the count was written.
         unsafe {
-            self.sort::<T, K>(tree);
-            // Each goes where it belongs: nearly all are there.
-            let mut i = 0;
-            while i < vector::unknown(self.count) {
-                row.insert(i, tree.exact(self.position(i), self.place));
-                i += 1;
+            warp::sync_warp(warp::FULL);
+            let mut step = 0;
+            while step < vector::unknown(k) {
+                let is_there = warp::shuffle(warp::FULL, query.is_there as u32, of) != 0;
+                let number = warp::shuffle(warp::FULL, query.number as u32, of);
+                let count = warp::shuffle(warp::FULL, self.count, of);
+                let place = query.place.map(|along| warp::shuffle(warp::FULL, along, of));
+                if is_there {
+                    let mut found = (f64::INFINITY, NONE);
+                    if i < count {
+                        found = tree.exact(self.positions.load(i * STRIDE + of), place);
+                    }
+                    rows.row(number as u64, k).set(i, (math::sqrt(found.0), found.1));
+                }
+                of += rows_of_step;
+                i += rest;
+                if i >= k {
+                    (of, i) = (of + 1, i - k);
+                }
+                step += 1;
             }
-            row.finish(self.count, k);
         }
     }
 
     /// Sorts the list by the upper halves of the f64 squares, but for their lowest bits, which hold the entry: a network
-    /// of few instructions, which leaves those to be moved that are nearly as far.
+    /// of few instructions. Where it cannot tell two entries apart, the squares and the indices decide.
     ///
     /// # Safety
-    /// As [`write`](Self::write).
+    /// The list is that of a search in this tree.
     #[inline(always)]
     unsafe fn sort<T: Place, const K: usize>(&self, tree: &Tree<'_, T>) {
         // SAFETY: passed on to the caller.
@@ -315,7 +339,7 @@ impl List {
             if K <= 16 {
                 let mut keys = Keys::<16>::NONE;
                 keys.merge(self.keys::<T, K, 0>(tree));
-                self.put_in_order::<K, 16>(&keys);
+                self.put_in_order::<T, K, 16>(tree, &keys);
             } else {
                 let mut keys = Keys::<K>::NONE;
                 keys.merge(self.keys::<T, K, 0>(tree));
@@ -324,7 +348,7 @@ impl List {
                     keys.merge(self.keys::<T, K, 32>(tree));
                     keys.merge(self.keys::<T, K, 48>(tree));
                 }
-                self.put_in_order::<K, K>(&keys);
+                self.put_in_order::<T, K, K>(tree, &keys);
             }
         }
     }
@@ -334,14 +358,21 @@ impl List {
     /// # Safety
     /// The keys are those of the list.
     #[inline(always)]
-    unsafe fn put_in_order<const K: usize, const L: usize>(&self, keys: &Keys<L>) {
+    unsafe fn put_in_order<T: Place, const K: usize, const L: usize>(
+        &self,
+        tree: &Tree<'_, T>,
+        keys: &Keys<L>,
+    ) {
+        let slots = slots::<K>();
         let mut sorted = [0; K];
+        let mut is_unsure = false;
         // SAFETY: entries below the count were written; the sorted ones are as many.
         unsafe {
             let mut i = 0;
             while i < K {
                 if (i as u32) < self.count {
-                    sorted[i] = self.position(keys.get(i) & (K as u32 - 1));
+                    sorted[i] = self.position(keys.get(i) & slots);
+                    is_unsure |= i > 0 && keys.get(i) | slots == keys.get(i - 1) | slots;
                 }
                 i += 1;
             }
@@ -352,13 +383,43 @@ impl List {
                 }
                 i += 1;
             }
+            if is_unsure {
+                self.sort_exactly(tree);
+            }
+        }
+    }
+
+    /// Sorts the list by insertion.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    #[inline(always)]
+    unsafe fn sort_exactly<T: Place>(&self, tree: &Tree<'_, T>) {
+        let mut i = 1;
+        // SAFETY: entries below the count were written.
+        unsafe {
+            while i < vector::unknown(self.count) {
+                let position = self.position(i);
+                let point = tree.exact(position, self.place);
+                let mut to = i;
+                while to > 0 {
+                    let before = self.position(to - 1);
+                    if !is_before(point, tree.exact(before, self.place)) {
+                        break;
+                    }
+                    self.set_position(to, before);
+                    to -= 1;
+                }
+                self.set_position(to, position);
+                i += 1;
+            }
         }
     }
 
     /// The keys of 16 entries.
     ///
     /// # Safety
-    /// As [`write`](Self::write).
+    /// As [`sort`](Self::sort).
     #[inline(always)]
     unsafe fn keys<T: Place, const K: usize, const FROM: usize>(
         &self,
@@ -371,7 +432,7 @@ impl List {
             if entry < self.count {
                 // SAFETY: the entry was written.
                 let (squared, _) = unsafe { tree.exact(self.position(entry), self.place) };
-                batch[i] = (squared.to_bits() >> 32) as u32 & !(K as u32 - 1) | entry;
+                batch[i] = (squared.to_bits() >> 32) as u32 & !slots::<K>() | entry;
             }
             i += 1;
         }
@@ -379,21 +440,31 @@ impl List {
     }
 }
 
-/// Where the neighbours of a place go: the lane's own elements.
+/// Where the neighbours of all places go: a row for each.
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
+pub struct Rows<'a> {
+    indices: Out<'a, u32>,
+    distances: Out<'a, f64>,
+}
+
+impl<'a> Rows<'a> {
+    /// The row of a place, of `k` elements.
+    #[inline(always)]
+    fn row(&self, number: u64, k: u32) -> Row<'a> {
+        let first = number * k as u64;
+        Row { indices: self.indices.from(first), distances: self.distances.from(first) }
+    }
+}
+
+/// Where the neighbours of a place go.
+#[derive(Clone, Copy)]
+struct Row<'a> {
     indices: Out<'a, u32>,
     /// Squares of distances, until all are there.
     distances: Out<'a, f64>,
 }
 
-impl<'a> Row<'a> {
-    /// The row whose first element is given.
-    #[inline(always)]
-    fn new(indices: Out<'a, u32>, distances: Out<'a, f64>, first: u64) -> Self {
-        Self { indices: indices.from(first), distances: distances.from(first) }
-    }
-
+impl Row<'_> {
     /// Element `i`.
     #[inline(always)]
     fn get(&self, i: u32) -> (f64, u32) {

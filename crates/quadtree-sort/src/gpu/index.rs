@@ -12,7 +12,7 @@ use kernels_rs::rtree::{self as kernels, Curve, LEVELS, Places, Queries, Tree};
 
 use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, build};
-use crate::index::{check_bounds, sides};
+use crate::index::{check_bounds, needs_ranks, sides};
 use crate::queries::{NONE, check_k};
 use crate::{Error, Index, Result};
 
@@ -112,7 +112,7 @@ fn sorted<T: Coordinate>(
         gpu.enqueue(T::CROWDED, Blocks::for_each(&T::CROWDED, len as u64)?, arguments)?;
         drop(in_order);
         let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
-        if crowded.to_host()?[0] == 0 {
+        if !needs_ranks(crowded.to_host()?[0] as usize, len) {
             index
         } else {
             let order = by_ranks(workspace, x, y)?;
@@ -333,6 +333,23 @@ pub fn nearest<'a, 'b, T: Coordinate>(
         false => Some(by_code(workspace, index, x, y)?),
     };
     search(workspace, index, (x, y), order.as_ref(), k)
+}
+
+/// [`nearest`] of places that follow each other in a good order already, as those of a grid in patches of 8 x 4 cells do: it
+/// does not sort them.
+///
+/// # Errors
+/// As [`nearest`].
+pub fn nearest_in_order<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<T>,
+    x: impl Into<Slice<'a, T>>,
+    y: impl Into<Slice<'b, T>>,
+    k: usize,
+) -> Result<DeviceNeighbours> {
+    let places = places(x, y)?;
+    super::check_count(places.0.len())?;
+    search(workspace, index, places, None, k)
 }
 
 /// [`nearest`] of the index's own points, each of which is its own nearest: a row for each point in the order of the

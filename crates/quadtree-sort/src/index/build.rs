@@ -5,7 +5,7 @@ use kernels_rs::rtree::layout::{FANOUT, Layout};
 use kernels_rs::rtree::{Curve, LEVELS, MAX_REPEATED, rank_code};
 use rayon::prelude::*;
 
-use super::{Index, check_bounds, sides};
+use super::{Index, check_bounds, needs_ranks, sides};
 use crate::cpu::{self, Coded, sort_by_code};
 use crate::{Error, MOST_POINTS, Result};
 
@@ -23,7 +23,7 @@ pub(super) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index>
     let coded = |i: usize| (curve.code(points.x[i], points.y[i]), i as u32);
     let mut sorted = collected(points.len(), coded)?;
     sort_by_code(&mut sorted, LEVELS)?;
-    if is_crowded(points, &sorted) {
+    if needs_ranks(crowded(points, &sorted), points.len()) {
         let (columns, rows) = (ranks(points.x)?, ranks(points.y)?);
         sorted = collected(points.len(), |i| (rank_code(columns[i], rows[i]), i as u32))?;
         sort_by_code(&mut sorted, u32::BITS)?;
@@ -43,18 +43,20 @@ fn collected<T: Send>(len: usize, element: impl Fn(usize) -> T + Send + Sync) ->
     Ok(column)
 }
 
-/// Whether more points than a leaf holds have one code, though they lie at different places.
-fn is_crowded(points: Points<'_>, sorted: &[Coded]) -> bool {
+/// The points that lie elsewhere than the next one, though both have the same code, and so have more points than a leaf
+/// holds.
+fn crowded(points: Points<'_>, sorted: &[Coded]) -> usize {
     let place = |i: usize| {
         let at = sorted[i].1 as usize;
         (points.x[at], points.y[at])
     };
     let has = |i: usize, code: u64| sorted.get(i).is_some_and(|coded| coded.0 == code);
-    (1..sorted.len()).into_par_iter().any(|next| {
+    let is_crowded = |&next: &usize| {
         let (i, code) = (next - 1, sorted[next - 1].0);
         let is_long = has(i + LEAF, code) || i.checked_sub(LEAF).is_some_and(|i| has(i, code));
         has(next, code) && is_long && place(i) != place(next)
-    })
+    };
+    (1..sorted.len()).into_par_iter().filter(is_crowded).count()
 }
 
 /// Of each value of a column how many different ones are less.

@@ -43,8 +43,8 @@ pub struct Queries<'a, T> {
 /// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
 /// `indices` and `distances` have `k` for each.
 #[kernel(block = BLOCK, shared = <L as Lists>::SHARED, instances(
-    f32_8: <f32, Few<8>>, resident = 14, spills = 200; f32_16: <f32, Few<16>>, resident = 12, spills = 200; f32_32: <f32, Few<32>>, resident = 12, spills = 200; f32_64: <f32, Few<64>>, resident = 8, spills = 200; f32_many: <f32, Many>;
-    f64_8: <f64, Few<8>>, resident = 14, spills = 200; f64_16: <f64, Few<16>>, resident = 12, spills = 200; f64_32: <f64, Few<32>>, resident = 12, spills = 200; f64_64: <f64, Few<64>>, resident = 8, spills = 200; f64_many: <f64, Many>;
+    f32_8: <f32, Few<8>>, resident = 14, spills = 200; f32_16: <f32, Few<16>>, resident = 12, spills = 200; f32_32: <f32, Few<32>>, resident = 10, spills = 200; f32_64: <f32, Few<64>>, resident = 8, spills = 200; f32_many: <f32, Many>;
+    f64_8: <f64, Few<8>>, resident = 14, spills = 200; f64_16: <f64, Few<16>>, resident = 12, spills = 200; f64_32: <f64, Few<32>>, resident = 10, spills = 200; f64_64: <f64, Few<64>>, resident = 8, spills = 200; f64_many: <f64, Many>;
 ))]
 pub unsafe fn find_nearest<T: Place, L: Lists>(
     tree: Tree<'_, T>,
@@ -213,13 +213,13 @@ impl List {
         // SAFETY: passed on to the caller.
         unsafe {
             let room = Carver::new().array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
-            let staged = room.skip(warp::warp_id() * vectors_of_warp::<K>());
-            let mut least = Least::<K>::new(self.most, staged);
+            let room = room.skip(warp::warp_id() * vectors_of_warp::<K>());
+            let mut least = Least::<K>::new(self.most, room);
             walk(tree, group, &mut least);
             let bound = match least.last() {
                 // What is not wanted, by a lane without a place.
                 0 if self.most == 0 => -1.0,
-                INFINITE => f32::INFINITY,
+                last if last >= INFINITE => f32::INFINITY,
                 last => group.bound(f32::from_bits(last)),
             };
             // The lists lie where the points were.
@@ -338,15 +338,14 @@ impl List {
         unsafe {
             if K <= 16 {
                 let mut keys = Keys::<16>::NONE;
-                keys.merge(self.keys::<T, K, 0>(tree));
+                keys.merge(self.keys::<T, K>(tree, 0));
                 self.put_in_order::<T, K, 16>(tree, &keys);
             } else {
                 let mut keys = Keys::<K>::NONE;
-                keys.merge(self.keys::<T, K, 0>(tree));
-                keys.merge(self.keys::<T, K, 16>(tree));
-                if K > 32 {
-                    keys.merge(self.keys::<T, K, 32>(tree));
-                    keys.merge(self.keys::<T, K, 48>(tree));
+                let mut from = 0;
+                while from < vector::unknown(self.count) {
+                    keys.merge(self.keys::<T, K>(tree, from));
+                    from += BATCH as u32;
                 }
                 self.put_in_order::<T, K, K>(tree, &keys);
             }
@@ -416,19 +415,20 @@ impl List {
         }
     }
 
-    /// The keys of 16 entries.
+    /// The keys of 16 entries, from one on.
     ///
     /// # Safety
     /// As [`sort`](Self::sort).
     #[inline(always)]
-    unsafe fn keys<T: Place, const K: usize, const FROM: usize>(
+    unsafe fn keys<T: Place, const K: usize>(
         &self,
         tree: &Tree<'_, T>,
+        from: u32,
     ) -> [u32; BATCH] {
         let mut batch = [u32::MAX; BATCH];
         let mut i = 0;
-        while i < BATCH && FROM + i < K {
-            let entry = (FROM + i) as u32;
+        while i < BATCH && i < K {
+            let entry = from + i as u32;
             if entry < self.count {
                 // SAFETY: the entry was written.
                 let (squared, _) = unsafe { tree.exact(self.position(entry), self.place) };
@@ -510,43 +510,81 @@ fn is_before(a: (f64, u32), b: (f64, u32)) -> bool {
     a.0 < b.0 || a.0 == b.0 && a.1 < b.1
 }
 
-/// The first walk: each lane's least squared distances, as bits of f32, in order. A list shorter than `K` stands at the end,
-/// behind zeros that nothing comes before.
+/// The first walk: each lane's least squared distances, as bits of f32, in order.
 struct Least<const K: usize> {
-    squares: [u32; K],
+    squares: Keys<K>,
     reach: u32,
-    staged: SharedArray<Vector>,
+    /// Of the warp: the points of a leaf, then the lanes' batches.
+    room: SharedArray<Vector>,
+    /// How many keys wait in the lane's batch.
+    waiting: u32,
 }
 
 impl<const K: usize> Least<K> {
+    /// Long lists take squares by batches: to merge 16 at a time takes a third of the instructions.
+    const BY_BATCHES: bool = K > BATCH;
+
     #[inline(always)]
-    fn new(most: u32, staged: SharedArray<Vector>) -> Self {
-        let mut squares = [INFINITE; K];
-        let mut i = 0;
-        while i < K {
-            if i < K - most as usize {
-                squares[i] = 0;
-            }
-            i += 1;
-        }
-        Self { squares, reach: INFINITE, staged }
+    fn new(most: u32, room: SharedArray<Vector>) -> Self {
+        Self { squares: Keys::at_most(most), reach: INFINITE, room, waiting: 0 }
     }
 
     /// The last of the list.
     #[inline(always)]
     fn last(&self) -> u32 {
-        self.squares[K - 1]
+        self.squares.last()
     }
 
-    /// Each moves up where the square comes before the one below it.
+    /// Offers two squares, the last ones of a leaf or others. After the last none waits.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
     #[inline(always)]
-    fn offer(&mut self, square: u32) {
-        let mut i = K - 1;
-        while i > 0 {
-            self.squares[i] = u32::max(self.squares[i - 1], u32::min(self.squares[i], square));
-            i -= 1;
+    unsafe fn offer(&mut self, squares: [u32; 2], is_last: bool) {
+        let is_less = |square: u32, list: &Self| square < list.last();
+        // SAFETY: passed on to the caller; a batch with a free slot has room.
+        unsafe {
+            if !Self::BY_BATCHES {
+                if warp::any(warp::FULL, is_less(u32::min(squares[0], squares[1]), self)) {
+                    self.squares.insert(squares[0]);
+                    self.squares.insert(squares[1]);
+                }
+                return;
+            }
+            let batch = self.room.skip(STAGED).as_elements::<u32>();
+            let mut i = 0;
+            while i < 2 {
+                if is_less(squares[i], self) {
+                    batch.store(self.waiting * STRIDE + warp::lane_id(), squares[i]);
+                    self.waiting += 1;
+                }
+                i += 1;
+            }
+            let most = if is_last { 0 } else { BATCH as u32 - 2 };
+            if warp::any(warp::FULL, self.waiting > most) {
+                self.merge();
+            }
         }
-        self.squares[0] = u32::min(self.squares[0], square);
+    }
+
+    /// Takes in what waits.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn merge(&mut self) {
+        let waiting = self.room.skip(STAGED).as_elements::<u32>();
+        let mut batch = [u32::MAX; BATCH];
+        let mut i = 0;
+        while i < BATCH {
+            if (i as u32) < self.waiting {
+                // SAFETY: below the number that was stored.
+                batch[i] = unsafe { waiting.load(i as u32 * STRIDE + warp::lane_id()) };
+            }
+            i += 1;
+        }
+        self.squares.merge(batch);
+        self.waiting = 0;
     }
 }
 
@@ -573,7 +611,7 @@ impl<T: Place, const K: usize> Visitor<T> for Least<K> {
             let is_near = is_there && group.gap([x, y, x, y]).to_bits() < self.reach;
             let near = warp::ballot(warp::FULL, is_near);
             let count = near.count_ones();
-            let points = self.staged.as_elements::<u64>();
+            let points = self.room.as_elements::<u64>();
             let pair = |x: f32, y: f32| x.to_bits() as u64 | (y.to_bits() as u64) << 32;
             if is_near {
                 points.store((near & warp::lanes_below()).count_ones(), pair(x, y));
@@ -582,18 +620,15 @@ impl<T: Place, const K: usize> Visitor<T> for Least<K> {
                 points.store(count, pair(f32::INFINITY, f32::INFINITY));
             }
             warp::sync_warp(warp::FULL);
-            let mut i = 0;
-            while i < count.div_ceil(2) {
-                let [ax, ay, bx, by] = self.staged.load(i).map(f32::from_bits);
-                let [a, b] = [group.squared(ax, ay).to_bits(), group.squared(bx, by).to_bits()];
-                if warp::any(warp::FULL, u32::min(a, b) < self.last()) {
-                    self.offer(a);
-                    self.offer(b);
-                }
+            let (mut i, pairs) = (0, vector::unknown(count.div_ceil(2)));
+            while i < pairs {
+                let [ax, ay, bx, by] = self.room.load(i).map(f32::from_bits);
+                let squares = [group.squared(ax, ay), group.squared(bx, by)].map(f32::to_bits);
                 i += 1;
+                self.offer(squares, i == pairs);
             }
             warp::sync_warp(warp::FULL);
-            self.reach = warp::max(self.last());
+            self.reach = u32::min(warp::max(self.last()), INFINITE);
         }
     }
 }

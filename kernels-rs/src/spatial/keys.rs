@@ -13,6 +13,33 @@ impl<const L: usize> Keys<L> {
     /// None yet.
     pub const NONE: Self = Self([u32::MAX; L]);
 
+    /// None yet, of a list that keeps the least `most` alone: zeros, which nothing comes before, stand at its beginning.
+    #[inline(always)]
+    pub fn at_most(most: u32) -> Self {
+        let mut keys = Self::NONE;
+        let mut i = 0;
+        while i < L {
+            if i < L - most as usize {
+                keys.0[i] = 0;
+            }
+            i += 1;
+        }
+        keys
+    }
+
+    /// Takes in a key, if it is less than the last.
+    #[inline(always)]
+    pub fn insert(&mut self, key: u32) {
+        // Each moves up where the key comes before the one below it: two instructions, none of which waits
+        // for another's.
+        let mut i = L - 1;
+        while i > 0 {
+            self.0[i] = u32::max(self.0[i - 1], u32::min(self.0[i], key));
+            i -= 1;
+        }
+        self.0[0] = u32::min(self.0[0], key);
+    }
+
     /// Offers a key, each lane of the warp its own.
     ///
     /// # Safety
@@ -23,14 +50,7 @@ impl<const L: usize> Keys<L> {
         if !unsafe { warp::any(warp::FULL, key < self.0[L - 1]) } {
             return;
         }
-        // Each moves up where the key comes before the one below it: two instructions, none of which waits
-        // for another's.
-        let mut i = L - 1;
-        while i > 0 {
-            self.0[i] = u32::max(self.0[i - 1], u32::min(self.0[i], key));
-            i -= 1;
-        }
-        self.0[0] = u32::min(self.0[0], key);
+        self.insert(key);
     }
 
     /// Key `i`, which is a constant: they are registers.

@@ -1,6 +1,5 @@
 //! Cells, and how far they are.
 
-use device_std::shared::{Carver, SharedArray};
 
 use crate::spatial::frame::Frame;
 
@@ -108,58 +107,6 @@ impl Origin {
         let ((x, right), (y, upper)) = (along(0, cell.column), along(1, cell.row));
         let gap = |column: usize, row: usize| (x[column] + y[row]) * (1.0 - 4.0 * EPSILON);
         ([gap(0, 0), gap(1, 0), gap(0, 1), gap(1, 1)], right | upper << 1)
-    }
-}
-
-/// Origins of a block's threads in shared memory: numbers that few instructions need take no registers there.
-#[derive(Clone, Copy)]
-pub struct Origins([SharedArray<f64>; 6]);
-
-impl Origins {
-    /// Room for a number of threads.
-    #[inline(always)]
-    pub const fn new(carver: &mut Carver, threads: u32) -> Self {
-        Self([
-            carver.array(threads),
-            carver.array(threads),
-            carver.array(threads),
-            carver.array(threads),
-            carver.array(threads),
-            carver.array(threads),
-        ])
-    }
-
-    /// Keeps that of a thread.
-    ///
-    /// # Safety
-    /// There is room for the thread's, which nobody else touches.
-    #[inline(always)]
-    pub unsafe fn store(self, thread: u32, origin: Origin) {
-        let Origin { position, slack, sides } = origin;
-        let numbers = [position[0], position[1], slack[0], slack[1], sides[0], sides[1]];
-        let mut i = 0;
-        while i < 6 {
-            // SAFETY: passed on to the caller.
-            unsafe { self.0[i].store(thread, numbers[i]) };
-            i += 1;
-        }
-    }
-
-    /// Gives that of a thread.
-    ///
-    /// # Safety
-    /// It was stored.
-    #[inline(always)]
-    pub unsafe fn load(self, thread: u32) -> Origin {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let number = |i: usize| self.0[i].load(thread);
-            Origin {
-                position: [number(0), number(1)],
-                slack: [number(2), number(3)],
-                sides: [number(4), number(5)],
-            }
-        }
     }
 }
 

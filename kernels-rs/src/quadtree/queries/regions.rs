@@ -10,9 +10,19 @@ use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::{Cell, Origin};
-use super::nearest::Points;
 use super::walk::{Path, Team, Visit, Visitor, Warp, WarpPath, walk};
 use crate::spatial::frame::Frame;
+
+/// The points of a tree.
+#[derive(Clone, Copy)]
+pub struct Points<T> {
+    /// Their x, in the order of the tree.
+    pub x: *const T,
+    /// Their y.
+    pub y: *const T,
+    /// Their indices as given.
+    pub order: *const u32,
+}
 
 /// Threads of a block.
 pub const BLOCK: usize = 128;

@@ -1,10 +1,14 @@
 //! What a declaration becomes.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, GenericArgument, Generics, Ident, Lifetime, LitStr, Type, Visibility};
+use syn::{
+    Expr, GenericArgument, GenericParam, Generics, Ident, Lifetime, LitStr, Type, Visibility,
+};
 
 use crate::declaration::{Declaration, Instance, Key, Parameter, name_of};
 use crate::shape::{Argument, Open, Shape, Wire};
@@ -347,6 +351,9 @@ impl Declaration {
         let used = self.types_of_parameters(generics);
         let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
         let Some((last, others)) = types.split_last() else { return TokenStream::new() };
+        if !self.has_one_of_types() {
+            return TokenStream::new();
+        }
         let of_self: Vec<_> = used
             .iter()
             .map(|name| if *name == *last { quote!(Self) } else { quote!(#name) })
@@ -364,6 +371,19 @@ impl Declaration {
                 #(#constants)*
             }
         }
+    }
+
+    /// Whether the types of each instance are its own: then they find it.
+    fn has_one_of_types(&self) -> bool {
+        let generics = &self.function.sig.generics;
+        let is_type: Vec<_> =
+            generics.params.iter().map(|p| matches!(p, GenericParam::Type(_))).collect();
+        let types = |instance: &Instance| -> Vec<_> {
+            let all = instance.generics.iter().zip(&is_type).filter(|(_, is_type)| **is_type);
+            all.map(|(value, _)| value.to_token_stream().to_string()).collect()
+        };
+        let all: BTreeSet<_> = self.setting.instances.iter().map(types).collect();
+        all.len() == self.setting.instances.len()
     }
 
     /// The list of the instances by their keys: a constant, or one for each choice of the types that `Args` names.
@@ -453,7 +473,8 @@ impl Declaration {
         let arguments = arguments("'static");
 
         let types: Vec<_> = generics.type_params().map(|p| value_of(&p.ident)).collect();
-        let by_type = types.split_last().map(|(last, others)| {
+        let types = types.split_last().filter(|_| self.has_one_of_types());
+        let by_type = types.map(|(last, others)| {
             let constants = generics.const_params().map(|parameter| {
                 let (name, kind, value) =
                     (&parameter.ident, &parameter.ty, value_of(&parameter.ident));

@@ -67,7 +67,7 @@
 //! unsafe { gpu.enqueue(measure::f64, Blocks::for_each(&measure::f64, count.into())?, arguments)? };
 //! ```
 //!
-//! A struct of arguments has named fields, each of one of the kinds above but raw pointers' care is its author's. It
+//! A struct of arguments has named fields, each of one of the kinds above. It
 //! is `Clone`, `Copy` and, on the host, `Debug`; without slices it needs no lifetime. It may stand in another such
 //! struct. In a kernel's signature its lifetime is written `'_`.
 //!
@@ -103,7 +103,8 @@
 //! order; constant parameters are its associated constants. So of
 //! `fn scan<T: Scalar, O: Operator<T>, const ROWS: usize>` and `instances(sum_u8: <u8, Sum, 4>)`
 //! comes `impl scan::Instance<u8> for Sum`, with `KERNEL: Kernel<scan::Args<u8>>` and `ROWS: usize`.
-//! `Args` is generic over those types that the parameters name.
+//! `Args` is generic over those types that the parameters name. Where instances differ in constants alone, there is no such
+//! trait: a key finds them.
 //!
 //! # Instances by key
 //!

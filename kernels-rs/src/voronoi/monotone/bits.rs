@@ -113,10 +113,9 @@ pub unsafe fn pack_fours(packing: Packing<'_>) {
     // SAFETY: a row's first byte lies at a multiple of 4.
     let pixels = unsafe { mask.from(row * width as u64 + word as u64 * 32).cast::<u32>() };
     let all = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if i < fours { pixels.get(i) } else { 0 });
-    let (mut own, mut i) = (0, 0);
-    while i < all.len() {
-        own |= four_bits(all[i]) << (4 * i);
-        i += 1;
+    let mut own = 0;
+    for (i, four) in all.into_iter().enumerate() {
+        own |= four_bits(four) << (4 * i);
     }
     bits.set(at, own);
 }

@@ -209,7 +209,7 @@ macro_rules! host_access {
 }
 
 macro_rules! both {
-    ($slice:ident, $pointer:ty, $access:ident) => {
+    ($slice:ident, $pointer:ty, $null:path, $access:ident) => {
         impl<T> Clone for $slice<'_, T> {
             #[inline(always)]
             fn clone(&self) -> Self {
@@ -381,7 +381,7 @@ macro_rules! both {
 
             #[cfg(not(target_arch = "nvptx64"))]
             fn wire(&self) -> Self::Wire {
-                self.map_or(Wire { start: (0 as $pointer), len: 0 }, |slice| slice.wire())
+                self.map_or(Wire { start: $null(), len: 0 }, |slice| slice.wire())
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
@@ -395,8 +395,8 @@ macro_rules! both {
     };
 }
 
-both! { In, *const T, Read }
-both! { Out, *mut T, Write }
+both! { In, *const T, core::ptr::null, Read }
+both! { Out, *mut T, core::ptr::null_mut, Write }
 
 impl<T> Out<'_, T> {
     /// Sets element `i`.

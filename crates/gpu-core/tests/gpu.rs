@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{choice, expected, gpu, run, scale_and_add};
-use gpu_core::{Blocks, Device, DeviceChoice, DeviceGrid, Error, Gpu, GridSpec};
+use common::{choice, enqueue, expected, gpu, run};
+use gpu_core::{Device, DeviceChoice, DeviceGrid, Error, Gpu, GridSpec, SliceMut};
 
 #[test]
 fn a_launch_computes() {
@@ -79,25 +79,12 @@ fn handles_of_several_threads_do_not_disturb_one_another() {
 fn one_stream_can_wait_for_another() {
     let (producer, consumer) = (gpu(), gpu());
     let mut x = producer.upload(&vec![1.0f32; 4096]).unwrap();
-    let blocks = Blocks::for_each(&scale_and_add, 4096).unwrap();
-    // SAFETY: `x` has 4096 elements; the second launch waits for the first.
-    unsafe {
-        producer
-            .enqueue(
-                scale_and_add,
-                blocks,
-                scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n: 4096 },
-            )
-            .unwrap();
-        consumer.wait_for(&producer).unwrap();
-        consumer
-            .enqueue(
-                scale_and_add,
-                blocks,
-                scale_and_add::Args { x: x.as_mut_ptr(), a: 1.0, n: 4096 },
-            )
-            .unwrap();
-    }
+    let start = x.as_mut_ptr();
+    // SAFETY: the column has 4096 elements, and the second launch waits for the first.
+    let all = || unsafe { SliceMut::from_raw_parts(start, 4096) };
+    enqueue(&producer, all(), 2.0).unwrap();
+    consumer.wait_for(&producer).unwrap();
+    enqueue(&consumer, all(), 1.0).unwrap();
     consumer.synchronize().unwrap();
     let result = x.to_host().unwrap();
     assert!(result.iter().enumerate().all(|(i, &v)| v == 2.0 + 2.0 * i as f32));

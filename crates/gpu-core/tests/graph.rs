@@ -6,21 +6,13 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::{expected, gpu, run, scale_and_add};
-use gpu_core::{Blocks, Column, Error, Gpu};
+use common::{enqueue, expected, gpu, run};
+use gpu_core::{Column, Error, Gpu};
 
 /// One of these tests looks at the memory that is free, so they take turns.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// `x[i] = a * x[i] + i`, enqueued.
-fn enqueue(gpu: &Gpu, x: &mut Column<f32>, a: f32) -> Result<(), Error> {
-    let n = x.len() as u32;
-    let blocks = Blocks::for_each(&scale_and_add, u64::from(n))?;
-    // SAFETY: `x` has `n` elements.
-    unsafe { gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a, n }) }
 }
 
 fn numbers(n: u32, factor: f32) -> Vec<f32> {

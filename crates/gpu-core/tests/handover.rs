@@ -3,19 +3,12 @@
 
 mod common;
 
-use common::{expected, gpu, scale_and_add};
-use gpu_core::{Blocks, Column, Gpu};
+use common::{enqueue, expected, gpu};
+use gpu_core::{Column, Gpu};
 
 /// `x[i] = 2 x[i] + i`, on the stream of `gpu`.
 fn work(gpu: &Gpu, x: &mut Column<f32>) {
-    let n = x.len() as u32;
-    let mut x = gpu.admit_mut(x).unwrap();
-    let blocks = Blocks::for_each(&scale_and_add, u64::from(n)).unwrap();
-    // SAFETY: `x` has `n` elements, and is admitted.
-    unsafe {
-        gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n })
-            .unwrap()
-    }
+    enqueue(gpu, x, 2.0).unwrap();
 }
 
 #[test]

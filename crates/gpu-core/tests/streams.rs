@@ -4,18 +4,12 @@
 
 mod common;
 
-use common::{expected, gpu, scale_and_add};
-use gpu_core::{Blocks, Column, Error, Gpu, Slice, SliceMut};
+use common::{enqueue, expected, gpu};
+use gpu_core::{Column, Error, Gpu, Slice, SliceMut};
 
-/// `x[i] = 2 x[i] + i`, on the stream of `gpu`.
+/// `x[i] = 2 x[i] + i`, on the stream of `gpu`: the launch admits the slice in the struct of arguments.
 fn work<'a>(gpu: &Gpu, x: impl Into<SliceMut<'a, f32>>) -> Result<(), Error> {
-    let mut x = gpu.admit_mut(x)?;
-    let n = x.len() as u32;
-    let blocks = Blocks::for_each(&scale_and_add, u64::from(n))?;
-    // SAFETY: `x` has `n` elements, and is admitted.
-    unsafe {
-        gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n })
-    }
+    enqueue(gpu, x, 2.0)
 }
 
 const N: usize = 10_000;
@@ -109,24 +103,17 @@ fn memory_of_a_graph_that_was_never_launched_can_be_dropped() {
     gpu.synchronize().unwrap();
 }
 
-/// Without [`Gpu::admit`] there is no order, and the software device says so.
+/// A slice of raw parts knows no stream: so a launch cannot order itself, and the software device says so.
 #[test]
-fn work_that_is_not_admitted_is_found() {
+fn work_that_is_not_ordered_is_found() {
     let (a, b) = (gpu(), gpu());
     if !a.is_software() {
         return;
     }
     let mut x = ones(&a);
     work(&a, &mut x).unwrap();
-    let blocks = Blocks::for_each(&scale_and_add, N as u64).unwrap();
     // SAFETY: none for the order, on purpose: here work is done in the order of the calls.
-    let found = unsafe {
-        b.enqueue(
-            scale_and_add,
-            blocks,
-            scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n: N as u32 },
-        )
-    };
+    let found = work(&b, unsafe { SliceMut::from_raw_parts(x.as_mut_ptr(), N) });
     assert!(matches!(found, Err(Error::Driver { .. })), "{found:?}");
     a.wait_for(&b).unwrap();
     drop(x);

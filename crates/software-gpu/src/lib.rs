@@ -12,6 +12,9 @@
 //! - **Stray writes**: red zones round every allocation; freed memory is poisoned and kept for a
 //!   while. Both are looked at after each launch (the memory it was given) and at every
 //!   synchronisation (all of it).
+//! - **Accesses outside a slice**: each load and store through a slice of arguments (`device_std::In`, `Out`) with an
+//!   index beyond the slice, whatever memory is there. The report names kernel, block, thread, slice and index. At the
+//!   launch all of a slice must lie in one live allocation.
 //! - **Copies, fills and frees**: the range lies in one live allocation.
 //! - **Uninitialised memory**: fresh memory, global and shared, holds a NaN pattern; a read of
 //!   shared memory that no thread of the block has written is found at once.
@@ -49,14 +52,16 @@
 //! # What it does not
 //!
 //! - Speed.
-//! - Stray *reads* of global memory, null pointers that a kernel follows, and races on global
-//!   memory are not found (the first may read a red zone, the second ends the process).
+//! - Races on global memory are not found.
+//! - Of kernels that take raw pointers, stray *reads* of global memory and null pointers that a kernel follows are
+//!   not found (the first may read a red zone, the second ends the process). The same goes for addresses that a kernel
+//!   asks a slice for (`In::address`) and follows further than it said.
 //! - Exchanges of part of a warp order nothing for the race check, which can therefore report a
 //!   pair of accesses that is ordered by one.
 //! - A spin loop without `device_std::thread::pause` runs for ever.
-//! - How far from its pointers a kernel reaches is not known. So of two kernels on two streams those are
-//!   found that were given the same address, and a kernel beside a copy or a fill is not found; two
-//!   copies, and whatever meets an allocation or a free, are known exactly.
+//! - Which elements of its slices a kernel touches is not known, nor how far from a raw pointer it reaches. So of two
+//!   kernels on two streams those are found whose slices overlap or that were given the same address, and a kernel
+//!   beside a copy or a fill is not found; two copies, and whatever meets an allocation or a free, are known exactly.
 //! - An error is **not sticky**: on a real device a fault in a kernel spoils the context for
 //!   good; here the next call works, so that tests of faulty kernels can share a process. A
 //!   launch reports its own fault at once, not at a later synchronisation.

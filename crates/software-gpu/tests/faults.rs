@@ -8,7 +8,8 @@ use common::{SEEDS, alone, context, only_report};
 use cuda_driver::Status;
 use device_std::host::PtxModule;
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::slice::Wire;
+use device_std::{In, Out, arguments, kernel, thread, warp};
 use software_gpu::{Kind, Report};
 
 static MODULE: PtxModule = PtxModule { name: "faults", images: &[] };
@@ -57,6 +58,32 @@ pub unsafe fn write_at(values: *mut u32, index: i64) {
     if thread::index_1d() == 7 {
         // SAFETY: none, on purpose: the test wants the write.
         unsafe { values.offset(index as isize).write(1) };
+    }
+}
+
+/// What [`shift`] copies, and where.
+#[arguments]
+pub struct Shifted<'a> {
+    input: In<'a, u32>,
+    copy: Out<'a, u32>,
+    more: Option<In<'a, u32>>,
+}
+
+/// Thread 7 copies the element at `from` to `to`, and adds the first of `more` if there are some.
+#[kernel(block = 32)]
+pub unsafe fn shift(shifted: Shifted<'_>, from: i64, to: u32) {
+    let Shifted { input, copy, more } = shifted;
+    if thread::index_1d() == 7 {
+        copy.set(to, input.get(from) + more.map_or(0, |more| more.get(0)));
+    }
+}
+
+/// Reads 16 bytes from an element of a part that begins at the fourth.
+#[kernel(block = 32)]
+pub unsafe fn sum_four(input: In<'_, u32>, sum: Out<'_, u32>, at: i32) {
+    if thread::index_1d() == 31 {
+        let four = input.from(4).get_vector(at);
+        sum.fetch_add(0, four.iter().sum());
     }
 }
 
@@ -235,6 +262,74 @@ fn a_write_before_the_start_hits_the_red_zone() {
         written_at(stream, 0)
     });
     assert!(found[0].message.contains("bytes before the start"), "{}", found[0]);
+}
+
+/// A slice of so many elements as a launch takes it.
+fn wire<P>(buffer: &DeviceBuffer<u32>, len: usize) -> Wire<*const P> {
+    Wire { start: buffer.address() as *const P, len }
+}
+
+fn shifted(stream: &Stream, from: i64, to: u32) -> Result<(), Status> {
+    let (input, copy) = (DeviceBuffer::from_slice(&[5_u32; 10])?, DeviceBuffer::<u32>::zeroed(10)?);
+    let none = Wire { start: std::ptr::null::<u32>(), len: 0 };
+    // The slices are parts of their memory: what lies behind them is there, and is none of theirs.
+    let (input, copy) = (wire::<u32>(&input, 8), wire::<u32>(&copy, 6));
+    launch!(shift, stream, 2, 0, input, copy, none, from, to)
+}
+
+/// The wrong launch, with what the report must say of it.
+fn find_outside(found: &[Report], kernel: &str, thread: u32, message: &str) {
+    for report in found {
+        assert_eq!(report.kernel.as_deref(), Some(kernel));
+        assert_eq!((report.block, report.thread), (Some([0; 3]), Some(thread)));
+        assert_eq!(report.message, message);
+    }
+}
+
+#[test]
+fn a_read_outside_its_slice_names_kernel_thread_slice_and_index() {
+    for (from, right) in [(8, 7), (-1, 0), (1 << 40, 3)] {
+        let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
+        let found = find(error, kind, |s| shifted(s, from, 0), |s| shifted(s, right, 0));
+        let message = format!("read at index {from} of `input`, which has 8 elements");
+        find_outside(&found, "shift", 7, &message);
+    }
+}
+
+#[test]
+fn a_write_outside_its_slice_names_kernel_thread_slice_and_index() {
+    let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
+    let found = find(error, kind, |s| shifted(s, 0, 6), |s| shifted(s, 0, 5));
+    find_outside(&found, "shift", 7, "write at index 6 of `copy`, which has 6 elements");
+}
+
+#[test]
+fn sixteen_bytes_of_a_part_lie_inside_the_whole_slice() {
+    let summed = |stream: &Stream, at: i32| {
+        let (input, sum) =
+            (DeviceBuffer::from_slice(&[1_u32; 16])?, DeviceBuffer::<u32>::zeroed(1)?);
+        let (input, sum) = (wire::<u32>(&input, 12), wire::<u32>(&sum, 1));
+        launch!(sum_four, stream, 1, 0, input, sum, at)
+    };
+    for (at, right, message) in [
+        (5, 4, "read at indices 9 to 12 of `input`, which has 12 elements"),
+        (-8, -4, "read at indices -4 to -1 of `input`, which has 12 elements"),
+    ] {
+        let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
+        let found = find(error, kind, |s| summed(s, at), |s| summed(s, right));
+        find_outside(&found, "sum_four", 31, message);
+    }
+}
+
+#[test]
+fn a_slice_longer_than_its_memory_is_refused() {
+    let launched = |stream: &Stream, len: usize| {
+        let input = DeviceBuffer::from_slice(&[1_u32; 16])?;
+        let sum = DeviceBuffer::<u32>::zeroed(1)?;
+        launch!(sum_four, stream, 1, 0, wire::<u32>(&input, len), wire::<u32>(&sum, 1), 0_i32)
+    };
+    let (error, kind) = (Status::CUDA_ERROR_INVALID_VALUE, Kind::Launch);
+    find(error, kind, |s| launched(s, 17), |s| launched(s, 16));
 }
 
 #[test]

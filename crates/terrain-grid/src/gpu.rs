@@ -42,12 +42,8 @@ pub fn hillshade<'a>(
 }
 
 fn slope_on(gpu: &Gpu, dem: GridSlice<'_, f32>, params: &SlopeParams) -> Result<DeviceGrid<f32>> {
-    let kernel = match (params.unit, params.edges) {
-        (SlopeUnit::Degrees, Edges::Nodata) => kernels::slope::degrees,
-        (SlopeUnit::Degrees, Edges::Level) => kernels::slope::degrees_level,
-        (SlopeUnit::Percent, Edges::Nodata) => kernels::slope::percent,
-        (SlopeUnit::Percent, Edges::Level) => kernels::slope::percent_level,
-    };
+    let key = (params.unit == SlopeUnit::Percent, params.edges == Edges::Level);
+    let kernel = kernels::slope::find(|&of| of == key).expect("an instance for each");
     let factor_squared = params.factor_squared(dem.grid().cell_size)?;
     product(gpu, dem, params.edges, |blocks, dem, out| {
         let arguments = kernels::slope::Args { dem, factor_squared, out };
@@ -61,10 +57,8 @@ fn hillshade_on(
     dem: GridSlice<'_, f32>,
     params: &HillshadeParams,
 ) -> Result<DeviceGrid<f32>> {
-    let kernel = match params.edges {
-        Edges::Nodata => kernels::hillshade::nodata,
-        Edges::Level => kernels::hillshade::level,
-    };
+    let is_level = params.edges == Edges::Level;
+    let kernel = kernels::hillshade::find(|&of| of == is_level).expect("an instance for each");
     let shade = params.shade(dem.grid().cell_size)?;
     product(gpu, dem, params.edges, |blocks, dem, out| {
         // SAFETY: `product` gives what the kernel asks for.

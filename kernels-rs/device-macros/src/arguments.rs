@@ -54,9 +54,14 @@ impl Arguments {
 
         let name = &item.ident;
         let wires: Vec<Wire> = arguments.iter().flat_map(Argument::wires).collect();
-        let (kinds, names): (Vec<_>, Vec<_>) = wires.iter().map(|w| (&w.kind, &w.name)).unzip();
+        let kinds: Vec<_> = wires.iter().map(|wire| &wire.kind).collect();
         let fields: Vec<_> = arguments.iter().map(|argument| argument.name).collect();
-        let made = arguments.iter().map(Argument::made);
+        let mut place = (0..wires.len()).map(Index::from).map(|i| quote!(wires.#i));
+        let made = arguments.iter().map(|argument| {
+            let own: Vec<_> = place.by_ref().take(argument.wires().len()).collect();
+            argument.made(&own)
+        });
+        let made: Vec<_> = made.collect();
         let (statements, passed): (Vec<_>, Vec<_>) = arguments.iter().map(Argument::passed).unzip();
         let passed = passed.iter().flatten();
         let visits = arguments.iter().map(Argument::visit);
@@ -80,7 +85,7 @@ impl Arguments {
                 type Wires = (#(#kinds,)*);
 
                 #[inline(always)]
-                unsafe fn from_wires((#(#names,)*): Self::Wires) -> Self {
+                unsafe fn from_wires(wires: Self::Wires) -> Self {
                     Self { #(#fields: #made),* }
                 }
 

@@ -24,7 +24,14 @@ pub struct Setting {
     pub resident: Expr,
     pub spills: Option<Expr>,
     pub shared: Expr,
+    pub key: Option<Key>,
     pub instances: Vec<Instance>,
+}
+
+/// What tells the instances of a kernel apart, by its generic parameters.
+pub struct Key {
+    pub kind: Type,
+    pub value: Expr,
 }
 
 /// A parameter of the kernel.
@@ -69,6 +76,9 @@ impl Declaration {
             return Err(Error::new_spanned(&same.name, reason));
         }
         check_generics(&signature.generics, &signature.ident, &setting.instances)?;
+        if let (Some(key), true) = (&setting.key, setting.instances.is_empty()) {
+            return Err(Error::new_spanned(&key.kind, "a key of a kernel without instances"));
+        }
         Ok(Self { setting, function, parameters })
     }
 
@@ -107,7 +117,7 @@ fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> 
 impl Parse for Setting {
     fn parse(input: ParseStream) -> Result<Self> {
         let (mut block, mut resident, mut spills, mut shared) = (None, None, None, None);
-        let mut instances = Vec::new();
+        let (mut key, mut instances) = (None, Vec::new());
         while !input.is_empty() {
             let word: Ident = input.parse()?;
             let value = |slot: &mut Option<Expr>| -> Result<()> {
@@ -124,6 +134,12 @@ impl Parse for Setting {
                     value(&mut shared)?;
                     shared = shared.map(bytes_carved).transpose()?;
                 }
+                "key" => {
+                    input.parse::<Token![:]>()?;
+                    let kind = input.parse()?;
+                    input.parse::<Token![=]>()?;
+                    key = Some(Key { kind, value: input.parse()? });
+                }
                 "instances" => {
                     let content;
                     parenthesized!(content in input);
@@ -132,7 +148,7 @@ impl Parse for Setting {
                 }
                 other => {
                     let reason = format!(
-                        "`{other}` is none of block, resident, spills, shared, carve and instances"
+                        "`{other}` is none of block, resident, spills, shared, carve, key and instances"
                     );
                     return Err(Error::new_spanned(word, reason));
                 }
@@ -147,6 +163,7 @@ impl Parse for Setting {
             resident: resident.unwrap_or_else(|| parse_quote!(1)),
             spills,
             shared: shared.unwrap_or_else(|| parse_quote!(0)),
+            key,
             instances,
         })
     }

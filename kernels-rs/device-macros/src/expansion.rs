@@ -1,12 +1,16 @@
 //! What a declaration becomes.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, GenericArgument, Generics, Ident, Lifetime, LitStr, Type, Visibility};
+use syn::{
+    Expr, GenericArgument, GenericParam, Generics, Ident, Lifetime, LitStr, Type, Visibility,
+};
 
-use crate::declaration::{Declaration, Instance, Parameter, name_of};
+use crate::declaration::{Declaration, Instance, Key, Parameter, name_of};
 use crate::shape::{Argument, Open, Shape, Wire};
 
 /// A kernel that can be launched: the function itself, or an instance of it.
@@ -20,6 +24,7 @@ struct Entry<'a> {
     resident: Expr,
     spills: Option<Expr>,
     shared: Expr,
+    key: Option<Expr>,
     /// What the entry's body is, given the parameters.
     body: TokenStream,
     instance: Option<&'a Instance>,
@@ -56,6 +61,7 @@ impl Declaration {
             resident: self.setting.resident.clone(),
             spills: self.setting.spills.clone(),
             shared: self.setting.shared.clone(),
+            key: None,
             body: quote!(#body),
             instance: None,
         };
@@ -93,12 +99,13 @@ impl Declaration {
         let devices = entries.iter().map(|entry| self.device(entry, ptx_module));
 
         let arguments = self.arguments(generics);
-        let by_type = self.instance_trait();
+        let (by_type, list) = (self.instance_trait(), self.instance_list(&entries));
         let constants = entries.iter().map(|entry| self.instance_constant(entry));
         let inner = quote! {
             /// The arguments of each instance.
             #arguments
             #by_type
+            #list
             #(#constants)*
         };
         let documentation = attributes.iter().filter(|a| a.path().is_ident("doc"));
@@ -143,6 +150,7 @@ impl Declaration {
             resident: put.set_in_expression(resident),
             spills: spills.map(|spills| put.set_in_expression(spills)),
             shared: put.set_in_expression(&self.setting.shared),
+            key: self.setting.key.as_ref().map(|key| put.set_in_expression(&key.value)),
             // SAFETY of what is written here: the entry has the function's safety section.
             body: quote!({ unsafe { #function::<#(#values),*>(#(#names),*) } }),
             instance: Some(instance),
@@ -255,11 +263,13 @@ impl Declaration {
     fn wires(&self, mut set: impl FnMut(&Type) -> Type) -> Wires {
         let mut wires = Wires::default();
         for argument in self.each_argument(|kind| Open::set("'static", &set(kind))) {
+            let own = argument.wires();
             if !matches!(argument.shape, Shape::Scalar) {
-                let (name, made) = (argument.name, argument.made());
+                let names: Vec<_> = own.iter().map(|wire| wire.name.to_token_stream()).collect();
+                let (name, made) = (argument.name, argument.made(&names));
                 wires.made.push(quote!(let #name = #made;));
             }
-            for Wire { name, kind, parameter } in argument.wires() {
+            for Wire { name, kind, parameter } in own {
                 wires.names.push(name);
                 wires.kinds.push(kind);
                 wires.parameters.push(parameter);
@@ -341,6 +351,9 @@ impl Declaration {
         let used = self.types_of_parameters(generics);
         let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
         let Some((last, others)) = types.split_last() else { return TokenStream::new() };
+        if !self.has_one_of_types() {
+            return TokenStream::new();
+        }
         let of_self: Vec<_> = used
             .iter()
             .map(|name| if *name == *last { quote!(Self) } else { quote!(#name) })
@@ -357,6 +370,87 @@ impl Declaration {
                 const KERNEL: ::device_std::host::Kernel<Args #of_self>;
                 #(#constants)*
             }
+        }
+    }
+
+    /// Whether the types of each instance are its own: then they find it.
+    fn has_one_of_types(&self) -> bool {
+        let generics = &self.function.sig.generics;
+        let is_type: Vec<_> =
+            generics.params.iter().map(|p| matches!(p, GenericParam::Type(_))).collect();
+        let types = |instance: &Instance| -> Vec<_> {
+            let all = instance.generics.iter().zip(&is_type).filter(|(_, is_type)| **is_type);
+            all.map(|(value, _)| value.to_token_stream().to_string()).collect()
+        };
+        let all: BTreeSet<_> = self.setting.instances.iter().map(types).collect();
+        all.len() == self.setting.instances.len()
+    }
+
+    /// The list of the instances by their keys: a constant, or one for each choice of the types that `Args` names.
+    fn instance_list(&self, entries: &[Entry]) -> TokenStream {
+        let Some(Key { kind, .. }) = &self.setting.key else { return TokenStream::new() };
+        let generics = &self.function.sig.generics;
+        let used = self.types_of_parameters(generics);
+        let mut groups: Vec<(Vec<String>, Vec<TokenStream>, Vec<TokenStream>)> = Vec::new();
+        for entry in entries {
+            let (Some(instance), Some(key)) = (entry.instance, &entry.key) else { continue };
+            let value_of = |name: &&Ident| {
+                let at = generics.params.iter().position(|p| name_of(p) == *name)?;
+                Some(instance.generics[at].to_token_stream())
+            };
+            let types: Vec<_> = used.iter().filter_map(value_of).collect();
+            let texts: Vec<_> = types.iter().map(TokenStream::to_string).collect();
+            let name = &instance.name;
+            let pair = quote!((#key, #name));
+            match groups.iter_mut().find(|(known, ..)| *known == texts) {
+                Some((.., pairs)) => pairs.push(pair),
+                None => groups.push((texts, types, vec![pair])),
+            }
+        }
+        let kernel = |types: &[TokenStream]| {
+            let arguments = self.arguments_of("'static", types);
+            quote!(::device_std::host::Kernel<Args #arguments>)
+        };
+        let find = |visibility: TokenStream, kernel: TokenStream, list: TokenStream| {
+            quote! {
+                /// The first instance whose key is so.
+                #visibility fn find(
+                    mut is: impl ::core::ops::FnMut(&#kind) -> bool,
+                ) -> ::core::option::Option<#kernel> {
+                    #list.iter().find(|(key, _)| is(key)).map(|(_, kernel)| *kernel)
+                }
+            }
+        };
+        let Some((_, others)) = used.split_last() else {
+            let pairs = groups.iter().flat_map(|(.., pairs)| pairs);
+            let (count, kernel) = (entries.len(), kernel(&[]));
+            let find = find(quote!(pub), kernel.clone(), quote!(ALL));
+            return quote! {
+                /// The instances by their keys, in the order of their declaration.
+                pub const ALL: [(#kind, #kernel); #count] = [#(#pairs),*];
+                #find
+            };
+        };
+        let of_self = others.iter().map(|name| quote!(#name)).chain([quote!(Self)]);
+        let of_self = kernel(&of_self.collect::<Vec<_>>());
+        let find = find(TokenStream::new(), of_self.clone(), quote!(Self::ALL));
+        let implementations = groups.iter().filter_map(|(_, types, pairs)| {
+            let kernel = kernel(types);
+            let (own, parameters) = types.split_last()?;
+            Some(quote! {
+                impl Instances<#(#parameters),*> for #own {
+                    const ALL: &'static [(#kind, #kernel)] = &[#(#pairs),*];
+                }
+            })
+        });
+        quote! {
+            /// The types of arguments that there are instances for.
+            pub trait Instances<#(#others),*>: Sized + 'static {
+                /// The instances by their keys, in the order of their declaration.
+                const ALL: &'static [(#kind, #of_self)];
+                #find
+            }
+            #(#implementations)*
         }
     }
 
@@ -379,7 +473,8 @@ impl Declaration {
         let arguments = arguments("'static");
 
         let types: Vec<_> = generics.type_params().map(|p| value_of(&p.ident)).collect();
-        let by_type = types.split_last().map(|(last, others)| {
+        let types = types.split_last().filter(|_| self.has_one_of_types());
+        let by_type = types.map(|(last, others)| {
             let constants = generics.const_params().map(|parameter| {
                 let (name, kind, value) =
                     (&parameter.ident, &parameter.ty, value_of(&parameter.ident));

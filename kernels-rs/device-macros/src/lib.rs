@@ -19,7 +19,64 @@
 //!
 //! The tokens of types and body are the author's own, so a mistake in them is reported where it is.
 //!
-//! Parameters are scalars, raw pointers, and arrays of them, which are passed as their elements.
+//! # Parameters
+//!
+//! - scalars, and arrays of them, which are passed as their elements;
+//! - slices of device memory, [`In<'_, T>`] for what is read and [`Out<'_, T>`] for what is written, and options of
+//!   them, where null is none;
+//! - structs of all these with the attribute `#[arguments]`;
+//! - raw pointers, which nobody checks or admits: for kernels that are older than slices.
+//!
+//! [`In<'_, T>`]: ../device_std/slice/struct.In.html
+//! [`Out<'_, T>`]: ../device_std/slice/struct.Out.html
+//!
+//! ```ignore
+//! /// Points in device memory.
+//! #[arguments]
+//! pub struct Points<'a, T> {
+//!     /// `count` of them.
+//!     pub x: In<'a, T>,
+//!     /// As many.
+//!     pub y: In<'a, T>,
+//!     /// The place of each in the result; its own where there is no order.
+//!     pub order: Option<In<'a, u32>>,
+//!     /// How many there are.
+//!     pub count: u32,
+//! }
+//!
+//! /// The squared distance of each point from a centre. Grid: a thread a point.
+//! ///
+//! /// # Safety
+//! /// The slices have what `Points` says; `out` has an element a point; the order is a permutation.
+//! #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+//! pub unsafe fn measure<T: Real>(points: Points<'_, T>, centre: [f64; 2], out: Out<'_, f64>) {
+//!     let i = thread::index_1d();
+//!     if i < points.count as u64 {
+//!         let (x, y) = (points.x.get(i).to_f64() - centre[0], points.y.get(i).to_f64() - centre[1]);
+//!         let place = points.order.map_or(i as u32, |order| order.get(i));
+//!         out.set(place, x * x + y * y);
+//!     }
+//! }
+//! ```
+//!
+//! and its launch, with columns of gpu-core's, each on whatever stream it lives:
+//!
+//! ```ignore
+//! let points = Points { x: x.input(), y: y.input(), order: order.map(Column::input), count };
+//! let arguments = measure::Args { points, centre, out: out.output() };
+//! unsafe { gpu.enqueue(measure::f64, Blocks::for_each(&measure::f64, count.into())?, arguments)? };
+//! ```
+//!
+//! A struct of arguments has named fields, each of one of the kinds above. It
+//! is `Clone`, `Copy` and, on the host, `Debug`; without slices it needs no lifetime. It may stand in another such
+//! struct. In a kernel's signature its lifetime is written `'_`.
+//!
+//! A type is taken for a struct of arguments if it is a path whose last name begins with a capital and whose first is
+//! no generic parameter of the kernel. The attribute leaves a macro of the struct's name beside it, which tells
+//! `#[kernel]` how many scalars it is passed as. `use super::points::Points;` imports both; within one crate.
+//!
+//! In the PTX nothing is left of the struct: its fields are parameters in their order, slices raw pointers, so that a
+//! struct costs nothing.
 //!
 //! # What is declared
 //!
@@ -33,6 +90,8 @@
 //!   the arguments. 0 where it is left out.
 //! - `carve = |carver| EXPRESSION`, in place of `shared`: the bytes are those that the expression takes
 //!   from the `Carver`. The body carves in the same way.
+//! - `key: TYPE = EXPRESSION`: what tells the instances apart, a constant expression of the generic parameters, of a
+//!   type that is `'static`. A parameter's constants are named as in `<P as Trait>::NAME`. See below.
 //! - `instances(NAME: <GENERICS>, resident = EXPRESSION, spills = EXPRESSION; ..)` of a generic function: an entry
 //!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident`,
 //!   `spills` and `shared` the generic parameters may be named.
@@ -44,7 +103,24 @@
 //! order; constant parameters are its associated constants. So of
 //! `fn scan<T: Scalar, O: Operator<T>, const ROWS: usize>` and `instances(sum_u8: <u8, Sum, 4>)`
 //! comes `impl scan::Instance<u8> for Sum`, with `KERNEL: Kernel<scan::Args<u8>>` and `ROWS: usize`.
-//! `Args` is generic over those types that the parameters name.
+//! `Args` is generic over those types that the parameters name. Where instances differ in constants alone, there is no such
+//! trait: a key finds them.
+//!
+//! # Instances by key
+//!
+//! A kernel with a `key` lists its instances: `KERNEL::ALL` has pairs of key and kernel in the order of the
+//! declaration, and `KERNEL::find(|key| ..)` gives the first whose key is so. So of
+//!
+//! ```ignore
+//! #[kernel(block = 64, key: [u32; 2] = [N, ROWS], instances(
+//!     small: <1, 8>; tall: <1, 32>; wide: <4, 8>
+//! ))]
+//! ```
+//!
+//! `find(|[n, rows]| *n >= values && *rows <= most)` chooses as a table beside the declaration would. A key may be an
+//! enum's value or a struct's, as long as it is a constant. Where `Args` is generic, `ALL` and `find` are those of the
+//! trait `KERNEL::Instances`, which the last type that `Args` names implements, with the others as its parameters:
+//! `<f32 as nearest::Instances>::find(|kept| count <= *kept)`.
 //!
 //! # Around it
 //!

@@ -1,7 +1,8 @@
 //! How the types of arguments are passed.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{Expr, ExprLit, Generics, Ident, Index, Lifetime, Lit, Path, PathArguments, Type};
 
@@ -88,13 +89,13 @@ impl Argument<'_> {
                 (0..self.elements()).map(|i| scalar(numbered(i), &array.elem)).collect()
             }
             Shape::Slice => {
-                let of = quote!(<#kind as ::device_std::slice::Argument>);
+                let of = self.of(quote!(Argument));
                 let (kind, parameter) = (quote!(#of::Wire), quote!(#of::PARAMETER));
                 vec![Wire { name: (*name).clone(), kind, parameter }]
             }
             Shape::Struct(_) => {
                 let wire = |i: usize| {
-                    let of = quote!(<#kind as ::device_std::slice::Passed<#i>>);
+                    let of = self.of(quote!(Passed<#i>));
                     let (kind, parameter) = (quote!(#of::Wire), quote!(#of::PARAMETER));
                     Wire { name: numbered(i), kind, parameter }
                 };
@@ -107,21 +108,27 @@ impl Argument<'_> {
         if let Shape::Array(len) = self.shape { *len } else { 0 }
     }
 
-    /// The argument, made of what was passed: of variables with the wires' names.
-    pub fn made(&self) -> TokenStream {
-        let Self { name, kind, shape, .. } = self;
-        let wires = self.wires();
-        let names = wires.iter().map(|wire| &wire.name);
-        let text = name.to_string();
-        match shape {
-            Shape::Scalar => quote!(#name),
-            Shape::Array(..) => quote!([#(#names),*]),
-            Shape::Slice => quote! {
-                unsafe { <#kind as ::device_std::slice::Argument>::from_wire(#name, #text) }
-            },
-            Shape::Struct(_) => quote! {
-                unsafe { <#kind as ::device_std::slice::ArgumentStruct>::from_wires((#(#names,)*)) }
-            },
+    /// The type as one that has a trait of `device_std::slice`; a mistake is told at the type.
+    fn of(&self, what: TokenStream) -> TokenStream {
+        let kind = &self.kind;
+        let here = Span::call_site().located_at(kind.span());
+        quote_spanned!(here=> <#kind as ::device_std::slice::#what>)
+    }
+
+    /// The argument, made of what was passed: of as many expressions as it has wires.
+    pub fn made(&self, wires: &[TokenStream]) -> TokenStream {
+        let name = self.name.to_string();
+        match self.shape {
+            Shape::Scalar => quote!(#(#wires)*),
+            Shape::Array(..) => quote!([#(#wires),*]),
+            Shape::Slice => {
+                let of = self.of(quote!(Argument));
+                quote!(unsafe { #of::from_wire(#(#wires)*, #name) })
+            }
+            Shape::Struct(_) => {
+                let of = self.of(quote!(ArgumentStruct));
+                quote!(unsafe { #of::from_wires((#(#wires,)*)) })
+            }
         }
     }
 
@@ -138,11 +145,13 @@ impl Argument<'_> {
                 (nothing, vec![quote!(::device_std::slice::Argument::wire(&self.#name))])
             }
             Shape::Struct(_) => {
+                // A kernel is a constant, whose name no variable may have: but one like this.
+                let all = format_ident!("wires_of_{name}");
                 let first =
-                    quote!(let #name = ::device_std::slice::ArgumentStruct::wires(&self.#name););
+                    quote!(let #all = ::device_std::slice::ArgumentStruct::wires(&self.#name););
                 let wires = (0..self.count).map(|i| {
                     let i = Index::from(i);
-                    quote!(#name.#i)
+                    quote!(#all.#i)
                 });
                 (first, wires.collect())
             }

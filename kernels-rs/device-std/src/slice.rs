@@ -24,30 +24,64 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::atomic;
 use crate::scalar::Scalar;
 use crate::vector::{self, Vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::host::{self, Access, Home, Parameter};
 
-/// A number that elements are counted by. A negative one is for a [part](In::from) that does not begin where the
-/// slice does.
+/// Where an element lies from the beginning of a slice: a number of elements, or [`Bytes`]. A negative one is for a
+/// [part](In::from) that does not begin where the slice does.
 pub trait Index: Copy {
-    /// The number.
-    fn number(self) -> isize;
+    /// As a number of elements.
+    fn number<T>(self) -> isize;
 
-    /// The address so many elements after another.
+    /// The address of the element.
     ///
     /// # Safety
-    /// Both are in one allocation, or at its end.
+    /// It is in the same allocation as `start`, or at its end.
     unsafe fn after<T>(self, start: *mut T) -> *mut T;
+
+    /// The address of the element, which may lie anywhere.
+    fn wrapping_after<T>(self, start: *mut T) -> *mut T;
+}
+
+/// So many bytes, which are whole elements: where a product of rows and bytes of a row is at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes(pub usize);
+
+impl Bytes {
+    /// So many times as many.
+    #[inline(always)]
+    pub fn times(self, n: usize) -> Self {
+        Self(n * self.0)
+    }
+}
+
+impl Index for Bytes {
+    #[inline(always)]
+    fn number<T>(self) -> isize {
+        (self.0 / size_of::<T>()) as isize
+    }
+
+    #[inline(always)]
+    unsafe fn after<T>(self, start: *mut T) -> *mut T {
+        // SAFETY: passed on to the caller.
+        unsafe { start.byte_add(self.0) }
+    }
+
+    #[inline(always)]
+    fn wrapping_after<T>(self, start: *mut T) -> *mut T {
+        start.wrapping_byte_add(self.0)
+    }
 }
 
 macro_rules! index {
-    ($($type:ty, $add:ident, $as:ty;)+) => {$(
+    ($($type:ty, $add:ident, $wrapping_add:ident, $as:ty;)+) => {$(
         impl Index for $type {
             #[inline(always)]
-            fn number(self) -> isize {
+            fn number<T>(self) -> isize {
                 self as isize
             }
 
@@ -56,17 +90,22 @@ macro_rules! index {
                 // SAFETY: passed on to the caller.
                 unsafe { start.$add(self as $as) }
             }
+
+            #[inline(always)]
+            fn wrapping_after<T>(self, start: *mut T) -> *mut T {
+                start.$wrapping_add(self as $as)
+            }
         }
     )+};
 }
 
 index! {
-    u32, add, usize;
-    u64, add, usize;
-    usize, add, usize;
-    i32, offset, isize;
-    i64, offset, isize;
-    isize, offset, isize;
+    u32, add, wrapping_add, usize;
+    u64, add, wrapping_add, usize;
+    usize, add, wrapping_add, usize;
+    i32, offset, wrapping_offset, isize;
+    i64, offset, wrapping_offset, isize;
+    isize, offset, wrapping_offset, isize;
 }
 
 /// A slice of device memory that a kernel reads: as `&'a [T]`, without its checks.
@@ -134,9 +173,19 @@ impl<'a> OnHost<'a> {
         host::outside(format!("{verb} at {place} of `{name}`, which has {len} elements"))
     }
 
-    fn from(self, start: isize) -> Self {
+    fn checked_from(self, start: isize) -> Self {
         self.check(start, 0, Access::Read);
+        self.from(start)
+    }
+
+    fn from(self, start: isize) -> Self {
         Self { before: self.before + start, len: self.len - start, ..self }
+    }
+
+    /// The same memory in elements of another size.
+    fn cast(self, from: usize, to: usize) -> Self {
+        let scaled = |n: isize| n * from as isize / to as isize;
+        Self { before: scaled(self.before), len: scaled(self.len), ..self }
     }
 }
 
@@ -160,7 +209,7 @@ macro_rules! host_access {
 }
 
 macro_rules! both {
-    ($slice:ident, $pointer:ty, $access:ident) => {
+    ($slice:ident, $pointer:ty, $null:path, $access:ident) => {
         impl<T> Clone for $slice<'_, T> {
             #[inline(always)]
             fn clone(&self) -> Self {
@@ -225,7 +274,7 @@ macro_rules! both {
             fn checked(self, i: impl Index, count: usize, access: HostAccess) -> $pointer {
                 let _ = (count, access);
                 #[cfg(not(target_arch = "nvptx64"))]
-                self.host.check(i.number(), count, access);
+                self.host.check(i.number::<T>(), count, access);
                 // SAFETY: the element is inside, by the contract.
                 unsafe { i.after(self.start as *mut T) }
             }
@@ -237,7 +286,32 @@ macro_rules! both {
                     // SAFETY: inside or at the end, by the contract.
                     start: unsafe { start.after(self.start as *mut T) },
                     #[cfg(not(target_arch = "nvptx64"))]
-                    host: self.host.from(start.number()),
+                    host: self.host.checked_from(start.number::<T>()),
+                    elements: PhantomData,
+                }
+            }
+
+            /// The same for a `start` that may lie beyond the slice; accesses may not.
+            #[inline(always)]
+            pub fn wrapping_from(self, start: impl Index) -> Self {
+                Self {
+                    start: start.wrapping_after(self.start as *mut T),
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    host: self.host.from(start.number::<T>()),
+                    elements: PhantomData,
+                }
+            }
+
+            /// The same memory as elements of another type.
+            ///
+            /// # Safety
+            /// The slice begins at an address that is aligned for `U`, and its bits are such elements.
+            #[inline(always)]
+            pub unsafe fn cast<U>(self) -> $slice<'a, U> {
+                $slice {
+                    start: self.start.cast(),
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    host: self.host.cast(size_of::<T>(), size_of::<U>()),
                     elements: PhantomData,
                 }
             }
@@ -307,7 +381,7 @@ macro_rules! both {
 
             #[cfg(not(target_arch = "nvptx64"))]
             fn wire(&self) -> Self::Wire {
-                self.map_or(Wire { start: (0 as $pointer), len: 0 }, |slice| slice.wire())
+                self.map_or(Wire { start: $null(), len: 0 }, |slice| slice.wire())
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
@@ -321,8 +395,8 @@ macro_rules! both {
     };
 }
 
-both! { In, *const T, Read }
-both! { Out, *mut T, Write }
+both! { In, *const T, core::ptr::null, Read }
+both! { Out, *mut T, core::ptr::null_mut, Write }
 
 impl<T> Out<'_, T> {
     /// Sets element `i`.
@@ -340,6 +414,29 @@ impl<T: Scalar> Out<'_, T> {
         // SAFETY: the elements are inside and this thread's alone meanwhile, by the contract.
         unsafe { vector::store(self.address(i, T::LANES).cast(), value) }
     }
+}
+
+macro_rules! atomics {
+    ($($type:ty, $method:ident, $function:ident, $about:literal;)+) => {$(
+        impl Out<'_, $type> {
+            #[doc = $about]
+            /// Returns what was there before. Relaxed.
+            #[inline(always)]
+            pub fn $method(self, i: impl Index, value: $type) -> $type {
+                // SAFETY: the element is inside and touched by atomics alone meanwhile, by the contract.
+                unsafe { atomic::$function(self.checked(i, 1, host_access!(Atomic)), value) }
+            }
+        }
+    )+};
+}
+
+atomics! {
+    u32, fetch_add, add_u32, "Adds to element `i`.";
+    u64, fetch_add, add_u64, "Adds to element `i`.";
+    i64, fetch_add, add_i64, "Adds to element `i`.";
+    u32, fetch_or, or_u32, "Sets bits of element `i`.";
+    i64, fetch_min, min_i64, "Lowers element `i` to the value, if that is less.";
+    i64, fetch_max, max_i64, "Raises element `i` to the value, if that is more.";
 }
 
 /// A slice as a launch hands it to the software device. A GPU's driver reads the pointer alone.

@@ -37,6 +37,9 @@ pub trait Product: Copy {
 
 /// A product that needs no more than the square of what makes rises over unit lengths of the sums.
 pub trait Slope: Product {
+    /// Whether it is in percent, else in degrees.
+    const IS_PERCENT: bool;
+
     /// With that square.
     fn new(factor_squared: f32) -> Self;
 }
@@ -79,6 +82,8 @@ impl Product for Percent {
 }
 
 impl Slope for Degrees {
+    const IS_PERCENT: bool = false;
+
     #[inline(always)]
     fn new(factor_squared: f32) -> Self {
         Self { factor_squared }
@@ -86,6 +91,8 @@ impl Slope for Degrees {
 }
 
 impl Slope for Percent {
+    const IS_PERCENT: bool = true;
+
     #[inline(always)]
     fn new(factor_squared: f32) -> Self {
         Self { factor_squared }

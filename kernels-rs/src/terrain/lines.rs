@@ -288,7 +288,7 @@ pub unsafe fn place_lines(
 ///
 /// # Safety
 /// As for [`key_lines`](const@key_lines); `dem` has `width` columns and the pieces' cells, `levels` the
-/// pieces' levels, `starts_of` an element for each piece, `points` one for each point.
+/// pieces' levels, `starts_of` an element for each piece, `points` two for each point.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_points(
     pieces: In<'_, u64>,
@@ -300,17 +300,21 @@ pub unsafe fn write_points(
     width: u32,
     levels: In<'_, f64>,
     ground: Ground,
-    points: Out<'_, [f64; 2]>,
+    points: Out<'_, f64>,
 ) {
     let Some(i) = own(count) else { return };
     let piece = piece_at(pieces, i);
     let (first, rank) = parts(ranks.get(i));
-    let own = points.from(starts_of.get(first) as usize + rank as usize);
+    let own = points.from(2 * (starts_of.get(first) as usize + rank as usize));
     let level = levels.get(piece.level);
     let height = |column: u32, row: u32| dem.get(row as usize * width as usize + column as usize);
-    own.set(0, crossing(piece.square, piece.from, level, ground, height));
+    let [px, py] = crossing(piece.square, piece.from, level, ground, height);
+    own.set(0, px);
+    own.set(1, py);
     let after = next.get(i);
     if after == NONE || after == first {
-        own.set(1, crossing(piece.square, piece.to, level, ground, height));
+        let [px, py] = crossing(piece.square, piece.to, level, ground, height);
+        own.set(2, px);
+        own.set(3, py);
     }
 }

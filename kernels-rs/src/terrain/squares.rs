@@ -192,11 +192,9 @@ pub fn levels_of(
 ) {
     let mut low = f64::INFINITY;
     let mut high = f64::NEG_INFINITY;
-    let mut i = 0;
-    while i < 4 {
-        low = f64::min(low, corners[i] as f64);
-        high = f64::max(high, corners[i] as f64);
-        i += 1;
+    for corner in corners {
+        low = f64::min(low, corner as f64);
+        high = f64::max(high, corner as f64);
     }
     // The first level above the lowest corner.
     let (mut first, mut end) = (0, count);

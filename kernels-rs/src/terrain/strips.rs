@@ -196,7 +196,7 @@ fn write_products<P: Product, E: Edge>(product: P, dem: Dem, out: Out<f32>) {
 ///
 /// # Safety
 /// `out` has an element for each cell, of which there are less than 2^32, and starts at a multiple of 16 bytes.
-#[kernel(block = BLOCK, instances(
+#[kernel(block = BLOCK, key: (bool, bool) = (<P as Slope>::IS_PERCENT, <E as Edge>::IS_LEVEL), instances(
     degrees: <Degrees, Nodata>;
     degrees_level: <Degrees, Level>;
     percent: <Percent, Nodata>;
@@ -210,7 +210,7 @@ pub unsafe fn slope<P: Slope, E: Edge>(dem: Dem<'_>, factor_squared: f32, out: O
 ///
 /// # Safety
 /// As [`mod@slope`].
-#[kernel(block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
+#[kernel(block = BLOCK, key: bool = <E as Edge>::IS_LEVEL, instances(nodata: <Nodata>; level: <Level>))]
 pub unsafe fn hillshade<E: Edge>(dem: Dem<'_>, shade: Shade, out: Out<'_, f32>) {
     write_products::<Shade, E>(shade, dem, out);
 }

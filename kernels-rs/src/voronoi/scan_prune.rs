@@ -21,7 +21,7 @@
 
 use device_std::block::BlockScan;
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, math, thread};
+use device_std::{In, Out, kernel, math, thread};
 
 use super::BLOCK;
 
@@ -61,35 +61,31 @@ const COLUMN_SHARED: u32 = {
 /// # Safety
 /// `sites` and `nearest` have `width * gridDim.x` elements.
 #[kernel(block = BLOCK, shared = ROW_SHARED)]
-pub unsafe fn scan_rows(sites: *const u8, nearest: *mut i32, width: u32) {
+pub unsafe fn scan_rows(sites: In<'_, u8>, nearest: Out<'_, i32>, width: u32) {
     let scan = BlockScan::<i32>::new(&mut Carver::new());
     let row = thread::block_idx_x() as u64 * width as u64;
     // SAFETY: the block owns its row; the loops' bounds are the same in all its threads.
     unsafe {
-        let sites = sites.add(row as usize);
-        let nearest = nearest.add(row as usize);
-        scan_left(scan, sites, nearest, width as i32);
-        scan_right(scan, sites, nearest, width as i32);
+        scan_left(scan, sites.from(row), nearest.from(row), width as i32);
+        scan_right(scan, sites.from(row), nearest.from(row), width as i32);
     }
 }
 
 /// Writes the last site column at or before each pixel, by a forward max-scan.
 #[inline(always)]
-unsafe fn scan_left(scan: BlockScan<i32>, sites: *const u8, left: *mut i32, width: i32) {
+unsafe fn scan_left(scan: BlockScan<i32>, sites: In<u8>, left: Out<i32>, width: i32) {
     let mut carried = NO_COLUMN;
     let mut tile = 0;
     while tile < width {
         let x = tile + thread::thread_idx_x() as i32;
-        // SAFETY: `x < width` guards the row's memory; the whole block runs each turn.
-        unsafe {
-            let is_site = x < width && *sites.add(x as usize) != 0;
-            let own = if is_site { x } else { NO_COLUMN };
-            let (last, tile_last) = scan.inclusive(own, NO_COLUMN, i32::max);
-            if x < width {
-                *left.add(x as usize) = last.max(carried);
-            }
-            carried = carried.max(tile_last);
+        let is_site = x < width && sites.get(x as usize) != 0;
+        let own = if is_site { x } else { NO_COLUMN };
+        // SAFETY: the whole block runs each turn.
+        let (last, tile_last) = unsafe { scan.inclusive(own, NO_COLUMN, i32::max) };
+        if x < width {
+            left.set(x as usize, last.max(carried));
         }
+        carried = carried.max(tile_last);
         tile += BLOCK as i32;
     }
 }
@@ -97,28 +93,26 @@ unsafe fn scan_left(scan: BlockScan<i32>, sites: *const u8, left: *mut i32, widt
 /// Finds the first site column at or after each pixel, by a backward min-scan, and writes the
 /// nearer of it and the one on the left, which `nearest` holds on entry.
 #[inline(always)]
-unsafe fn scan_right(scan: BlockScan<i32>, sites: *const u8, nearest: *mut i32, width: i32) {
+unsafe fn scan_right(scan: BlockScan<i32>, sites: In<u8>, nearest: Out<i32>, width: i32) {
     const NO_RIGHT: i32 = i32::MAX;
     let mut carried = NO_RIGHT;
     let mut end = width;
     while end > 0 {
         let x = end - 1 - thread::thread_idx_x() as i32;
-        // SAFETY: `x >= 0` guards the row's memory; the whole block runs each turn. A thread
-        // reads what itself or, in the forward scan, another thread wrote before a barrier.
-        unsafe {
-            let is_site = x >= 0 && *sites.add(x as usize) != 0;
-            let own = if is_site { x } else { NO_RIGHT };
-            let (first, tile_first) = scan.inclusive(own, NO_RIGHT, i32::min);
-            if x >= 0 {
-                let right = first.min(carried);
-                let left = *nearest.add(x as usize);
-                let right_is_nearer = left == NO_COLUMN || right - x < x - left;
-                if right != NO_RIGHT && right_is_nearer {
-                    *nearest.add(x as usize) = right;
-                }
+        let is_site = x >= 0 && sites.get(x as usize) != 0;
+        let own = if is_site { x } else { NO_RIGHT };
+        // SAFETY: the whole block runs each turn.
+        let (first, tile_first) = unsafe { scan.inclusive(own, NO_RIGHT, i32::min) };
+        if x >= 0 {
+            let right = first.min(carried);
+            // What this thread or, in the forward scan, another one wrote before a barrier.
+            let left = nearest.get(x as usize);
+            let right_is_nearer = left == NO_COLUMN || right - x < x - left;
+            if right != NO_RIGHT && right_is_nearer {
+                nearest.set(x as usize, right);
             }
-            carried = carried.min(tile_first);
         }
+        carried = carried.min(tile_first);
         end -= BLOCK as i32;
     }
 }
@@ -185,9 +179,9 @@ impl Carried {
 /// `nearest` and `candidates` have `gridDim.x * height` elements, `counts` has `gridDim.x`.
 #[kernel(block = BLOCK, shared = COLUMN_SHARED)]
 pub unsafe fn prune_columns(
-    nearest: *const i32,
-    candidates: *mut Candidate,
-    counts: *mut u32,
+    nearest: In<'_, i32>,
+    candidates: Out<'_, Candidate>,
+    counts: Out<'_, u32>,
     height: u32,
 ) {
     let shared = Carried::new(&mut Carver::new());
@@ -195,7 +189,7 @@ pub unsafe fn prune_columns(
     // SAFETY: the block owns its column; counts come from block-wide scans, so the loops turn
     // equally often in all threads.
     unsafe {
-        let list = candidates.add((x as u64 * height as u64) as usize);
+        let list = candidates.from(x as u64 * height as u64);
         let mut count = collect(shared.scan, nearest, list, x, height);
         loop {
             let kept = prune(shared, list, count, x as i32, height as i32);
@@ -205,7 +199,7 @@ pub unsafe fn prune_columns(
             count = kept;
         }
         if thread::thread_idx_x() == 0 {
-            *counts.add(x as usize) = count;
+            counts.set(x, count);
         }
     }
 }
@@ -214,8 +208,8 @@ pub unsafe fn prune_columns(
 #[inline(always)]
 unsafe fn collect(
     scan: BlockScan<u32>,
-    nearest: *const i32,
-    list: *mut Candidate,
+    nearest: In<i32>,
+    list: Out<Candidate>,
     x: u32,
     height: u32,
 ) -> u32 {
@@ -224,20 +218,18 @@ unsafe fn collect(
     let mut tile = 0;
     while tile < height {
         let row = tile + thread::thread_idx_x();
-        // SAFETY: `row < height` guards the column's memory; the whole block runs each turn.
-        unsafe {
-            let column = if row < height {
-                *nearest.add((row as u64 * width as u64 + x as u64) as usize)
-            } else {
-                NO_COLUMN
-            };
-            let offers = column != NO_COLUMN;
-            let (position, all) = scan.exclusive_count(offers);
-            if offers {
-                *list.add((count + position) as usize) = Candidate { row: row as i32, column };
-            }
-            count += all;
+        let column = if row < height {
+            nearest.get(row as u64 * width as u64 + x as u64)
+        } else {
+            NO_COLUMN
+        };
+        let offers = column != NO_COLUMN;
+        // SAFETY: the whole block runs each turn.
+        let (position, all) = unsafe { scan.exclusive_count(offers) };
+        if offers {
+            list.set(count + position, Candidate { row: row as i32, column });
         }
+        count += all;
         tile += BLOCK;
     }
     // SAFETY: the whole block is here; the list is read by other threads next.
@@ -248,40 +240,40 @@ unsafe fn collect(
 /// Drops every candidate that wins no row against its two neighbours, and closes the gaps in
 /// place; returns how many are left.
 #[inline(always)]
-unsafe fn prune(shared: Carried, list: *mut Candidate, count: u32, x: i32, height: i32) -> u32 {
+unsafe fn prune(shared: Carried, list: Out<Candidate>, count: u32, x: i32, height: i32) -> u32 {
     let thread = thread::thread_idx_x();
     let mut kept = 0;
     let mut tile = 0;
     while tile < count {
         let at = tile + thread;
-        // SAFETY: reads are guarded by `count`. A tile is read whole before the barriers in the
+        // SAFETY: a tile is read whole before the barriers in the
         // scan and written after them, at or before its own start; the one old value needed
         // from before the tile is carried in shared memory.
         unsafe {
             let mut keep = at < count;
             let mut own = Candidate { row: 0, column: 0 };
             if keep {
-                own = *list.add(at as usize);
+                own = list.get(at);
                 let from = if at == 0 {
                     0
                 } else {
                     let above = if thread == 0 {
                         Candidate { row: shared.row.load(0), column: shared.column.load(0) }
                     } else {
-                        *list.add(at as usize - 1)
+                        list.get(at as usize - 1)
                     };
                     first_row_won(above, own, x, height)
                 };
                 let to = if at + 1 == count {
                     height
                 } else {
-                    first_row_won(own, *list.add(at as usize + 1), x, height)
+                    first_row_won(own, list.get(at as usize + 1), x, height)
                 };
                 keep = from < to;
             }
             let (position, all) = shared.scan.exclusive_count(keep);
             if keep {
-                *list.add((kept + position) as usize) = own;
+                list.set(kept + position, own);
             }
             if thread == BLOCK - 1 {
                 shared.row.store(0, own.row);
@@ -306,9 +298,9 @@ unsafe fn prune(shared: Carried, list: *mut Candidate, count: u32, x: i32, heigh
 /// `candidates` and `nearest` have `width * height` elements, `counts` has `width`.
 #[kernel(block = BLOCK)]
 pub unsafe fn assign_intervals(
-    candidates: *const Candidate,
-    counts: *const u32,
-    nearest: *mut u32,
+    candidates: In<'_, Candidate>,
+    counts: In<'_, u32>,
+    nearest: Out<'_, u32>,
     width: u32,
     height: u32,
 ) {
@@ -318,24 +310,21 @@ pub unsafe fn assign_intervals(
     }
     let strip = thread::thread_idx_x() / ASSIGN_COLUMNS * ASSIGN_STRIP;
     let mut tile = thread::block_idx_y() as u64 * ASSIGN_ROWS as u64;
-    // SAFETY: `x < width`, and `assign_strip` keeps below `height`.
-    unsafe {
-        let list = candidates.add((x as u64 * height as u64) as usize);
-        let count = *counts.add(x as usize);
-        while tile < height as u64 {
-            assign_strip(list, count, nearest, (x, width), (tile as u32 + strip, height));
-            tile += thread::grid_dim_y() as u64 * ASSIGN_ROWS as u64;
-        }
+    let list = candidates.from(x as u64 * height as u64);
+    let count = counts.get(x);
+    while tile < height as u64 {
+        assign_strip(list, count, nearest, (x, width), (tile as u32 + strip, height));
+        tile += thread::grid_dim_y() as u64 * ASSIGN_ROWS as u64;
     }
 }
 
 /// Writes the winners of column `x` from row `row` on, for at most [`ASSIGN_STRIP`] rows; none from
 /// `height` on.
 #[inline(always)]
-unsafe fn assign_strip(
-    list: *const Candidate,
+fn assign_strip(
+    list: In<Candidate>,
     count: u32,
-    nearest: *mut u32,
+    nearest: Out<u32>,
     (x, width): (u32, u32),
     (row, height): (u32, u32),
 ) {
@@ -343,8 +332,8 @@ unsafe fn assign_strip(
         return;
     }
     let won_from = |k: u32| {
-        // SAFETY: called with 1 <= k < count.
-        let (above, below) = unsafe { (*list.add(k as usize - 1), *list.add(k as usize)) };
+        // Called with 1 <= k < count.
+        let (above, below) = (list.get(k as usize - 1), list.get(k));
         first_row_won(above, below, x as i32, height as i32) as u32
     };
     // The last candidate whose first row is not beyond `row`.
@@ -361,8 +350,7 @@ unsafe fn assign_strip(
         if count == 0 {
             return NONE;
         }
-        // SAFETY: k < count.
-        let site = unsafe { *list.add(k as usize) };
+        let site = list.get(k);
         site.row as u32 * width + site.column as u32
     };
     let next_change = |k: u32| if k + 1 < count { won_from(k + 1) } else { height };
@@ -377,8 +365,7 @@ unsafe fn assign_strip(
             site = index_of(winner);
             change = next_change(winner);
         }
-        // SAFETY: `x < width` and `y < height`.
-        unsafe { *nearest.add((y as u64 * width as u64 + x as u64) as usize) = site };
+        nearest.set(y as u64 * width as u64 + x as u64, site);
         y += 1;
     }
 }

@@ -46,8 +46,8 @@ impl Bits {
                 kernels::flip_bits,
                 Blocks::for_each(&kernels::flip_bits, total)?,
                 kernels::flip_bits::Args {
-                    from: self.words.as_ptr(),
-                    to: bits.as_mut_ptr(),
+                    from: self.words.input(),
+                    to: bits.output(),
                     width,
                     words: words_of(width),
                     total,
@@ -67,8 +67,8 @@ impl Bits {
                 kernels::unpack_bits,
                 Blocks::for_each(&kernels::unpack_bits, pixels)?,
                 kernels::unpack_bits::Args {
-                    bits: self.words.as_ptr(),
-                    mask: mask.as_mut_ptr(),
+                    bits: self.words.input(),
+                    mask: mask.output(),
                     width,
                     words: words_of(width),
                     pixels,
@@ -87,28 +87,25 @@ fn total(grid: &GridSpec) -> u64 {
 /// Packs a byte mask.
 fn of_mask(gpu: &Gpu, mask: Slice<'_, u8>, grid: &GridSpec) -> Result<Column<u32>> {
     let GridSpec { width, height, .. } = *grid;
-    let words = words_of(width);
-    let mask = gpu.admit(mask)?;
-    let sites = mask.as_ptr();
     let is_aligned =
-        |to: u32| width.is_multiple_of(to) && (sites as usize).is_multiple_of(to as usize);
+        |to: u32| width.is_multiple_of(to) && (mask.as_ptr() as usize).is_multiple_of(to as usize);
     // SAFETY: `bits` is written whole, and the sizes are as the kernels need them.
     unsafe {
         let mut bits = gpu.uninitialized(total(grid) as usize)?;
-        let (all, rows) = (bits.len() as u64, height);
+        let all = bits.len() as u64;
+        let (mask, words, rows) = (mask.input(), words_of(width), height);
+        let packing = kernels::Packing { mask, bits: bits.output(), width, words, rows };
         if is_aligned(16) {
-            let (kernel, bits) = (kernels::pack_vectors, bits.as_mut_ptr());
-            let arguments = kernels::pack_vectors::Args { mask: sites, bits, width, words, rows };
+            let kernel = kernels::pack_vectors;
+            let arguments = kernels::pack_vectors::Args { packing };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, all)?, arguments)?;
         } else if is_aligned(4) {
-            let (kernel, bits) = (kernels::pack_fours, bits.as_mut_ptr());
-            let arguments = kernels::pack_fours::Args { mask: sites, bits, width, words, rows };
+            let kernel = kernels::pack_fours;
+            let arguments = kernels::pack_fours::Args { packing };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, all)?, arguments)?;
         } else {
             let blocks = Blocks { x: words.div_ceil(32 * WARPS), y: height.min(MAX_BLOCKS_Y) };
-            let bits = bits.as_mut_ptr();
-            let arguments = kernels::pack_bytes::Args { mask: sites, bits, width, words, rows };
-            gpu.enqueue(kernels::pack_bytes, blocks, arguments)?;
+            gpu.enqueue(kernels::pack_bytes, blocks, kernels::pack_bytes::Args { packing })?;
         }
         Ok(bits)
     }
@@ -117,7 +114,6 @@ fn of_mask(gpu: &Gpu, mask: Slice<'_, u8>, grid: &GridSpec) -> Result<Column<u32
 /// Copies words that are bits already.
 fn trimmed(gpu: &Gpu, from: Slice<'_, u32>, grid: &GridSpec) -> Result<Column<u32>> {
     let (width, total) = (grid.width, total(grid));
-    let from = gpu.admit(from)?;
     // SAFETY: `bits` is written whole, and the sizes are as the kernel needs them.
     unsafe {
         let mut bits = gpu.uninitialized(total as usize)?;
@@ -125,8 +121,8 @@ fn trimmed(gpu: &Gpu, from: Slice<'_, u32>, grid: &GridSpec) -> Result<Column<u3
             kernels::trim_bits,
             Blocks::for_each(&kernels::trim_bits, total)?,
             kernels::trim_bits::Args {
-                from: from.as_ptr(),
-                to: bits.as_mut_ptr(),
+                from: from.input(),
+                to: bits.output(),
                 width,
                 words: words_of(width),
                 total,
@@ -143,21 +139,18 @@ fn of_list(
     rows: Slice<'_, u32>,
     grid: &GridSpec,
 ) -> Result<Column<u32>> {
-    let sites = columns.len() as u64;
-    let (columns, rows) = (gpu.admit(columns)?, gpu.admit(rows)?);
+    let count = columns.len() as u64;
     let mut bits = gpu.zeroed::<u32>(total(grid) as usize)?;
-    // SAFETY: both lists have `sites` elements, and `bits` has all words.
+    // SAFETY: both lists have `count` elements, and `bits` has all words.
     unsafe {
         gpu.enqueue(
             kernels::scatter_sites,
-            Blocks::for_each(&kernels::scatter_sites, sites)?,
+            Blocks::for_each(&kernels::scatter_sites, count)?,
             kernels::scatter_sites::Args {
-                columns: columns.as_ptr(),
-                rows: rows.as_ptr(),
-                bits: bits.as_mut_ptr(),
-                width: grid.width,
-                height: grid.height,
-                sites,
+                sites: kernels::List { columns: columns.input(), rows: rows.input() },
+                bits: bits.output(),
+                sides: [grid.width, grid.height],
+                count,
             },
         )?;
     }
@@ -167,7 +160,6 @@ fn of_list(
 /// Packs a raster of labels.
 fn of_labels(gpu: &Gpu, labels: Slice<'_, u32>, grid: &GridSpec) -> Result<Column<u32>> {
     let (width, total) = (grid.width, total(grid));
-    let labels = gpu.admit(labels)?;
     let kernel = kernels::pack_labels;
     // SAFETY: `bits` is written whole, and the sizes are as the kernel needs them.
     unsafe {
@@ -176,8 +168,8 @@ fn of_labels(gpu: &Gpu, labels: Slice<'_, u32>, grid: &GridSpec) -> Result<Colum
             kernel,
             blocks_x(&kernel, total.div_ceil(u64::from(WARPS)))?,
             kernels::pack_labels::Args {
-                labels: labels.as_ptr(),
-                bits: bits.as_mut_ptr(),
+                labels: labels.input(),
+                bits: bits.output(),
                 width,
                 words: words_of(width),
                 total,

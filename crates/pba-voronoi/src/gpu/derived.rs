@@ -1,8 +1,7 @@
 //! What follows pixel by pixel from indices and squared distances; the kernels are in
 //! `kernels_rs::voronoi::monotone::derived`.
 
-use std::ptr;
-
+use device_std::Out;
 use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::monotone as kernels;
@@ -21,7 +20,7 @@ macro_rules! of_either {
     };
 }
 
-/// A raster that `launch` writes whole, given where it is, blocks and pixels.
+/// A raster that `launch` writes whole, given its elements, blocks and pixels.
 ///
 /// # Safety
 /// `launch` enqueues writing every pixel, or gives an error.
@@ -29,52 +28,41 @@ unsafe fn per_pixel<T: Element, A>(
     gpu: &Gpu,
     grid: GridSpec,
     kernel: Kernel<A>,
-    launch: impl FnOnce(*mut T, Blocks, u64) -> gpu_core::Result<()>,
+    launch: impl FnOnce(Out<'_, T>, Blocks, u64) -> gpu_core::Result<()>,
 ) -> Result<DeviceGrid<T>> {
     let pixels = grid.cells();
     // SAFETY: passed on to the caller.
     let mut out = unsafe { gpu.uninitialized(pixels as usize)? };
-    launch(out.as_mut_ptr(), Blocks::for_each(&kernel, pixels)?, pixels)?;
+    launch(out.output(), Blocks::for_each(&kernel, pixels)?, pixels)?;
     Ok(DeviceGrid::from_column(out, grid)?)
 }
 
 /// The distances, as `f32`, of squared distances.
 pub(super) fn distances(gpu: &Gpu, squares: &Integers, scale: f64) -> Result<DeviceGrid<f32>> {
-    // SAFETY: the kernels write every pixel.
-    of_either!(squares, raster => unsafe {
-        roots(gpu, raster, scale, |out| (out, ptr::null_mut()))
-    })
+    of_either!(squares, raster => roots(gpu, raster, scale, |out| (Some(out), None)))
 }
 
 /// The distances, as `f64`, of squared distances.
 pub(super) fn distances_f64(gpu: &Gpu, squares: &Integers, scale: f64) -> Result<DeviceGrid<f64>> {
-    // SAFETY: the kernels write every pixel.
-    of_either!(squares, raster => unsafe {
-        roots(gpu, raster, scale, |out| (ptr::null_mut(), out))
-    })
+    of_either!(squares, raster => roots(gpu, raster, scale, |out| (None, Some(out))))
 }
 
-/// Roots into one of two outputs, which `outputs` makes of the pointer to it.
-///
-/// # Safety
-/// One of the outputs is the pointer, the other null.
-unsafe fn roots<S, T>(
+/// Roots into the output, which `outputs` gives as one of two.
+fn roots<S, T>(
     gpu: &Gpu,
     squares: &DeviceGrid<S>,
     scale: f64,
-    outputs: impl FnOnce(*mut T) -> (*mut f32, *mut f64),
+    outputs: impl for<'a> FnOnce(Out<'a, T>) -> (Option<Out<'a, f32>>, Option<Out<'a, f64>>),
 ) -> Result<DeviceGrid<T>>
 where
     S: Element + kernels::roots::Instance,
     T: Element,
 {
     let kernel = <S as kernels::roots::Instance>::KERNEL;
-    let squares_start = squares.column().as_ptr();
-    // SAFETY: the kernel writes every pixel of the output that is not null; both have as many.
+    // SAFETY: the kernel writes every pixel of the output that is there; both have as many.
     unsafe {
         per_pixel(gpu, *squares.grid(), kernel, |out, blocks, pixels| {
-            let (out, out_f64) = outputs(out);
-            let squares = squares_start;
+            let (squares, (out, out_f64)) = (squares.column().input(), outputs(out));
             let arguments = kernels::roots::Args { squares, out, out_f64, scale, pixels };
             gpu.enqueue(kernel, blocks, arguments)
         })
@@ -119,9 +107,6 @@ fn measure_by<I: Element + kernels::measure::Instance>(
         // SAFETY: the kernel writes every pixel.
         Ok(is_wanted.then(|| unsafe { gpu.uninitialized(pixels as usize) }).transpose()?)
     }
-    fn start<T: Element>(column: &mut Option<Column<T>>) -> *mut T {
-        column.as_mut().map_or(ptr::null_mut(), Column::as_mut_ptr)
-    }
     let kernel = <I as kernels::measure::Instance>::KERNEL;
     let grid = *indices.grid();
     let pixels = grid.cells();
@@ -129,18 +114,16 @@ fn measure_by<I: Element + kernels::measure::Instance>(
     let mut distances = room(gpu, wanted.distances, pixels)?;
     let mut distances_f64 = room(gpu, wanted.distances_f64, pixels)?;
     let arguments = kernels::measure::Args {
-        indices: indices.column_mut().as_mut_ptr(),
-        squares: start(&mut squares),
-        out: start(&mut distances),
-        out_f64: start(&mut distances_f64),
+        indices: indices.column_mut().output(),
+        squares: squares.as_mut().map(Column::output),
+        out: distances.as_mut().map(Column::output),
+        out_f64: distances_f64.as_mut().map(Column::output),
         width: grid.width,
         first,
         whole,
         across: metric.across,
         down: metric.down,
-        x: ground.x,
-        y: ground.y,
-        unit: ground.unit,
+        sides: kernels::Sides { x: ground.x, y: ground.y, unit: ground.unit },
         most: ground.most,
         pixels,
     };
@@ -170,9 +153,8 @@ pub(super) fn coordinates(
         let kernel = <I as kernels::coordinates::Instance>::KERNEL;
         // SAFETY: the kernel writes every pixel: a column in the low half of 8 bytes, a row in the high.
         unsafe {
-            per_pixel(gpu, *indices.grid(), kernel, |out: *mut [u32; 2], blocks, pixels| {
-                let indices = indices.column().as_ptr();
-                let out = out.cast();
+            per_pixel(gpu, *indices.grid(), kernel, |out: Out<'_, [u32; 2]>, blocks, pixels| {
+                let (indices, out) = (indices.column().input(), out.cast());
                 let arguments = kernels::coordinates::Args { indices, out, width, pixels };
                 gpu.enqueue(kernel, blocks, arguments)
             })
@@ -198,15 +180,14 @@ fn gather_by<I: Element + kernels::gather::Instance, T: Element>(
     none: T,
 ) -> Result<DeviceGrid<T>> {
     let kernel = <I as kernels::gather::Instance>::KERNEL;
-    let values = gpu.admit(values)?;
     let none: u32 = bytemuck::cast(none);
     // SAFETY: the kernel writes every pixel and reads values below their number, of 4 bytes each, as
     // the cast has seen.
     unsafe {
-        per_pixel(gpu, *indices.grid(), kernel, |out: *mut T, blocks, pixels| {
+        per_pixel(gpu, *indices.grid(), kernel, |out: Out<'_, T>, blocks, pixels| {
             let arguments = kernels::gather::Args {
-                indices: indices.column().as_ptr(),
-                values: values.as_ptr().cast(),
+                indices: indices.column().input(),
+                values: values.input().cast(),
                 len: values.len() as u64,
                 out: out.cast(),
                 none,
@@ -226,21 +207,18 @@ pub(super) fn listed_values(
 ) -> Result<Column<f32>> {
     /// Every byte of a number beyond every list.
     const BEYOND: u8 = 0x7f;
-    let sites = columns.len() as u64;
-    let (columns, rows) = (gpu.admit(columns)?, gpu.admit(rows)?);
+    let count = columns.len() as u64;
     let mut first = gpu.filled_with_byte::<u64>(BEYOND, grid.cells() as usize)?;
-    // SAFETY: both lists have `sites` elements, `first` one for each pixel; what it holds is not negative.
+    // SAFETY: both lists have `count` elements, `first` one for each pixel; what it holds is not negative.
     unsafe {
         gpu.enqueue(
             kernels::find_first_sites,
-            Blocks::for_each(&kernels::find_first_sites, sites)?,
+            Blocks::for_each(&kernels::find_first_sites, count)?,
             kernels::find_first_sites::Args {
-                columns: columns.as_ptr(),
-                rows: rows.as_ptr(),
-                first: first.as_mut_ptr().cast(),
-                width: grid.width,
-                height: grid.height,
-                sites,
+                sites: kernels::List { columns: columns.input(), rows: rows.input() },
+                first: first.output().cast(),
+                sides: [grid.width, grid.height],
+                count,
             },
         )?;
     }
@@ -263,8 +241,7 @@ pub(super) fn sign(
     inside: &DeviceGrid<f32>,
 ) -> Result<()> {
     let pixels = inside.grid().cells();
-    let outside = outside.column_mut().as_mut_ptr();
-    let inside = inside.column().as_ptr();
+    let (outside, inside) = (outside.column_mut().output(), inside.column().input());
     // SAFETY: both have as many pixels.
     unsafe {
         gpu.enqueue(
@@ -284,18 +261,17 @@ pub(super) fn exclude<T: Element>(
     bits: u64,
 ) -> Result<()> {
     let pixels = out.grid().cells();
-    let mask = gpu.admit(mask)?;
-    let out = out.column_mut().as_mut_ptr();
+    let (mask, out) = (mask.input(), out.column_mut().output());
     // SAFETY: mask and output have as many pixels, and the size of a pixel is looked at first.
     unsafe {
         if size_of::<T>() == 8 {
             let kernel = kernels::exclude::u64;
-            let (mask, out, value) = (mask.as_ptr(), out.cast(), bits);
+            let (out, value) = (out.cast(), bits);
             let arguments = kernels::exclude::Args { mask, out, value, pixels };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
         } else {
             let kernel = kernels::exclude::u32;
-            let (mask, out, value) = (mask.as_ptr(), out.cast(), bits as u32);
+            let (out, value) = (out.cast(), bits as u32);
             let arguments = kernels::exclude::Args { mask, out, value, pixels };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
         }

@@ -11,7 +11,6 @@ use crate::Result;
 pub(super) fn indices(gpu: &Gpu, sites: Slice<'_, u8>, grid: GridSpec) -> Result<DeviceGrid<u32>> {
     let GridSpec { width, height, .. } = grid;
     let pixels = grid.cells() as usize;
-    let sites = gpu.admit(sites)?;
     // SAFETY: each column is written by one kernel before the next reads it: `in_row` whole,
     // `candidates` up to `counts`, `nearest` whole. Sizes are as the kernels' safety sections say;
     // the columns are released on this stream, after the launches.
@@ -20,7 +19,7 @@ pub(super) fn indices(gpu: &Gpu, sites: Slice<'_, u8>, grid: GridSpec) -> Result
         gpu.enqueue(
             kernels::scan_rows,
             Blocks::x(if width > 0 { height } else { 0 }),
-            kernels::scan_rows::Args { sites: sites.as_ptr(), nearest: in_row.as_mut_ptr(), width },
+            kernels::scan_rows::Args { sites: sites.input(), nearest: in_row.output(), width },
         )?;
 
         let mut candidates = gpu.uninitialized::<[i32; 2]>(pixels)?;
@@ -29,9 +28,9 @@ pub(super) fn indices(gpu: &Gpu, sites: Slice<'_, u8>, grid: GridSpec) -> Result
             kernels::prune_columns,
             Blocks::x(if height > 0 { width } else { 0 }),
             kernels::prune_columns::Args {
-                nearest: in_row.as_ptr(),
-                candidates: candidates.as_mut_ptr().cast(),
-                counts: counts.as_mut_ptr(),
+                nearest: in_row.input(),
+                candidates: candidates.output().cast(),
+                counts: counts.output(),
                 height,
             },
         )?;
@@ -46,9 +45,9 @@ pub(super) fn indices(gpu: &Gpu, sites: Slice<'_, u8>, grid: GridSpec) -> Result
             kernels::assign_intervals,
             tiles,
             kernels::assign_intervals::Args {
-                candidates: candidates.as_ptr().cast(),
-                counts: counts.as_ptr(),
-                nearest: nearest.as_mut_ptr(),
+                candidates: candidates.input().cast(),
+                counts: counts.input(),
+                nearest: nearest.output(),
                 width,
                 height,
             },

@@ -141,28 +141,13 @@ impl Winners {
         let Candidates::Narrow(nearest) = &self.candidates else {
             return derived::distances(gpu, &self.squares(gpu)?, self.metric.scale);
         };
-        let (pitch, search_limit, limit) = self.shape();
         let kernel = kernels::spread_distances;
-        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
-        unsafe {
-            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
-            gpu.enqueue(
-                kernel,
-                self.tiles(&kernel)?,
-                kernels::spread_distances::Args {
-                    nearest: nearest.as_ptr(),
-                    winners: self.rows.as_ptr(),
-                    out: out.as_mut_ptr(),
-                    pitch,
-                    width: self.grid.width,
-                    height: self.grid.height,
-                    search_limit,
-                    limit,
-                    scale: self.metric.scale,
-                },
-            )?;
-            Ok(DeviceGrid::from_column(out, self.grid)?)
-        }
+        self.spread_by(gpu, nearest, &kernel, |blocks, spread| {
+            let scale = self.metric.scale;
+            let arguments = kernels::spread_distances::Args { spread, scale };
+            // SAFETY: `spread_by` gives what the kernel asks for.
+            unsafe { gpu.enqueue(kernel, blocks, arguments) }
+        })
     }
 
     /// One of the kernels that spread narrow candidates.
@@ -170,28 +155,12 @@ impl Winners {
         &self,
         gpu: &Gpu,
         nearest: &Column<u16>,
-        kernel: Kernel<kernels::spread_narrow::Args<T>>,
+        kernel: Kernel<kernels::spread_narrow::Args<'static, T>>,
     ) -> Result<DeviceGrid<T>> {
-        let (pitch, search_limit, limit) = self.shape();
-        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
-        unsafe {
-            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
-            gpu.enqueue(
-                kernel,
-                self.tiles(&kernel)?,
-                kernels::spread_narrow::Args {
-                    nearest: nearest.as_ptr(),
-                    winners: self.rows.as_ptr(),
-                    out: out.as_mut_ptr(),
-                    pitch,
-                    width: self.grid.width,
-                    height: self.grid.height,
-                    search_limit,
-                    limit,
-                },
-            )?;
-            Ok(DeviceGrid::from_column(out, self.grid)?)
-        }
+        self.spread_by(gpu, nearest, &kernel, |blocks, spread| {
+            // SAFETY: `spread_by` gives what the kernel asks for.
+            unsafe { gpu.enqueue(kernel, blocks, kernels::spread_narrow::Args { spread }) }
+        })
     }
 
     /// One of the kernels that spread wide candidates.
@@ -199,38 +168,39 @@ impl Winners {
         &self,
         gpu: &Gpu,
         nearest: &Column<u32>,
-        kernel: Kernel<kernels::spread_wide::Args<T>>,
+        kernel: Kernel<kernels::spread_wide::Args<'static, T>>,
     ) -> Result<DeviceGrid<T>> {
-        let (pitch, search_limit, limit) = self.shape();
-        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
-        unsafe {
-            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
-            gpu.enqueue(
-                kernel,
-                self.tiles(&kernel)?,
-                kernels::spread_wide::Args {
-                    nearest: nearest.as_ptr(),
-                    winners: self.rows.as_ptr(),
-                    out: out.as_mut_ptr(),
-                    pitch,
-                    width: self.grid.width,
-                    height: self.grid.height,
-                    search_limit,
-                    limit,
-                    first: self.place.first,
-                    whole: self.place.columns,
-                    across: self.metric.across,
-                    down: self.metric.down,
-                },
-            )?;
-            Ok(DeviceGrid::from_column(out, self.grid)?)
-        }
+        self.spread_by(gpu, nearest, &kernel, |blocks, spread| {
+            let Metric { across, down, .. } = self.metric;
+            let (first, whole) = self.place.pair();
+            let arguments = kernels::spread_wide::Args { spread, first, whole, across, down };
+            // SAFETY: `spread_by` gives what the kernel asks for.
+            unsafe { gpu.enqueue(kernel, blocks, arguments) }
+        })
     }
 
-    /// Pitch, the limit of the search and that of the result.
-    fn shape(&self) -> (u32, u64, u64) {
-        let pitch = words_of(self.grid.width) * kernels::WORD;
-        (pitch, self.metric.limit_within(kernels::SPAN), self.metric.limit)
+    /// A raster that `enqueue` writes whole by a spreading kernel.
+    fn spread_by<C: Element, T: Element, A>(
+        &self,
+        gpu: &Gpu,
+        nearest: &Column<C>,
+        kernel: &Kernel<A>,
+        enqueue: impl FnOnce(Blocks, kernels::Spread<'_, C, T>) -> gpu_core::Result<()>,
+    ) -> Result<DeviceGrid<T>> {
+        let GridSpec { width, height, .. } = self.grid;
+        let pitch = words_of(width) * kernels::WORD;
+        // SAFETY: written whole by the work that is enqueued next.
+        let mut out = unsafe { gpu.uninitialized(self.grid.cells() as usize)? };
+        let spread = kernels::Spread {
+            nearest: nearest.input(),
+            winners: self.rows.input(),
+            out: out.output(),
+            raster: kernels::Raster { pitch, width, height },
+            search_limit: self.metric.limit_within(kernels::SPAN),
+            limit: self.metric.limit,
+        };
+        enqueue(self.tiles(kernel)?, spread)?;
+        Ok(DeviceGrid::from_column(out, self.grid)?)
     }
 
     /// Blocks of a spreading kernel.
@@ -253,7 +223,6 @@ impl Candidates {
     /// Those of a strip of a wider raster, as columns of the whole.
     fn find_in_strip(gpu: &Gpu, bits: &Bits, strip: &Strip<'_>) -> Result<Self> {
         let mut nearest = candidates::<u32>(gpu, bits)?;
-        let (before, after) = (gpu.admit(strip.before)?, gpu.admit(strip.after)?);
         let pitch = words_of(bits.grid.width) * kernels::WORD;
         let pixels = u64::from(pitch) * u64::from(bits.grid.height);
         // SAFETY: rows have `pitch` elements; a site before and one after of each is there, as the shape was checked.
@@ -262,9 +231,9 @@ impl Candidates {
                 kernels::reach_beyond,
                 Blocks::for_each(&kernels::reach_beyond, pixels)?,
                 kernels::reach_beyond::Args {
-                    nearest: nearest.as_mut_ptr(),
-                    before: before.as_ptr(),
-                    after: after.as_ptr(),
+                    nearest: nearest.output(),
+                    before: strip.before.input(),
+                    after: strip.after.input(),
                     pitch,
                     width: bits.grid.width,
                     rows: bits.grid.height,
@@ -288,48 +257,30 @@ impl Candidates {
     ) -> Result<Column<u32>> {
         let words = words_of(width);
         let pitch = words * kernels::WORD;
-        let levels = height.div_ceil(spacing) + 1;
-        let above = above.map_or(std::ptr::null(), Column::as_ptr);
-        let bands = if height > 0 { levels.div_ceil(WARPS) } else { 0 };
+        let count = height.div_ceil(spacing) + 1;
+        let bands = if height > 0 { count.div_ceil(WARPS) } else { 0 };
         let blocks = blocks_x(&kernels::search_rows, u64::from(words) * u64::from(bands))?;
         let limit = metric.limit_within(spacing.saturating_mul(2));
         // SAFETY: the kernel writes every element, and the sizes are as it needs them.
         unsafe {
-            let mut rows = gpu.uninitialized(pitch as usize * levels as usize)?;
-            let winners = rows.as_mut_ptr();
+            let mut found = gpu.uninitialized(pitch as usize * count as usize)?;
+            let (winners, above) = (found.output(), above.map(Column::input));
+            let rows = kernels::Rows { pitch, height, spacing, count, limit };
             match self {
                 Self::Narrow(nearest) => {
-                    let nearest = nearest.as_ptr();
-                    let arguments = kernels::search_rows::Args {
-                        nearest,
-                        above,
-                        winners,
-                        pitch,
-                        height,
-                        spacing,
-                        levels,
-                        limit,
-                    };
+                    let level = kernels::Level { nearest: nearest.input(), above, winners, rows };
+                    let arguments = kernels::search_rows::Args { level };
                     gpu.enqueue(kernels::search_rows, blocks, arguments)?;
                 }
                 Self::Wide(nearest) => {
-                    let arguments = kernels::search_rows_wide::Args {
-                        nearest: nearest.as_ptr(),
-                        above,
-                        winners,
-                        pitch,
-                        height,
-                        spacing,
-                        levels,
-                        limit,
-                        first,
-                        across: metric.across,
-                        down: metric.down,
-                    };
+                    let level = kernels::Level { nearest: nearest.input(), above, winners, rows };
+                    let ground =
+                        kernels::Ground { first, across: metric.across, down: metric.down };
+                    let arguments = kernels::search_rows_wide::Args { level, ground };
                     gpu.enqueue(kernels::search_rows_wide, blocks, arguments)?;
                 }
             }
-            Ok(rows)
+            Ok(found)
         }
     }
 }
@@ -351,8 +302,8 @@ where
             kernel,
             blocks,
             kernels::nearest_columns::Args {
-                bits: bits.words.as_ptr(),
-                nearest: nearest.as_mut_ptr(),
+                bits: bits.words.input(),
+                nearest: nearest.output(),
                 words,
                 rows: height,
             },

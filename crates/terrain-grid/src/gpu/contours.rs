@@ -269,7 +269,7 @@ impl Lines {
                     width: dem.grid().width,
                     levels: levels.input(),
                     ground: ground(dem.grid()),
-                    points: points.output(),
+                    points: points.output().cast(),
                 },
             )?;
             Ok(points)

@@ -4,7 +4,7 @@
 //! it only if it is the first after. With these two of every row the strip has the candidates that its columns
 //! have in the whole.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -21,9 +21,9 @@ use super::{BLOCK, NONE};
 /// `nearest` has `pitch * rows` elements, `before` and `after` `rows`.
 #[kernel(block = BLOCK)]
 pub unsafe fn reach_beyond(
-    nearest: *mut u32,
-    before: *const u32,
-    after: *const u32,
+    nearest: Out<'_, u32>,
+    before: In<'_, u32>,
+    after: In<'_, u32>,
     pitch: u32,
     width: u32,
     rows: u32,
@@ -36,20 +36,17 @@ pub unsafe fn reach_beyond(
     }
     let row = at / pitch.max(1) as u64;
     let x = first + (at - row * pitch as u64) as u32;
-    // SAFETY: `at` is an element, `row` one of the rows.
-    unsafe {
-        let own = *nearest.add(at as usize);
-        let (before, after) = (*before.add(row as usize), *after.add(row as usize));
-        let mut site = if own == NONE { NONE } else { first + own };
-        if before < first && (site == NONE || x - before <= x.abs_diff(site)) {
-            site = before;
-        }
-        if after >= first + width
-            && after < whole
-            && (site == NONE || x.abs_diff(after) < x.abs_diff(site))
-        {
-            site = after;
-        }
-        *nearest.add(at as usize) = site;
+    let own = nearest.get(at);
+    let (before, after) = (before.get(row), after.get(row));
+    let mut site = if own == NONE { NONE } else { first + own };
+    if before < first && (site == NONE || x - before <= x.abs_diff(site)) {
+        site = before;
     }
+    if after >= first + width
+        && after < whole
+        && (site == NONE || x.abs_diff(after) < x.abs_diff(site))
+    {
+        site = after;
+    }
+    nearest.set(at, site);
 }

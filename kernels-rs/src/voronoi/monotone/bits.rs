@@ -3,7 +3,7 @@
 //!
 //! All that follows reads bits, so every kind of input is packed here.
 
-use device_std::{atomic, kernel, thread, vector, warp};
+use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -12,16 +12,31 @@ use super::{BLOCK, WORD};
 /// Words that a warp packs together: it stores one each.
 const WORDS: u32 = warp::SIZE;
 
-/// Packs a byte mask: a site where it is not zero.
+/// A byte mask, and the bits that are made of it: a site where it is not zero.
+#[arguments]
+pub struct Packing<'a> {
+    /// `width * rows` of them.
+    pub mask: In<'a, u8>,
+    /// `words * rows` of them.
+    pub bits: Out<'a, u32>,
+    /// Bytes of a row.
+    pub width: u32,
+    /// Words of a row: the width over 32, rounded up.
+    pub words: u32,
+    /// Rows.
+    pub rows: u32,
+}
+
+/// Packs a byte mask.
 ///
 /// Rows may begin anywhere: a warp reads 32 neighbouring bytes at a time, and eight times as many before it
-/// votes. `words` is the width over 32, rounded up. Grid: a warp for every 32 words of a row; x covers a
-/// row, y the rows, striding.
+/// votes. Grid: a warp for every 32 words of a row; x covers a row, y the rows, striding.
 ///
 /// # Safety
-/// `mask` has `width * rows` elements, `bits` has `words * rows`.
+/// That the lengths are right.
 #[kernel(block = BLOCK)]
-pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+pub unsafe fn pack_bytes(packing: Packing<'_>) {
+    let Packing { mask, bits, width, words, rows } = packing;
     let lane = warp::lane_id();
     let warps = thread::block_dim_x() / warp::SIZE;
     let first = (thread::block_idx_x() * warps + warp::warp_id()) * WORDS;
@@ -30,31 +45,28 @@ pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32
     }
     let mut row = thread::block_idx_y();
     while row < rows {
-        // SAFETY: `x < width` and `word < words` guard the rows; a warp's lanes have the same
-        // `first` and `row`, so they come here together.
-        unsafe {
-            let pixels = mask.add((row as u64 * width as u64) as usize);
-            let mut own = 0;
-            let mut k = 0;
-            while k < vector::unknown(WORDS) {
-                let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| {
-                    let x = (first + k + i) as u64 * 32 + lane as u64;
-                    if x < width as u64 { *pixels.add(x as usize) } else { 0 }
-                });
-                let mut i = 0;
-                while i < bytes.len() {
-                    let word = warp::ballot(warp::FULL, bytes[i] != 0);
-                    if k + i as u32 == lane {
-                        own = word;
-                    }
-                    i += 1;
+        let pixels = mask.from(row as u64 * width as u64);
+        let mut own = 0;
+        let mut k = 0;
+        while k < vector::unknown(WORDS) {
+            let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| {
+                let x = (first + k + i) as u64 * 32 + lane as u64;
+                if x < width as u64 { pixels.get(x) } else { 0 }
+            });
+            let mut i = 0;
+            while i < bytes.len() {
+                // SAFETY: a warp's lanes have the same `first` and `row`, so they come here together.
+                let word = unsafe { warp::ballot(warp::FULL, bytes[i] != 0) };
+                if k + i as u32 == lane {
+                    own = word;
                 }
-                k += bytes.len() as u32;
+                i += 1;
             }
-            let word = first + lane;
-            if word < words {
-                *bits.add((row as u64 * words as u64 + word as u64) as usize) = own;
-            }
+            k += bytes.len() as u32;
+        }
+        let word = first + lane;
+        if word < words {
+            bits.set(row as u64 * words as u64 + word as u64, own);
         }
         row += thread::grid_dim_y();
     }
@@ -66,7 +78,8 @@ pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32
 /// # Safety
 /// As [`pack_bytes`](const@pack_bytes).
 #[kernel(block = BLOCK)]
-pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+pub unsafe fn pack_vectors(packing: Packing<'_>) {
+    let Packing { mask, bits, width, words, rows } = packing;
     let at = thread::index_1d();
     if at >= words as u64 * rows as u64 {
         return;
@@ -75,13 +88,11 @@ pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u
     let row = at / words.max(1) as u64;
     let word = (at - row * words as u64) as u32;
     let is_half = half == 1 && word == words - 1;
-    // SAFETY: a row has `width` bytes: two vectors for every word, one for the last if it is half.
-    unsafe {
-        let pixels = mask.add((row * width as u64 + word as u64 * 32) as usize);
-        let low = vector::load(pixels);
-        let high = if is_half { [0; 4] } else { vector::load(pixels.add(vector::BYTES)) };
-        *bits.add(at as usize) = sixteen_bits(low) | sixteen_bits(high) << 16;
-    }
+    // A row has `width` bytes: two vectors for every word, one for the last if it is half.
+    let pixels = mask.from(row * width as u64 + word as u64 * 32);
+    let low = pixels.get_vector(0);
+    let high = if is_half { [0; 4] } else { pixels.get_vector(vector::BYTES) };
+    bits.set(at, sixteen_bits(low) | sixteen_bits(high) << 16);
 }
 
 /// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 4 and `mask` is aligned to 4: a thread makes its word of eight
@@ -90,7 +101,8 @@ pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u
 /// # Safety
 /// As [`pack_bytes`](const@pack_bytes).
 #[kernel(block = BLOCK)]
-pub unsafe fn pack_fours(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+pub unsafe fn pack_fours(packing: Packing<'_>) {
+    let Packing { mask, bits, width, words, rows } = packing;
     let at = thread::index_1d();
     if at >= words as u64 * rows as u64 {
         return;
@@ -98,18 +110,14 @@ pub unsafe fn pack_fours(mask: *const u8, bits: *mut u32, width: u32, words: u32
     let row = at / words.max(1) as u64;
     let word = (at - row * words as u64) as u32;
     let fours = u32::min(8, (width - word * WORD) / 4);
-    // SAFETY: `fours` guards the row, whose first byte lies at a multiple of 4.
-    unsafe {
-        let pixels = mask.add((row * width as u64 + word as u64 * 32) as usize).cast::<u32>();
-        let all =
-            [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if i < fours { *pixels.add(i as usize) } else { 0 });
-        let (mut own, mut i) = (0, 0);
-        while i < all.len() {
-            own |= four_bits(all[i]) << (4 * i);
-            i += 1;
-        }
-        *bits.add(at as usize) = own;
+    // SAFETY: a row's first byte lies at a multiple of 4.
+    let pixels = unsafe { mask.from(row * width as u64 + word as u64 * 32).cast::<u32>() };
+    let all = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if i < fours { pixels.get(i) } else { 0 });
+    let mut own = 0;
+    for (i, four) in all.into_iter().enumerate() {
+        own |= four_bits(four) << (4 * i);
     }
+    bits.set(at, own);
 }
 
 /// One bit for each of 16 bytes.
@@ -134,20 +142,42 @@ fn four_bits(bytes: u32) -> u32 {
 /// # Safety
 /// `bits` has `total` elements, `words` a row, `labels` `width` a row.
 #[kernel(block = BLOCK)]
-pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words: u32, total: u64) {
+pub unsafe fn pack_labels(
+    labels: In<'_, u32>,
+    bits: Out<'_, u32>,
+    width: u32,
+    words: u32,
+    total: u64,
+) {
     let at = thread::index_1d() / warp::SIZE as u64;
     if at >= total {
         return;
     }
     let row = at / words.max(1) as u64;
     let x = (at - row * words as u64) * WORD as u64 + warp::lane_id() as u64;
-    // SAFETY: `x < width` guards the row; a warp's lanes have the same word.
-    unsafe {
-        let is_site = x < width as u64 && *labels.add((row * width as u64 + x) as usize) != 0;
-        let word = warp::ballot(warp::FULL, is_site);
-        if warp::lane_id() == 0 {
-            *bits.add(at as usize) = word;
-        }
+    let is_site = x < width as u64 && labels.get(row * width as u64 + x) != 0;
+    // SAFETY: a warp's lanes have the same word, so they come here together.
+    let word = unsafe { warp::ballot(warp::FULL, is_site) };
+    if warp::lane_id() == 0 {
+        bits.set(at, word);
+    }
+}
+
+/// Sites as a list, in any order.
+#[arguments]
+pub struct List<'a> {
+    /// Of each the column.
+    pub columns: In<'a, u32>,
+    /// Of each the row.
+    pub rows: In<'a, u32>,
+}
+
+impl List<'_> {
+    /// Column and row of a site, if it lies in a raster of these sides.
+    #[inline(always)]
+    fn within(self, i: u64, [width, height]: [u32; 2]) -> Option<(u32, u32)> {
+        let (x, y) = (self.columns.get(i), self.rows.get(i));
+        (x < width && y < height).then_some((x, y))
     }
 }
 
@@ -155,27 +185,15 @@ pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words:
 /// site.
 ///
 /// # Safety
-/// `columns` and `rows` have `sites` elements; `bits` are those of `width * height` pixels.
+/// The list has `count` sites; `bits` are those of a raster of these sides, columns and rows.
 #[kernel(block = BLOCK)]
-pub unsafe fn scatter_sites(
-    columns: *const u32,
-    rows: *const u32,
-    bits: *mut u32,
-    width: u32,
-    height: u32,
-    sites: u64,
-) {
+pub unsafe fn scatter_sites(sites: List<'_>, bits: Out<'_, u32>, sides: [u32; 2], count: u64) {
     let i = thread::index_1d();
-    if i < sites {
-        // SAFETY: `i < sites`, and what is written is a pixel of the raster.
-        unsafe {
-            let (x, y) = (*columns.add(i as usize), *rows.add(i as usize));
-            if x < width && y < height {
-                let words = width.div_ceil(WORD);
-                let word = bits.add((y as u64 * words as u64 + (x / WORD) as u64) as usize);
-                atomic::or_u32(word, 1 << (x % WORD));
-            }
-        }
+    if i < count
+        && let Some((x, y)) = sites.within(i, sides)
+    {
+        let words = sides[0].div_ceil(WORD);
+        bits.fetch_or(y as u64 * words as u64 + (x / WORD) as u64, 1 << (x % WORD));
     }
 }
 
@@ -184,11 +202,10 @@ pub unsafe fn scatter_sites(
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
 #[kernel(block = BLOCK)]
-pub unsafe fn trim_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
+pub unsafe fn trim_bits(from: In<'_, u32>, to: Out<'_, u32>, width: u32, words: u32, total: u64) {
     let at = thread::index_1d();
     if at < total {
-        // SAFETY: `at < total`.
-        unsafe { *to.add(at as usize) = *from.add(at as usize) & inside(at, width, words) };
+        to.set(at, from.get(at) & inside(at, width, words));
     }
 }
 
@@ -197,16 +214,19 @@ pub unsafe fn trim_bits(from: *const u32, to: *mut u32, width: u32, words: u32, 
 /// # Safety
 /// `bits` has `words` elements a row, `mask` `width` a row and `pixels` in all.
 #[kernel(block = BLOCK)]
-pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u32, pixels: u64) {
+pub unsafe fn unpack_bits(
+    bits: In<'_, u32>,
+    mask: Out<'_, u8>,
+    width: u32,
+    words: u32,
+    pixels: u64,
+) {
     let p = thread::index_1d();
     if p < pixels {
         let row = p / width.max(1) as u64;
         let x = (p - row * width as u64) as u32;
-        // SAFETY: `p < pixels`, and `x` lies in the row's words.
-        unsafe {
-            let word = *bits.add((row * words as u64 + (x / WORD) as u64) as usize);
-            *mask.add(p as usize) = (word >> (x % WORD) & 1) as u8;
-        }
+        let word = bits.get(row * words as u64 + (x / WORD) as u64);
+        mask.set(p, (word >> (x % WORD) & 1) as u8);
     }
 }
 
@@ -215,11 +235,10 @@ pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u3
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
 #[kernel(block = BLOCK)]
-pub unsafe fn flip_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
+pub unsafe fn flip_bits(from: In<'_, u32>, to: Out<'_, u32>, width: u32, words: u32, total: u64) {
     let at = thread::index_1d();
     if at < total {
-        // SAFETY: `at < total`.
-        unsafe { *to.add(at as usize) = !*from.add(at as usize) & inside(at, width, words) };
+        to.set(at, !from.get(at) & inside(at, width, words));
     }
 }
 
@@ -235,26 +254,14 @@ fn inside(at: u64, width: u32, words: u32) -> u32 {
 /// beyond the list. Grid: one thread a site.
 ///
 /// # Safety
-/// `columns` and `rows` have `sites` elements, `first` `width * height`.
+/// The list has `count` sites, `first` an element for each pixel of a raster of these sides, columns and rows.
 #[kernel(block = BLOCK)]
-pub unsafe fn find_first_sites(
-    columns: *const u32,
-    rows: *const u32,
-    first: *mut i64,
-    width: u32,
-    height: u32,
-    sites: u64,
-) {
+pub unsafe fn find_first_sites(sites: List<'_>, first: Out<'_, i64>, sides: [u32; 2], count: u64) {
     let i = thread::index_1d();
-    if i < sites {
-        // SAFETY: `i < sites`, and what is written is a pixel of the raster.
-        unsafe {
-            let (x, y) = (*columns.add(i as usize), *rows.add(i as usize));
-            if x < width && y < height {
-                let pixel = (y as u64 * width as u64 + x as u64) as usize;
-                atomic::min_i64(first.add(pixel), i as i64);
-            }
-        }
+    if i < count
+        && let Some((x, y)) = sites.within(i, sides)
+    {
+        first.fetch_min(y as u64 * sides[0] as u64 + x as u64, i as i64);
     }
 }
 

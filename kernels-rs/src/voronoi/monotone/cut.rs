@@ -26,18 +26,14 @@ impl<M: Metric> Won<M> {
 
 /// The first row after `from` where `high` is nearer than `low`: there is one up to `to`, at most
 /// `2^HALVINGS` rows on.
-///
-/// # Safety
-/// `low` and `high` are rows of the raster.
 #[inline(always)]
-pub unsafe fn cut_between<M: Metric, const HALVINGS: u32>(
+pub fn cut_between<M: Metric, const HALVINGS: u32>(
     metric: M,
     column: Candidates<M::Column>,
     (low, high): (u32, u32),
     (from, to): (u32, u32),
 ) -> u32 {
-    // SAFETY: passed on to the caller.
-    let (a, b) = unsafe { (column.gap(column.of_row(low)), column.gap(column.of_row(high))) };
+    let (a, b) = (column.gap(column.of_row(low)), column.gap(column.of_row(high)));
     let (mut before, mut cut) = (from, to);
     let mut k = 0;
     while k < HALVINGS {
@@ -65,11 +61,8 @@ pub struct Sides<M: Metric> {
 const TOGETHER: usize = 8;
 
 /// The winners on both sides of a cut among the candidates of the rows `from..to`, and a few below.
-///
-/// # Safety
-/// They are rows of the raster.
 #[inline(always)]
-pub unsafe fn sides<M: Metric>(
+pub fn sides<M: Metric>(
     metric: M,
     column: Candidates<M::Column>,
     cut: u32,
@@ -79,12 +72,10 @@ pub unsafe fn sides<M: Metric>(
     let mut sides = Sides { above: none, below: none };
     let mut row = from;
     let pitch = M::Column::bytes_between(1, column.pitch);
-    // SAFETY: passed on to the caller.
-    let mut first = unsafe { column.pointer_to(from) };
+    let mut first = column.from_row(from);
     while row < to {
-        // SAFETY: `row` is one of the raster, and `PADDING` more are there below the last.
-        let candidates: [M::Column; TOGETHER] =
-            core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
+        // `row` is one of the raster, and `PADDING` more are there below the last.
+        let candidates: [M::Column; TOGETHER] = core::array::from_fn(|k| first.get(pitch.times(k)));
         let mut k = 0;
         while k < TOGETHER {
             let gap = column.gap(candidates[k]);
@@ -97,7 +88,7 @@ pub unsafe fn sides<M: Metric>(
             k += 1;
         }
         row += TOGETHER as u32;
-        first = first.wrapping_byte_add(TOGETHER * pitch);
+        first = first.wrapping_from(pitch.times(TOGETHER));
     }
     sides
 }

@@ -6,14 +6,16 @@
 
 use core::ops::Add;
 
-use device_std::{kernel, thread, vector, warp};
+use device_std::scalar::Scalar;
+use device_std::slice::Bytes;
+use device_std::{In, Out, kernel, thread, warp};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 
 /// The type that holds a column.
-pub trait Column: Copy {
+pub trait Column: Scalar {
     /// Signed, with room for sums of two columns.
     type Place: Copy + PartialOrd + Add<Output = Self::Place> + warp::Word;
     /// No site to the left: less than any column by far; its low bits are all set.
@@ -30,14 +32,11 @@ pub trait Column: Copy {
     /// Whether there is a site.
     fn is_site(self) -> bool;
 
-    /// Bytes from row 0 to a row, if a row has `pitch` elements.
-    fn bytes_between(row: u32, pitch: u32) -> usize;
+    /// From row 0 to a row, if a row has `pitch` elements.
+    fn bytes_between(row: u32, pitch: u32) -> Bytes;
 
-    /// Stores eight neighbours.
-    ///
-    /// # Safety
-    /// `out` is valid for eight elements and aligned to 16.
-    unsafe fn store(places: [Self::Place; 8], out: *mut Self);
+    /// Stores eight neighbours from `at` on, which is aligned to 16 bytes.
+    fn store(places: [Self::Place; 8], out: Out<Self>, at: u32);
 }
 
 impl Column for u16 {
@@ -58,14 +57,13 @@ impl Column for u16 {
         self != u16::MAX
     }
     #[inline(always)]
-    fn bytes_between(row: u32, pitch: u32) -> usize {
-        (row as u64 * (pitch * 2) as u64) as usize
+    fn bytes_between(row: u32, pitch: u32) -> Bytes {
+        Bytes((row as u64 * (pitch * 2) as u64) as usize)
     }
     #[inline(always)]
-    unsafe fn store([a, b, c, d, e, f, g, h]: [i32; 8], out: *mut u16) {
+    fn store([a, b, c, d, e, f, g, h]: [i32; 8], out: Out<u16>, at: u32) {
         let pair = |low: i32, high: i32| low as u32 & 0xffff | (high as u32) << 16;
-        // SAFETY: passed on to the caller.
-        unsafe { vector::store(out.cast(), [pair(a, b), pair(c, d), pair(e, f), pair(g, h)]) }
+        out.set_vector(at, [pair(a, b), pair(c, d), pair(e, f), pair(g, h)]);
     }
 }
 
@@ -87,17 +85,15 @@ impl Column for u32 {
         self != u32::MAX
     }
     #[inline(always)]
-    fn bytes_between(row: u32, pitch: u32) -> usize {
-        (row as u64 * pitch as u64) as usize * 4
+    fn bytes_between(row: u32, pitch: u32) -> Bytes {
+        Bytes((row as u64 * pitch as u64) as usize * 4)
     }
     #[inline(always)]
-    unsafe fn store([a, b, c, d, e, f, g, h]: [i64; 8], out: *mut u32) {
+    fn store([a, b, c, d, e, f, g, h]: [i64; 8], out: Out<u32>, at: u32) {
         let words = |four: [i64; 4]| four.map(|place| place as u32);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            vector::store(out.cast(), words([a, b, c, d]));
-            vector::store(out.add(4).cast(), words([e, f, g, h]));
-        }
+        let out = out.from(at);
+        out.set_vector(0, words([a, b, c, d]));
+        out.set_vector(4, words([e, f, g, h]));
     }
 }
 
@@ -120,7 +116,12 @@ const OCTET: u32 = 8;
 /// `bits` has `words * rows` elements, `nearest` `32 * words * (rows + PADDING)` and is aligned to
 /// 16.
 #[kernel(block = BLOCK, instances(narrow: <u16>; wide: <u32>))]
-pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, words: u32, rows: u32) {
+pub unsafe fn nearest_columns<C: Column>(
+    bits: In<'_, u32>,
+    nearest: Out<'_, C>,
+    words: u32,
+    rows: u32,
+) {
     let warps = thread::block_dim_x() / warp::SIZE;
     let row = thread::block_idx_x() as u64 * warps as u64 + warp::warp_id() as u64;
     if row >= rows as u64 + PADDING as u64 {
@@ -129,18 +130,18 @@ pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, word
     let lane = warp::lane_id();
     // A row below the raster has no words: it is written as one without a site.
     let sites = if row < rows as u64 { words } else { 0 };
-    // SAFETY: the warp owns its row, and `words` bounds it. All its lanes turn the loops equally
-    // often: their bounds come from ballots and from the row.
+    let bits = bits.wrapping_from(row * words as u64);
+    let nearest = nearest.from((row * words as u64) as usize * 32);
+    // SAFETY: all lanes of the warp turn the loops equally often: their bounds come from ballots and from
+    // the row.
     unsafe {
-        let bits = bits.wrapping_add((row * words as u64) as usize);
-        let nearest = nearest.add((row * words as u64) as usize * 32);
         let mut left = C::NO_LEFT;
         let mut right = C::NO_RIGHT;
         // The word after the 32 that hold `right`.
         let mut ahead = 0;
         let mut first = 0;
         while first < words {
-            let word = if first + lane < sites { *bits.add((first + lane) as usize) } else { 0 };
+            let word = if first + lane < sites { bits.get(first + lane) } else { 0 };
             if ahead < first + 2 * WORDS {
                 (right, ahead) = first_site::<C>(bits, first + WORDS, sites);
             }
@@ -155,15 +156,15 @@ pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, word
 
 /// The first site in the words from `from` on, and the word after the 32 in which it was.
 #[inline(always)]
-unsafe fn first_site<C: Column>(bits: *const u32, from: u32, words: u32) -> (C::Place, u32) {
+unsafe fn first_site<C: Column>(bits: In<u32>, from: u32, words: u32) -> (C::Place, u32) {
     let lane = warp::lane_id();
     let mut first = from;
     let mut site = C::NO_RIGHT;
     let mut found = false;
     while first < words && !found {
-        // SAFETY: `words` bounds the row, and all lanes see the same ballot.
+        let word = if first + lane < words { bits.get(first + lane) } else { 0 };
+        // SAFETY: all lanes come here, as all see the same ballot.
         unsafe {
-            let word = if first + lane < words { *bits.add((first + lane) as usize) } else { 0 };
             let occupied = warp::ballot(warp::FULL, word != 0);
             let owner = occupied.trailing_zeros();
             let bit = warp::shuffle(warp::FULL, word, owner & 31).trailing_zeros();
@@ -214,7 +215,7 @@ unsafe fn neighbours<C: Column>(
 /// and after it.
 #[inline(always)]
 unsafe fn write_words<C: Column>(
-    nearest: *mut C,
+    nearest: Out<C>,
     (first, words): (u32, u32),
     word: u32,
     (before, after): (C::Place, C::Place),
@@ -224,16 +225,19 @@ unsafe fn write_words<C: Column>(
     let mut k = 0;
     while k < 4 {
         let owner = k * OCTET + lane / 4;
-        // SAFETY: all lanes come here; a word below `words` has room for its 32 columns.
-        unsafe {
-            let word = warp::shuffle(warp::FULL, word, owner);
-            let before = warp::shuffle(warp::FULL, before, owner);
-            let after = warp::shuffle(warp::FULL, after, owner);
-            if first + owner < words {
-                let x = (first + owner) * 32;
-                let columns = octet::<C>(word, shift, x, (before, after));
-                C::store(columns, nearest.add((x + shift) as usize));
-            }
+        // SAFETY: all lanes come here.
+        let (word, before, after) = unsafe {
+            (
+                warp::shuffle(warp::FULL, word, owner),
+                warp::shuffle(warp::FULL, before, owner),
+                warp::shuffle(warp::FULL, after, owner),
+            )
+        };
+        // A word below `words` has room for its 32 columns.
+        if first + owner < words {
+            let x = (first + owner) * 32;
+            let columns = octet::<C>(word, shift, x, (before, after));
+            C::store(columns, nearest, x + shift);
         }
         k += 1;
     }

@@ -1,7 +1,7 @@
 //! The winner of one row of a column, among the candidates between two rows.
 
 use device_std::shared::Plain;
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -62,14 +62,14 @@ impl Metric for Pixels {
 }
 
 /// Pixels whose sides are `sqrt(across)` and `sqrt(down)`, and squared distances below 2^63.
-#[derive(Clone, Copy)]
+#[arguments]
 pub struct Ground {
+    /// The number of the raster's first column in the raster of which it is a strip.
+    pub first: u32,
     /// The square of a step in x.
     pub across: u32,
     /// The square of a step in y.
     pub down: u32,
-    /// The number of the raster's first column in the raster of which it is a strip.
-    pub first: u32,
 }
 
 impl Metric for Ground {
@@ -100,43 +100,27 @@ impl Metric for Ground {
 }
 
 /// The candidates of one column of the raster: in every row the site nearest to it.
-pub struct Candidates<C> {
-    /// The column's candidate in row 0.
-    pub start: *const C,
+#[derive(Clone, Copy)]
+pub struct Candidates<'a, C> {
+    /// From the column's candidate in row 0 on.
+    pub nearest: In<'a, C>,
     /// Elements from one row to the next.
     pub pitch: u32,
     /// Its number; in a strip of a wider raster, that in the whole.
     pub x: u32,
 }
 
-impl<C> Clone for Candidates<C> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Candidates<C> {}
-
-impl<C: Column> Candidates<C> {
+impl<'a, C: Column> Candidates<'a, C> {
     /// The candidate of a row.
-    ///
-    /// # Safety
-    /// The row is one of the raster's.
     #[inline(always)]
-    pub unsafe fn of_row(&self, row: u32) -> C {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.pointer_to(row) }
+    pub fn of_row(&self, row: u32) -> C {
+        self.from_row(row).get(0)
     }
 
-    /// Where the candidate of a row is.
-    ///
-    /// # Safety
-    /// The row is one of the raster's.
+    /// The candidates from that of a row on.
     #[inline(always)]
-    pub unsafe fn pointer_to(&self, row: u32) -> *const C {
-        // SAFETY: passed on to the caller.
-        unsafe { self.start.byte_add(C::bytes_between(row, self.pitch)) }
+    pub fn from_row(&self, row: u32) -> In<'a, C> {
+        self.nearest.from(C::bytes_between(row, self.pitch))
     }
 
     /// Columns from a candidate to ours, modulo 2^32: its low bits are what a square needs.
@@ -167,12 +151,9 @@ const STEP: usize = 4;
 ///
 /// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
 /// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
-/// than it is: that never wins.
-///
-/// # Safety
-/// `low <= high`, both rows of the raster.
+/// than it is: that never wins. `low <= high`, both rows of the raster.
 #[inline(always)]
-pub unsafe fn winner<M: Metric>(
+pub fn winner<M: Metric>(
     metric: M,
     column: Candidates<M::Column>,
     y: u32,
@@ -191,9 +172,8 @@ pub unsafe fn winner<M: Metric>(
     loop {
         let ups: [u32; STEP] = core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
         let downs: [u32; STEP] = core::array::from_fn(|k| u32::min(down + k as u32, high));
-        // SAFETY: the rows are in `low..=high`.
         let (above, below) =
-            unsafe { (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row))) };
+            (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row)));
         let mut k = 0;
         while k < STEP {
             // Whatever was looked at before lies south of this row: it wins where they tie.
@@ -220,92 +200,78 @@ pub unsafe fn winner<M: Metric>(
     }
 }
 
-/// The winners of the rows 0, `spacing`, 2 `spacing` .. and of the last row, `winners[k]` those of
-/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so; `levels` counts them. `above` holds the
-/// winners of every `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as
-/// [`NONE`].
+/// The rows of a level of the search: 0, `spacing`, 2 `spacing` .. and the last row of the raster.
+#[arguments]
+pub struct Rows {
+    /// Elements of a row.
+    pub pitch: u32,
+    /// Rows of the raster.
+    pub height: u32,
+    /// From one row of the level to the next.
+    pub spacing: u32,
+    /// Rows of the level.
+    pub count: u32,
+    /// Most squared distance of a winner that must be found.
+    pub limit: u64,
+}
+
+/// A level of the search.
+#[arguments]
+pub struct Level<'a, C> {
+    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    pub nearest: In<'a, C>,
+    /// The winners of every `8 spacing`-th row, if they are known.
+    pub above: Option<In<'a, u32>>,
+    /// `pitch * count` of them.
+    pub winners: Out<'a, u32>,
+    /// Its rows.
+    pub rows: Rows,
+}
+
+/// The winners of a level's rows, `winners[k]` those of row `min(k spacing, height - 1)`, with [`FAR`] where it
+/// is so. A winner farther than the limit may be given as [`NONE`].
 ///
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`](mod@super::rows::nearest_columns), `winners` has `pitch * levels`
-/// elements, `above` what its level has.
+/// The level's slices have what it says.
 #[kernel(block = BLOCK)]
-pub unsafe fn search_rows(
-    nearest: *const u16,
-    above: *const u32,
-    winners: *mut u32,
-    pitch: u32,
-    height: u32,
-    spacing: u32,
-    levels: u32,
-    limit: u64,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        level(Pixels, nearest, above, winners, (pitch, height), (spacing, levels), limit);
-    }
+pub unsafe fn search_rows(level: Level<'_, u16>) {
+    level.search(Pixels);
 }
 
-/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square: a step in x costs
-/// `across`, one in y `down`, both squared. Of a strip of a wider raster, whose column `first` is its first, `nearest` has columns of
-/// the whole.
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square. Of a strip of a wider
+/// raster `nearest` has columns of the whole.
 ///
 /// # Safety
 /// As there.
 #[kernel(block = BLOCK)]
-pub unsafe fn search_rows_wide(
-    nearest: *const u32,
-    above: *const u32,
-    winners: *mut u32,
-    pitch: u32,
-    height: u32,
-    spacing: u32,
-    levels: u32,
-    limit: u64,
-    first: u32,
-    across: u32,
-    down: u32,
-) {
-    let ground = Ground { across, down, first };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        level(ground, nearest, above, winners, (pitch, height), (spacing, levels), limit);
-    }
+pub unsafe fn search_rows_wide(level: Level<'_, u32>, ground: Ground) {
+    level.search(ground);
 }
 
-/// The winners of one level; see [`search_rows`](const@search_rows).
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn level<M: Metric>(
-    metric: M,
-    nearest: *const M::Column,
-    above: *const u32,
-    winners: *mut u32,
-    (pitch, height): (u32, u32),
-    (spacing, levels): (u32, u32),
-    limit: u64,
-) {
-    let across = (pitch / WORD).max(1);
-    let block = thread::block_idx_x();
-    let band = block.checked_div(across).unwrap_or(0);
-    let x = (block - band * across) * WORD + warp::lane_id();
-    let k = band * (thread::block_dim_x() / WORD) + warp::warp_id();
-    if k >= levels {
-        return;
-    }
-    let y = u64::min(k as u64 * spacing as u64, height as u64 - 1) as u32;
-    // SAFETY: `x < pitch` and `k < levels`; the level above has winners on both sides of `k`, or
-    // `k` is its last.
-    unsafe {
-        let column = Candidates { start: nearest.add(x as usize), pitch, x: x + metric.first() };
+impl<C: Column> Level<'_, C> {
+    /// The winners of one level; see [`search_rows`](const@search_rows).
+    #[inline(always)]
+    fn search<M: Metric<Column = C>>(self, metric: M) {
+        let Self { nearest, above, winners, rows } = self;
+        let Rows { pitch, height, spacing, count, limit } = rows;
+        let across = (pitch / WORD).max(1);
+        let block = thread::block_idx_x();
+        let band = block.checked_div(across).unwrap_or(0);
+        let x = (block - band * across) * WORD + warp::lane_id();
+        let k = band * (thread::block_dim_x() / WORD) + warp::warp_id();
+        if k >= count {
+            return;
+        }
+        let y = u64::min(k as u64 * spacing as u64, height as u64 - 1) as u32;
+        let column = Candidates { nearest: nearest.from(x), pitch, x: x + metric.first() };
         let mut rows = (0, height - 1);
-        if !above.is_null() {
-            let parent = above.add(((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64) as usize);
+        if let Some(above) = above {
+            // The level above has winners on both sides of `k`, or `k` is its last.
+            let parent = above.from((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64);
             let is_parent = k.is_multiple_of(LEVEL_RATIO);
-            rows = (*parent, *parent.add(if is_parent { 0 } else { pitch as usize }));
+            rows = (parent.get(0), parent.get(if is_parent { 0 } else { pitch as usize }));
         }
         let found = if rows.0 == NONE || rows.1 == NONE {
             NONE
@@ -314,6 +280,6 @@ unsafe fn level<M: Metric>(
             let Won { row, cost } = winner(metric, column, y, rows, M::limit(limit));
             if (row != NONE) & (metric.cost(FAR_OFF, 0) <= cost) { row | FAR } else { row }
         };
-        *winners.add((k as u64 * pitch as u64 + x as u64) as usize) = found;
+        winners.set(k as u64 * pitch as u64 + x as u64, found);
     }
 }

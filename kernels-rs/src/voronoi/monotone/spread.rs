@@ -26,16 +26,17 @@ mod outputs;
 mod span;
 
 use device_std::shared::{Carver, Plain, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::cut::{self, Found, Sides};
+use super::rows::Column;
 use super::search::{self, Candidates, Ground, Metric, Pixels};
 use super::{BLOCK, FAR, GROUP, NONE, SPAN, TILE_ROWS, WORD};
 pub use near::MAX_NARROW;
 pub use outputs::Number;
-use outputs::{Distances, Indices, Numbers, Output, Squares};
+use outputs::{Distances, Indices, Numbers, Pixel, Squares, Value};
 use span::Span;
 
 /// Rows whose winners one walk finds at the end.
@@ -80,7 +81,7 @@ impl<C: Plain + PartialOrd> Shared<C> {
 }
 
 /// The sides of the raster, and the elements of a padded row.
-#[derive(Clone, Copy)]
+#[arguments]
 pub struct Raster {
     /// Elements from one row of candidates to the next: the width, padded to whole words.
     pub pitch: u32,
@@ -90,33 +91,38 @@ pub struct Raster {
     pub height: u32,
 }
 
-/// What a spreading kernel writes for every pixel: the nearest site's linear index (row * width + column) or the
-/// squared distance to it; all bits set where none is within `limit`, squared.
+/// What a spreading kernel takes, whatever it writes.
+#[arguments]
+pub struct Spread<'a, C, T> {
+    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    pub nearest: In<'a, C>,
+    /// The winners of every 256th row: a row of the pitch for every tile row and one more.
+    pub winners: In<'a, u32>,
+    /// An element a pixel.
+    pub out: Out<'a, T>,
+    /// The raster's sides.
+    pub raster: Raster,
+    /// Winners of the rows between are searched up to this squared distance, which a pixel in a span's middle
+    /// reaches if an end does not.
+    pub search_limit: u64,
+    /// Most squared distance of a site.
+    pub limit: u64,
+}
+
+/// Writes for every pixel the nearest site's linear index (row * width + column) or the squared distance to it; all
+/// bits set where none is within the limit.
 ///
-/// `winners` holds the winners of every 256th row; those of the rows between are searched up to
-/// `search_limit`, squared, which a pixel in a span's middle reaches if an end does not. Grid: a
-/// block a tile, in the order of `place_of`.
+/// Grid: a block a tile, in the order of `place_of`.
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`](mod@super::rows::nearest_columns), `winners` a row of `pitch` for every
-/// tile row and one more, `out` `width * height`.
+/// The slices have what [`Spread`](struct@Spread) says.
 #[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>(), instances(
-    indices: <u32, Indices<u32>>;
-    squares: <u32, Squares<u32>>;
+    indices: <u32, Indices>;
+    squares: <u32, Squares>;
 ))]
-pub unsafe fn spread_narrow<T: Number, O: Numbers<T>>(
-    nearest: *const u16,
-    winners: *const u32,
-    out: *mut T,
-    pitch: u32,
-    width: u32,
-    height: u32,
-    search_limit: u64,
-    limit: u64,
-) {
-    let raster = Raster { pitch, width, height };
-    // SAFETY: passed on to the caller.
-    unsafe { tile(Pixels, nearest, winners, raster, (search_limit, limit), O::new(out, width)) }
+pub unsafe fn spread_narrow<T: Number, N: Numbers<T>>(spread: Spread<'_, u16, T>) {
+    // SAFETY: the whole block comes here.
+    unsafe { spread.tile(Pixels, N::new(spread.raster.width)) }
 }
 
 /// The distance to the nearest site, times `scale`; infinite where none is within the limit. See
@@ -125,22 +131,9 @@ pub unsafe fn spread_narrow<T: Number, O: Numbers<T>>(
 /// # Safety
 /// As there.
 #[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>())]
-pub unsafe fn spread_distances(
-    nearest: *const u16,
-    winners: *const u32,
-    out: *mut f32,
-    pitch: u32,
-    width: u32,
-    height: u32,
-    search_limit: u64,
-    limit: u64,
-    scale: f64,
-) {
-    let raster = Raster { pitch, width, height };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        tile(Pixels, nearest, winners, raster, (search_limit, limit), Distances { out, scale });
-    }
+pub unsafe fn spread_distances(spread: Spread<'_, u16, f32>, scale: f64) {
+    // SAFETY: the whole block comes here.
+    unsafe { spread.tile(Pixels, Distances { scale }) }
 }
 
 /// [`mod@spread_narrow`] for large rasters, and for pixels that are not square, as in
@@ -151,89 +144,77 @@ pub unsafe fn spread_distances(
 /// # Safety
 /// As there.
 #[kernel(block = BLOCK, shared = shared_bytes::<u64>(), instances(
-    indices: <u32, Indices<u32>>;
-    long_indices: <u64, Indices<u64>>;
-    squares: <u64, Squares<u64>>;
-    short_squares: <u32, Squares<u32>>;
+    indices: <u32, Indices>;
+    long_indices: <u64, Indices>;
+    squares: <u64, Squares>;
+    short_squares: <u32, Squares>;
 ))]
-pub unsafe fn spread_wide<T: Number, O: Numbers<T>>(
-    nearest: *const u32,
-    winners: *const u32,
-    out: *mut T,
-    pitch: u32,
-    width: u32,
-    height: u32,
-    search_limit: u64,
-    limit: u64,
+pub unsafe fn spread_wide<T: Number, N: Numbers<T>>(
+    spread: Spread<'_, u32, T>,
     first: u32,
     whole: u32,
     across: u32,
     down: u32,
 ) {
-    let raster = Raster { pitch, width, height };
-    let ground = Ground { across, down, first };
-    // SAFETY: passed on to the caller.
-    unsafe { tile(ground, nearest, winners, raster, (search_limit, limit), O::new(out, whole)) }
+    // SAFETY: the whole block comes here.
+    unsafe { spread.tile(Ground { first, across, down }, N::new(whole)) }
 }
 
-/// The work of a block: its tile; see [`mod@spread_narrow`].
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn tile<M: Metric, O: Output>(
-    metric: M,
-    nearest: *const M::Column,
-    winners: *const u32,
-    raster: Raster,
-    (search_limit, limit): (u64, u64),
-    out: O,
-) {
-    let shared = Shared::<M::Cost>::new(&mut Carver::new());
-    let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
-    if tile_x * WORD >= raster.pitch {
-        return;
-    }
-    let x = tile_x * WORD + warp::lane_id();
-    let last = raster.height - 1;
-    let first = tile_y * TILE_ROWS;
-    let y = first as u64 + (warp::warp_id() * SPAN) as u64;
-    // SAFETY: `x < pitch`; winners of the tile's first row and of the next tile's are there. The
-    // barriers stand between the stores and the loads of what is shared; all threads of a column
-    // agree on whether it is cut.
-    unsafe {
-        let (start, pitch) = (nearest.add(x as usize), raster.pitch);
-        let column = Candidates { start, pitch, x: metric.first() + x };
-        let known = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
-        let known = (*known, *known.add(raster.pitch as usize));
-        let is_far = (known.0 & known.1 & FAR) != 0;
-        let row_of = |winner| if winner == NONE { NONE } else { winner & !FAR };
-        let known = (row_of(known.0), row_of(known.1));
-        let tile = Tile { metric, column, shared, known, is_far, first, last };
-        let cut = tile.cut();
-        thread::sync_threads();
-        let own = tile.winner_of(y, cut, M::limit(search_limit));
-        shared.ends.store(thread::thread_idx_x(), own);
-        if warp::warp_id() == 0 {
-            shared.ends.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), known.1);
+impl<C: Column, T: Copy> Spread<'_, C, T> {
+    /// The work of a block: its tile; see [`mod@spread_narrow`].
+    ///
+    /// # Safety
+    /// The whole block comes here, with shared memory for it.
+    #[inline(always)]
+    unsafe fn tile<M: Metric<Column = C>, V: Value<T>>(self, metric: M, value: V) {
+        let Self { nearest, winners, out, raster, search_limit, limit } = self;
+        let out = Pixel { out, value };
+        let shared = Shared::<M::Cost>::new(&mut Carver::new());
+        let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
+        if tile_x * WORD >= raster.pitch {
+            return;
         }
-        thread::sync_threads();
-        let next = shared.ends.load(thread::thread_idx_x() + WORD);
-        let end = u64::min(y + SPAN as u64, raster.height as u64) as u32;
-        let span = Span { metric, column, raster, y: y as u32, end, limit: M::limit(limit) };
-        let is_land = warp::all(warp::FULL, span.may_be_land(own, next));
-        if y <= last as u64 {
-            let y = y as u32;
-            if x < raster.width {
-                if is_land && span.is_land() {
-                    span.write_land(out);
-                } else if own == NONE || next == NONE {
-                    span.write_none(out);
-                } else {
-                    // Loaded again where it is needed: registers are scarce.
-                    let below_cut =
-                        || (shared.below.least(), shared.ends.load(thread::thread_idx_x() + WORD));
-                    span.write(own, tile.within(y, end, cut, next), below_cut, out);
+        let x = tile_x * WORD + warp::lane_id();
+        let last = raster.height - 1;
+        let first = tile_y * TILE_ROWS;
+        let y = first as u64 + (warp::warp_id() * SPAN) as u64;
+        // SAFETY: the barriers stand between the stores and the loads of what is shared; all threads of a
+        // column agree on whether it is cut.
+        unsafe {
+            let (nearest, pitch) = (nearest.from(x), raster.pitch);
+            let column = Candidates { nearest, pitch, x: metric.first() + x };
+            let known = winners.from(tile_y as u64 * raster.pitch as u64 + x as u64);
+            let known = (known.get(0), known.get(raster.pitch));
+            let is_far = (known.0 & known.1 & FAR) != 0;
+            let row_of = |winner| if winner == NONE { NONE } else { winner & !FAR };
+            let known = (row_of(known.0), row_of(known.1));
+            let tile = Tile { metric, column, shared, known, is_far, first, last };
+            let cut = tile.cut();
+            thread::sync_threads();
+            let own = tile.winner_of(y, cut, M::limit(search_limit));
+            shared.ends.store(thread::thread_idx_x(), own);
+            if warp::warp_id() == 0 {
+                shared.ends.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), known.1);
+            }
+            thread::sync_threads();
+            let next = shared.ends.load(thread::thread_idx_x() + WORD);
+            let end = u64::min(y + SPAN as u64, raster.height as u64) as u32;
+            let span = Span { metric, column, raster, y: y as u32, end, limit: M::limit(limit) };
+            let is_land = warp::all(warp::FULL, span.may_be_land(own, next));
+            if y <= last as u64 {
+                let y = y as u32;
+                if x < raster.width {
+                    if is_land && span.is_land() {
+                        span.write_land(out);
+                    } else if own == NONE || next == NONE {
+                        span.write_none(out);
+                    } else {
+                        // Loaded again where it is needed: registers are scarce.
+                        let below_cut = || {
+                            (shared.below.least(), shared.ends.load(thread::thread_idx_x() + WORD))
+                        };
+                        span.write(own, tile.within(y, end, cut, next), below_cut, out);
+                    }
                 }
             }
         }
@@ -242,9 +223,9 @@ unsafe fn tile<M: Metric, O: Output>(
 
 /// A column of a tile.
 #[derive(Clone, Copy)]
-struct Tile<M: Metric> {
+struct Tile<'a, M: Metric> {
     metric: M,
-    column: Candidates<M::Column>,
+    column: Candidates<'a, M::Column>,
     shared: Shared<M::Cost>,
     /// The winners of the tile's first row, and of the next tile's.
     known: (u32, u32),
@@ -258,7 +239,7 @@ struct Tile<M: Metric> {
 /// No cut.
 const UNCUT: u32 = u32::MAX;
 
-impl<M: Metric> Tile<M> {
+impl<M: Metric> Tile<'_, M> {
     /// Cuts the column between the winners that are known, if they are far, and shares what this warp
     /// finds in its part of the candidates.
     #[inline(always)]
@@ -267,18 +248,18 @@ impl<M: Metric> Tile<M> {
         if !self.is_far || low == NONE || high == NONE || high == low {
             return UNCUT;
         }
-        // SAFETY: the winners are rows of the raster; the shares of the warps lie between them.
+        let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
+        let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
+        let share = (high - low) / (TILE_ROWS / SPAN) + 1;
+        let from = u32::min(low + warp::warp_id() * share, high);
+        let to = u32::min(from + share, high + 1);
+        let Sides { above, below } = cut::sides(self.metric, self.column, cut, (from, to));
+        // SAFETY: one element a thread, and the caller's barrier before any load.
         unsafe {
-            let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
-            let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
-            let share = (high - low) / (TILE_ROWS / SPAN) + 1;
-            let from = u32::min(low + warp::warp_id() * share, high);
-            let to = u32::min(from + share, high + 1);
-            let Sides { above, below } = cut::sides(self.metric, self.column, cut, (from, to));
             self.shared.above.store(above);
             self.shared.below.store(below);
-            cut
         }
+        cut
     }
 
     /// The winner of a span's first row, or [`NONE`].
@@ -303,8 +284,7 @@ impl<M: Metric> Tile<M> {
         } else if y >= self.last as u64 {
             high
         } else {
-            // SAFETY: winners are rows of the raster.
-            unsafe { search::winner(self.metric, self.column, y as u32, (low, high), limit).row }
+            search::winner(self.metric, self.column, y as u32, (low, high), limit).row
         }
     }
 

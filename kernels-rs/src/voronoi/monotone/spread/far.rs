@@ -9,16 +9,14 @@ use crate::voronoi::monotone::search::{Metric, Won};
 /// Rows that a walk serves: fewer than where sites are near, as it keeps more of each.
 const FAR_ROWS: usize = 4;
 
-impl<M: Metric> Span<M> {
+impl<M: Metric> Span<'_, M> {
     /// Writes a part of the span by plain comparisons.
     #[inline(always)]
-    pub unsafe fn write_far<O: Output>(self, part: Part, out: O) {
+    pub fn write_far<O: Output>(self, part: Part, out: O) {
         let Part { mut low, high: next, .. } = part;
         let mut ends = [next; COARSE + 1];
         if next - low > LONG {
-            // SAFETY: `low..=next` are rows of the raster.
-            let won =
-                unsafe { self.walk_far::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next) };
+            let won = self.walk_far::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next);
             let mut j = 0;
             while j < COARSE {
                 ends[j] = won[j].row;
@@ -28,12 +26,9 @@ impl<M: Metric> Span<M> {
         let mut y = self.y;
         while y < part.to {
             if y + FAR_ROWS as u32 > part.from {
-                // SAFETY: `low..=next` are rows of the raster.
-                unsafe {
-                    let won = self.walk_far::<FAR_ROWS, 1>(y, low, ends[0]);
-                    self.write_rows(y, part, won, out);
-                    low = won[FAR_ROWS - 1].row;
-                }
+                let won = self.walk_far::<FAR_ROWS, 1>(y, low, ends[0]);
+                self.write_rows(y, part, won, out);
+                low = won[FAR_ROWS - 1].row;
             }
             y += FAR_ROWS as u32;
             if y.is_multiple_of(OCTET) {
@@ -45,24 +40,21 @@ impl<M: Metric> Span<M> {
     /// The winners of `N` rows from `y` on, `STEP` apart, among the candidates from `low` to `next`, or
     /// a few below.
     #[inline(always)]
-    unsafe fn walk_far<const N: usize, const STEP: usize>(
+    fn walk_far<const N: usize, const STEP: usize>(
         self,
         y: u32,
         low: u32,
         next: u32,
     ) -> [Won<M>; N] {
         let bottom = y + (STEP * (N - 1)) as u32;
-        // SAFETY: `low..=next` are rows.
-        let farthest = unsafe {
-            let (above, below) = (self.farthest(low, y, bottom), self.farthest(next, y, bottom));
-            if above < below { above } else { below }
-        };
+        let (above, below) = (self.farthest(low, y, bottom), self.farthest(next, y, bottom));
+        let farthest = if above < below { above } else { below };
         let mut won = [Won { row: low, cost: M::MOST }; N];
         let mut row = low;
         loop {
-            // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
+            // `low..=next` are rows, and `PADDING` more are there below the last.
             let candidates: [M::Column; FOUR] =
-                core::array::from_fn(|k| unsafe { self.column.of_row(row + k as u32) });
+                core::array::from_fn(|k| self.column.of_row(row + k as u32));
             let mut k = 0;
             while k < FOUR {
                 let gap = self.column.gap(candidates[k]);
@@ -90,9 +82,8 @@ impl<M: Metric> Span<M> {
 
     /// The largest cost of a row's candidate in the rows from `y` to `bottom`.
     #[inline(always)]
-    unsafe fn farthest(self, row: u32, y: u32, bottom: u32) -> M::Cost {
-        // SAFETY: passed on to the caller.
-        let gap = self.column.gap(unsafe { self.column.of_row(row) });
+    fn farthest(self, row: u32, y: u32, bottom: u32) -> M::Cost {
+        let gap = self.column.gap(self.column.of_row(row));
         let first = self.metric.cost(gap, row.wrapping_sub(y));
         let last = self.metric.cost(gap, row.wrapping_sub(bottom));
         if first < last { last } else { first }

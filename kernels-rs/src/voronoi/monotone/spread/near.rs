@@ -61,7 +61,7 @@ impl NearEnd {
     }
 }
 
-impl<M: Metric> Span<M> {
+impl<M: Metric> Span<'_, M> {
     /// Whether all that [`walk_near`](Self::walk_near) can meet on the span fits its numbers: 8
     /// bits number the candidates, and no winner is farther than [`NEAR`].
     #[inline(always)]
@@ -76,13 +76,11 @@ impl<M: Metric> Span<M> {
 
     /// Writes a part of the span where [`is_near`](Self::is_near).
     #[inline(always)]
-    pub unsafe fn write_near<O: Output>(self, part: Part, low: NearEnd, next: NearEnd, out: O) {
+    pub fn write_near<O: Output>(self, part: Part, low: NearEnd, next: NearEnd, out: O) {
         let mut low = low;
         let mut ends = [next.row; COARSE + 1];
         if next.row - low.row > LONG {
-            // SAFETY: the ends are rows of the raster.
-            let keys =
-                unsafe { self.walk_near::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next) };
+            let keys = self.walk_near::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next);
             let mut j = 0;
             while j < COARSE {
                 ends[j] = low.row + (keys[j] as u32 & 0xff);
@@ -92,19 +90,16 @@ impl<M: Metric> Span<M> {
         let mut y = self.y;
         while y < part.to {
             if y + OCTET > part.from {
-                // SAFETY: the ends are rows of the raster.
-                unsafe {
-                    let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
-                    let keys = self.walk_near::<ROWS, 1>(y, low, next);
-                    let won = |j: usize| Won {
-                        row: low.row + (keys[j] as u32 & 0xff),
-                        cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
-                    };
-                    self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
-                    low.row += keys[LAST] as u32 & 0xff;
-                    let rho = low.row as i32 - y as i32 - LAST as i32;
-                    low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
-                }
+                let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
+                let keys = self.walk_near::<ROWS, 1>(y, low, next);
+                let won = |j: usize| Won {
+                    row: low.row + (keys[j] as u32 & 0xff),
+                    cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
+                };
+                self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+                low.row += keys[LAST] as u32 & 0xff;
+                let rho = low.row as i32 - y as i32 - LAST as i32;
+                low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
             }
             ends = [ends[1], ends[2], ends[3], ends[3]];
             y += OCTET;
@@ -119,7 +114,7 @@ impl<M: Metric> Span<M> {
     /// and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k
     /// and what k alone gives are constants.
     #[inline(always)]
-    unsafe fn walk_near<const N: usize, const STEP: usize>(
+    fn walk_near<const N: usize, const STEP: usize>(
         self,
         y: u32,
         low: NearEnd,
@@ -131,13 +126,11 @@ impl<M: Metric> Span<M> {
         let mut rho = low.row as i32 - y as i32;
         let last = next.row as i32 - y as i32;
         let mut place = 0;
-        // SAFETY: `low` is a row.
-        let mut first = unsafe { self.column.pointer_to(low.row) };
+        let mut first = self.column.from_row(low.row);
         let pitch = M::Column::bytes_between(1, self.raster.pitch);
         loop {
-            // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
-            let candidates: [M::Column; FOUR] =
-                core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
+            // `low..=next` are rows, and `PADDING` more are there below the last.
+            let candidates: [M::Column; FOUR] = core::array::from_fn(|k| first.get(pitch.times(k)));
             let squares = candidates.map(|candidate| {
                 let gap = self.column.gap(candidate);
                 gap.wrapping_mul(gap)
@@ -148,7 +141,7 @@ impl<M: Metric> Span<M> {
             }
             rho += FOUR as i32;
             place += FOUR as i32;
-            first = first.wrapping_byte_add(FOUR * pitch);
+            first = first.wrapping_from(pitch.times(FOUR));
             // Rows from here to the last of the `N`.
             let reach = rho - bottom;
             let best = (keys[N - 1] >> 8) + bottom * bottom;

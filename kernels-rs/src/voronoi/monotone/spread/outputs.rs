@@ -1,6 +1,30 @@
 //! What the spreading kernels write for each pixel.
 
-use device_std::math;
+use device_std::{Out, math};
+
+/// What is written for a pixel.
+pub trait Value<T>: Copy {
+    /// Whether [`of`](Self::of) looks at the column.
+    const NEEDS_COLUMN: bool;
+
+    /// What is written where there is no site.
+    const NONE: T;
+
+    /// The value of a pixel whose nearest site is in `row` and `column`, at the squared distance `cost`.
+    fn of(self, row: u32, column: u32, cost: u64) -> T;
+
+    /// Whether [`of_short`](Self::of_short) serves squared distances with no bits but these.
+    #[inline(always)]
+    fn is_short(self, _bits: u64) -> bool {
+        true
+    }
+
+    /// [`of`](Self::of) in less time, where the cost [is short](Self::is_short).
+    #[inline(always)]
+    fn of_short(self, row: u32, column: u32, cost: u64) -> T {
+        self.of(row, column, cost)
+    }
+}
 
 /// What is written for each pixel, and where: it moves along with the pixel.
 pub trait Output: Copy {
@@ -11,38 +35,60 @@ pub trait Output: Copy {
     fn moved(self, pixels: u64) -> Self;
 
     /// Writes the pixel, whose nearest site is in `row` and `column`, at the squared distance `cost`.
-    ///
-    /// # Safety
-    /// The pixel is the raster's, and no other thread touches it.
-    unsafe fn put(self, row: u32, column: u32, cost: u64);
+    fn put(self, row: u32, column: u32, cost: u64);
 
     /// Whether [`put_short`](Self::put_short) serves squared distances with no bits but these.
-    #[inline(always)]
-    fn is_short(self, _bits: u64) -> bool {
-        true
-    }
+    fn is_short(self, bits: u64) -> bool;
 
-    /// [`put`](Self::put) in less time.
-    ///
-    /// # Safety
-    /// As [`put`](Self::put); the cost [is short](Self::is_short).
-    #[inline(always)]
-    unsafe fn put_short(self, row: u32, column: u32, cost: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe { self.put(row, column, cost) }
-    }
+    /// [`put`](Self::put) in less time, where the cost [is short](Self::is_short).
+    fn put_short(self, row: u32, column: u32, cost: u64);
 
     /// Writes the pixel, which has no nearest site.
-    ///
-    /// # Safety
-    /// As [`put`](Self::put).
-    unsafe fn put_none(self);
+    fn put_none(self);
 }
 
-/// An output of numbers: its array says all.
-pub trait Numbers<T>: Output {
-    /// The output into the array of a raster of `width` columns, at its first pixel.
-    fn new(out: *mut T, width: u32) -> Self;
+/// A pixel, the first of its array, and what is written there.
+#[derive(Clone, Copy)]
+pub struct Pixel<'a, T, V> {
+    /// From the pixel on.
+    pub out: Out<'a, T>,
+    /// What is written.
+    pub value: V,
+}
+
+impl<T: Copy, V: Value<T>> Output for Pixel<'_, T, V> {
+    const NEEDS_COLUMN: bool = V::NEEDS_COLUMN;
+
+    #[inline(always)]
+    fn moved(self, pixels: u64) -> Self {
+        Self { out: self.out.wrapping_from(pixels), ..self }
+    }
+
+    #[inline(always)]
+    fn put(self, row: u32, column: u32, cost: u64) {
+        self.out.set(0, self.value.of(row, column, cost));
+    }
+
+    #[inline(always)]
+    fn is_short(self, bits: u64) -> bool {
+        self.value.is_short(bits)
+    }
+
+    #[inline(always)]
+    fn put_short(self, row: u32, column: u32, cost: u64) {
+        self.out.set(0, self.value.of_short(row, column, cost));
+    }
+
+    #[inline(always)]
+    fn put_none(self) {
+        self.out.set(0, V::NONE);
+    }
+}
+
+/// A value that is a number.
+pub trait Numbers<T>: Value<T> {
+    /// That of a raster of `width` columns.
+    fn new(width: u32) -> Self;
 }
 
 /// An unsigned number whose bits are all set where there is none.
@@ -81,80 +127,51 @@ impl Number for u64 {
 
 /// Linear indices: row * width + column.
 #[derive(Clone, Copy)]
-pub struct Indices<T> {
-    out: *mut T,
+pub struct Indices {
     width: u32,
 }
 
-impl<T: Number> Numbers<T> for Indices<T> {
+impl<T: Number> Numbers<T> for Indices {
     #[inline(always)]
-    fn new(out: *mut T, width: u32) -> Self {
-        Self { out, width }
+    fn new(width: u32) -> Self {
+        Self { width }
     }
 }
 
-impl<T: Number> Output for Indices<T> {
+impl<T: Number> Value<T> for Indices {
     const NEEDS_COLUMN: bool = true;
+    const NONE: T = T::NONE;
 
     #[inline(always)]
-    fn moved(mut self, pixels: u64) -> Self {
-        self.out = self.out.wrapping_add(pixels as usize);
-        self
-    }
-
-    #[inline(always)]
-    unsafe fn put(self, row: u32, column: u32, _cost: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = T::of(row as u64 * self.width as u64 + column as u64) }
-    }
-
-    #[inline(always)]
-    unsafe fn put_none(self) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = T::NONE }
+    fn of(self, row: u32, column: u32, _cost: u64) -> T {
+        T::of(row as u64 * self.width as u64 + column as u64)
     }
 }
 
 /// Squared distances.
 #[derive(Clone, Copy)]
-pub struct Squares<T> {
-    out: *mut T,
-}
+pub struct Squares;
 
-impl<T: Number> Numbers<T> for Squares<T> {
+impl<T: Number> Numbers<T> for Squares {
     #[inline(always)]
-    fn new(out: *mut T, _width: u32) -> Self {
-        Self { out }
+    fn new(_width: u32) -> Self {
+        Self
     }
 }
 
-impl<T: Number> Output for Squares<T> {
+impl<T: Number> Value<T> for Squares {
     const NEEDS_COLUMN: bool = false;
+    const NONE: T = T::NONE;
 
     #[inline(always)]
-    fn moved(mut self, pixels: u64) -> Self {
-        self.out = self.out.wrapping_add(pixels as usize);
-        self
-    }
-
-    #[inline(always)]
-    unsafe fn put(self, _row: u32, _column: u32, cost: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = T::of(cost) }
-    }
-
-    #[inline(always)]
-    unsafe fn put_none(self) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = T::NONE }
+    fn of(self, _row: u32, _column: u32, cost: u64) -> T {
+        T::of(cost)
     }
 }
 
 /// Distances, times a scale.
 #[derive(Clone, Copy)]
 pub struct Distances {
-    /// The pixel.
-    pub out: *mut f32,
     /// Ground units of a distance of 1.
     pub scale: f64,
 }
@@ -164,19 +181,13 @@ pub struct Distances {
 /// Of a whole number that `f32` holds, the root rounded to `f64` and then to `f32` is the one rounded
 /// to `f32` at once: 53 bits are no fewer than twice 24 and two (Figueroa 1995,
 /// doi:10.1145/221332.221334). That takes a third of the time.
-impl Output for Distances {
+impl Value<f32> for Distances {
     const NEEDS_COLUMN: bool = false;
+    const NONE: f32 = f32::INFINITY;
 
     #[inline(always)]
-    fn moved(mut self, pixels: u64) -> Self {
-        self.out = self.out.wrapping_add(pixels as usize);
-        self
-    }
-
-    #[inline(always)]
-    unsafe fn put(self, _row: u32, _column: u32, cost: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = (math::sqrt(cost as f64) * self.scale) as f32 }
+    fn of(self, _row: u32, _column: u32, cost: u64) -> f32 {
+        (math::sqrt(cost as f64) * self.scale) as f32
     }
 
     #[inline(always)]
@@ -185,16 +196,9 @@ impl Output for Distances {
     }
 
     #[inline(always)]
-    unsafe fn put_short(self, _row: u32, _column: u32, cost: u64) {
+    fn of_short(self, _row: u32, _column: u32, cost: u64) -> f32 {
         // The root of 0 would take the instruction's slow way.
         let root = math::sqrt_f32(u32::max(cost as u32, 1) as f32);
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = if cost == 0 { 0.0 } else { root } }
-    }
-
-    #[inline(always)]
-    unsafe fn put_none(self) {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.out = f32::INFINITY }
+        if cost == 0 { 0.0 } else { root }
     }
 }

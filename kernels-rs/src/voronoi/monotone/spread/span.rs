@@ -15,11 +15,11 @@ use crate::voronoi::monotone::search::{Candidates, Metric, Won};
 
 /// The rows of one column that a thread serves.
 #[derive(Clone, Copy)]
-pub struct Span<M: Metric> {
+pub struct Span<'a, M: Metric> {
     /// How distances are counted.
     pub metric: M,
     /// Of the column.
-    pub column: Candidates<M::Column>,
+    pub column: Candidates<'a, M::Column>,
     /// Its sides.
     pub raster: Raster,
     /// The first row.
@@ -43,11 +43,11 @@ pub struct Part {
     pub high: u32,
 }
 
-impl<M: Metric> Span<M> {
+impl<M: Metric> Span<'_, M> {
     /// Writes the span, whose first row `first` wins, with its cut; `below_cut` gives the winner of the
     /// cut and that of the row after the span once more.
     #[inline(always)]
-    pub unsafe fn write<O: Output>(
+    pub fn write<O: Output>(
         self,
         first: u32,
         cut: Cut,
@@ -55,50 +55,44 @@ impl<M: Metric> Span<M> {
         out: O,
     ) {
         let Cut { row, above, below, next } = cut;
-        // SAFETY: the winners are rows, the pixels are the raster's.
-        unsafe {
-            if first == above && below == next {
-                let all = Part { from: self.y, to: self.end, low: first, high: next };
-                self.write_settled(all, row, out);
+        if first == above && below == next {
+            let all = Part { from: self.y, to: self.end, low: first, high: next };
+            self.write_settled(all, row, out);
+            return;
+        }
+        let mut part = Part { from: self.y, to: row, low: first, high: above };
+        loop {
+            self.write_part(part, out);
+            if part.to >= self.end {
                 return;
             }
-            let mut part = Part { from: self.y, to: row, low: first, high: above };
-            loop {
-                self.write_part(part, out);
-                if part.to >= self.end {
-                    return;
-                }
-                let (low, high) = below_cut();
-                part = Part { from: part.to, to: self.end, low, high };
-            }
+            let (low, high) = below_cut();
+            part = Part { from: part.to, to: self.end, low, high };
         }
     }
 
     /// Writes a part of the span.
     #[inline(always)]
-    unsafe fn write_part<O: Output>(self, part: Part, out: O) {
-        // SAFETY: the winners are rows, the pixels are the raster's.
-        unsafe {
-            let end = |row| End { row, square: self.square(row) };
-            let (low, high) = (end(part.low), end(part.high));
-            if M::PLAIN && self.is_near(low, high) {
-                self.write_near(part, low.narrow(), high.narrow(), out);
-                return;
-            }
-            let mut cut = part.to;
-            let mut is_settled = part.low == part.high;
-            if !is_settled {
-                let (rows, ends) = ((part.from, part.to), (part.low, part.high));
-                cut = cut::cut_between::<M, 5>(self.metric, self.column, ends, rows);
-                let between = (part.low, part.high + 1);
-                let Sides { above, below } = cut::sides(self.metric, self.column, cut, between);
-                is_settled = above.row == part.low && (below.row == part.high || cut == part.to);
-            }
-            if is_settled {
-                self.write_settled(part, cut, out);
-            } else {
-                self.write_far(part, out);
-            }
+    fn write_part<O: Output>(self, part: Part, out: O) {
+        let end = |row| End { row, square: self.square(row) };
+        let (low, high) = (end(part.low), end(part.high));
+        if M::PLAIN && self.is_near(low, high) {
+            self.write_near(part, low.narrow(), high.narrow(), out);
+            return;
+        }
+        let mut cut = part.to;
+        let mut is_settled = part.low == part.high;
+        if !is_settled {
+            let (rows, ends) = ((part.from, part.to), (part.low, part.high));
+            cut = cut::cut_between::<M, 5>(self.metric, self.column, ends, rows);
+            let between = (part.low, part.high + 1);
+            let Sides { above, below } = cut::sides(self.metric, self.column, cut, between);
+            is_settled = above.row == part.low && (below.row == part.high || cut == part.to);
+        }
+        if is_settled {
+            self.write_settled(part, cut, out);
+        } else {
+            self.write_far(part, out);
         }
     }
 
@@ -110,15 +104,14 @@ impl<M: Metric> Span<M> {
 
     /// Whether every pixel is a site.
     #[inline(always)]
-    pub unsafe fn is_land(self) -> bool {
+    pub fn is_land(self) -> bool {
         let mut gaps = 0;
         let mut y = self.y;
         let last = self.raster.height - 1;
         while y < self.end {
             let mut k = 0;
             while k < OCTET {
-                // SAFETY: `PADDING` rows are there below the last.
-                gaps |= self.column.gap(unsafe { self.column.of_row(u32::min(y + k, last)) });
+                gaps |= self.column.gap(self.column.of_row(u32::min(y + k, last)));
                 k += 1;
             }
             y += OCTET;
@@ -128,12 +121,11 @@ impl<M: Metric> Span<M> {
 
     /// Writes the span where every pixel is a site.
     #[inline(always)]
-    pub unsafe fn write_land<O: Output>(self, out: O) {
+    pub fn write_land<O: Output>(self, out: O) {
         let mut out = out.moved(self.pixel(self.y));
         let mut y = self.y;
         while y < self.end {
-            // SAFETY: the pixel is the raster's.
-            unsafe { out.put_short(y, self.column.x, 0) };
+            out.put_short(y, self.column.x, 0);
             out = out.moved(self.raster.width as u64);
             y += 1;
         }
@@ -141,42 +133,37 @@ impl<M: Metric> Span<M> {
 
     /// Writes the rows of a part that `low` wins before the cut, and `high` from there on.
     #[inline(always)]
-    unsafe fn write_settled<O: Output>(self, part: Part, cut: u32, out: O) {
+    fn write_settled<O: Output>(self, part: Part, cut: u32, out: O) {
         let Part { low, high, .. } = part;
-        // SAFETY: the winners are rows, the pixels are the raster's.
-        unsafe {
-            let of_row = |row| self.column.gap(self.column.of_row(row));
-            let gaps = (of_row(low), of_row(high));
-            let mut y = self.y;
-            while y < self.end {
-                let won = |j: usize| {
-                    let at = y + j as u32;
-                    let (row, gap) = if at < cut { (low, gaps.0) } else { (high, gaps.1) };
-                    Won { row, cost: self.metric.cost(gap, row.wrapping_sub(at)) }
-                };
-                self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
-                y += OCTET;
-            }
+        let of_row = |row| self.column.gap(self.column.of_row(row));
+        let gaps = (of_row(low), of_row(high));
+        let mut y = self.y;
+        while y < self.end {
+            let won = |j: usize| {
+                let at = y + j as u32;
+                let (row, gap) = if at < cut { (low, gaps.0) } else { (high, gaps.1) };
+                Won { row, cost: self.metric.cost(gap, row.wrapping_sub(at)) }
+            };
+            self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+            y += OCTET;
         }
     }
 
     /// The gap of a row's candidate, squared.
     #[inline(always)]
-    pub unsafe fn square(self, row: u32) -> u64 {
-        // SAFETY: passed on to the caller.
-        let gap = self.column.gap(unsafe { self.column.of_row(row) }) as i32 as i64;
+    pub fn square(self, row: u32) -> u64 {
+        let gap = self.column.gap(self.column.of_row(row)) as i32 as i64;
         gap.wrapping_mul(gap) as u64
     }
 
     /// Writes the span where no site is within the limit.
     #[inline(always)]
-    pub unsafe fn write_none<O: Output>(self, out: O) {
+    pub fn write_none<O: Output>(self, out: O) {
         let mut out = out.moved(self.pixel(self.y));
         let mut y = self.y;
         let end = vector::unknown(self.end);
         while y < end {
-            // SAFETY: the pixel is the raster's.
-            unsafe { out.put_none() };
+            out.put_none();
             out = out.moved(self.raster.width as u64);
             y += 1;
         }
@@ -184,7 +171,7 @@ impl<M: Metric> Span<M> {
 
     /// Writes `N` rows from `y` on, as far as they are the part's.
     #[inline(always)]
-    pub unsafe fn write_rows<const N: usize, O: Output>(
+    pub fn write_rows<const N: usize, O: Output>(
         self,
         y: u32,
         part: Part,
@@ -192,8 +179,7 @@ impl<M: Metric> Span<M> {
         out: O,
     ) {
         let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
-            // SAFETY: a winner is a row of the raster.
-            true => unsafe { self.column.of_row(row) }.number(),
+            true => self.column.of_row(row).number(),
             false => 0,
         });
         let mut out = out.moved(self.pixel(y));
@@ -202,8 +188,7 @@ impl<M: Metric> Span<M> {
         let mut j = 0;
         if is_whole & out.is_short(bits) {
             while j < N {
-                // SAFETY: the pixel is the raster's.
-                unsafe { out.put_short(won[j].row, columns[j], M::number(won[j].cost)) };
+                out.put_short(won[j].row, columns[j], M::number(won[j].cost));
                 out = out.moved(self.raster.width as u64);
                 j += 1;
             }
@@ -212,13 +197,10 @@ impl<M: Metric> Span<M> {
         while j < N {
             let row = y + j as u32;
             if (row >= part.from) & (row < part.to) {
-                // SAFETY: the pixel is the raster's.
-                unsafe {
-                    if won[j].cost <= self.limit {
-                        out.put(won[j].row, columns[j], M::number(won[j].cost));
-                    } else {
-                        out.put_none();
-                    }
+                if won[j].cost <= self.limit {
+                    out.put(won[j].row, columns[j], M::number(won[j].cost));
+                } else {
+                    out.put_none();
                 }
             }
             out = out.moved(self.raster.width as u64);

@@ -5,6 +5,7 @@ use gpu_core::{Bounds, Device, Points};
 use proptest::prelude::*;
 use quadtree_sort::gpu::{self, DeviceQuadtree, Workspace};
 use quadtree_sort::{NONE, Neighbours, Params, Quadtree, build};
+use testing::clouds::{self, SIDE};
 use testing::{Cloud, Random};
 
 const SQUARE: Bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 100.0, max_y: 100.0 };
@@ -89,20 +90,6 @@ fn uniform(count: usize, seed: u64) -> Cloud {
     Cloud::of(x.into_iter().zip(y).map(|(x, y)| (x, y, 0.0)))
 }
 
-/// Heaps of very different widths, dense in their middles.
-fn heaps(count: usize, seed: u64) -> Cloud {
-    let mut random = Random::new(seed);
-    let middles: Vec<_> = (0..6).map(|_| [random.unit(), random.unit()]).collect();
-    let mut along = |middle: f64, heap: usize| {
-        let offset = random.between(-1.0, 1.0);
-        100.0 * middle + 10f64.powi(1 - heap as i32) * offset * offset * offset
-    };
-    Cloud::of((0..count).map(|i| {
-        let [x, y] = middles[i % 6];
-        (along(x, i % 6), along(y, i % 6), 0.0)
-    }))
-}
-
 #[test]
 fn uniform_points_have_the_same_neighbours_whatever_their_number() {
     for (max_level, threshold) in [(16, 20), (31, 1), (6, 300), (0, 20)] {
@@ -124,15 +111,18 @@ fn places_are_of_any_number() {
 }
 
 #[test]
-fn crowded_points_are_searched_alike() {
-    for threshold in [4, 20] {
-        let cloud = heaps(4000, 4);
-        let mut searcher = Searcher::new(cloud, &Params::new().threshold(threshold));
-        for k in [1, 8, 16, 32] {
-            searcher.check_own(k, 97);
-            // Places in heaps of their own, most of which lie far from all points.
-            let others = heaps(2000, 5);
-            searcher.check(&(others.x, others.y), k, 97);
+fn points_of_every_cloud_have_the_neighbours_of_brute_force() {
+    for (cloud, others) in clouds::all(900, 4).zip(clouds::all(300, 5)) {
+        println!("{}", cloud.name);
+        for (threshold, numbers) in [(4, &[8][..]), (20, &[1, 32])] {
+            let params = Params::new().threshold(threshold).square(threshold == 4);
+            let mut searcher = Searcher::new(cloud.clone(), &params);
+            for &k in numbers {
+                searcher.check_own(k, 67);
+                // Places of a cloud of its own, and of the whole square.
+                searcher.check(&(others.x.clone(), others.y.clone()), k, 41);
+                searcher.check(&places(300, -0.1 * SIDE, -0.1 * SIDE, 1.2 * SIDE, 6), k, 41);
+            }
         }
     }
 }
@@ -159,33 +149,12 @@ fn equal_distances_and_equal_points_go_by_their_index() {
         searcher.check(&between, k, 37);
         searcher.check_own(k, 13);
     }
-    // Ten points in each place; then all in one.
+    // Ten points in each place.
     let some = uniform(60, 8);
     let ten = |i: usize| (some.x[i % 60], some.y[i % 60], 0.0);
     let mut searcher = Searcher::new(Cloud::of((0..600).map(ten)), &Params::new());
     searcher.check_own(8, 7);
     searcher.check(&places(500, 0.0, 0.0, 100.0, 9), 12, 11);
-    let one = Cloud::of((0..700).map(|_| (3.0, 4.0, 0.0)));
-    let mut searcher = Searcher::new(one, &Params::new());
-    searcher.check_own(8, 50);
-    searcher.check(&places(200, 0.0, 0.0, 10.0, 10), 8, 10);
-}
-
-#[test]
-fn points_on_a_line_are_searched_alike() {
-    for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
-        let mut random = Random::new(11);
-        let point = |_| {
-            let along = random.between(0.0, 100.0);
-            (dx * along, dy * along, 0.0)
-        };
-        let cloud = Cloud::of((0..1200).map(point));
-        for square in [true, false] {
-            let mut searcher = Searcher::new(cloud.clone(), &Params::new().square(square));
-            searcher.check_own(8, 31);
-            searcher.check(&places(400, 0.0, 0.0, 100.0, 12), 8, 31);
-        }
-    }
 }
 
 #[test]
@@ -232,7 +201,7 @@ fn lengths_of_any_magnitude_are_searched_alike() {
 fn f32_trees_give_what_their_widened_ones_do() {
     let gpu = testing::gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
-    for cloud in [uniform(3000, 17), heaps(3000, 18)] {
+    for cloud in [clouds::uniform(3000, 17), clouds::heaps(3000, 18)] {
         let narrow = |column: &[f64]| column.iter().map(|&v| v as f32).collect::<Vec<f32>>();
         let (x, y) = (narrow(&cloud.x), narrow(&cloud.y));
         let (dx, dy) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());

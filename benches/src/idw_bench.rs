@@ -2,7 +2,8 @@
 //! kernels in CUDA C++: library, name, points, targets, and the median, least and greatest time in ms.
 //!
 //! `idw_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Points and targets are resident,
-//! uniform and random from a fixed seed unless the name says heaps, clustered, beside or spikes; one run to warm up, then 5 (long) or 20 (short) between events
+//! uniform and random from a fixed seed unless the name says heaps, clustered, beside, spikes or a cloud of
+//! `testing::clouds`, whose rows `idw_bench cloud` gives; one run to warm up, then 5 (long) or 20 (short) between events
 //! of their own. Each result is compared with f64 sums over all points at a sample of the targets
 //! before its row is printed. Rows with `direct` in their name sum every pair; the others are what the
 //! library does by itself, which for many pairs expands far points in nodes.
@@ -16,6 +17,7 @@ use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec
 use idw::gpu::{DeviceNumber, DeviceTargets, DeviceTotal, Index, Workspace};
 use idw::{Adaptive, Kernel, Params, Targets, cross_validate};
 use rayon::prelude::*;
+use testing::clouds;
 
 /// Targets of the sample.
 const SAMPLE: usize = 64;
@@ -68,7 +70,8 @@ fn main() -> Result<()> {
     }
     bench.crossover()?;
     bench.others(&million, targets.targets())?;
-    bench.nearest()
+    bench.nearest()?;
+    bench.clouds()
 }
 
 struct Bench {
@@ -266,6 +269,23 @@ impl Bench {
             if name.contains(&self.filter) {
                 let targets = if is_grid { Targets::Grid(grid) } else { scattered.targets() };
                 self.nearest_row(name, points, targets, &params)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The 12 nearest of 10 million points of every cloud of the list for 25 million cells, where the filter begins with
+    /// `cloud`: an index of even cells may take minutes on some of them.
+    fn clouds(&self) -> Result<()> {
+        if !self.filter.starts_with("cloud") {
+            return Ok(());
+        }
+        let grid = GridSpec::new(0.0, clouds::SIDE, clouds::SIDE / 5000.0, 5000, 5000)?;
+        for cloud in clouds::all(10_000_000, 12) {
+            let name = format!("cloud_{}_k12", cloud.name.replace(' ', "_"));
+            if name.contains(&self.filter) {
+                let points = Cloud { x: cloud.x, y: cloud.y, z: cloud.z };
+                self.nearest_row(&name, &points, Targets::Grid(grid), &Params::nearest(12))?;
             }
         }
         Ok(())

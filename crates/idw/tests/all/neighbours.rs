@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
 
 /// Interpolates on every device and compares with the definition, the statistics too.
-fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
+pub fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
     let places: Vec<(f64, f64)> =
         targets.x.iter().copied().zip(targets.y.iter().copied()).collect();
     let wanted: Vec<f64> = places.iter().map(|&at| by_definition(cloud, at, params)).collect();
@@ -188,26 +188,6 @@ fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
     let limited = params.max_points(5).min_points(4);
     check(&cloud, &targets, &limited, 1e-7);
     assert!(haversine((179.9, 0.0), (-179.9, 0.0)) < 23_000.0);
-}
-
-#[test]
-fn clusters_and_outliers_are_searched_alike() {
-    let mut cloud = random_cloud(400, [0.0, 0.0, 1.0, 1.0], 39);
-    for i in 0..40 {
-        (cloud.x[i], cloud.y[i]) = (cloud.x[i] * 1000.0, cloud.y[i] * 1000.0);
-    }
-    (cloud.x[7], cloud.y[7]) = (-1e7, 1e8);
-    // Several points in one place.
-    for i in 50..60 {
-        (cloud.x[i], cloud.y[i]) = (0.5, 0.5);
-    }
-    let mut targets = random_cloud(40, [-300.0, -300.0, 1300.0, 1300.0], 40);
-    (targets.x[0], targets.y[0]) = (0.5, 0.5);
-    (targets.x[1], targets.y[1]) = (-1e7, 1e8);
-    (targets.x[2], targets.y[2]) = (1e9, 1e9);
-    for max_points in [3, 12, 20, 40] {
-        check(&cloud, &targets, &Params::nearest(max_points), 1e-12);
-    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn words(run: &Surface<f64>, targets: Range<usize>) -> Vec<Vec<u64>> {
 
 /// Interpolates two values on every device, compares the values with the CPU's, and all with what targets
 /// get that are searched one by one.
-fn check(cloud: &Cloud, targets: Targets, params: &Params) {
+pub fn check(cloud: &Cloud, targets: Targets, params: &Params) {
     let params = params.statistics(true);
     let other: Vec<f64> = cloud.z.iter().map(|z| 7.0 - z * 0.3).collect();
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z, &other] };
@@ -139,71 +139,8 @@ fn equal_distances_and_equal_points_go_by_their_index() {
 }
 
 #[test]
-fn crowded_points_are_searched_alike() {
-    // Half of the points in a thousandth of the ground, at a great distance from the origin.
-    let mut cloud = random_cloud(6000, SQUARE, 65);
-    for i in 0..3000 {
-        (cloud.x[i], cloud.y[i]) = (40.0 + 0.03 * cloud.x[i], 60.0 + 0.03 * cloud.y[i]);
-    }
-    cloud.x.iter_mut().for_each(|x| *x += 5e6);
-    let targets = grid(5e6 - 5.0, 105.0, 3.0, 37, 37);
-    for max_points in [8, 12, 24, 32, 64] {
-        check(&cloud, targets, &Params::nearest(max_points).smoothing(0.5));
-    }
-    check(&cloud, targets, &of_quadrant(4).smoothing(0.5));
-}
-
-#[test]
-fn heaps_and_the_gaps_between_them_are_searched_alike() {
-    let (even, heaps) =
-        (random_cloud(9000, [-1.0, -1.0, 1.0, 1.0], 72), random_cloud(9, SQUARE, 73));
-    let at = |i: usize| {
-        let (middle, width) = (i % 9, 0.1 * heaps.z[i % 9]);
-        let along = |middle: f64, offset: f64| middle + width * offset * offset * offset;
-        (along(heaps.x[middle], even.x[i]), along(heaps.y[middle], even.y[i]), even.z[i])
-    };
-    let cloud = Cloud::of((0..9000).map(at));
-    let targets = grid(-30.0, 130.0, 4.0, 40, 40);
-    for params in
-        [Params::nearest(12), Params::nearest(40), of_quadrant(3), Params::nearest(12).radius(20.0)]
-    {
-        check(&cloud, targets, &params);
-    }
-}
-
-#[test]
-fn narrow_heaps_are_searched_alike_from_afar_and_within() {
-    let even = random_cloud(7000, [-1.0, -1.0, 1.0, 1.0], 74);
-    for width in [0.3, 1e-3, 1e-7] {
-        // Most points are in one heap, whose cell has thousands.
-        let at = |i: usize| {
-            let (x, y) = match i % 20 {
-                0 => (95.0, 90.0),
-                1 | 2 => (20.0, 85.0),
-                3 => (60.0 + 30.0 * even.y[i], 40.0 + 30.0 * even.z[i] / 100.0),
-                _ => (10.0, 12.0),
-            };
-            let along = |middle: f64, offset: f64| middle + width * offset * offset * offset;
-            (along(x, even.x[i]), along(y, even.y[i]), even.z[i])
-        };
-        let cloud = Cloud::of((0..7000).map(at));
-        let ellipse = Params::nearest(12).radius1(30.0).radius2(8.0).angle(20.0);
-        let radius = Params::nearest(12).radius(25.0);
-        for params in [Params::nearest(12), Params::nearest(40), of_quadrant(3), ellipse, radius] {
-            check(&cloud, grid(-30.0, 130.0, 5.0, 32, 32), &params);
-        }
-        check(&cloud, grid(10.0 - width, 12.0 + width, width / 15.0, 30, 30), &Params::nearest(12));
-    }
-}
-
-#[test]
 fn each_point_of_heaps_is_predicted_from_the_others() {
-    let (even, heaps) = (random_cloud(5000, SQUARE, 75), random_cloud(7, SQUARE, 76));
-    let at = |i: usize| {
-        let along = |middle: f64, offset: f64| middle + 2e-4 * (offset - 50.0);
-        (along(heaps.x[i % 7], even.x[i]), along(heaps.y[i % 7], even.y[i]), even.z[i])
-    };
-    let cloud = Cloud::of((0..5000).map(at));
+    let cloud = testing::clouds::heaps(5000, 75);
     for params in [Params::nearest(12), of_quadrant(2)] {
         let run =
             |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();

@@ -3,7 +3,7 @@
 use gpu_core::{Bounds, Device, Points};
 use proptest::prelude::*;
 use quadtree_sort::{Algorithm, Error, MAX_LEVEL, Node, Outside, Params, Quadtree, build};
-use testing::{Cloud, Random};
+use testing::{Cloud, Random, clouds};
 
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::Morton, Algorithm::LevelSort];
 
@@ -83,48 +83,32 @@ fn check_places(tree: &Quadtree, node: &Node) {
     }
 }
 
-fn every_cloud() -> Vec<(&'static str, Cloud)> {
-    let area = [-30.0, 40.0, 170.0, 110.0];
-    vec![
-        ("none", Cloud::default()),
-        ("one", Cloud::of([(3.0, 4.0, 0.0)])),
-        ("two", Cloud::of([(3.0, 4.0, 0.0), (-3.0, 9.0, 0.0)])),
-        ("all equal", Cloud::of([(1.5, -7.0, 0.0); 500])),
-        ("in one row", Cloud::collinear(700, (0.0, 5.0), (90.0, 5.0), |_, _| 0.0)),
-        ("in a slanting line", Cloud::collinear(700, (0.0, 5.0), (90.0, -31.0), |_, _| 0.0)),
-        ("a lattice", Cloud::lattice(32, |_, _| 0.0)),
-        ("a lattice twice", Cloud::lattice(16, |_, _| 0.0).doubled()),
-        ("uniform", Cloud::uniform(5000, area, 1, |_, _| 0.0)),
-        ("heaps", Cloud::clustered(5000, 7, 1e-3, area, 2, |_, _| 0.0)),
-        ("a heap beside one point", {
-            let mut heap = Cloud::clustered(800, 1, 1e-9, [0.0, 0.0, 1.0, 1.0], 3, |_, _| 0.0);
-            heap.push((1e6, 1e6, 0.0));
-            heap
-        }),
-    ]
+/// The list's clouds, and those that it cannot have: no points, few, and each point twice.
+fn every_cloud() -> impl Iterator<Item = Cloud> {
+    let named = |name, cloud| Cloud { name, ..cloud };
+    let few = [
+        named("none", Cloud::default()),
+        named("one", Cloud::of([(3.0, 4.0, 0.0)])),
+        named("two", Cloud::of([(3.0, 4.0, 0.0), (-3.0, 9.0, 0.0)])),
+        named("a lattice twice", clouds::lattice(256, 1).doubled()),
+    ];
+    few.into_iter().chain(clouds::all(700, 1))
 }
 
 #[test]
 fn trees_of_every_cloud_are_whole() {
-    for (name, cloud) in every_cloud() {
-        for threshold in [1, 2, 20, 200] {
-            for max_level in [0, 1, 7, 16, MAX_LEVEL] {
-                println!("{name}, threshold {threshold}, to level {max_level}");
-                let params = Params::new().threshold(threshold).max_level(max_level);
-                build_all(&cloud.x, &cloud.y, &params.square(max_level != 7));
-            }
+    for cloud in every_cloud() {
+        for (threshold, max_level) in [(1, MAX_LEVEL), (2, 16), (20, 7), (20, 0), (200, 1)] {
+            println!("{}, threshold {threshold}, to level {max_level}", cloud.name);
+            let params = Params::new().threshold(threshold).max_level(max_level);
+            build_all(&cloud.x, &cloud.y, &params.square(max_level != 7));
         }
     }
 }
 
 #[test]
 fn leaves_of_any_size_are_in_the_order_as_given() {
-    let area = [-30.0, 40.0, 170.0, 110.0];
-    let clouds = [
-        Cloud::uniform(9000, area, 5, |_, _| 0.0),
-        Cloud::clustered(9000, 5, 1e-2, area, 6, |_, _| 0.0),
-    ];
-    for cloud in clouds {
+    for cloud in [clouds::uniform(9000, 5), clouds::heaps(9000, 6)] {
         for threshold in [33, 64, 129, 256, 257, 600, 1100, 2100, 4096, 4097] {
             build_all(&cloud.x, &cloud.y, &Params::new().threshold(threshold).max_level(14));
         }

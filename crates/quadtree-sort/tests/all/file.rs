@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::{Bounds, Device, Points};
 use quadtree_sort::{Error, MappedPoints, Outside, Params, Quadtree, Regions, build};
-use testing::{Cloud, Random};
+use testing::{Cloud, Random, clouds};
 
 fn tree_of(cloud: &Cloud, params: &Params) -> Quadtree {
     build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params, &()).unwrap()
 }
 
 fn example() -> Quadtree {
-    let mut cloud = Cloud::clustered(300, 4, 0.5, [5.0, 5.0, 45.0, 25.0], 11, |_, _| 0.0);
-    cloud.push((99.0, 3.0, 0.0));
-    let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 50.0, max_y: 30.0 };
+    let mut cloud = clouds::heaps(300, 11);
+    cloud.push((990.0, 990.0, 0.0));
+    let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 1000.0, max_y: 900.0 };
     tree_of(&cloud, &Params::new().threshold(5).bounds(bounds).outside(Outside::Skip))
 }
 

@@ -7,7 +7,7 @@ use quadtree_sort::gpu::{
     nearest, nearest_of_own,
 };
 use quadtree_sort::{Adjacency, Algorithm, Error, NONE, Outside, Params};
-use testing::{Cloud, Random, gpu};
+use testing::{Cloud, Random, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
 
@@ -19,7 +19,7 @@ fn in_f32(column: &[f64]) -> Vec<f32> {
 fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
     let gpu = gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
-    let cloud = Cloud::clustered(4000, 3, 0.01, AREA, 41, |_, _| 0.0);
+    let cloud = clouds::heaps(4000, 41);
     let (x, y) = (in_f32(&cloud.x), in_f32(&cloud.y));
     let wide = [&x, &y].map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
     let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
@@ -52,7 +52,7 @@ fn repetitions() -> usize {
 fn every_build_gives_the_same_bytes() {
     let gpu = gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
-    let cloud = Cloud::clustered(3000, 5, 0.3, AREA, 42, |_, _| 0.0);
+    let cloud = clouds::heaps(3000, 42);
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
     for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
         let params = Params::new().algorithm(algorithm).max_level(12);

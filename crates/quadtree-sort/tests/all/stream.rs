@@ -2,7 +2,7 @@
 
 use gpu_core::{Bounds, Device, Points};
 use quadtree_sort::{Algorithm, Error, MappedPoints, Outside, Params, build, build_within};
-use testing::{Cloud, gpu};
+use testing::{Cloud, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
 
@@ -29,13 +29,13 @@ fn compare(cloud: &Cloud, params: &Params) {
 
 #[test]
 fn a_build_in_batches_gives_the_same_tree() {
-    let bounds = Bounds { min_x: 0.0, min_y: 50.0, max_x: 100.0, max_y: 80.0 };
+    let bounds = Bounds { min_x: 0.0, min_y: 250.0, max_x: 800.0, max_y: 700.0 };
     for cloud in [
         Cloud::default(),
         Cloud::of([(3.0, 4.0, 0.0)]),
-        Cloud::uniform(9000, AREA, 51, |_, _| 0.0),
-        Cloud::clustered(9000, 4, 1e-3, AREA, 52, |_, _| 0.0),
-        Cloud::lattice(70, |_, _| 0.0),
+        clouds::uniform(9000, 51),
+        clouds::heaps(9000, 52),
+        clouds::lattice(4900, 53),
     ] {
         for params in [
             Params::new(),
@@ -85,7 +85,7 @@ fn cells_that_batches_share_are_divided_whatever_each_has_of_them() {
 
 #[test]
 fn mapped_points_give_the_tree_of_points_in_memory() {
-    let cloud = Cloud::clustered(5000, 3, 1e-2, AREA, 54, |_, _| 0.0);
+    let cloud = clouds::heaps(5000, 54);
     let file = tempfile::NamedTempFile::new().unwrap();
     let columns = [&cloud.x, &cloud.y].map(|column| column.iter().flat_map(|v| v.to_le_bytes()));
     std::fs::write(file.path(), columns.into_iter().flatten().collect::<Vec<u8>>()).unwrap();

@@ -42,7 +42,7 @@ pub struct Queries<'a, T> {
 /// # Safety
 /// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
 /// `indices` and `distances` have `k` for each.
-#[kernel(block = BLOCK, shared = <L as Lists>::SHARED, instances(
+#[kernel(block = BLOCK, shared = <L as Lists>::SHARED, key: u32 = <L as Lists>::MAX, instances(
     f32_8: <f32, Few<8>>, resident = 14, spills = 200; f32_16: <f32, Few<16>>, resident = 12, spills = 200; f32_32: <f32, Few<32>>, resident = 10, spills = 200; f32_64: <f32, Few<64>>, resident = 8, spills = 200; f32_many: <f32, Many>;
     f64_8: <f64, Few<8>>, resident = 14, spills = 200; f64_16: <f64, Few<16>>, resident = 12, spills = 200; f64_32: <f64, Few<32>>, resident = 10, spills = 200; f64_64: <f64, Few<64>>, resident = 8, spills = 200; f64_many: <f64, Many>;
 ))]
@@ -63,6 +63,9 @@ pub unsafe fn find_nearest<T: Place, L: Lists>(
 
 /// How a kernel keeps the neighbours of its places.
 pub trait Lists {
+    /// The most neighbours of a place.
+    const MAX: u32;
+
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
@@ -83,6 +86,7 @@ pub trait Lists {
 pub struct Few<const K: usize>;
 
 impl<const K: usize> Lists for Few<K> {
+    const MAX: u32 = K as u32;
     const SHARED: u32 = {
         let mut carver = Carver::new();
         let _ = carver.array::<Vector>(BLOCK / warp::SIZE * vectors_of_warp::<K>());
@@ -113,6 +117,7 @@ impl<const K: usize> Lists for Few<K> {
 pub struct Many;
 
 impl Lists for Many {
+    const MAX: u32 = u32::MAX;
     const SHARED: u32 = 0;
 
     #[inline(always)]

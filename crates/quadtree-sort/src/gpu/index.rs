@@ -1,6 +1,5 @@
 //! Indexes of points on the device: see `kernels_rs::rtree`.
 
-use device_std::host::Kernel;
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{
     argsort, fill, gather as gather_column, scan_in_place, sort_with_indices,
@@ -8,7 +7,10 @@ use gpu_scan::gpu::{
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
-use kernels_rs::rtree::{self as kernels, Curve, LEVELS, Places, Queries, Tree};
+use kernels_rs::rtree::{
+    Curve, LEVELS, Places, Queries, Tree, bound_boxes, bound_points, count_crowded, find_codes,
+    find_nearest, find_rank_codes, find_short_codes, mark_steps, write_ranks,
+};
 
 use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, build};
@@ -91,25 +93,27 @@ fn sorted<T: Coordinate>(
     // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
     let index = unsafe {
         let (mut codes, mut pairs) = (gpu.uninitialized(len)?, gpu.uninitialized(T::PAIR * len)?);
-        let arguments = kernels::find_codes::Args {
+        let arguments = find_codes::Args {
             places,
             curve: Curve::over(sides(bounds)),
             codes: codes.output(),
             pairs: pairs.output(),
             bad: bad.output(),
         };
-        gpu.enqueue(T::CODES, Blocks::for_each(&T::CODES, len as u64)?, arguments)?;
+        let kernel = <T as find_codes::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
         let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
         let sort = Sort::ascending().by_bits(0..2 * LEVELS);
         sort_with_indices(workspace, sort, &codes, &mut in_order, &mut order)?;
         drop(codes);
         let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
-        let arguments = kernels::count_crowded::Args {
+        let arguments = count_crowded::Args {
             places: Places { x: sorted_x.input(), y: sorted_y.input(), len: len as u32 },
             codes: in_order.input(),
             crowded: crowded.output(),
         };
-        gpu.enqueue(T::CROWDED, Blocks::for_each(&T::CROWDED, len as u64)?, arguments)?;
+        let kernel = <T as count_crowded::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
         drop(in_order);
         let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
         if !needs_ranks(crowded.to_host()?[0] as usize, len) {
@@ -167,9 +171,8 @@ fn by_ranks<T: Coordinate>(
             (gpu.uninitialized::<u64>(x.len())?, gpu.uninitialized(x.len())?);
         let (columns, rows) = (columns.input(), rows.input());
         let arguments =
-            kernels::find_rank_codes::Args { columns, rows, len, codes: codes.output() };
-        let kernel = kernels::find_rank_codes;
-        gpu.enqueue(kernel, Blocks::for_each(&kernel, len.into())?, arguments)?;
+            find_rank_codes::Args { columns, rows, len, codes: codes.output() };
+        gpu.enqueue(find_rank_codes, Blocks::for_each(&find_rank_codes, len.into())?, arguments)?;
         argsort(workspace, Sort::ascending(), &codes, &mut order)?;
         Ok(order)
     }
@@ -186,18 +189,18 @@ fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Resu
             gpu.uninitialized(column.len())?,
         ];
         argsort(workspace, Sort::ascending(), column, &mut order)?;
-        let arguments = kernels::mark_steps::Args {
+        let arguments = mark_steps::Args {
             column: column.input(),
             order: order.input(),
             len,
             steps: steps.output(),
         };
-        gpu.enqueue(T::STEPS, Blocks::for_each(&T::STEPS, len.into())?, arguments)?;
+        let kernel = <T as mark_steps::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len.into())?, arguments)?;
         scan_in_place(workspace, Sum, Scan::inclusive(), &mut steps)?;
         let (order, sums) = (order.input(), steps.input());
-        let arguments = kernels::write_ranks::Args { order, sums, len, ranks: ranks.output() };
-        let kernel = kernels::write_ranks;
-        gpu.enqueue(kernel, Blocks::for_each(&kernel, len.into())?, arguments)?;
+        let arguments = write_ranks::Args { order, sums, len, ranks: ranks.output() };
+        gpu.enqueue(write_ranks, Blocks::for_each(&write_ranks, len.into())?, arguments)?;
         Ok(ranks)
     }
 }
@@ -214,21 +217,23 @@ impl<T: Coordinate> DeviceIndex<T> {
         let mut boxes = unsafe { gpu.uninitialized::<[T; 4]>(layout.total as usize)? };
         if !order.is_empty() {
             let places = Places { x: x.input(), y: y.input(), len: order.len() as u32 };
-            let arguments = kernels::bound_points::Args { places, boxes: boxes.output() };
-            let blocks = Blocks::for_each(&T::BOUND_POINTS, order.len() as u64)?;
+            let arguments = bound_points::Args { places, boxes: boxes.output() };
+            let kernel = <T as bound_points::Instance>::KERNEL;
+            let blocks = Blocks::for_each(&kernel, order.len() as u64)?;
             // SAFETY: the first level has a box for each run of points.
-            unsafe { gpu.enqueue(T::BOUND_POINTS, blocks, arguments)? };
+            unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
         for level in 0..layout.top as usize {
-            let arguments = kernels::bound_boxes::Args {
+            let arguments = bound_boxes::Args {
                 boxes: boxes.output(),
                 first: layout.starts[level],
                 len: layout.counts[level],
                 parents: layout.starts[level + 1],
             };
-            let blocks = Blocks::for_each(&T::BOUND_BOXES, layout.counts[level].into())?;
+            let kernel = <T as bound_boxes::Instance>::KERNEL;
+            let blocks = Blocks::for_each(&kernel, layout.counts[level].into())?;
             // SAFETY: the levels lie apart, and the next has a box for each run of this one's.
-            unsafe { gpu.enqueue(T::BOUND_BOXES, blocks, arguments)? };
+            unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
         Ok(Self { x, y, order, boxes, layout, bounds })
     }
@@ -377,12 +382,13 @@ fn by_code<T: Coordinate>(
     unsafe {
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
-        let arguments = kernels::find_short_codes::Args {
+        let arguments = find_short_codes::Args {
             places: Places { x: x.input(), y: y.input(), len: len as u32 },
             curve: Curve::over(sides(index.bounds)),
             codes: codes.output(),
         };
-        gpu.enqueue(T::SHORT_CODES, Blocks::for_each(&T::SHORT_CODES, len as u64)?, arguments)?;
+        let kernel = <T as find_short_codes::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
         argsort(workspace, Sort::ascending(), &codes, &mut order)?;
         Ok(order)
     }
@@ -415,64 +421,30 @@ fn search<T: Coordinate>(
         count: count as u32,
     };
     let (indices_out, distances_out) = (indices.output(), distances.output());
-    let arguments = kernels::find_nearest::Args {
+    let arguments = find_nearest::Args {
         tree: index.tree(),
         queries,
         k: k32,
         indices: indices_out,
         distances: distances_out,
     };
-    let kernel = T::NEAREST.into_iter().find_map(|(most, kernel)| (k32 <= most).then_some(kernel));
-    let kernel = kernel.unwrap_or(T::MANY_NEAREST);
+    let kernel = <T as find_nearest::Instances>::find(|&most| k32 <= most);
+    let kernel = kernel.expect("the last instance takes any number");
     // SAFETY: the tree is the index's; the columns are as long as said, the order is a permutation.
     unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count as u64)?, arguments)? };
     Ok(DeviceNeighbours { k, indices, distances })
 }
 
 /// The kernels for a coordinate.
-pub trait IndexKernels: Copy + 'static {
-    #[doc(hidden)]
-    const CODES: Kernel<kernels::find_codes::Args<'static, Self>>;
-    #[doc(hidden)]
-    const SHORT_CODES: Kernel<kernels::find_short_codes::Args<'static, Self>>;
-    #[doc(hidden)]
-    const CROWDED: Kernel<kernels::count_crowded::Args<'static, Self>>;
-    #[doc(hidden)]
-    const STEPS: Kernel<kernels::mark_steps::Args<'static, Self>>;
-    #[doc(hidden)]
-    const BOUND_POINTS: Kernel<kernels::bound_points::Args<'static, Self>>;
-    #[doc(hidden)]
-    const BOUND_BOXES: Kernel<kernels::bound_boxes::Args<'static, Self>>;
-    /// Each with the most neighbours that it finds.
-    #[doc(hidden)]
-    const NEAREST: [(u32, Kernel<kernels::find_nearest::Args<'static, Self>>); 4];
-    #[doc(hidden)]
-    const MANY_NEAREST: Kernel<kernels::find_nearest::Args<'static, Self>>;
+pub trait IndexKernels:
+    find_codes::Instance
+    + find_short_codes::Instance
+    + count_crowded::Instance
+    + mark_steps::Instance
+    + bound_points::Instance
+    + bound_boxes::Instance
+    + find_nearest::Instances
+{
 }
-
-macro_rules! index_kernels {
-    ($($type:ident, $eight:ident, $sixteen:ident, $thirty_two:ident, $sixty_four:ident, $many:ident;)+) => {$(
-        impl IndexKernels for $type {
-            const CODES: Kernel<kernels::find_codes::Args<'static, Self>> = kernels::find_codes::$type;
-            const SHORT_CODES: Kernel<kernels::find_short_codes::Args<'static, Self>> =
-                kernels::find_short_codes::$type;
-            const CROWDED: Kernel<kernels::count_crowded::Args<'static, Self>> =
-                kernels::count_crowded::$type;
-            const STEPS: Kernel<kernels::mark_steps::Args<'static, Self>> = kernels::mark_steps::$type;
-            const BOUND_POINTS: Kernel<kernels::bound_points::Args<'static, Self>> =
-                kernels::bound_points::$type;
-            const BOUND_BOXES: Kernel<kernels::bound_boxes::Args<'static, Self>> =
-                kernels::bound_boxes::$type;
-            const NEAREST: [(u32, Kernel<kernels::find_nearest::Args<'static, Self>>); 4] = [
-                (8, kernels::find_nearest::$eight),
-                (16, kernels::find_nearest::$sixteen),
-                (32, kernels::find_nearest::$thirty_two),
-                (64, kernels::find_nearest::$sixty_four),
-            ];
-            const MANY_NEAREST: Kernel<kernels::find_nearest::Args<'static, Self>> =
-                kernels::find_nearest::$many;
-        }
-    )+};
-}
-
-index_kernels! { f32, f32_8, f32_16, f32_32, f32_64, f32_many; f64, f64_8, f64_16, f64_32, f64_64, f64_many; }
+impl IndexKernels for f32 {}
+impl IndexKernels for f64 {}

@@ -304,8 +304,11 @@ impl List {
     #[inline(always)]
     unsafe fn write<T: Place>(&self, tree: &Tree<'_, T>, query: &Query, k: u32, rows: Rows<'_>) {
         let lane = warp::lane_id();
-        let (mut of, mut i) = (lane / k, lane % k);
-        let (rows_of_step, rest) = (warp::SIZE / k, warp::SIZE % k);
+        let parts = |elements: u32| {
+            let rows = elements.checked_div(k).unwrap_or(0);
+            (rows, elements - rows * k)
+        };
+        let ((mut of, mut i), (rows_of_step, rest)) = (parts(lane), parts(warp::SIZE));
         // SAFETY: passed on to the caller; an entry below the count was written.
         unsafe {
             warp::sync_warp(warp::FULL);

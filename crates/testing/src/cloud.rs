@@ -37,64 +37,8 @@ impl Cloud {
         }))
     }
 
-    /// Points in `clusters` heaps of the normal distribution with the given deviation, whose centres are
-    /// uniform in the rectangle; every heap has about as many.
-    pub fn clustered(
-        count: usize,
-        clusters: usize,
-        deviation: f64,
-        [west, south, east, north]: [f64; 4],
-        seed: u64,
-        value: impl Fn(f64, f64) -> f64,
-    ) -> Self {
-        let mut random = Random::new(seed);
-        let centres: Vec<(f64, f64)> = (0..clusters.max(1))
-            .map(|_| (random.between(west, east), random.between(south, north)))
-            .collect();
-        Self::of((0..count).map(|i| {
-            let (x, y) = centres[i % centres.len()];
-            let (x, y) = (x + deviation * random.normal(), y + deviation * random.normal());
-            (x, y, value(x, y))
-        }))
-    }
-
-    /// Points at the whole coordinates of a square.
-    pub fn lattice(side: u32, value: impl Fn(f64, f64) -> f64) -> Self {
-        let places = (0..side).flat_map(|y| (0..side).map(move |x| (f64::from(x), f64::from(y))));
-        Self::of(places.map(|(x, y)| (x, y, value(x, y))))
-    }
-
-    /// Points on one line, evenly spaced from the first place to the second.
-    pub fn collinear(
-        count: usize,
-        (x0, y0): (f64, f64),
-        (x1, y1): (f64, f64),
-        value: impl Fn(f64, f64) -> f64,
-    ) -> Self {
-        let last = count.saturating_sub(1).max(1) as f64;
-        Self::of((0..count).map(|i| {
-            let t = i as f64 / last;
-            let (x, y) = (x0 + t * (x1 - x0), y0 + t * (y1 - y0));
-            (x, y, value(x, y))
-        }))
-    }
-
-    /// Points on a circle.
-    pub fn on_circle(
-        count: usize,
-        (x0, y0): (f64, f64),
-        radius: f64,
-        value: impl Fn(f64, f64) -> f64,
-    ) -> Self {
-        Self::of((0..count).map(|i| {
-            let angle = std::f64::consts::TAU * i as f64 / count as f64;
-            let (x, y) = (x0 + radius * angle.cos(), y0 + radius * angle.sin());
-            (x, y, value(x, y))
-        }))
-    }
-
     /// Clouds with gaps as surveys have them, in the square from 0 to `side`, by name: lines apart, buildings without ground,
-    /// contour lines, the rings of a scanner, ship tracks, and voids amid random points.
+    /// the rings of a scanner, and voids amid random points.
     pub fn with_gaps(
         side: f64,
         value: impl Fn(f64, f64) -> f64 + Copy,
@@ -120,16 +64,8 @@ impl Cloud {
             .filter(|place| !is_built(place))
             .map(|(x, y)| (x + noise(0.3), y + noise(0.3)));
         let buildings = Self::of(buildings.map(at));
-        let contours = (1..9).flat_map(|level| {
-            let wide = move |(x, y): (f64, f64)| {
-                (x, middle + (y - middle) * 0.8 + 0.004 * (x - middle).powi(2))
-            };
-            around(f64::from(level).powf(1.3) * side / 36.0, 120 * level).map(wide)
-        });
         let rings = (0..14).flat_map(|ring| around(1.5 * 1.28f64.powi(ring), 180));
         let is_within = |&(x, y): &(f64, f64)| x.min(y) >= 0.0 && x.max(y) <= side;
-        let tracks = steps(17.0).flat_map(|x| steps(0.7).map(move |y| (x, y)));
-        let tracks = Self::of(tracks.map(|(x, y)| at((x + 0.1 * y + noise(0.2), y))));
         let lake = |x: f64, y: f64| f64::hypot(x - 0.6 * side, y - 0.4 * side) > 0.25 * side;
         let pond = |x: f64, y: f64| f64::hypot(x - 0.2 * side, y - 0.8 * side) > 0.08 * side;
         let shores = Self::uniform((side * side / 3.0) as usize, [0.0, 0.0, side, side], 5, value);
@@ -146,11 +82,25 @@ impl Cloud {
             ("lines 25 apart", lines(25.0)),
             ("lines 40 apart", lines(40.0)),
             ("buildings", buildings),
-            ("contour lines", Self::of(contours.filter(is_within).map(at))),
             ("rings of a scanner", Self::of(rings.filter(is_within).map(at))),
-            ("ship tracks", tracks),
             ("voids", Self::of(shores.map(at))),
         ]
+    }
+
+    /// The cloud's shape on the globe, as longitudes and latitudes: 170 degrees wide or high, across the antimeridian.
+    pub fn on_globe(mut self) -> Self {
+        let range = |column: &[f64]| {
+            let fold = |f: fn(f64, f64) -> f64, start| column.iter().copied().fold(start, f);
+            (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
+        };
+        let (x, y) = (range(&self.x), range(&self.y));
+        let scale = 170.0 / f64::max(x.1 - x.0, y.1 - y.0).max(1e-300);
+        for x_of in &mut self.x {
+            let east = 95.0 + scale * (*x_of - x.0);
+            *x_of = if east > 180.0 { east - 360.0 } else { east };
+        }
+        self.y.iter_mut().for_each(|y_of| *y_of = scale * (*y_of - y.0) - 85.0);
+        self
     }
 
     /// Every point twice, and the second time with another value.

@@ -9,7 +9,7 @@ use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
 use proptest::prelude::*;
 
 /// No limit on anything, with all layers.
-fn unlimited(grid: GridSpec) -> Params {
+pub fn unlimited(grid: GridSpec) -> Params {
     let all = Params::new(grid).counts(true).distances(true).deviations(true);
     all.max_distance(f64::INFINITY)
 }
@@ -21,16 +21,20 @@ fn range(cloud: &Cloud) -> f64 {
 
 /// Compares every cell inside the hull with the oracle, to 1e-5 of the range of the values, and looks at
 /// the local coordinates; gives how many cells were compared.
-fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
+pub fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
     let params = unlimited(grid).hull(true);
     let dem = on_all(cloud, &params);
     let expected = oracle(cloud, &grid);
     let range = range(cloud);
-    let (mut worst, mut farthest, mut compared) = (0.0f64, 0.0f32, 0);
+    let (mut worst, mut place, mut farthest, mut compared) = (0.0f64, (0.0, 0.0), 0.0f32, 0);
     let deviations = dem.deviations.as_ref().unwrap().values();
     for (cell, expected) in expected.iter().enumerate() {
         let (Some(expected), false) = (expected, only(&dem)[cell].is_nan()) else { continue };
-        worst = worst.max((f64::from(only(&dem)[cell]) - expected).abs());
+        let off = (f64::from(only(&dem)[cell]) - expected).abs();
+        if off > worst {
+            (worst, place) =
+                (off, grid.cell_centre(cell as u32 % grid.width, cell as u32 / grid.width));
+        }
         farthest = farthest.max(deviations[cell]);
         compared += 1;
     }
@@ -38,7 +42,7 @@ fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
         "{what}: {compared} cells, worst {:.1e} of the range, way {farthest:.1e} cells",
         worst / range
     );
-    assert!(worst <= 1e-5 * range, "{what}: {worst} of {range}");
+    assert!(worst <= 1e-5 * range, "{what}: off by {worst} of {range} at {place:?}");
     compared
 }
 
@@ -53,16 +57,6 @@ fn cells_inside_the_hull_are_exact_at_any_density() {
         let compared = check(&format!("{count} random points"), &cloud, square(64));
         assert!(compared > 2800, "{compared}");
     }
-}
-
-#[test]
-fn clusters_at_a_distance_ratio_of_a_million_are_exact() {
-    let wide = random(300, 64.0, 5, relief);
-    let dense = random(300, 64e-6, 9, relief);
-    let place = |i: usize| (dense.x[i] + 31.4999, dense.y[i] + 20.49998, dense.z[i] + 3.0);
-    let all = (0..300).map(|i| (wide.x[i], wide.y[i], wide.z[i])).chain((0..300).map(place));
-    let compared = check("clusters", &Cloud::of(all), square(64));
-    assert!(compared > 3000, "{compared}");
 }
 
 #[test]
@@ -90,65 +84,6 @@ fn points_on_a_circle_are_exact() {
         }));
         let compared = check(&format!("{count} points on a circle"), &cloud, square(side));
         assert!(compared > (side * side / 4) as usize, "{compared}");
-    }
-}
-
-/// Places as surveys have them that no uniform grid divides evenly, within a square of 64: by name.
-fn uneven_places(count: usize) -> Vec<(&'static str, Vec<(f64, f64)>)> {
-    use std::f64::consts::TAU;
-    let noise = random(count, 1.0, 31, |_, _| 0.0);
-    let noise = |i: usize| (noise.x[i], noise.y[i]);
-    let part = |i: usize| i as f64 / count as f64;
-    let each = |place: &dyn Fn(usize) -> (f64, f64)| (0..count).map(place).collect();
-    vec![
-        // 16 apart, with hundreds of points along each.
-        ("scan lines", each(&|i| (part(i * 4 % count) * 62.0, 1.0 + 20.0 * (i % 4) as f64))),
-        (
-            "jittered scan lines",
-            each(&|i| {
-                let ((dx, dy), t) = (noise(i), part(i * 4 % count) * 62.0);
-                let y = 5.0 + 15.0 * (i % 4) as f64;
-                (t + 0.02 * dx + 0.1 * y, y + 0.02 * dy - 0.1 * t)
-            }),
-        ),
-        ("a zigzag", each(&|i| (62.0 * (part(i) * 9.0 % 2.0 - 1.0).abs(), 63.0 * part(i)))),
-        (
-            "contours",
-            each(&|i| {
-                let level = (i % 5 + 1) as f64;
-                let angle = part(i / 5 * 5) * TAU;
-                let radius = 6.0 * level * (1.0 + 0.1 * (3.0 * angle + level).sin());
-                (32.0 + radius * angle.cos(), 32.0 + radius * angle.sin())
-            }),
-        ),
-        (
-            "a diagonal corridor",
-            each(&|i| (noise(i).0 * 62.0 + noise(i).1, noise(i).0 * 62.0 - noise(i).1 + 1.0)),
-        ),
-        (
-            "a scanner's ground",
-            each(&|i| {
-                let (angle, radius) = (noise(i).0 * TAU, (noise(i).1 * 10.0 - 6.6).exp());
-                (32.0 + radius * angle.cos(), 32.0 + radius * angle.sin())
-            }),
-        ),
-        (
-            "two crossing strips",
-            each(&|i| {
-                let (along, across) = (noise(i).0 * 64.0, 32.0 + noise(i).1 * 0.3);
-                if i % 2 == 0 { (along, across) } else { (across, along) }
-            }),
-        ),
-    ]
-}
-
-#[test]
-fn lines_crowds_and_gaps_are_exact() {
-    for (what, places) in uneven_places(700) {
-        let cloud = Cloud::of(places.into_iter().map(|(x, y)| (x, y, relief(x, y))));
-        let grid = GridSpec::new(0.0, 64.0, 2.0, 32, 32).unwrap();
-        let compared = check(what, &cloud, grid);
-        assert!(compared > 15, "{what}: {compared}");
     }
 }
 

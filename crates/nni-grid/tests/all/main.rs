@@ -1,6 +1,7 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
 mod accuracy;
+mod clouds;
 mod common;
 mod displacement;
 mod exact;

@@ -184,7 +184,9 @@ fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
     let square = [0.0, 0.0, 120.0, 120.0];
     clouds.push(("few points", Cloud::uniform(30, square, 4, height)));
     clouds.push(("many points", Cloud::uniform(20_000, square, 4, height)));
-    clouds.push(("heaps", Cloud::clustered(2000, 9, 2.0, square, 4, height)));
+    let heaps = testing::clouds::heaps(2000, 4);
+    let scaled = (0..2000).map(|i| (0.12 * heaps.x[i], 0.12 * heaps.y[i]));
+    clouds.push(("heaps", Cloud::of(scaled.map(|(x, y)| (x, y, height(x, y))))));
     let mut random = Random::new(9);
     for (what, cloud) in clouds {
         let grid = GridSpec::new(0.0, 120.0, 1.0, 120, 120).unwrap();

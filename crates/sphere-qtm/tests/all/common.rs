@@ -6,7 +6,7 @@ use std::path::Path;
 use gpu_core::Points;
 use rayon::prelude::*;
 use sphere_qtm::{Cell, Level, NONE, UnitVector};
-use testing::Random;
+use testing::{Cloud, Random, clouds};
 
 /// Longitudes and latitudes in degrees.
 #[derive(Clone, Debug, Default)]
@@ -29,15 +29,15 @@ impl Sites {
         }))
     }
 
-    /// In a few clusters, of which each is smaller than the one before.
+    /// In heaps of many widths.
     pub fn clustered(count: usize, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let centres = Self::random(6, seed + 1);
-        Self::of((0..count).map(|i| {
-            let (k, size) = (i % 6, 30.0 / 10f64.powi((i % 6) as i32));
-            let y = (centres.y[k] + size * random.normal()).clamp(-90.0, 90.0);
-            (centres.x[k] + size * random.normal(), y)
-        }))
+        Self::of_cloud(clouds::heaps(count, seed))
+    }
+
+    /// A cloud of the plane, brought to the globe.
+    pub fn of_cloud(cloud: Cloud) -> Self {
+        let Cloud { x, y, .. } = cloud.on_globe();
+        Self { x, y }
     }
 
     /// On a parallel, and on the equator: all as near to the pole.

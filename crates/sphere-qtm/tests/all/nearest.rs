@@ -3,16 +3,18 @@
 use crate::common::Sites;
 use gpu_core::Points;
 use sphere_qtm::{Error, NONE, nearest_sites};
+use testing::clouds;
 
 #[test]
 fn the_nearest_sites_are_those_of_comparing_all() {
-    for (what, sites) in [
+    let clouds = clouds::all(1000, 2).map(|cloud| (cloud.name, Sites::of_cloud(cloud)));
+    let others = [
         ("random", Sites::random(2000, 1)),
-        ("clustered", Sites::clustered(2000, 2)),
         ("on circles", Sites::on_circles(500)),
         ("duplicate", Sites::duplicate(500, 3)),
         ("few", Sites::random(3, 4)),
-    ] {
+    ];
+    for (what, sites) in others.into_iter().chain(clouds) {
         let mut places = Sites::random(150, 5);
         for (lon, lat) in [(0.0, 90.0), (0.0, -90.0), (180.0, 0.0), (sites.x[0], sites.y[0])] {
             places.x.push(lon);

@@ -3,7 +3,7 @@
 use crate::common::{Expected, Sites, brute_force};
 use gpu_core::{Device, Points};
 use sphere_qtm::{Diagram, Error, Kernel, Level, LonLat, NONE, Params, voronoi};
-use testing::{bits64, devices, is_slow};
+use testing::{bits64, clouds, devices, is_slow};
 
 const KERNELS: [Kernel; 5] =
     [Kernel::Pruned, Kernel::Registers, Kernel::Constant, Kernel::Shared, Kernel::Global];
@@ -94,13 +94,16 @@ fn sites_of_all_kinds() {
     let (at, count) = if is_slow() { (3, 300) } else { (7, 10_000) };
     for (what, sites) in [
         ("random", Sites::random(count, 1)),
-        ("clustered", Sites::clustered(count, 2)),
         ("on circles", Sites::on_circles(count)),
         ("antipodal", Sites::antipodal(count, 3)),
         ("duplicate", Sites::duplicate(count, 4)),
-        ("all at one place", Sites::of((0..count).map(|_| (12.0, 34.0)))),
     ] {
         check_all(&sites, at, what);
+    }
+    let at = if is_slow() { 2 } else { at };
+    for cloud in clouds::all(count, 2) {
+        let name = cloud.name;
+        check_all(&Sites::of_cloud(cloud), at, name);
     }
 }
 

@@ -1,0 +1,72 @@
+//! The exact method on every cloud of the list: heights beside those of a triangulation (crate `spade`), and planes, on the
+//! CPU and on the process's GPU.
+
+use crate::common::{on_all, only};
+use crate::exact::{check, unlimited};
+use gpu_core::GridSpec;
+use nni_grid::Weights;
+use testing::Cloud;
+use testing::clouds::{self, SIDE};
+
+/// Clouds whose hull has no area, so that no cell lies inside.
+const FLAT: [&str; 3] = ["axis line", "oblique line", "one place"];
+
+/// The list's clouds, but for two. Areas are sums in f64, of which nothing is left beside a site whose cell reaches to 1e8 and
+/// beyond: here the stray lies at 1e6. Each cell within a circle has all its points as natural neighbours, so that work and memory grow with
+/// the square of their number: it has fewer.
+fn all(seed: u64) -> impl Iterator<Item = Cloud> {
+    clouds::all(500, seed).map(move |cloud| match cloud.name {
+        "circle" => clouds::circle(120, seed),
+        "stray" => {
+            let last = cloud.len() - 1;
+            let mut cloud = cloud;
+            (cloud.x[last], cloud.y[last], cloud.z[last]) = (1e6, 1e6, clouds::height(1e6, 1e6));
+            cloud
+        }
+        _ => cloud,
+    })
+}
+
+/// A grid over the square, no centre of which lies on a point, where `spade` is off by a hundredth of the range (the zigzag
+/// has points 1e-13 beside round places), and one around a point, as wide as a cluster of two.
+fn grids(cloud: &Cloud) -> [GridSpec; 2] {
+    let (middle, cell) = (cloud.len() / 2, 5e-8 * SIDE);
+    let (west, north) = (cloud.x[middle] - 5.3 * cell, cloud.y[middle] + 6.1 * cell);
+    let near = GridSpec::new(west, north, cell, 12, 12).unwrap();
+    [GridSpec::new(0.013 * SIDE, 0.991 * SIDE, 0.049 * SIDE, 20, 20).unwrap(), near]
+}
+
+#[test]
+fn heights_of_every_cloud_are_those_of_a_triangulation() {
+    for cloud in all(1) {
+        println!("{}", cloud.name);
+        let compared: usize =
+            grids(&cloud).into_iter().map(|grid| check(cloud.name, &cloud, grid)).sum();
+        assert!(compared > 0 || FLAT.contains(&cloud.name), "{}", cloud.name);
+    }
+}
+
+#[test]
+fn planes_of_every_cloud_are_met_inside_the_hull() {
+    let plane = |x: f64, y: f64| 0.2 * y - 0.1 * x;
+    // A plane through a point at 1e6 has heights that f32 resolves to a hundredth.
+    let has_plane = |cloud: &Cloud| cloud.name != "stray" && !FLAT.contains(&cloud.name);
+    for mut cloud in all(2).filter(has_plane) {
+        cloud.z = cloud.x.iter().zip(&cloud.y).map(|(&x, &y)| plane(x, y)).collect();
+        for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+            // Within a cluster heights differ by less than f32 resolves of their range: slopes have no digits.
+            if (cloud.name, weights) == ("two clusters", Weights::SibsonC1) {
+                continue;
+            }
+            let grid = grids(&cloud)[0];
+            let dem = on_all(&cloud, &unlimited(grid).weights(weights).hull(true));
+            let mut worst = 0.0f64;
+            for (cell, &value) in (0..).zip(only(&dem)).filter(|(_, value)| !value.is_nan()) {
+                let (x, y) = grid.cell_centre(cell % grid.width, cell / grid.width);
+                worst = worst.max((f64::from(value) - plane(x, y)).abs());
+            }
+            println!("{}, {weights:?}: off by at most {worst:.1e}", cloud.name);
+            assert!(worst < 1e-5 * 0.3 * SIDE, "{}, {weights:?}: {worst}", cloud.name);
+        }
+    }
+}

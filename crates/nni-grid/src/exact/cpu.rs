@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
-use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
+use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, drawn_in, key};
 use kernels_rs::nni::exact::polygon::Slots;
 use kernels_rs::nni::exact::rings::{
     MOST_CLIPPED_SIDES, MOST_SIDES, Ring, Rings, few_ringless, most_wide,
@@ -165,6 +165,8 @@ impl Table {
         params: &Params,
     ) -> Result<Self> {
         let (x, y, columns) = (input.points.x, input.points.y, input.points.values);
+        let drawn = setup.drawn_to.map(|to| draw_in([x, y], to, setup, params)).transpose()?;
+        let [x, y] = drawn.as_ref().map_or([x, y], |drawn| drawn.each_ref().map(Vec::as_slice));
         let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
         let cells = setup.cells(within);
         let mut keys: Vec<(u64, u32)> = host_memory::filled((0, 0), x.len())?;
@@ -388,6 +390,22 @@ struct Row {
     /// All cells' first value, then all cells' second.
     values: Vec<f32>,
     answers: Vec<Answer>,
+}
+
+/// Columns of where points count, some of which lie too far from the grid to count where they are.
+fn draw_in(
+    [x, y]: [&[f64]; 2],
+    to: [f64; 2],
+    setup: &Setup,
+    params: &Params,
+) -> Result<[Vec<f64>; 2]> {
+    let (around, error) = setup.surroundings(&params.grid);
+    if count_within(x, y, around) == 0 {
+        return Err(error);
+    }
+    host_memory::require(16 * x.len() as u64)?;
+    let column = |k: usize| parallel::map(x.len(), FINE, |i| drawn_in([x[i], y[i]], to)[k]);
+    Ok([column(0), column(1)])
 }
 
 /// As [`interpolate`](crate::interpolate).

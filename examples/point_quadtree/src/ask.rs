@@ -63,8 +63,11 @@ pub struct Asked<'a> {
     /// The coordinate system of the points.
     pub crs: Option<&'a Crs>,
     /// Says which rows of which files points are, where their numbers do not.
-    pub rows: Option<&'a dyn Fn(&[usize]) -> Vec<String>>,
+    pub rows: Option<Rows<'a>>,
 }
+
+/// Says which rows of which files points are.
+pub type Rows<'a> = &'a dyn Fn(&[usize]) -> Vec<String>;
 
 /// The formats of the leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

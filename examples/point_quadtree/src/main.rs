@@ -26,7 +26,7 @@ use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
-use ask::Asked;
+use ask::{Asked, Rows};
 
 fn main() -> ExitCode {
     program::run("point_quadtree", |line: &CommandLine| match &line.command {
@@ -72,7 +72,7 @@ fn run(args: &Args) -> Result<()> {
         ));
     }
     let rows = |points: &[usize]| cloud.places_of(points, &inputs, &how);
-    let rows = (!is_numbered).then_some(&rows as &dyn Fn(&[usize]) -> Vec<String>);
+    let rows = (!is_numbered).then_some(&rows as Rows<'_>);
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| -> Result<()> {

@@ -65,6 +65,7 @@ impl Cloud {
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
+        let mut left_out = Vec::new();
         Several::new(&filter, &columns).read(paths, progress, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
@@ -76,9 +77,13 @@ impl Cloud {
             if part.strays.points > 0 {
                 cloud.notes.push(format!("{}: {}", path.display(), part.strays));
             }
+            if part.is_left_out {
+                left_out.push(path.display().to_string());
+            }
             cloud.append(part, ground);
             Ok::<_, anyhow::Error>(())
         })?;
+        cloud.notes.extend(note_on_left_out(&left_out));
         cloud.notes.extend(shared.note());
         cloud.crs = shared.into_crs();
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
@@ -343,6 +348,18 @@ impl Cloud {
             100.0 * most as f64 / self.x.len() as f64,
         ))
     }
+}
+
+/// Says of which files no more was read than the header and a sample of the points.
+fn note_on_left_out(files: &[String]) -> Option<String> {
+    let first = files.first()?;
+    let others = match files.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!(
+        "{first}{others}: left out, as the header has all points outside of --bounds, and so has a sample of them"
+    ))
 }
 
 /// Points whose rows are looked for among all that the inputs have.

@@ -754,6 +754,39 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_is_left_out_looks_for_its_nearest_point_and_clips_nothing() {
+        let (x, y) = places(60_000, 60.0);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
+        let (scene, again) = (&setup.scene, || setup.scene);
+        let looks = std::cell::Cell::new(0u32);
+        let place = |site: u32| {
+            looks.set(looks.get() + 1);
+            table.places[site as usize]
+        };
+        let index = Index { cells: table.cells, place, start: |cell| table.starts[cell as usize] };
+        let mut slots = OnHost::new();
+        let mut looks_of = |cell: Cell| {
+            looks.set(0);
+            let answer = slots.until(|slots| {
+                let write = |_, value: f32| assert_eq!(value.is_nan(), cell.is_left_out());
+                scene.cell_by_clipping(Alone, cell, 0.0, &index, slots, &table, again, write)
+            });
+            (looks.get(), answer)
+        };
+        for (column, row) in [(100, 100), (90, 120), (60, 80)] {
+            let hull = Cell::EVERYWHERE;
+            let (clipped, of_value) = looks_of(Cell { column, row, hull });
+            let (searched, left_out) = looks_of(Cell { column, row, hull: Cell::NOWHERE });
+            let at = (f64::from(column) + 0.5, 199.5 - f64::from(row));
+            let away = x.iter().zip(&y).map(|(x, y)| f64::hypot(x - at.0, y - at.1));
+            let nearest = away.fold(f64::INFINITY, f64::min) as f32;
+            assert_eq!((left_out.count, left_out.distance), (0, nearest), "{column}, {row}");
+            assert_eq!(of_value.distance, nearest);
+            assert!(searched < clipped, "{searched} looks of {clipped} at {column}, {row}");
+        }
+    }
+
+    #[test]
     fn wide_rings_give_what_clipping_gives() {
         let (x, y) = places(60_000, 60.0);
         let height = |(x, y): (&f64, &f64)| 30.0 * (x / 40.0).sin() + 20.0 * (y / 25.0).cos();

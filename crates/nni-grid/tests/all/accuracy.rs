@@ -10,7 +10,7 @@ use crate::common::{Cloud, mesh, on_cpu, random};
 use geo_io::{CsvColumns, Filter, read_points};
 use gpu_core::{Bounds, GridSpec};
 use nni_grid::{Dem, Params};
-use spade::{Point2, Triangulation};
+use spade::Point2;
 
 /// Root mean square of the difference to exact Sibson, over the cells that `wanted` names, and how
 /// many they are.

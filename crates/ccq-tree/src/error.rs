@@ -25,6 +25,14 @@ pub enum Error {
         /// The most.
         most: u64,
     },
+    /// More runs of cells than a search on a device can number.
+    #[error("{runs} runs of cells; a search on a device gives at most {most}: search in windows")]
+    TooManyRuns {
+        /// As counted.
+        runs: u64,
+        /// The most.
+        most: u64,
+    },
     /// A tree's nodes do not fit where they were to go.
     #[error("the tree has {nodes} nodes, there is room for {room}")]
     NoRoom {

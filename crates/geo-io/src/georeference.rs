@@ -7,10 +7,9 @@ use gpu_core::GridSpec;
 use tiff_core::{Tag, TagValue};
 use tiff_reader::ifd::Ifd;
 
-use crate::beside::{Auxiliary, WorldFile};
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
-use crate::points::ending;
-use crate::tiff_image::TiffImage;
+use crate::pam;
+use crate::world_file::WorldFile;
 use crate::{Crs, Error, GeoKeys, Result};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
@@ -89,7 +88,8 @@ fn keys(image: &Ifd) -> GeoKeys {
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What they say that gives no place, and what to do about it.
+    /// What they say that gives no place, and what to do about it: ground control points, a reference system alone, a world
+    /// file that is none.
     pub note: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Place {
     /// # Errors
     /// [`Error::Malformed`] for a place that is none.
     pub fn of_tiff(path: &Path, image: &Ifd) -> Result<Self> {
-        let beside = Auxiliary::beside(path)?;
+        let beside = pam::Place::beside(path)?;
         let (keys, _) = keys(image).cleaned();
         let own = Stated::of_tiff(image, keys.is_point());
         let keys = if keys.is_system() { Crs::from_geokeys(keys) } else { Ok(None) };
@@ -122,7 +122,7 @@ impl Place {
     /// # Errors
     /// As [`Place::of_tiff`].
     pub fn of_picture(path: &Path) -> Result<Self> {
-        let beside = Auxiliary::beside(path)?;
+        let beside = pam::Place::beside(path)?;
         let world = WorldFile::beside(path);
         let stated = match world.as_ref().and_then(|world| world.transform) {
             Some(transform) => Stated::Transform(transform),
@@ -162,6 +162,7 @@ impl Place {
             )),
             _ => None,
         };
+        let note = note.map(|note| format!("{}: {note}", path.display()));
         Ok(Self { georeference: None, note })
     }
 }
@@ -177,7 +178,7 @@ enum Stated {
 }
 
 impl Stated {
-    fn of_auxiliary(beside: &Auxiliary) -> Self {
+    fn of_auxiliary(beside: &pam::Place) -> Self {
         match (beside.transform, beside.control_points) {
             (Some(transform), _) => Self::Transform(transform),
             (None, 0) => Self::Nothing,
@@ -214,20 +215,6 @@ impl Stated {
         }
         Self::Transform(transform)
     }
-}
-
-/// Says of a raster that has no place what its file, or one beside it, says of one all the same, and what to do about it:
-/// ground control points, a reference system alone, a world file that is none. `None` for any other, and where the raster
-/// cannot be read, which reading says.
-pub fn note_on_place(path: &Path) -> Option<String> {
-    let place = match ending(path).as_str() {
-        "png" => Place::of_picture(path),
-        "tif" | "tiff" => {
-            TiffImage::open(path, (0, 0)).and_then(|tiff| Place::of_tiff(path, tiff.directory()))
-        }
-        _ => return None,
-    };
-    place.ok()?.note.map(|note| format!("{}: {note}", path.display()))
 }
 
 #[cfg(test)]

@@ -28,7 +28,6 @@
 #![deny(missing_docs)]
 
 mod areas;
-mod beside;
 mod bins;
 mod copc;
 mod crs;
@@ -63,13 +62,14 @@ mod tiff_file;
 mod tiff_image;
 mod tiff_rows;
 mod values_file;
+mod world_file;
 
 pub use areas::{Polygons, write_polygons, write_shapes};
 pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::{Georeference, note_on_place};
+pub use georeference::Georeference;
 pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };

@@ -1,10 +1,11 @@
 //! What GDAL states of a raster beside its samples: in the file `.aux.xml` beside it, and in a GeoTIFF's own XML.
+//! XML that is not well-formed states nothing, as GDAL has it.
 
 use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
-use crate::{Number, SampleType};
+use crate::{Crs, Error, Number, Result, SampleType};
 
 /// Bytes of an XML file that are read at most.
 const MOST: u64 = 64 << 20;
@@ -18,22 +19,15 @@ pub(crate) struct Band {
 }
 
 impl Band {
-    /// What GDAL has written beside a file; nothing where there is no such file, or where GDAL could not read it either.
+    /// What GDAL has written beside a file.
     pub fn beside(path: &Path, kind: SampleType) -> Self {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".aux.xml");
-        let name = PathBuf::from(name);
-        let is_small = std::fs::metadata(&name).is_ok_and(|about| about.len() <= MOST);
-        let bytes = if is_small { std::fs::read(&name).unwrap_or_default() } else { Vec::new() };
-        Self::of_pam(&String::from_utf8_lossy(&bytes), kind)
+        Self::of_pam(&text_beside(path).1, kind)
     }
 
     /// By the text of an `.aux.xml`.
     fn of_pam(text: &str, kind: SampleType) -> Self {
         let mut band = Self::default();
-        let Ok(document) = Document::parse(text.trim_start_matches('\u{feff}')) else {
-            return band;
-        };
+        let Some(document) = document_of(text) else { return band };
         let bands = children(document.root_element(), "PAMRasterBand");
         for element in bands.filter(|band| band.attribute("band") == Some("1")) {
             let number = |name| real(text_of(element, name)?);
@@ -51,7 +45,7 @@ impl Band {
 
     /// What a GeoTIFF's own XML says, and not yet this.
     pub fn or_of_metadata(mut self, text: &str) -> Self {
-        let Ok(document) = Document::parse(text.trim_end_matches('\0')) else { return self };
+        let Some(document) = document_of(text) else { return self };
         for item in children(document.root_element(), "Item") {
             let is_first = item.attribute("sample").is_none_or(|sample| sample == "0");
             let Some(value) = item.text().and_then(real).filter(|_| is_first) else { continue };
@@ -74,6 +68,64 @@ impl Band {
             )
         })
     }
+}
+
+/// Where GDAL's `.aux.xml` says that a raster lies.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Place {
+    /// The geotransform.
+    pub transform: Option<[f64; 6]>,
+    pub crs: Option<Crs>,
+    /// How many ground control points it has.
+    pub control_points: usize,
+}
+
+impl Place {
+    /// Reads what lies beside a raster; nothing of a raster that has no such file.
+    ///
+    /// # Errors
+    /// A place or a system that is none.
+    pub fn beside(path: &Path) -> Result<Self> {
+        let (name, text) = text_beside(path);
+        Self::of_pam(&text).map_err(|reason| Error::malformed(&name, reason))
+    }
+
+    /// By the text of an `.aux.xml`.
+    fn of_pam(text: &str) -> Result<Self, &'static str> {
+        let Some(document) = document_of(text) else { return Ok(Self::default()) };
+        let root = document.root_element();
+        let transform = text_of(root, "GeoTransform").map(|numbers| {
+            let numbers = numbers.split(',').map(|word| word.trim().parse().ok());
+            let numbers = numbers.collect::<Option<Vec<f64>>>();
+            let transform = numbers.and_then(|numbers| numbers.try_into().ok());
+            transform.ok_or("its GeoTransform is not six numbers")
+        });
+        let system = text_of(root, "SRS").map(str::trim).filter(|text| !text.is_empty());
+        let crs = system.map(|text| {
+            let is_text = text.contains('[');
+            let crs = if is_text { Crs::from_wkt(text) } else { Crs::parse(text).ok() };
+            crs.ok_or("its SRS is neither well-known text nor an EPSG code")
+        });
+        let lists = children(root, "GCPList");
+        let control_points = lists.map(|list| children(list, "GCP").count()).sum();
+        Ok(Self { transform: transform.transpose()?, crs: crs.transpose()?, control_points })
+    }
+}
+
+/// The name of the `.aux.xml` beside a file, and its text; none where there is no such file, or one too large to be that.
+fn text_beside(path: &Path) -> (PathBuf, String) {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".aux.xml");
+    let name = PathBuf::from(name);
+    let is_small =
+        std::fs::metadata(&name).is_ok_and(|about| about.is_file() && about.len() <= MOST);
+    let bytes = if is_small { std::fs::read(&name).unwrap_or_default() } else { Vec::new() };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    (name, text)
+}
+
+fn document_of(text: &str) -> Option<Document<'_>> {
+    Document::parse(text.trim_start_matches('\u{feff}').trim_end_matches('\0')).ok()
 }
 
 /// The children of a name; GDAL ignores the case.
@@ -132,6 +184,25 @@ mod tests {
         {
             assert_eq!(Band::of_pam(text, SampleType::U8), Band::default(), "{text}");
         }
+    }
+
+    #[test]
+    fn places_are_those_of_the_dataset_itself() {
+        let place = |inner: &str| Place::of_pam(&format!("<PAMDataset>{inner}</PAMDataset>"));
+        let found = place(
+            "<SRSList>x</SRSList><SRS axes=\"1,2\">GEOGCS[&quot;WGS 84&quot;,AUTHORITY[&quot;EPSG&quot;,&quot;4326&quot;]]</SRS>\
+             <!-- <GeoTransform>9</GeoTransform> --><GeoTransform> 1, 2, 0, 3, 0, -4 </GeoTransform>\
+             <GCPList><GCP Id=\"a\"/><GCP Id=\"b\"/></GCPList>",
+        )
+        .unwrap();
+        assert_eq!(found.transform, Some([1.0, 2.0, 0.0, 3.0, 0.0, -4.0]));
+        assert_eq!((found.crs.unwrap().epsg(), found.control_points), (Some(4326), 2));
+        assert_eq!(place("<SRS> EPSG:32633 </SRS>").unwrap().crs.unwrap().epsg(), Some(32633));
+        let nested = "<Metadata><GeoTransform>1,2</GeoTransform><SRS>rubbish</SRS></Metadata>";
+        assert_eq!(place(nested).unwrap(), Place::default());
+        assert_eq!(Place::of_pam("<PAMDataset><SRS>cut").unwrap(), Place::default());
+        assert!(place("<GeoTransform>1,2,3</GeoTransform>").unwrap_err().contains("six numbers"));
+        assert!(place("<SRS>rubbish</SRS>").unwrap_err().contains("SRS"));
     }
 
     #[test]

@@ -51,8 +51,8 @@ pub(crate) fn read(path: &Path) -> Result<Raster> {
     // GDAL reads the picture's own NODATA first.
     let band = Band::beside(path, values.sample_type());
     let nodata = transparent.or_else(|| values.sample_type().value(band.nodata?));
-    let notes = band.note(path).into_iter().collect();
-    let georeference = Place::of_picture(path)?.georeference;
+    let Place { georeference, note } = Place::of_picture(path)?;
+    let notes = band.note(path).into_iter().chain(note).collect();
     Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 
@@ -164,10 +164,15 @@ fn grey<T: Copy + PartialEq + std::fmt::Display>(
         let (row, column) = (i / width, i % width);
         let is_coloured = per_pixel >= 3 && (pixel[0] != pixel[1] || pixel[0] != pixel[2]);
         let words = pixel.iter().map(T::to_string).collect::<Vec<_>>().join(" ");
-        let what = if is_coloured { "is coloured" } else { "is not opaque" };
+        let (what, remedy) = match is_coloured {
+            true => ("is coloured", "`gdal_translate -b 1` takes one colour, red"),
+            false => (
+                "is not opaque",
+                "`gdal_translate -b 1` takes grey without the opacity, `gdal_translate -b mask` the opacity alone",
+            ),
+        };
         let reason = format!(
-            "its pixel in row {row}, column {column} {what} ({words}), and a raster has one value a pixel: \
-             `gdal_translate -b 1` makes a GeoTIFF of one band"
+            "its pixel in row {row}, column {column} {what} ({words}), and a raster has one value a pixel: {remedy}"
         );
         Error::malformed(path, reason)
     };

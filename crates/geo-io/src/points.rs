@@ -32,6 +32,8 @@ pub struct PointCloud {
     pub strays: Strays,
     /// What the file has that was passed over, in words.
     pub notes: Vec<String>,
+    /// Whether no point was looked at but a sample, since the file's header has all of them outside of the filter's bounds.
+    pub is_left_out: bool,
 }
 
 impl PointCloud {
@@ -165,8 +167,8 @@ impl Strays {
 
 impl fmt::Display for Strays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (points, lie) = if self.points == 1 { ("point", "lies") } else { ("points", "lie") };
-        write!(f, "{} of its {points} {lie} outside of its header's bounds", self.points)?;
+        let lie = if self.points == 1 { "lies" } else { "lie" };
+        write!(f, "{} of its points {lie} outside of its header's bounds", self.points)?;
         match self.bounds {
             Some(b) => write!(f, ", from {} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y),
             None => Ok(()),

@@ -60,14 +60,15 @@ impl SampleFile {
             return Err(Error::malformed(path, reason));
         }
         require_no_mask(path, image.file())?;
-        let place = Place::of_tiff(path, directory)?.georeference;
+        let place = Place::of_tiff(path, directory)?;
         let text = |tag| directory.tag(tag).and_then(|tag| tag.value.as_str());
         // What is said beside the file counts before what is said in it, as GDAL has it.
         let band =
             Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
         let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
         let stated = band.nodata.or_else(of_tag);
-        let notes = band.note(path).into_iter().collect();
+        let notes = band.note(path).into_iter().chain(place.note).collect();
+        let place = place.georeference;
         let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
         Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
     }

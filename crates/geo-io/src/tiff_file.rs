@@ -90,8 +90,13 @@ pub(crate) struct Block {
 impl Block {
     /// Returns the block of a raster with these columns and rows.
     pub fn of((width, height): (usize, usize), options: &TiffOptions) -> Self {
-        // Sides of tiles are multiples of 16.
-        let side = |side: usize| side.next_multiple_of(16).min(TILE);
+        // Sides of tiles are multiples of 16. Those of a narrow raster share its length evenly: a last tile that is all but
+        // empty would double it.
+        let is_narrow = width.min(height) < TILE;
+        let side = |side: usize| match is_narrow {
+            true => side.div_ceil(side.div_ceil(TILE).max(1)).next_multiple_of(16),
+            false => TILE,
+        };
         if options.cloud_optimised || width.min(height) >= TILE {
             return Self { width: side(width), height: side(height), is_strip: false };
         }

@@ -311,13 +311,13 @@ impl Blocks {
             true => ("tile", TILE_OFFSETS, TILE_BYTES),
             false => ("strip", STRIP_OFFSETS, STRIP_BYTES),
         };
-        // As libtiff has it, the two names are for one list.
-        let list = |tags: &mut BTreeMap<u16, TagValue>, own: u16, other: u16| {
+        let mut list = |own: u16, other: u16| {
             let (own, other) = (tags.remove(&own), tags.remove(&other));
             own.or(other).and_then(|value| value.as_u64_vec())
         };
-        let offsets = list(tags, offsets_code, STRIP_OFFSETS + TILE_OFFSETS - offsets_code);
-        let counts = list(tags, bytes_code, STRIP_BYTES + TILE_BYTES - bytes_code);
+        // As libtiff has it, the two names are for one list.
+        let offsets = list(offsets_code, STRIP_OFFSETS + TILE_OFFSETS - offsets_code);
+        let counts = list(bytes_code, STRIP_BYTES + TILE_BYTES - bytes_code);
         let mut offsets =
             offsets.ok_or_else(|| format!("it does not say where its {what}s are"))?;
         let number = width.div_ceil(across) as u128 * height.div_ceil(along) as u128;
@@ -327,29 +327,28 @@ impl Blocks {
         offsets.truncate(number as usize);
         let row = (across.checked_mul(self.bits)).ok_or("its rows are too long")?.div_ceil(8);
         let mut whole = row.checked_mul(along).ok_or("its blocks are too large")?;
-        let mut lengths = Vec::with_capacity(offsets.len());
-        for (i, &offset) in offsets.iter().enumerate() {
+        let length_of_block = |(i, &offset): (usize, &u64)| {
             let rows = if is_tiled { along } else { along.min(height - i as u64 * along) };
             let stated = counts.as_ref().and_then(|counts| counts.get(i)).copied();
             // As libtiff has it: a length of 0 is a block that is not there, but for a single strip.
             let is_absent = stated == Some(0) && (is_tiled || number > 1);
             if offset == 0 || is_absent {
-                lengths.push(0);
-                continue;
+                return Ok(0);
             }
             let stated = stated.filter(|&bytes| bytes > 0);
             let there = length.saturating_sub(offset);
-            lengths.push(length_of(codec, stated, there, row * rows).ok_or_else(|| {
+            length_of(codec, stated, there, row * rows).ok_or_else(|| {
                 let bytes = row * rows;
                 format!("its {what} {i} promises {bytes} bytes, more than the file can have there")
-            })?);
-        }
+            })
+        };
+        let lengths = offsets.iter().enumerate().map(length_of_block);
+        let mut lengths = lengths.collect::<Result<Vec<u64>, String>>()?;
         if !is_tiled && number == 1 && !codec.is_packed && whole > LARGE_STRIP && offsets[0] > 0 {
             let rows = (SMALL_STRIP / row).clamp(1, along);
-            let firsts = (0..height).step_by(rows as usize);
-            let parts: Vec<u64> = firsts.collect();
-            lengths = parts.iter().map(|first| row * rows.min(height - first)).collect();
-            offsets = parts.iter().map(|first| offsets[0] + row * first).collect();
+            let parts = || (0..height).step_by(rows as usize);
+            lengths = parts().map(|first| row * rows.min(height - first)).collect();
+            offsets = parts().map(|first| offsets[0] + row * first).collect();
             tags.insert(STRIP_ROWS, TagValue::Long(vec![rows as u32]));
             whole = row * rows;
         }

@@ -90,7 +90,7 @@ impl ValuesFile {
         }
     }
 
-    /// What a user must be told of the file, such as a scale that is not applied.
+    /// What a user must be told of the file, such as a scale that is not applied, or control points that give no place.
     pub fn notes(&self) -> &[String] {
         match &self.source {
             Source::Array(_) => &[],

@@ -113,6 +113,19 @@ pub enum Error {
         /// The most of the grid's side.
         longest: f64,
     },
+    /// Points lie so far from the grid that the exact method cannot compute with their distances, and none is near.
+    #[error(
+        "no point lies within {near:e} of the grid, and one is {reach:e} away: exact natural neighbours need a \
+         point near the grid where others are beyond {most:e}; leave these out, or scale the coordinates"
+    )]
+    FarPoints {
+        /// How far the points reach from the middle of the grid, in x or in y.
+        reach: f64,
+        /// The farthest at which a point counts where it is.
+        most: f64,
+        /// How far from the grid a point must lie where others are beyond that.
+        near: f64,
+    },
     /// A name that is none of the policies.
     #[error("unknown policy \"{name}\" for points in one pixel: use mean, min, max, first or last")]
     UnknownDuplicates {

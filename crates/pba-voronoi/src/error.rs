@@ -49,13 +49,32 @@ pub enum Error {
         /// Columns of the whole.
         columns: u32,
     },
-    /// The sides of a pixel are not positive and finite.
-    #[error("pixels of {x} x {y} cannot be measured: give sides that are positive and finite")]
+    /// A side of a pixel is not a number that distances can be computed from.
+    #[error(
+        "pixels of {x} x {y} cannot be measured: give sides from {:e} to {:e}, in another unit if need be",
+        crate::metric::LEAST_SIDE,
+        crate::metric::MOST_SIDE
+    )]
     Spacing {
         /// As given.
         x: f64,
         /// As given.
         y: f64,
+    },
+    /// Distances are wanted as `f32`, which does not hold them.
+    #[error(
+        "distances in a raster of {width} x {height} pixels of {x} x {y} do not fit f32: take distance_f64, or \
+         sides in another unit"
+    )]
+    BeyondSingle {
+        /// A pixel's width.
+        x: f64,
+        /// A pixel's height.
+        y: f64,
+        /// Columns of the raster, or of that which it is a part of.
+        width: u32,
+        /// Rows of it.
+        height: u32,
     },
     /// One side of a pixel is too long beside the other for distances in so large a raster.
     #[error(

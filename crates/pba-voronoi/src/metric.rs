@@ -15,7 +15,13 @@ mod ratio;
 /// row without a site from every site near enough to be compared without care.
 pub(crate) const MAX_NARROW: u32 = 60_000;
 
-/// The sides of a pixel on the ground, in any unit; distances come in the same one.
+/// The shortest side of a pixel, 2^-250, and the longest, 2^250: the square of the ratio of two sides, and squares
+/// of distances, are then normal numbers.
+pub(crate) const LEAST_SIDE: f64 = 1.0 / MOST_SIDE;
+pub(crate) const MOST_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
+
+/// The sides of a pixel on the ground, in any unit; distances come in the same one. A side is between 2^-250
+/// (5.5e-76) and 2^250 (1.8e75), else it is refused ([`Error::Spacing`](crate::Error::Spacing)).
 ///
 /// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so
 /// that rounding decides nothing. Where the ratio of the sides is that of two whole numbers up to 4096, to the
@@ -113,8 +119,8 @@ impl Metric {
         max_distance: Option<f64>,
     ) -> Result<Self> {
         let Spacing { x, y } = spacing;
-        let is_side = |s: f64| s.is_finite() && s > 0.0;
-        if !is_side(x) || !is_side(y) {
+        let sides = LEAST_SIDE..=MOST_SIDE;
+        if !sides.contains(&x) || !sides.contains(&y) {
             return Err(Error::Spacing { x, y });
         }
         if let Some(most) = max_distance
@@ -144,8 +150,7 @@ impl Metric {
         };
         let (shorter, weight) = if x < y { (x, across) } else { (y, down) };
         let scale = shorter / f64::from(weight).sqrt();
-        let has_squares = error <= 1e-9 && scale * scale > 0.0;
-        let ground = Some(Ground { has_squares, ..ground });
+        let ground = Some(Ground { has_squares: error <= 1e-9, ..ground });
         Ok(Self { across, down, scale, limit: u64::MAX, is_narrow: false, ground })
     }
 
@@ -208,9 +213,9 @@ fn square(n: u32) -> u128 {
     u128::from(n) * u128::from(n)
 }
 
-/// The power of two at or below a positive number, or the least that has the precision of `f64`.
+/// The power of two at or below a positive normal number.
 fn power_of_two(of: f64) -> f64 {
-    f64::from_bits(of.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
+    f64::from_bits(of.to_bits() & f64::INFINITY.to_bits())
 }
 
 #[cfg(test)]
@@ -254,7 +259,7 @@ mod tests {
 
     #[test]
     fn sides_are_whole_in_their_unit() {
-        for (side, unit) in [(1.0, 1.0), (3.0, 2.0), (0.3, 0.25), (5e-324, f64::MIN_POSITIVE)] {
+        for (side, unit) in [(1.0, 1.0), (3.0, 2.0), (0.3, 0.25), (LEAST_SIDE, LEAST_SIDE)] {
             assert_eq!(power_of_two(side), unit);
         }
     }

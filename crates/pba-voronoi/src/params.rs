@@ -68,7 +68,8 @@ pub struct Params {
     /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error where such units
     /// have no room.
     pub squared_distance: bool,
-    /// The distance as `f32`: that as `f64`, rounded.
+    /// The distance as `f32`: that as `f64`, rounded. An error where sides are so short or so long that `f32` does
+    /// not hold it.
     pub distance: bool,
     /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
     /// rounded once; of pixels that are not square as [`Spacing`] says.
@@ -173,7 +174,7 @@ impl Params {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::Spacing`], [`Error::SideRatio`],
-    /// [`Error::SquaredDistance`], [`Error::MaxDistance`], [`Error::Missing`], [`Error::Unsupported`].
+    /// [`Error::BeyondSingle`], [`Error::SquaredDistance`], [`Error::MaxDistance`], [`Error::Missing`], [`Error::Unsupported`].
     pub(crate) fn check(&self, input: &Shape) -> Result<Metric> {
         input.check()?;
         let GridSpec { width, height, cell_size, .. } = input.grid;
@@ -183,6 +184,12 @@ impl Params {
         let (columns, rows) = (whole.0.max(input.columns()), whole.1.max(height));
         check_sides(columns, rows)?;
         let metric = Metric::new(columns, rows, spacing, self.max_distance)?;
+        let Spacing { x, y } = spacing;
+        let longest = x * f64::from(columns) + y * f64::from(rows);
+        let is_single = x.min(y) >= f32::MIN_POSITIVE.into() && longest <= f32::MAX.into();
+        if (self.distance || self.signed_distance) && !is_single {
+            return Err(Error::BeyondSingle { x, y, width: columns, height: rows });
+        }
         if self.squared_distance && metric.ground.is_some_and(|ground| !ground.has_squares) {
             return Err(Error::SquaredDistance { x: spacing.x, y: spacing.y });
         }

@@ -147,8 +147,10 @@ pub enum Error {
         message: String,
     },
     /// A file that is no tree, or no longer one.
-    #[error("not a quadtree: {what}")]
+    #[error("{path}: not a quadtree: {what}")]
     Damaged {
+        /// Which.
+        path: String,
         /// What is wrong.
         what: String,
     },

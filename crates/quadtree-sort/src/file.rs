@@ -184,6 +184,10 @@ impl Quadtree {
     /// version, cut off, or changed; [`Error::Core`] where there is not the memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        Self::read(path).map_err(|error| in_file(path, error))
+    }
+
+    fn read(path: &Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, &error);
         let (mut file, len) = files::open(path).map_err(failed)?;
         let mut start = [0; size_of::<Header>()];
@@ -217,11 +221,11 @@ impl Quadtree {
         let (file, len) = files::open(path).map_err(|error| Error::file(path, &error))?;
         // An empty file cannot be mapped.
         if len < size_of::<Header>() as u64 {
-            return Err(too_short());
+            return Err(in_file(path, too_short()));
         }
         // SAFETY: the mapping is read only, and the caller has promised that nobody changes the file.
         let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::file(path, &error))?;
-        Self::from_map(Arc::new(map))
+        Self::from_map(Arc::new(map)).map_err(|error| in_file(path, error))
     }
 
     fn from_map(map: Arc<Mmap>) -> Result<Self> {
@@ -396,6 +400,15 @@ fn too_short() -> Error {
     damaged("too short for a header")
 }
 
+/// What is wrong with a file; [`in_file`] says which.
 fn damaged(what: impl Into<String>) -> Error {
-    Error::Damaged { what: what.into() }
+    Error::Damaged { path: String::new(), what: what.into() }
+}
+
+/// An error of reading a file, with its name.
+fn in_file(path: &Path, mut error: Error) -> Error {
+    if let Error::Damaged { path: name, .. } = &mut error {
+        *name = path.display().to_string();
+    }
+    error
 }

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::files::las::Las;
+
 /// A program under test.
 pub struct Program {
     /// Its name, with which its messages begin.
@@ -156,7 +158,16 @@ impl Program {
         assert!(run(&["tiles"]) == expected);
         assert!(run(&["tiles/*.xyz"]) == expected);
         assert!(run(&["tiles/a.xyz", "tiles", "tiles/b.xyz"]) == expected);
-        let output = self.run_on(folder, &[&["-", "-o", "-"], &cells[..]].concat(), PLANE);
+        let rows = lines.iter().map(|line| {
+            let mut numbers = line.split(',').map(|number| number.parse().expect("it is a number"));
+            [(); 3].map(|()| numbers.next().expect("there are three"))
+        });
+        let las = Las { scale: 0.5, ..Las::new(rows.collect()) }.bytes();
+        let output = self.run_on(folder, &[&["-", "-o", "las.npy"], &cells[..]].concat(), &las);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::fs::read(folder.join("las.npy")).expect("it was written") == expected);
+        let stream = [&["-", "-o", "-"], &cells[..]].concat();
+        let output = self.run_on(folder, &stream, PLANE.as_bytes());
         assert!(output.status.success());
         let table = String::from_utf8(output.stdout).expect("tables are UTF-8");
         assert!(table.starts_with("x,y,z\n0.5,9.5,4\n"), "{table}");
@@ -169,14 +180,14 @@ impl Program {
         self.fails(folder, &["tiles/*.las"], &["no file matches", "*.las"]);
     }
 
-    /// Runs the program with this text as its standard input.
-    fn run_on(&self, folder: &Path, arguments: &[&str], input: &str) -> Output {
+    /// Runs the program with these bytes as its standard input.
+    fn run_on(&self, folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
         let mut command = Command::new(self.path);
         command.current_dir(folder).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut pipe = child.stdin.take().expect("it is a pipe");
-        pipe.write_all(input.as_bytes()).expect("the program reads");
+        pipe.write_all(input).expect("the program reads");
         drop(pipe);
         child.wait_with_output().expect("the program ends")
     }

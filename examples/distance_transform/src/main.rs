@@ -58,7 +58,7 @@ fn run(args: &Args) -> Result<()> {
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     let place = mask.georeference.take();
-    let sides = sides(args, place.as_ref())?;
+    let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;
     let diagram = stages.run("transform", |progress| {
         let input = input(args, &mask)?;
         Ok::<_, anyhow::Error>(pba_voronoi::transform(
@@ -93,9 +93,6 @@ fn run(args: &Args) -> Result<()> {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
         note_on_degrees(crs).iter().for_each(|note| report.note(note));
     }
-    if place.is_none() {
-        geo_io::note_on_place(&args.mask).iter().for_each(|note| report.note(note));
-    }
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
@@ -128,20 +125,20 @@ fn count(sites: &[u8]) -> u64 {
     parts.iter().sum::<u64>()
 }
 
-/// The sides of a pixel on the ground.
-fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    sides_of(&args.mask, args.sites.spacing, place)
-}
-
-/// The sides of a mask's pixel on the ground.
-fn sides_of(path: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
+/// The sides of a mask's pixel on the ground. `notes` on the mask may say why it has no place.
+fn sides_of(
+    path: &Path,
+    spacing: Spacing,
+    place: Option<&Georeference>,
+    notes: &[String],
+) -> Result<(f64, f64)> {
     let mask = path.display();
     match spacing {
         Spacing::Sides(x, y) => Ok((x, y)),
         Spacing::Georeference => {
-            let place = place.with_context(|| {
-                let note = geo_io::note_on_place(path);
-                note.unwrap_or_else(|| format!("{mask} does not say where it lies"))
+            let place = place.with_context(|| match notes {
+                [] => format!("{mask} does not say where it lies"),
+                notes => notes.join("; "),
             })?;
             let sides = place.pixel_sides();
             sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))

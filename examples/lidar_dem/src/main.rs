@@ -235,6 +235,12 @@ fn write_products(
             report
                 .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
         }
+        if let Some(crs) = crs.filter(|crs| crs.has_heights()) {
+            report.note(format_args!(
+                "{} names its horizontal system alone: its elevations are in {crs}",
+                path.display()
+            ));
+        }
     }
     Ok(())
 }

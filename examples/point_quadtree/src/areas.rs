@@ -28,7 +28,7 @@ pub struct Areas {
 impl Areas {
     /// Looks for them. What a feature holds is defined at [`geo_io::Polygons`].
     pub fn search(path: &Path, asked: Asked<'_>, progress: &dyn Progress) -> Result<Self> {
-        let Asked { device, tree, crs } = asked;
+        let Asked { device, tree, crs, .. } = asked;
         let features = geo_io::read_polygons(path)?;
         let notes = notes(path, &features, asked)?;
         let mut rings = Polygons::new();

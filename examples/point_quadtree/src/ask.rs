@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use geo_io::{Crs, Existing, Output};
 use gpu_core::{Bounds, Device};
 use programs::args::{RunArgs, count, ending, number};
@@ -62,7 +62,12 @@ pub struct Asked<'a> {
     pub tree: &'a Quadtree,
     /// The coordinate system of the points.
     pub crs: Option<&'a Crs>,
+    /// Says which rows of which files points are, where their numbers do not.
+    pub rows: Option<Rows<'a>>,
 }
+
+/// Says which rows of which files points are.
+pub type Rows<'a> = &'a dyn Fn(&[usize]) -> Vec<String>;
 
 /// The formats of the leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +118,12 @@ impl AskArgs {
         self.leaves.iter().chain(&self.polygons_out)
     }
 
+    /// Whether answers name points by their numbers.
+    pub fn names_points(&self) -> bool {
+        let format = self.polygons_out.as_ref().and_then(|path| polygons_format(path).ok());
+        self.nearest.is_some() || format == Some(PolygonsFormat::Table)
+    }
+
     /// Answers: into the report, and for the files.
     pub fn answer(
         &self,
@@ -131,7 +142,8 @@ impl AskArgs {
     }
 
     /// What `--window` and `--nearest` ask.
-    fn points(&self, Asked { tree, crs, .. }: Asked<'_>, report: &mut Report) -> Result<()> {
+    fn points(&self, asked: Asked<'_>, report: &mut Report) -> Result<()> {
+        let Asked { tree, crs, rows, .. } = asked;
         if let Some(window) = self.window {
             let count = tree.count_in(Regions::Windows(&[window.0]))?[0];
             report.line("window", format_args!("{count} points"));
@@ -147,11 +159,18 @@ impl AskArgs {
         };
         let (unit, word) = if is_geographic { (RADIUS, " m") } else { (1.0, "") };
         let places = places_of(tree, &found.indices);
-        for ((&index, &distance), place) in found.indices.iter().zip(&found.distances).zip(places) {
-            let (Some((x, y)), distance) = (place, distance * unit) else { continue };
-            let text = format!("point {index} at ({x}, {y}), distance {distance}{word}");
+        let near = found.indices.iter().zip(&found.distances).zip(places);
+        let near: Vec<_> = near.filter_map(|(near, place)| Some((near, place?))).collect();
+        let points: Vec<usize> = near.iter().map(|((index, _), _)| **index as usize).collect();
+        let rows = rows.map(|rows| rows(&points));
+        for (i, ((index, distance), (x, y))) in near.into_iter().enumerate() {
+            let distance = distance * unit;
+            let row = rows.as_ref().map(|rows| &rows[i]);
+            let shown = row.map(|row| format!(", {row}")).unwrap_or_default();
+            let text = format!("point {index} at ({x}, {y}), distance {distance}{word}{shown}");
             report.line("nearest", text);
-            let near = json!({"point": index, "x": x, "y": y, "distance": distance});
+            let mut near = json!({"point": index, "x": x, "y": y, "distance": distance});
+            row.iter().for_each(|row| near["row"] = row.as_str().into());
             report.element("nearest", near);
         }
         Ok(())
@@ -176,32 +195,19 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     args.ask.check(std::slice::from_ref(&args.tree), &outputs, existing)?;
     let opening = Opening::begin(args.run.device);
     let (mut stages, mut report) = (Stages::new(args.run.quiet), Report::default());
-    let (device, tree) = opening.beside(&mut stages, "read", |_| open(&args.tree))?;
+    let (device, tree) =
+        opening.beside(&mut stages, "read", |_| Ok(Quadtree::open(&args.tree)?))?;
     report.device(&device, args.run.device);
     let crs = system::with_flag(args.geographic, system::of_tree(&tree))?;
     report.crs(crs.as_ref());
     report_tree(&mut report, &tree);
-    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref() };
+    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows: None };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| args.ask.write(asked, areas.as_ref(), existing))?;
     report.stages(&stages);
     report.written(args.ask.outputs());
     report.print(&args.run, false);
     Ok(())
-}
-
-/// Reads a tree that was saved.
-fn open(path: &Path) -> Result<Quadtree> {
-    Quadtree::open(path).map_err(|error| of_file(path, error))
-}
-
-/// An error of opening a tree, with the file's name.
-pub fn of_file(path: &Path, error: quadtree_sort::Error) -> anyhow::Error {
-    match error {
-        // Which names the file.
-        quadtree_sort::Error::File { .. } => error.into(),
-        _ => anyhow!("{}: {error}", path.display()),
-    }
 }
 
 /// Where points lie, by their indices as given.

@@ -26,7 +26,7 @@ use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
-use ask::Asked;
+use ask::{Asked, Rows};
 
 fn main() -> ExitCode {
     program::run("point_quadtree", |line: &CommandLine| match &line.command {
@@ -64,7 +64,16 @@ fn run(args: &Args) -> Result<()> {
     })?;
     let tree = tree.with_system(crs.as_ref().and_then(Crs::epsg).unwrap_or_default());
     report_tree(&mut report, &tree);
-    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref() };
+    let is_numbered = is_numbered_by_rows(&inputs, &cloud);
+    if !is_numbered && (args.output.is_some() || args.ask.names_points()) {
+        report.note(format_args!(
+            "point numbers count the {} points kept, from 0 and in the order of the inputs; they are no rows of files",
+            cloud.x.len()
+        ));
+    }
+    let rows = |points: &[usize]| cloud.places_of(points, &inputs, &how);
+    let rows = (!is_numbered).then_some(&rows as Rows<'_>);
+    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| -> Result<()> {
         let existing = args.run.existing();
@@ -77,6 +86,11 @@ fn run(args: &Args) -> Result<()> {
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
+}
+
+/// Whether the number of each point is that of its row in the only file, counted from 0.
+fn is_numbered_by_rows(inputs: &[PathBuf], cloud: &Cloud) -> bool {
+    inputs.len() == 1 && cloud.tallies.iter().all(|tally| tally.kept == tally.read)
 }
 
 /// The coordinate system, into the report as well.

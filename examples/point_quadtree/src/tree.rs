@@ -17,7 +17,7 @@ pub struct TreeArgs {
     /// table on standard input; all are joined, and their coordinate systems must agree
     #[arg(value_name = "POINTS", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// Names of a table's columns, or their numbers where it names none
+    /// A table's columns by name, or by number where no name is that number
     #[arg(long, value_name = "X,Y", default_value = "x,y")]
     pub columns: Pair,
     /// Keep only these classes, such as 2,9 [default: all but 7 and 18, noise]

@@ -1,5 +1,6 @@
 //! The points of all inputs, joined.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
@@ -64,6 +65,7 @@ impl Cloud {
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
+        let mut left_out = Vec::new();
         Several::new(&filter, &columns).read(paths, progress, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
@@ -75,9 +77,13 @@ impl Cloud {
             if part.strays.points > 0 {
                 cloud.notes.push(format!("{}: {}", path.display(), part.strays));
             }
+            if part.is_left_out {
+                left_out.push(path.display().to_string());
+            }
             cloud.append(part, ground);
             Ok::<_, anyhow::Error>(())
         })?;
+        cloud.notes.extend(note_on_left_out(&left_out));
         cloud.notes.extend(shared.note());
         cloud.crs = shared.into_crs();
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
@@ -215,18 +221,29 @@ impl Cloud {
     /// counted from one. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
     /// the place of the point.
     pub fn place_of(&self, point: usize, inputs: &[PathBuf], args: &PointArgs) -> String {
-        let (x, y, z) = (self.x[point], self.y[point], self.z[point]);
+        self.places_of(&[point], inputs, args).remove(0)
+    }
+
+    /// As [`place_of`](Self::place_of), of several points, for which the inputs are read once.
+    pub fn places_of(&self, points: &[usize], inputs: &[PathBuf], args: &PointArgs) -> Vec<String> {
+        let mut sought = Sought::of(self, points);
         // Noise counts too; of a table without classes none can be asked for.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
         let columns = args.columns.names();
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
-            let (mut before, mut found) = (0, None);
+            let mut before = 0;
+            let what = match ending(path).as_str() {
+                "las" | "laz" => "point",
+                _ => "row",
+            };
             let mut take = |part: &PointCloud| {
-                let is_it = |i: &usize| (part.x[*i], part.y[*i], part.z[*i]) == (x, y, z);
-                found = (0..part.len()).find(is_it).map(|i| before + i + 1);
+                for i in 0..part.len() {
+                    let name = || format!("{}: {what} {}", path.display(), before + i + 1);
+                    sought.meet([part.x[i], part.y[i], part.z[i]], name);
+                }
                 before += part.len();
                 // That ends the reading.
-                if found.is_some() { Err(geo_io::Error::Cancelled) } else { Ok(()) }
+                if sought.left == 0 { Err(geo_io::Error::Cancelled) } else { Ok(()) }
             };
             let mut read =
                 |filter| geo_io::read_batches(path, filter, &columns, BATCH, &(), &mut take);
@@ -234,13 +251,15 @@ impl Cloud {
                 // Whether the point is found is all that is asked.
                 read(&Filter::default()).ok();
             }
-            if let Some(row) = found {
-                let is_table = !matches!(ending(path).as_str(), "las" | "laz");
-                let what = if is_table { "row" } else { "point" };
-                return format!("{}: {what} {row}", path.display());
+            if sought.left == 0 {
+                break;
             }
         }
-        format!("the point at ({x}, {y})")
+        let named = points.iter().zip(sought.names);
+        let name = |(&point, name): (&usize, Option<String>)| {
+            name.unwrap_or_else(|| format!("the point at ({}, {})", self.x[point], self.y[point]))
+        };
+        named.map(name).collect()
     }
 
     /// Where the points lie.
@@ -329,6 +348,65 @@ impl Cloud {
             100.0 * most as f64 / self.x.len() as f64,
         ))
     }
+}
+
+/// Says of which files no more was read than the header and a sample of the points.
+fn note_on_left_out(files: &[String]) -> Option<String> {
+    let first = files.first()?;
+    let others = match files.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!(
+        "{first}{others}: left out, as the header has all points outside of --bounds, and so has a sample of them"
+    ))
+}
+
+/// Points whose rows are looked for among all that the inputs have.
+struct Sought {
+    /// By a point's bits: how many of the same were kept before it, and its place in `names`.
+    points: HashMap<[u64; 3], Vec<(usize, usize)>>,
+    names: Vec<Option<String>>,
+    /// Those without a name.
+    left: usize,
+}
+
+impl Sought {
+    fn of(cloud: &Cloud, points: &[usize]) -> Self {
+        let key = |point: usize| bits([cloud.x[point], cloud.y[point], cloud.z[point]]);
+        let mut all = HashMap::<_, Vec<_>>::new();
+        for (at, &point) in points.iter().enumerate() {
+            all.entry(key(point)).or_default().push((point, at));
+        }
+        let mut before = HashMap::<_, usize>::new();
+        for point in 0..points.iter().max().map_or(0, |last| last + 1) {
+            let Some(alike) = all.get_mut(&key(point)) else { continue };
+            let before = before.entry(key(point)).or_default();
+            let sought = alike.iter_mut().filter(|(number, _)| *number == point);
+            sought.for_each(|(number, _)| *number = *before);
+            *before += 1;
+        }
+        Self { points: all, names: vec![None; points.len()], left: points.len() }
+    }
+
+    /// Names the point that the next one of the inputs is, if it is sought.
+    fn meet(&mut self, point: [f64; 3], name: impl Fn() -> String) {
+        let Some(alike) = self.points.get_mut(&bits(point)) else { return };
+        for (before, at) in alike {
+            match before.checked_sub(1) {
+                Some(fewer) => *before = fewer,
+                None if self.names[*at].is_none() => {
+                    self.names[*at] = Some(name());
+                    self.left -= 1;
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+fn bits(point: [f64; 3]) -> [u64; 3] {
+    point.map(f64::to_bits)
 }
 
 /// Keeps of columns of x, y and values the points that a ground holds.

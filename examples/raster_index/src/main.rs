@@ -235,13 +235,10 @@ fn place(
             return Ok(Place { grid, crs: place.and_then(|place| place.crs.clone()) });
         }
     }
-    notes.extend(match place {
-        None => geo_io::note_on_place(path),
-        Some(_) => {
-            let why = "its cells are turned, mirrored or no squares";
-            Some(format!("{name}: {why}, so the index has no place on the ground"))
-        }
-    });
+    notes.extend(place.map(|_| {
+        let why = "its cells are turned, mirrored or no squares";
+        format!("{name}: {why}, so the index has no place on the ground")
+    }));
     Ok(Place { grid: GridSpec::of_pixels(width, height), crs: None })
 }
 

@@ -17,7 +17,7 @@ pub struct Args {
     /// edges are arcs of great circles
     #[arg(value_name = "SITES")]
     pub sites: Option<PathBuf>,
-    /// Names of the columns of longitudes and latitudes in degrees, or their numbers where the table names none
+    /// A table's columns of longitudes and latitudes in degrees, by name, or by number where no name is that number
     #[arg(long, value_name = "LON,LAT", default_value = "lon,lat")]
     pub columns: Columns,
     /// Level of the mesh: it has 8 x 4^LEVEL cells

@@ -10,7 +10,7 @@ mod shapes;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use geo_io::Properties;
+use geo_io::{Filter, Properties};
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -78,7 +78,12 @@ impl Sites {
             return shapes::read(path, report);
         }
         let columns = args.columns.names();
-        let cloud = geo_io::read_points(path, &Default::default(), &columns, progress);
+        // Every row is a site, whatever a column of classes says: a site's number is its row.
+        let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
+        let mut cloud = geo_io::read_points(path, &all, &columns, progress);
+        if matches!(cloud, Err(geo_io::Error::NoAttribute { .. })) {
+            cloud = geo_io::read_points(path, &Filter::default(), &columns, progress);
+        }
         let cloud = cloud.map_err(|error| match error {
             geo_io::Error::UnknownEnding { path, known } => anyhow!(
                 "{}: unknown file ending, use one of {known}, .geojson, .json",
@@ -88,6 +93,7 @@ impl Sites {
         })?;
         ensure!(!cloud.x.is_empty(), "{}: there are no sites", path.display());
         report.input(path, &cloud.tally);
+        cloud.notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
         let wrong = (0..cloud.x.len()).find(|&i| LonLat::new(cloud.x[i], cloud.y[i]).is_err());
         if let Some(i) = wrong {
             LonLat::new(cloud.x[i], cloud.y[i])

@@ -113,6 +113,34 @@ fn devices_kernels_and_formats_agree() {
     assert_eq!(rows[1], format!("100,{}", found[0][0]));
 }
 
+#[test]
+fn every_row_is_a_site_whatever_its_class_and_notes_on_the_table_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "lon,lat,class\n0,0,7\n120,0,2\n# a remark\n-120,0,18\n0,89,2\n";
+    std::fs::write(folder.path().join("sites.csv"), rows).unwrap();
+    let report = PROGRAM.succeeds(
+        folder.path(),
+        &[
+            "sites.csv",
+            "--level",
+            "3",
+            "--device",
+            "cpu",
+            "-o",
+            "cells.npy",
+            "--areas",
+            "areas.csv",
+        ],
+    );
+    assert!(report.contains("sites.csv: lines behind a comment mark"), "{report}");
+    let areas = std::fs::read_to_string(folder.path().join("areas.csv")).unwrap();
+    assert_eq!(areas.lines().count(), 5, "{areas}");
+    let mut sites = cells(&folder.path().join("cells.npy")).1;
+    sites.sort_unstable();
+    sites.dedup();
+    assert_eq!(sites, [0, 1, 2, 3]);
+}
+
 const SHAPES: &str = r#"{"type": "FeatureCollection", "features": [
     {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates":
         [[[-30, -10], [30, -10], [30, 20], [-30, 20], [-30, -10]]]}},

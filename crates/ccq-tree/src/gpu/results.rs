@@ -57,7 +57,7 @@ pub fn mask(
 /// and for the runs, which are the host's; so it cannot be captured.
 ///
 /// # Errors
-/// As [`mask`].
+/// As [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
 pub fn runs(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],
@@ -80,6 +80,14 @@ pub fn runs(
         unsafe { gpu.enqueue(kernels::find_runs, blocks, arguments) }
     };
     find(counts.as_mut_ptr(), std::ptr::null_mut(), 0)?;
+    // Their places among all have 32 bits.
+    let most = u64::from(u32::MAX);
+    if u64::from(height) * u64::from(width.div_ceil(2)) > most {
+        let runs = counts.first_to_host(rows)?.into_iter().map(u64::from).sum();
+        if runs > most {
+            return Err(Error::TooManyRuns { runs, most });
+        }
+    }
     scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
     let mut total = gpu.zeroed::<u32>(1)?;
     gpu.copy(counts.slice(rows..rows + 1)?, &mut total)?;

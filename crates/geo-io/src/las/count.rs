@@ -26,6 +26,14 @@ impl LasFile {
         if large > 0 { large } else { self.raw.number_of_point_records.into() }
     }
 
+    /// The points of all returns that the header states.
+    fn stated_by_return(&self) -> u64 {
+        let older = self.raw.number_of_points_by_return;
+        let older = older.into_iter().map(u64::from).sum::<u64>();
+        let newer = self.raw.large_file.map_or([0; 15], |large| large.number_of_points_by_return);
+        newer.into_iter().fold(0, u64::saturating_add).max(older)
+    }
+
     /// Where the records of a file without compression end: where something else begins, or the file ends.
     fn end_of_records(&self) -> u64 {
         let start = u64::from(self.raw.offset_to_point_data);
@@ -72,8 +80,16 @@ impl LasFile {
         laz: &LazVlr,
         table: &Result<Table, String>,
     ) -> Result<Count, String> {
-        const NOWHERE: &str = "its header promises no points, but compressed ones follow, and their number is stated \
-                               nowhere: have the header written anew (LAStools: lasinfo -repair)";
+        let nowhere = |(least, most): (u64, Option<u64>)| {
+            let range = match most {
+                Some(most) => format!("{least} to {most} compressed ones follow"),
+                None => "compressed ones follow".to_owned(),
+            };
+            format!(
+                "its header promises no points, but {range}, and their number is stated nowhere: write it into bytes 108 \
+                 to 111 of the header, or have the file written anew by the program that made it"
+            )
+        };
         let stated = self.stated();
         let believed = |points| {
             let note = format!(
@@ -96,16 +112,24 @@ impl LasFile {
                     false => vec![],
                 };
                 let found = points_of(&found);
-                return if found > 0 { believed(found) } else { Err(NOWHERE.to_owned()) };
+                return if found > 0 { believed(found) } else { Err(nowhere((1, None))) };
             }
         };
         if let Some(points) = table.points {
             return believed(points);
         }
         // All chunks but the last are full.
-        let least = table.range().0;
+        let (least, most) = table.range();
         match stated {
-            0 => Err(NOWHERE.to_owned()),
+            0 => {
+                let by_return = self.stated_by_return();
+                let fits = least <= by_return && most.is_some_and(|most| by_return <= most);
+                let note = format!(
+                    "its header promises no points, and {by_return} of all returns, which its chunks hold: these were read"
+                );
+                let count = fits.then_some(Count { points: by_return, note: Some(note) });
+                count.ok_or_else(|| nowhere((least, most)))
+            }
             _ if stated < least => {
                 let note = format!(
                     "its header promises {stated} points, its chunks hold {least} or more: the first {stated} were read"

@@ -62,6 +62,7 @@ pub(crate) fn read(
     let mut cloud = PointCloud { crs, heights, notes, ..PointCloud::of_las(0) };
     let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
     if is_outside && file.is_believed(path)? {
+        cloud.is_left_out = true;
         cloud.tally.read = file.points;
         cloud.tally.dropped_outside = file.points;
         return Ok(cloud);

@@ -53,7 +53,7 @@ fn points_outside_are_counted_and_a_file_outside_is_not_read() {
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let outside = read(&path, Some(bounds(100.0, 0.0, 200.0, 70.0))).unwrap();
-        assert!(outside.is_empty());
+        assert!(outside.is_empty() && outside.is_left_out && !part.is_left_out);
         assert_eq!((outside.tally.read, outside.tally.dropped_outside), (5000, 5000));
         assert!(read(&path, Some(some)).is_err());
     }
@@ -241,6 +241,31 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
     assert_eq!(rows(&read(&path, Some(west)).unwrap()), within(&all, &west));
     let east = bounds(600.0, 600.0, 900.0, 900.0);
     assert!(matches!(read(&path, Some(east)), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn cubes_of_a_copc_that_do_not_hold_their_points_leave_none_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.copc.laz");
+    let quadrant = |x: i32, y: i32| -> Vec<[i32; 3]> {
+        let place = |i: i32| [x * 500_000 + i % 20 * 24_000 + 7, y * 500_000 + i / 20 * 24_000, i];
+        (0..400).map(place).collect()
+    };
+    // Each node has the points of the one across.
+    let nodes: Vec<Node> = [(0, 0), (0, 1), (1, 0), (1, 1)]
+        .map(|(x, y)| ([1, x, y, 0], quadrant(1 - x, 1 - y)))
+        .into_iter()
+        .collect();
+    let root = ([0, 0, 0, 0], vec![[1, 2, 3]]);
+    let below = ([2, 0, 0, 0], vec![[9, 8, 7]]);
+    let [a, b, c, d] = <[Node; 4]>::try_from(nodes).unwrap();
+    write_copc(&path, &[root, a, b, c, d, below]);
+    let all = read(&path, None).unwrap();
+    assert_eq!(all.len(), 1602);
+    for some in [bounds(0.0, 0.0, 400.0, 400.0), bounds(600.0, 0.0, 1000.0, 300.0)] {
+        let part = read(&path, Some(some)).unwrap();
+        assert!(part.len() > 100 && rows(&part) == within(&all, &some), "{some:?}: {}", part.len());
+    }
 }
 
 #[test]

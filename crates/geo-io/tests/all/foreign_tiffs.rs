@@ -6,7 +6,7 @@ use geo_io::{
     ArrayData, Cells, Compression, Georeference, SiteValues, TiffOptions, ValuesFile, f16,
     read_mask, read_raster, write_tiff,
 };
-use testing::files::raw_tiff::{RawTiff, Value, zlib};
+use testing::files::tiff::{Field, Tiff, zlib};
 
 const WIDTH: usize = 8;
 
@@ -20,31 +20,30 @@ fn all() -> Vec<u8> {
 }
 
 /// An image of four strips of a row.
-fn four_strips() -> RawTiff {
-    let rows = rows();
-    RawTiff::strips(8, 1, &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
+fn four_strips() -> Tiff {
+    one_strip().rows_per_strip(1)
 }
 
 /// An image of one strip.
-fn one_strip() -> RawTiff {
-    RawTiff::strips(8, 4, &[&all()])
+fn one_strip() -> Tiff {
+    Tiff::of_bytes(8, &all())
 }
 
 /// The same with packed strips, and their lengths.
-fn packed(tiff: RawTiff, strips: &[&[u8]]) -> RawTiff {
+fn packed(tiff: Tiff, strips: &[&[u8]]) -> Tiff {
     let blocks: Vec<Vec<u8>> = strips.iter().map(|strip| zlib(strip)).collect();
     let counts = blocks.iter().map(|block| block.len() as u32).collect();
-    tiff.blocks(&blocks).tag(259, Value::Short(vec![8])).tag(279, Value::Long(counts))
+    tiff.blocks(&blocks).tag(259, Field::Shorts(vec![8])).tag(279, Field::Longs(counts))
 }
 
-fn write(folder: &Path, tiff: &RawTiff) -> std::path::PathBuf {
+fn write(folder: &Path, tiff: &Tiff) -> std::path::PathBuf {
     let path = folder.join("t.tif");
     std::fs::write(&path, tiff.bytes()).unwrap();
     path
 }
 
 /// The bytes of an image, which whole files and windows give alike.
-fn read(tiff: &RawTiff) -> Result<Vec<u8>, String> {
+fn read(tiff: &Tiff) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), tiff);
     let whole = read_raster(&path, None).map_err(|e| e.to_string());
@@ -61,10 +60,10 @@ fn read(tiff: &RawTiff) -> Result<Vec<u8>, String> {
 fn lengths_of_strips_that_are_not_packed_do_not_matter_but_for_0() {
     assert_eq!(read(&four_strips()).unwrap(), all());
     for counts in [vec![3; 4], vec![3000; 4], vec![8, 16, 8, 8]] {
-        assert_eq!(read(&four_strips().tag(279, Value::Long(counts))).unwrap(), all());
+        assert_eq!(read(&four_strips().tag(279, Field::Longs(counts))).unwrap(), all());
     }
     for count in [0, 5, 5000] {
-        assert_eq!(read(&one_strip().tag(279, Value::Long(vec![count]))).unwrap(), all());
+        assert_eq!(read(&one_strip().tag(279, Field::Longs(vec![count]))).unwrap(), all());
     }
     assert_eq!(read(&one_strip().without(279)).unwrap(), all());
     assert_eq!(read(&four_strips().without(279)).unwrap(), all());
@@ -72,7 +71,7 @@ fn lengths_of_strips_that_are_not_packed_do_not_matter_but_for_0() {
     // Of several strips one of no length is not there.
     let mut expected = all();
     expected[WIDTH..2 * WIDTH].fill(0);
-    let absent = four_strips().tag(279, Value::Long(vec![8, 0, 8, 8]));
+    let absent = four_strips().tag(279, Field::Longs(vec![8, 0, 8, 8]));
     assert_eq!(read(&absent).unwrap(), expected);
 }
 
@@ -82,69 +81,69 @@ fn lengths_of_packed_strips_may_be_missing_0_or_too_large() {
     for tiff in [
         one.clone(),
         one.clone().without(279),
-        one.clone().tag(279, Value::Long(vec![0])),
-        one.tag(279, Value::Long(vec![900_000])),
+        one.clone().tag(279, Field::Longs(vec![0])),
+        one.tag(279, Field::Longs(vec![900_000])),
     ] {
         assert_eq!(read(&tiff).unwrap(), all());
     }
     let rows = rows();
     let four = packed(four_strips(), &rows.iter().map(|row| &row[..]).collect::<Vec<_>>());
     assert_eq!(read(&four.clone().without(279)).unwrap(), all());
-    assert!(read(&four.tag(279, Value::Long(vec![5; 4]))).is_err());
+    assert!(read(&four.tag(279, Field::Longs(vec![5; 4]))).is_err());
 }
 
 #[test]
 fn numbers_of_signed_types_count_and_others_are_refused_by_name() {
     let signed = four_strips()
-        .tag(256, Value::SShort(vec![8]))
-        .tag(257, Value::SLong(vec![4]))
-        .tag(258, Value::SByte(vec![8]))
-        .tag(259, Value::SShort(vec![1]))
-        .tag(273, Value::SLong(vec![8, 16, 24, 32]))
-        .tag(278, Value::SLong(vec![1]))
-        .tag(279, Value::SLong(vec![8; 4]));
+        .tag(256, Field::SShorts(vec![8]))
+        .tag(257, Field::SLongs(vec![4]))
+        .tag(258, Field::SBytes(vec![8]))
+        .tag(259, Field::SShorts(vec![1]))
+        .tag(273, Field::SLongs(vec![8, 16, 24, 32]))
+        .tag(278, Field::SLongs(vec![1]))
+        .tag(279, Field::SLongs(vec![8; 4]));
     assert_eq!(read(&signed).unwrap(), all());
     let packed = packed(one_strip(), &[&all()]);
-    assert_eq!(read(&packed.clone().tag(259, Value::SLong(vec![8]))).unwrap(), all());
+    assert_eq!(read(&packed.clone().tag(259, Field::SLongs(vec![8]))).unwrap(), all());
     // Passed over, its strips would be taken as they are.
-    let error = read(&packed.tag(259, Value::Ascii("8"))).unwrap_err();
+    let error = read(&packed.tag(259, Field::Text("8".to_owned()))).unwrap_err();
     assert!(error.contains("Compression"), "{error}");
-    let error = read(&four_strips().tag(256, Value::SShort(vec![-8]))).unwrap_err();
+    let error = read(&four_strips().tag(256, Field::SShorts(vec![-8]))).unwrap_err();
     assert!(error.contains("ImageWidth"), "{error}");
 }
 
 #[test]
 fn a_predictor_counts_only_before_a_codec_that_has_one() {
     for predictor in [2, 3] {
-        let tiff = four_strips().tag(317, Value::Short(vec![predictor]));
+        let tiff = four_strips().tag(317, Field::Shorts(vec![predictor]));
         assert_eq!(read(&tiff).unwrap(), all());
     }
     // Of differences of 0 each row is its first value.
     let firsts: Vec<u8> = (1..=4).flat_map(|value| [value, 0, 0, 0, 0, 0, 0, 0]).collect();
-    let tiff = packed(one_strip(), &[&firsts]).tag(317, Value::Short(vec![2]));
+    let tiff = packed(one_strip(), &[&firsts]).tag(317, Field::Shorts(vec![2]));
     assert_eq!(read(&tiff).unwrap(), all());
 }
 
 #[test]
 fn blocks_that_are_missing_or_beyond_the_end_are_refused() {
-    let few = four_strips().tag(273, Value::Long(vec![8, 16, 24]));
+    let few = four_strips().tag(273, Field::Longs(vec![8, 16, 24]));
     let error = read(&few).unwrap_err();
     assert!(error.contains("3 of 4 strips"), "{error}");
-    let beyond = four_strips().tag(273, Value::Long(vec![8, 16, 24, 9000]));
+    let beyond = four_strips().tag(273, Field::Longs(vec![8, 16, 24, 9000]));
     let error = read(&beyond).unwrap_err();
     assert!(error.contains("strip 3 promises 8 bytes"), "{error}");
-    let error = read(&four_strips().tag(278, Value::Short(vec![0]))).unwrap_err();
+    let error = read(&four_strips().tag(278, Field::Shorts(vec![0]))).unwrap_err();
     assert!(error.contains("no rows"), "{error}");
-    let more = four_strips().tag(273, Value::Long(vec![8, 16, 24, 32, 32]));
+    let more = four_strips().tag(273, Field::Longs(vec![8, 16, 24, 32, 32]));
     assert_eq!(read(&more).unwrap(), all());
 }
 
 #[test]
 fn tiles_whose_places_stand_in_the_tags_of_strips_are_read() {
     let values: Vec<u8> = (0..=255).collect();
-    let tiff = RawTiff::strips(16, 16, &[&values])
-        .tag(322, Value::Short(vec![16]))
-        .tag(323, Value::Short(vec![16]));
+    let tiff = Tiff::of_bytes(16, &values)
+        .tag(322, Field::Shorts(vec![16]))
+        .tag(323, Field::Shorts(vec![16]));
     let folder = tempfile::tempdir().unwrap();
     let found = read_raster(&write(folder.path(), &tiff), None).unwrap();
     assert_eq!(found.values, ArrayData::U8(values));
@@ -152,16 +151,16 @@ fn tiles_whose_places_stand_in_the_tags_of_strips_are_read() {
 
 #[test]
 fn what_a_few_bytes_cannot_hold_is_refused_before_memory_is_taken() {
-    let sides = |tiff: RawTiff, side| {
-        tiff.tag(256, Value::Long(vec![side]))
-            .tag(257, Value::Long(vec![side]))
-            .tag(278, Value::Long(vec![side]))
+    let sides = |tiff: Tiff, side| {
+        tiff.tag(256, Field::Longs(vec![side]))
+            .tag(257, Field::Longs(vec![side]))
+            .tag(278, Field::Longs(vec![side]))
     };
     for tiff in [one_strip(), packed(one_strip(), &[&all()])] {
         let error = read(&sides(tiff, 30_000)).unwrap_err();
         assert!(error.contains("strip 0 promises 900000000 bytes"), "{error}");
     }
-    let packbits = one_strip().tag(259, Value::Short(vec![32773]));
+    let packbits = one_strip().tag(259, Field::Shorts(vec![32773]));
     assert!(read(&sides(packbits, 30_000)).unwrap_err().contains("strip 0 promises"));
     // Sides whose product no number holds.
     let error = read(&sides(one_strip(), u32::MAX)).unwrap_err();
@@ -173,7 +172,7 @@ fn what_a_few_bytes_cannot_hold_is_refused_before_memory_is_taken() {
 fn codecs_that_are_not_read_are_named_before_any_window() {
     let folder = tempfile::tempdir().unwrap();
     for (number, name) in [(7, "JPEG"), (4, "CCITT"), (34712, "JPEG 2000"), (50002, "JPEG XL")] {
-        let path = write(folder.path(), &one_strip().tag(259, Value::Short(vec![number])));
+        let path = write(folder.path(), &one_strip().tag(259, Field::Shorts(vec![number])));
         let opened = ValuesFile::open(&path).err().unwrap().to_string();
         let words = format!("compression is {name} ({number})");
         assert!(opened.contains(&words) && opened.contains("gdal_translate"), "{opened}");
@@ -183,11 +182,7 @@ fn codecs_that_are_not_read_are_named_before_any_window() {
 
 #[test]
 fn floats_of_16_bits_are_read_as_numbers() {
-    let halves = [0x3C00u16, 0xC000, 0x7BFF, 0x0001].map(u16::to_le_bytes).concat();
-    let tiff = RawTiff::strips(4, 1, &[&halves])
-        .tag(257, Value::Short(vec![1]))
-        .tag(258, Value::Short(vec![16]))
-        .tag(339, Value::Short(vec![3]));
+    let tiff = Tiff::new(4, &[0x3C00, 0xC000, 0x7BFF, 0x0001], (16, 3));
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), &tiff);
     let expected = [1.0, -2.0, 65504.0, 2f32.powi(-24)].map(f16::from_f32);
@@ -199,11 +194,10 @@ fn floats_of_16_bits_are_read_as_numbers() {
 /// One strip that is not packed is read in parts, whatever it has: a window takes the memory of the window.
 #[test]
 fn a_window_of_one_large_strip_is_read_alone() {
-    let (width, height) = (5000u16, 4000u32);
     let value = |row: u32, column: u32| (row * 31 + column * 7) as u8;
     let bytes: Vec<u8> =
-        (0..height).flat_map(|row| (0..5000).map(move |column| value(row, column))).collect();
-    let tiff = RawTiff::strips(width, height as u16, &[&bytes]);
+        (0..4000).flat_map(|row| (0..5000).map(move |column| value(row, column))).collect();
+    let tiff = Tiff::of_bytes(5000, &bytes);
     let folder = tempfile::tempdir().unwrap();
     let file = ValuesFile::open(&write(folder.path(), &tiff)).unwrap();
     assert!(file.unpacking_bytes() < 1 << 23, "{}", file.unpacking_bytes());

@@ -186,13 +186,35 @@ fn chunks_are_believed_more_than_the_count_of_a_compressed_files_header() {
     }
     // Of the older compression nothing else says how many points the last chunk has.
     let mut bytes = compressed(1_000, false);
-    bytes[107..111].fill(0);
+    bytes[107..131].fill(0);
     let error = of_bytes("a.laz", &bytes).unwrap_err().to_string();
-    assert!(error.contains("promises no points") && error.contains("a.laz"), "{error}");
+    let words = ["a.laz", "promises no points, but 1 to 50000", "bytes 108 to 111"];
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
     // And there are files without points.
     for is_layered in [true, false] {
         let cloud = of_bytes("a.laz", &compressed(0, is_layered)).unwrap();
         assert!(cloud.is_empty() && cloud.notes.is_empty(), "{:?}", cloud.notes);
+    }
+}
+
+#[test]
+fn of_the_older_compression_points_are_as_many_as_their_returns_if_the_header_promises_none() {
+    for (count, returns, is_read) in
+        [(1_000, [600_u32, 400], true), (60_000, [60_000, 0], true), (60_000, [9, 1], false)]
+    {
+        let mut bytes = compressed(count, false);
+        bytes[107..131].fill(0);
+        bytes[111..115].copy_from_slice(&returns[0].to_le_bytes());
+        bytes[115..119].copy_from_slice(&returns[1].to_le_bytes());
+        match of_bytes("a.laz", &bytes) {
+            Ok(cloud) => {
+                assert_eq!((cloud.len(), is_read), (count, true));
+                assert!(cloud.notes[0].contains("of all returns"), "{:?}", cloud.notes);
+            }
+            Err(error) => {
+                assert!(!is_read && error.to_string().contains("50001 to 100000"), "{error}")
+            }
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use geo_io::{Crs, Georeference, ValuesFile, note_on_place, read_mask, read_raster};
-use testing::files::raw_tiff::{RawTiff, Value};
+use geo_io::{Crs, Georeference, ValuesFile, read_mask, read_raster};
+use testing::files::tiff::{Field, Tiff};
 
 const WORLD: &str = "5\n0\n0\n-5\n1000\n2000\n";
 const OF_WORLD: [f64; 6] = [997.5, 5.0, 0.0, 2002.5, 0.0, -5.0];
@@ -20,10 +20,10 @@ type Tag<'a> = (u16, &'a [f64]);
 /// Tags, the place that they state, and words of the note where they state none.
 type Case<'a> = (&'a [Tag<'a>], Option<[f64; 6]>, &'a str);
 
-fn tiff(tags: &[Tag<'_>]) -> RawTiff {
-    let plain = RawTiff::strips(8, 4, &[&[1; 32]]);
+fn tiff(tags: &[Tag<'_>]) -> Tiff {
+    let plain = Tiff::of_bytes(8, &[1; 32]);
     tags.iter()
-        .fold(plain, |tiff, (code, numbers)| tiff.tag(*code, Value::Double(numbers.to_vec())))
+        .fold(plain, |tiff, (code, numbers)| tiff.tag(*code, Field::Doubles(numbers.to_vec())))
 }
 
 const SCALE: Tag<'static> = (33550, &[30.0, 30.0, 0.0]);
@@ -34,8 +34,19 @@ const MATRIX: Tag<'static> = (
 );
 
 /// The same in zone 33.
-fn in_zone(tiff: RawTiff) -> RawTiff {
-    tiff.tag(34735, Value::Short(vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633]))
+fn in_zone(tiff: Tiff) -> Tiff {
+    tiff.tag(
+        34735,
+        Field::Shorts(vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633]),
+    )
+}
+
+/// What is to be said of a file.
+fn note(path: &Path) -> Option<String> {
+    let notes = read_raster(path, None).unwrap().notes;
+    assert_eq!(read_mask(path, &Default::default()).unwrap().notes, notes);
+    assert!(notes.len() < 2, "{notes:?}");
+    notes.into_iter().next()
 }
 
 /// Where a file lies, which all ways of reading say alike, and GDAL too.
@@ -88,11 +99,11 @@ fn tags_of_a_place_count_in_gdals_order() {
         (&[four], None, "ground control points (4)"),
         (&[zero, POINT], None, "ground control points (1)"),
     ];
-    for (tags, transform, note) in cases {
+    for (tags, transform, words) in cases {
         std::fs::write(&path, tiff(tags).bytes()).unwrap();
         assert_eq!(place(&path).map(|place| place.transform), transform, "{tags:?}");
-        let found = note_on_place(&path).unwrap_or_default();
-        assert!(found.contains(note) && found.is_empty() == note.is_empty(), "{tags:?}: {found}");
+        let found = note(&path).unwrap_or_default();
+        assert!(found.contains(words) && found.is_empty() == words.is_empty(), "{tags:?}: {found}");
     }
 }
 
@@ -102,7 +113,7 @@ fn a_system_without_a_place_is_said() {
     let path = folder.path().join("t.tif");
     std::fs::write(&path, in_zone(tiff(&[])).bytes()).unwrap();
     assert_eq!(place(&path), None);
-    let note = note_on_place(&path).unwrap();
+    let note = note(&path).unwrap();
     assert!(note.contains("t.tif: it states the system EPSG:32633"), "{note}");
 }
 
@@ -116,7 +127,7 @@ fn a_world_file_gives_a_place_where_the_tags_do_not() {
         std::fs::write(&world, WORLD).unwrap();
         let found = place(&path).unwrap();
         assert_eq!((found.transform, found.crs.unwrap().epsg()), (OF_WORLD, Some(32633)));
-        assert_eq!(note_on_place(&path), None);
+        assert_eq!(note(&path), None);
         // It is more than control points are, and less than tags of a place.
         let two = [POINT.1, &[8.0, 4.0, 0.0, 500_240.0, 3_999_880.0, 0.0]].concat();
         std::fs::write(&path, tiff(&[(33922, &two)]).bytes()).unwrap();
@@ -126,7 +137,7 @@ fn a_world_file_gives_a_place_where_the_tags_do_not() {
         std::fs::write(&path, tiff(&[]).bytes()).unwrap();
         std::fs::write(&world, "5 0 0 -5 1000 2000").unwrap();
         assert_eq!(place(&path), None);
-        let note = note_on_place(&path).unwrap();
+        let note = note(&path).unwrap();
         assert!(note.contains(name) && note.contains("six numbers"), "{note}");
         std::fs::remove_file(&world).unwrap();
     }
@@ -147,7 +158,7 @@ fn gdals_file_beside_a_tiff_comes_before_its_tags() {
         </GCPList></PAMDataset>";
     std::fs::write(&aux, points).unwrap();
     assert_eq!(place(&path), None);
-    assert!(note_on_place(&path).unwrap().contains("ground control points (1)"));
+    assert!(note(&path).unwrap().contains("ground control points (1)"));
     // A system alone.
     std::fs::write(&aux, "<PAMDataset><SRS>EPSG:32634</SRS></PAMDataset>").unwrap();
     let found = place(&path).unwrap();
@@ -156,7 +167,7 @@ fn gdals_file_beside_a_tiff_comes_before_its_tags() {
     std::fs::write(&aux, format!("<PAMDataset><SRS>{wkt}</SRS></PAMDataset>")).unwrap();
     assert_eq!(place(&path).unwrap().crs.unwrap().epsg(), Some(32635));
     for bad in ["<SRS>zone 34</SRS>", "<GeoTransform>1, 2</GeoTransform>"] {
-        std::fs::write(&aux, bad).unwrap();
+        std::fs::write(&aux, format!("<PAMDataset>{bad}</PAMDataset>")).unwrap();
         let error = read_raster(&path, None).unwrap_err().to_string();
         assert!(error.contains("t.tif.aux.xml"), "{error}");
     }

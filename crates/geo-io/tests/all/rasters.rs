@@ -91,6 +91,35 @@ fn geotiff_values_come_back_bit_for_bit() {
     }
 }
 
+/// Sides of tiles are multiples of 16, so a column takes 16 times its bytes, and not twice that for a last tile that is all
+/// but empty.
+#[test]
+fn narrow_cloud_optimised_rasters_take_no_more_than_tiles_of_16_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let options = TiffOptions { cloud_optimised: true, compression: Compression::None };
+    for (width, height) in [(1, 257), (257, 1), (1, 5000), (17, 520), (300, 255), (3, 2)] {
+        let (grid, values) = raster(width, height);
+        let place = Georeference::north_up((grid.origin_x, grid.origin_y), (2.5, 2.5));
+        let cells = Cells::Values { values: &values, nodata: -9999.0 };
+        write_tiff(&path, &place, (width, height), cells, &options).unwrap();
+        let along = |side: u32| side + 16 * side.div_ceil(256);
+        let (mut size, mut most) = ((width, height), along(width) * along(height));
+        while size.0.max(size.1) > 256 {
+            size = (size.0.div_ceil(2), size.1.div_ceil(2));
+            most += along(size.0) * along(size.1);
+        }
+        let length = std::fs::metadata(&path).unwrap().len();
+        assert!(
+            length < 4096 + 4 * u64::from(most),
+            "{width} x {height}: {length} of {most} cells"
+        );
+        let found = read_raster(&path, None).unwrap();
+        assert_eq!(found.values, ArrayData::F32(stored(&values, -9999.0)), "{width} x {height}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
 #[test]
 fn gdal_reads_place_values_nodata_and_system() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
-use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
+use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, drawn_in, key};
 use kernels_rs::nni::exact::polygon::Slots;
 use kernels_rs::nni::exact::rings::{
     MOST_CLIPPED_SIDES, MOST_SIDES, Ring, Rings, few_ringless, most_wide,
@@ -165,6 +165,8 @@ impl Table {
         params: &Params,
     ) -> Result<Self> {
         let (x, y, columns) = (input.points.x, input.points.y, input.points.values);
+        let drawn = setup.drawn_to.map(|to| draw_in([x, y], to, setup, params)).transpose()?;
+        let [x, y] = drawn.as_ref().map_or([x, y], |drawn| drawn.each_ref().map(Vec::as_slice));
         let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
         let cells = setup.cells(within);
         let mut keys: Vec<(u64, u32)> = host_memory::filled((0, 0), x.len())?;
@@ -388,6 +390,22 @@ struct Row {
     /// All cells' first value, then all cells' second.
     values: Vec<f32>,
     answers: Vec<Answer>,
+}
+
+/// Columns of where points count, some of which lie too far from the grid to count where they are.
+fn draw_in(
+    [x, y]: [&[f64]; 2],
+    to: [f64; 2],
+    setup: &Setup,
+    params: &Params,
+) -> Result<[Vec<f64>; 2]> {
+    let (around, error) = setup.surroundings(&params.grid);
+    if count_within(x, y, around) == 0 {
+        return Err(error);
+    }
+    host_memory::require(16 * x.len() as u64)?;
+    let column = |k: usize| parallel::map(x.len(), FINE, |i| drawn_in([x[i], y[i]], to)[k]);
+    Ok([column(0), column(1)])
 }
 
 /// As [`interpolate`](crate::interpolate).
@@ -733,6 +751,39 @@ mod tests {
         }
         println!("{open} cells open, at most {most} looks at {sites} sites");
         assert!(open > 50 && most < 10_000, "{open}, {most} of {sites}");
+    }
+
+    #[test]
+    fn a_cell_that_is_left_out_looks_for_its_nearest_point_and_clips_nothing() {
+        let (x, y) = places(60_000, 60.0);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
+        let (scene, again) = (&setup.scene, || setup.scene);
+        let looks = std::cell::Cell::new(0u32);
+        let place = |site: u32| {
+            looks.set(looks.get() + 1);
+            table.places[site as usize]
+        };
+        let index = Index { cells: table.cells, place, start: |cell| table.starts[cell as usize] };
+        let mut slots = OnHost::new();
+        let mut looks_of = |cell: Cell| {
+            looks.set(0);
+            let answer = slots.until(|slots| {
+                let write = |_, value: f32| assert_eq!(value.is_nan(), cell.is_left_out());
+                scene.cell_by_clipping(Alone, cell, 0.0, &index, slots, &table, again, write)
+            });
+            (looks.get(), answer)
+        };
+        for (column, row) in [(100, 100), (90, 120), (60, 80)] {
+            let hull = Cell::EVERYWHERE;
+            let (clipped, of_value) = looks_of(Cell { column, row, hull });
+            let (searched, left_out) = looks_of(Cell { column, row, hull: Cell::NOWHERE });
+            let at = (f64::from(column) + 0.5, 199.5 - f64::from(row));
+            let away = x.iter().zip(&y).map(|(x, y)| f64::hypot(x - at.0, y - at.1));
+            let nearest = away.fold(f64::INFINITY, f64::min) as f32;
+            assert_eq!((left_out.count, left_out.distance), (0, nearest), "{column}, {row}");
+            assert_eq!(of_value.distance, nearest);
+            assert!(searched < clipped, "{searched} looks of {clipped} at {column}, {row}");
+        }
     }
 
     #[test]

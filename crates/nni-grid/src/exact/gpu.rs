@@ -112,6 +112,11 @@ impl Table {
         tallies: &mut Column<u64>,
     ) -> Result<Self> {
         let gpu = &workspace.gpu().clone();
+        let drawn = setup.drawn_to.map(|to| draw_in(gpu, points, to, setup, params)).transpose()?;
+        let points = match &drawn {
+            Some([x, y]) => Points { x: x.into(), y: y.into(), ..points },
+            None => points,
+        };
         let within = match setup.has_far_points() {
             true => Some(count_within(gpu, points, setup.indexed)?),
             false => None,
@@ -607,6 +612,37 @@ fn tiers(points: u64, work: u64, are_near: bool) -> Vec<Tier> {
         tier.workers = tier.workers.min(work).max(1);
     }
     tiers
+}
+
+/// Columns of where points count, some of which lie too far from the grid to count where they are. Waits for the points.
+fn draw_in(
+    gpu: &Gpu,
+    points: Points,
+    [middle_x, middle_y]: [f64; 2],
+    setup: &Setup,
+    params: &Params,
+) -> Result<[Column<f64>; 2]> {
+    let (around, error) = setup.surroundings(&params.grid);
+    if count_within(gpu, points, around)? == 0 {
+        return Err(error);
+    }
+    let n = points.x.len();
+    // SAFETY: all columns have the length of the points; the new ones are written whole.
+    unsafe {
+        let mut drawn = [gpu.uninitialized::<f64>(n)?, gpu.uninitialized::<f64>(n)?];
+        let [x, y] = &mut drawn;
+        let arguments = kernels::draw_in::Args {
+            x: points.x.as_ptr(),
+            y: points.y.as_ptr(),
+            points: n as u32,
+            middle_x,
+            middle_y,
+            drawn_x: x.as_mut_ptr(),
+            drawn_y: y.as_mut_ptr(),
+        };
+        gpu.enqueue(kernels::draw_in, Blocks::for_each(&kernels::draw_in, n as u64)?, arguments)?;
+        Ok(drawn)
+    }
 }
 
 /// Points within bounds. Waits for them.

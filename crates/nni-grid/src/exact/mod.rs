@@ -10,6 +10,7 @@ mod hull;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, GridSpec};
+use kernels_rs::nni::exact::index::FARTHEST;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
@@ -44,6 +45,9 @@ const LONGEST: f64 = LONGEST_OF_GRADIENTS * LONGEST_OF_GRADIENTS;
 /// lengths.
 const LONGEST_OF_GRADIENTS: f64 = (1_u128 << 100) as f64;
 
+/// How far from the grid a point must lie where others are too far to count where they are.
+const NEAR_ENOUGH: f64 = LONGEST;
+
 /// Checks that products of lengths, and gradients, neither overflow nor vanish.
 fn check_lengths(grid: &GridSpec, weights: Weights) -> Result<()> {
     let (cell_size, area) = (grid.cell_size, grid.bounds());
@@ -61,8 +65,12 @@ fn check_lengths(grid: &GridSpec, weights: Weights) -> Result<()> {
 pub(crate) struct Setup {
     /// What is asked.
     pub scene: Scene,
-    /// Bounds of the points.
+    /// Bounds of the points, where they count.
     bounds: Bounds,
+    /// The middle of the grid, where some points are too far from it to count where they are ([`drawn_in`]).
+    pub drawn_to: Option<[f64; 2]>,
+    /// How far from the middle some point lies at most, in x or y.
+    reach: f64,
     /// Bounds of the index: of the points that are not far from the grid.
     pub indexed: Bounds,
     /// Points.
@@ -83,7 +91,7 @@ impl Setup {
         let grid = params.grid;
         let area = grid.bounds();
         check_lengths(&grid, params.weights)?;
-        let bounds = bounds.unwrap_or(area);
+        let (bounds, drawn_to, reach) = draw_in(bounds.unwrap_or(area), area);
         let united = Bounds {
             min_x: bounds.min_x.min(area.min_x),
             min_y: bounds.min_y.min(area.min_y),
@@ -91,8 +99,7 @@ impl Setup {
             max_y: bounds.max_y.max(area.max_y),
         };
         let extent = (united.max_x - united.min_x).max(united.max_y - united.min_y);
-        // A far point makes the window no larger than squares of lengths can be.
-        let half_extent = (extent * FAR).clamp(f64::MIN_POSITIVE, 1e150);
+        let half_extent = (extent * FAR).max(f64::MIN_POSITIVE);
         let squared = |cells: f64| (cells * grid.cell_size) * (cells * grid.cell_size);
         // Where there is no point at all, no cell looks for one.
         let max_squared = if points == 0 { 0.0 } else { squared(params.max_distance) };
@@ -126,7 +133,19 @@ impl Setup {
             params.weights == Weights::SibsonC1 || points as u64 <= MOST_OF_CELL * grid.cells();
         let has_wide_rings = has_rings && params.query_radius == f64::INFINITY;
         let indexed = near(bounds, area);
-        Ok(Self { scene, bounds, indexed, points, has_rings, has_wide_rings })
+        Ok(Self { scene, bounds, drawn_to, reach, indexed, points, has_rings, has_wide_rings })
+    }
+
+    /// Where a point must lie, if some are drawn in, and what is to be said where none does.
+    pub fn surroundings(&self, grid: &GridSpec) -> (Bounds, Error) {
+        let area = grid.bounds();
+        let around = Bounds {
+            min_x: area.min_x - NEAR_ENOUGH,
+            min_y: area.min_y - NEAR_ENOUGH,
+            max_x: area.max_x + NEAR_ENOUGH,
+            max_y: area.max_y + NEAR_ENOUGH,
+        };
+        (around, Error::FarPoints { reach: self.reach, most: FARTHEST, near: NEAR_ENOUGH })
     }
 
     /// Whether the cells of places have no limit, so that outside the hull they have no end.
@@ -162,6 +181,30 @@ impl Setup {
             rows: count(height),
         }
     }
+}
+
+/// Bounds of the points where they count, the middle of the area if that is not where they are, and how far they reach
+/// from there.
+fn draw_in(bounds: Bounds, area: Bounds) -> (Bounds, Option<[f64; 2]>, f64) {
+    let middle = [area.min_x.midpoint(area.max_x), area.min_y.midpoint(area.max_y)];
+    let ways = [
+        middle[0] - bounds.min_x,
+        bounds.max_x - middle[0],
+        middle[1] - bounds.min_y,
+        bounds.max_y - middle[1],
+    ];
+    let reach = ways.into_iter().fold(0.0, f64::max);
+    if reach <= FARTHEST {
+        return (bounds, None, reach);
+    }
+    let [x, y] = middle;
+    let drawn = Bounds {
+        min_x: bounds.min_x.max(x - FARTHEST),
+        min_y: bounds.min_y.max(y - FARTHEST),
+        max_x: bounds.max_x.min(x + FARTHEST),
+        max_y: bounds.max_y.min(y + FARTHEST),
+    };
+    (drawn, Some(middle), reach)
 }
 
 /// What of some bounds is not farther from an area than that is large; all where nothing is.

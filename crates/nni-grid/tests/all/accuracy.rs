@@ -6,35 +6,17 @@
 
 use std::path::Path;
 
-use crate::common::{Cloud, on_cpu, random};
+use crate::common::{Cloud, mesh, on_cpu, random};
 use geo_io::{CsvColumns, Filter, read_points};
 use gpu_core::{Bounds, GridSpec};
 use nni_grid::{Dem, Params};
-use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-
-/// A point of the exact method.
-struct Site {
-    position: Point2<f64>,
-    z: f64,
-}
-
-impl HasPosition for Site {
-    type Scalar = f64;
-
-    fn position(&self) -> Point2<f64> {
-        self.position
-    }
-}
+use spade::Point2;
 
 /// Root mean square of the difference to exact Sibson, over the cells that `wanted` names, and how
 /// many they are.
 fn rmse(dem: &Dem, points: &Cloud, wanted: impl Fn(u32, u32) -> bool) -> (f64, usize) {
-    let mut exact = DelaunayTriangulation::<Site>::new();
-    for i in 0..points.z.len() {
-        let position = Point2::new(points.x[i], points.y[i]);
-        exact.insert(Site { position, z: points.z[i] }).unwrap();
-    }
-    let exact = exact.natural_neighbor();
+    let mesh = mesh(points);
+    let exact = mesh.natural_neighbor();
     let (mut sum, mut cells) = (0.0, 0);
     for row in 0..dem.grid.height {
         for column in 0..dem.grid.width {

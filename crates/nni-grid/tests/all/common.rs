@@ -85,9 +85,10 @@ pub fn masked<'a>(points: Points<'a>, mask: Option<&'a [u8]>, grid: GridSpec) ->
 }
 
 /// A point of the oracle.
-struct Site {
+pub struct Site {
     position: Point2<f64>,
-    z: f64,
+    /// Its value.
+    pub z: f64,
 }
 
 impl HasPosition for Site {
@@ -98,13 +99,19 @@ impl HasPosition for Site {
     }
 }
 
-/// Exact Sibson interpolation at the cells' centres, by the crate `spade`; `None` outside the convex hull.
-pub fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
-    let mut mesh = DelaunayTriangulation::<Site>::new();
+/// The Delaunay triangulation of points, by the crate `spade`.
+pub fn mesh(cloud: &Cloud) -> DelaunayTriangulation<Site> {
+    let mut mesh = DelaunayTriangulation::new();
     for i in 0..cloud.z.len() {
         let position = Point2::new(cloud.x[i], cloud.y[i]);
         mesh.insert(Site { position, z: cloud.z[i] }).unwrap();
     }
+    mesh
+}
+
+/// Exact Sibson interpolation at the cells' centres; `None` outside the convex hull.
+pub fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
+    let mesh = mesh(cloud);
     let mesh = mesh.natural_neighbor();
     let centres = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
     centres

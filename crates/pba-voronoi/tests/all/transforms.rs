@@ -635,16 +635,6 @@ fn bad_input_is_named() {
     );
     assert!(error(both().max_distance(-1.0), good).contains("-1"));
     assert!(error(both().spacing(0.0, 1.0), good).contains("0 x 1"));
-    // Ratios that underflow and overflow; a unit whose square underflows.
-    let tiny = |n| f64::from_bits(n);
-    for (x, y) in [(1e-200, 1e200), (1e200, 1e-200), (tiny(7919), tiny(7907))] {
-        let refused = transform(&device, &good, &both().spacing(x, y), &());
-        let is_refused = matches!(refused, Err(Error::SquaredDistance { .. }));
-        assert!(is_refused || x == 1e200, "{x} x {y}: {refused:?}");
-        let params = Params::new().distance_f64().spacing(x, y);
-        let found = transform(&device, &good, &params, &()).unwrap().distance_f64.unwrap();
-        assert_eq!(found.values(), [x, 0.0, x], "{x} x {y}");
-    }
     assert!(error(both().value(), good).contains("values"));
     assert!(error(both().label(), good).contains("labels"));
     assert!(error(both(), good.excluded(&[1])).contains("excluded"));
@@ -654,6 +644,77 @@ fn bad_input_is_named() {
         transform(&device, &good, &scan_prune, &()).unwrap_err(),
         Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
     ));
+}
+
+#[test]
+fn sides_from_2_to_the_minus_250th_to_2_to_the_250th_have_distances_and_others_are_refused() {
+    let (least, most) = (2f64.powi(-250), 2f64.powi(250));
+    let mask = [0, 0, 1, 0, 0, 0];
+    let distances = Params::new().distance_f64();
+    for device in devices() {
+        for (x, y) in [(least, most), (most, least), (least, least), (most, most), (least, 1.0)] {
+            let run = |params: Params, width, height| {
+                let input = of_pixels(Sites::Mask(&mask), width, height);
+                run(&params.spacing(x, y), &device, &input).distance_f64.unwrap().into_values()
+            };
+            let name = format!("{}: {x:e} x {y:e}", device.name());
+            let truth = |side: f64| [2.0, 1.0, 0.0, 1.0, 2.0, 3.0].map(|steps| steps * side);
+            assert_eq!(run(distances, 6, 1), truth(x), "{name}");
+            assert_eq!(run(distances, 1, 6), truth(y), "{name}");
+            // A limit far below the longer side, and above the shorter one.
+            let within = |side: f64, most: f64| {
+                truth(side).map(|d| if d > most { f64::INFINITY } else { d })
+            };
+            for limit in [least * 0.5, least * 2.0, least * 1e30, 1.0, most] {
+                let found = run(distances.max_distance(limit), 6, 1);
+                assert_eq!(found, within(x, limit), "{name} up to {limit:e}");
+                let found = run(distances.max_distance(limit), 3, 2);
+                let (far, away) = ((2.0 * x).hypot(y), x.hypot(y));
+                let all = [2.0 * x, x, 0.0, far, away, y];
+                let is_same = |(d, truth): (&f64, &f64)| {
+                    d == truth
+                        || (d - truth).abs() <= 1e-15 * truth
+                        || *truth > limit && d.is_infinite()
+                };
+                assert!(
+                    found.iter().zip(&all).all(is_same),
+                    "{name} up to {limit:e}: {found:?} of {all:?}"
+                );
+            }
+        }
+        let input = of_pixels(Sites::Mask(&mask), 6, 1);
+        let refused = |x, y| transform(&device, &input, &distances.spacing(x, y), &()).unwrap_err();
+        for (x, y) in [
+            (2.486847263987e-309, 1e105),
+            (1e105, 1.0),
+            (1.0, 5e-324),
+            (least / 2.0, 1.0),
+            (1e-76, 1e-76),
+            (1e76, 1e76),
+            (f64::INFINITY, 1.0),
+        ] {
+            let error = refused(x, y);
+            assert_eq!(error, Error::Spacing { x, y }, "{}", device.name());
+            assert!(error.to_string().contains("from 5.5"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn distances_that_f32_does_not_hold_are_refused_as_f32_alone() {
+    let mask = [1, 0, 0];
+    let input = of_pixels(Sites::Mask(&mask), 3, 1);
+    for device in devices() {
+        for side in [1e-39, 2e38] {
+            let params = Params::new().spacing(side, side);
+            let found = run(&params.distance_f64(), &device, &input).distance_f64.unwrap();
+            assert_eq!(found.values(), [0.0, side, 2.0 * side]);
+            for params in [params.distance(), params.signed_distance()] {
+                let error = transform(&device, &input, &params, &()).unwrap_err();
+                assert!(matches!(error, Error::BeyondSingle { .. }), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

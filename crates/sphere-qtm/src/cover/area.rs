@@ -248,28 +248,28 @@ impl Polygon {
 
 impl Area for Polygon {
     /// The edges near a cell.
-    type Part = Vec<u32>;
+    type Part = Vec<usize>;
 
-    fn all(&self) -> Vec<u32> {
-        (0..self.edges.len() as u32).collect()
+    fn all(&self) -> Vec<usize> {
+        (0..self.edges.len()).collect()
     }
 
     fn overlap(
         &self,
-        part: &Vec<u32>,
+        part: &Vec<usize>,
         cell: Cell,
         triangle: &Triangle,
         is_last: bool,
-    ) -> Overlap<Vec<u32>> {
+    ) -> Overlap<Vec<usize>> {
         let (corners, centre) = (corners(cell, triangle), triangle.centre());
         let radius = corners.iter().map(|&corner| angle(centre, corner)).fold(0.0, f64::max);
-        let edge = |i: u32| self.edges[i as usize];
-        let is_near = |&i: &u32| {
+        let edge = |i: usize| self.edges[i];
+        let is_near = |&i: &usize| {
             let [u, v] = edge(i);
             to_arc(centre, u, v) <= radius + SLACK
         };
-        let near: Vec<u32> = part.iter().copied().filter(is_near).collect();
-        let meets = |&i: &u32| {
+        let near: Vec<usize> = part.iter().copied().filter(is_near).collect();
+        let meets = |&i: &usize| {
             let [u, v] = edge(i);
             holds(&corners, u) || (0..3).any(|i| cross_arcs(corners[i], corners[(i + 1) % 3], u, v))
         };

@@ -4,5 +4,4 @@ pub mod csv;
 pub mod las;
 pub mod npy;
 pub mod png;
-pub mod raw_tiff;
 pub mod tiff;

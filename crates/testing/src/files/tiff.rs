@@ -11,6 +11,9 @@ pub enum Field {
     Text(String),
     Shorts(Vec<u16>),
     Longs(Vec<u32>),
+    SBytes(Vec<i8>),
+    SShorts(Vec<i16>),
+    SLongs(Vec<i32>),
     Doubles(Vec<f64>),
 }
 
@@ -34,7 +37,10 @@ pub struct Tiff {
     is_big_endian: bool,
     absent: Vec<usize>,
     without_count: Vec<usize>,
+    /// What the blocks hold, in place of the samples.
+    blocks: Option<Vec<Vec<u8>>>,
     tags: Vec<(u16, Field)>,
+    without_tags: Vec<u16>,
 }
 
 impl Tiff {
@@ -50,7 +56,9 @@ impl Tiff {
             is_big_endian: false,
             absent: Vec::new(),
             without_count: Vec::new(),
+            blocks: None,
             tags: Vec::new(),
+            without_tags: Vec::new(),
         }
     }
 
@@ -98,9 +106,23 @@ impl Tiff {
         self
     }
 
+    /// Puts other bytes, packed ones, in place of the blocks'.
+    #[must_use]
+    pub fn blocks(self, blocks: &[Vec<u8>]) -> Self {
+        Self { blocks: Some(blocks.to_vec()), ..self }
+    }
+
+    /// Leaves a tag out.
+    #[must_use]
+    pub fn without(mut self, code: u16) -> Self {
+        self.without_tags.push(code);
+        self
+    }
+
     /// Adds a tag, or replaces the one that is written by default.
     #[must_use]
     pub fn tag(mut self, code: u16, field: Field) -> Self {
+        self.tags.retain(|(other, _)| *other != code);
         self.tags.push((code, field));
         self
     }
@@ -124,7 +146,8 @@ impl Tiff {
         let mut file = if self.is_big_endian { b"MM\0*".to_vec() } else { b"II*\0".to_vec() };
         file.extend([0; 4]);
         let (mut offsets, mut counts) = (Vec::new(), Vec::new());
-        for (i, block) in self.blocks().into_iter().enumerate() {
+        let blocks = self.blocks.clone().unwrap_or_else(|| self.blocks_of_samples());
+        for (i, block) in blocks.into_iter().enumerate() {
             let is_absent = self.absent.contains(&i);
             offsets.push(if is_absent { 0 } else { file.len() as u32 });
             let has_count = !is_absent && !self.without_count.contains(&i);
@@ -136,6 +159,7 @@ impl Tiff {
         let mut tags = self.own_tags(offsets, counts);
         tags.retain(|(code, _)| self.tags.iter().all(|(other, _)| other != code));
         tags.extend(self.tags.iter().cloned());
+        tags.retain(|(code, _)| !self.without_tags.contains(code));
         tags.sort_by_key(|(code, _)| *code);
         self.put_directory(&mut file, &tags);
         file
@@ -162,7 +186,7 @@ impl Tiff {
     }
 
     /// The blocks' bytes: samples of whole bytes in the file's order, others packed, each row filled up.
-    fn blocks(&self) -> Vec<Vec<u8>> {
+    fn blocks_of_samples(&self) -> Vec<Vec<u8>> {
         let ((width, height), (rows, columns)) = (self.size, self.block);
         let mut blocks = Vec::new();
         for top in (0..height).step_by(rows) {
@@ -231,6 +255,13 @@ impl Tiff {
             Field::Text(text) => (2, 1, text.bytes().chain([0]).collect()),
             Field::Shorts(values) => (3, 2, values.iter().flat_map(|&v| self.short(v)).collect()),
             Field::Longs(values) => (4, 4, values.iter().flat_map(|&v| self.long(v)).collect()),
+            Field::SBytes(values) => (6, 1, values.iter().map(|&v| v as u8).collect()),
+            Field::SShorts(values) => {
+                (8, 2, values.iter().flat_map(|&v| self.short(v as u16)).collect())
+            }
+            Field::SLongs(values) => {
+                (9, 4, values.iter().flat_map(|&v| self.long(v as u32)).collect())
+            }
             Field::Doubles(values) => (12, 8, values.iter().flat_map(double).collect()),
         }
     }
@@ -242,4 +273,19 @@ impl Tiff {
     fn long(&self, value: u32) -> [u8; 4] {
         if self.is_big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
     }
+}
+
+/// Bytes in the form of zlib (RFC 1950) that packs nothing: a block as it is.
+pub fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let length = bytes.len() as u16;
+    let (a, b) = bytes.iter().fold((1u32, 0u32), |(a, b), &byte| {
+        let a = (a + u32::from(byte)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    let mut out = vec![0x78, 0x01, 0x01];
+    out.extend(length.to_le_bytes());
+    out.extend((!length).to_le_bytes());
+    out.extend(bytes);
+    out.extend((b << 16 | a).to_be_bytes());
+    out
 }

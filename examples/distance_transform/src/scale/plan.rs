@@ -29,18 +29,16 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
-    let (plan, note) = stages.run("divide", |_| divide(args))?;
+    let (plan, notes) = stages.run("divide", |_| divide(args))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
-    let mut notes = MaskFile::open(&args.mask)?.notes().to_vec();
-    notes.extend(note);
     report(args, &plan, &notes, &stages);
     Ok(())
 }
 
-/// The plan, and what is to be said of the mask's place.
-fn divide(args: &PlanArgs) -> Result<(Plan, Option<String>)> {
+/// The plan, and what is to be said of the mask.
+fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     let mask = args.mask.display();
     // Before it is read: where it changes meanwhile a tile's job sees that.
     let about = stamp(&args.mask)?;
@@ -50,14 +48,10 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Option<String>)> {
     let (width, height) = (side(file.size().0)?, side(file.size().1)?);
     ensure!(width > 0 && height > 0, "{mask} has no pixels ({width} x {height})");
     let grid = GridSpec::of_pixels(width, height);
-    let sides = sides(args, file.georeference())?;
+    let sides = crate::sides_of(&args.mask, args.sites.spacing, file.georeference(), file.notes())?;
     // Without a place of its own the raster's south-west corner is (0, 0).
     let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
     let place = file.georeference().cloned().unwrap_or_else(corner);
-    let note = match file.georeference() {
-        None => geo_io::note_on_place(&args.mask),
-        Some(_) => None,
-    };
     let recipe = Recipe::new(args, sides, &place, &file)?;
     let (kind, limit) = (recipe.kind(&grid), recipe.max_distance);
     let mut params = Params::new(grid, args.budget.share()?, kind.model())
@@ -85,12 +79,7 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Option<String>)> {
         }
         _ => args.budget.explain(error),
     })?;
-    Ok((plan, note))
-}
-
-/// The sides of a pixel on the ground.
-fn sides(args: &PlanArgs, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    crate::sides_of(&args.mask, args.sites.spacing, place)
+    Ok((plan, file.notes().to_vec()))
 }
 
 fn report(args: &PlanArgs, plan: &Plan, notes: &[String], stages: &Stages) {

@@ -2,13 +2,13 @@
 
 use geo_io::{ArrayData, read_raster};
 use testing::files::npy::{header, npy};
-use testing::files::raw_tiff::{RawTiff, Value};
+use testing::files::tiff::{Field, Tiff};
 
 use crate::PROGRAM;
 
 /// A mask of four pixels.
-fn mask() -> RawTiff {
-    RawTiff::strips(2, 2, &[&[1, 0, 0, 0]])
+fn mask() -> Tiff {
+    Tiff::of_bytes(2, &[1, 0, 0, 0])
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn a_system_or_control_points_without_a_place_are_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let keys = vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633];
-    let system = mask().tag(34735, Value::Short(keys));
-    let point = mask().tag(33922, Value::Double(vec![0.0, 0.0, 0.0, 7.0, 8.0, 0.0]));
+    let system = mask().tag(34735, Field::Shorts(keys));
+    let point = mask().tag(33922, Field::Doubles(vec![0.0, 0.0, 0.0, 7.0, 8.0, 0.0]));
     let cases = [
         (system, "states the system EPSG:32633 but not where it lies"),
         (point, "ground control points (1)"),
@@ -58,7 +58,7 @@ fn a_system_or_control_points_without_a_place_are_said() {
 fn a_plan_refuses_what_no_tile_can_read_in_the_words_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    std::fs::write(path.join("jpeg.tif"), mask().tag(259, Value::Short(vec![7])).bytes()).unwrap();
+    std::fs::write(path.join("jpeg.tif"), mask().tag(259, Field::Shorts(vec![7])).bytes()).unwrap();
     for (name, kind, shape) in [
         ("complex.npy", "<c8", "(1, 2)"),
         ("long.npy", "<f16", "(1, 1)"),

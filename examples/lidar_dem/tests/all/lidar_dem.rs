@@ -167,6 +167,25 @@ fn a_table_becomes_a_grid_of_its_heights() {
 }
 
 #[test]
+fn contours_whose_file_drops_the_vertical_system_are_noted_and_the_dem_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String =
+        (0..100).map(|i| format!("{},{},{}\n", i % 10, i / 10, f64::from(i % 10) / 4.0)).collect();
+    std::fs::write(folder.path().join("p.csv"), format!("x,y,z\n{rows}")).unwrap();
+    for name in ["lines.geojson", "lines.fgb"] {
+        for (crs, is_noted) in [("EPSG:26910", false), ("EPSG:26910+5703", true)] {
+            let run = ["p.csv", "--crs", crs, "-o", "d.tif", "--contours", name, "--overwrite"];
+            let report = succeeds(folder.path(), &[&run[..], &["--device", "cpu"]].concat());
+            let note = format!("{name} names its horizontal system alone: its elevations are in");
+            assert_eq!(report.contains(&note), is_noted, "{report}");
+            let dem = geo_io::read_raster(&folder.path().join("d.tif"), None).unwrap();
+            let found = dem.georeference.unwrap().crs.unwrap();
+            assert_eq!(found.vertical_epsg(), is_noted.then_some(5703));
+        }
+    }
+}
+
+#[test]
 fn slope_and_contours_are_written_beside_the_dem() {
     let folder = folder_of_inputs();
     let arguments = ["plane.csv", "-o", "dem.npy", "--device", "cpu"];

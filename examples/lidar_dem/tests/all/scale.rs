@@ -5,6 +5,7 @@ use std::process::Command;
 
 use geo_io::{Crs, LasPoints, RasterFile, write_las};
 use proptest::prelude::*;
+use testing::files::las::Las;
 use testing::program::files;
 use testing::tiles::{folder_of, kill_at_random, number};
 use testing::{Cloud, Random};
@@ -512,6 +513,25 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
         PROGRAM.fails(folder, &["survey.laz", "-o", "d.tif", "--device", device], &[device, "one"]);
     }
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
+}
+
+/// Another tile would miss it: `plan` goes by headers, of which a sample of the points tells whether they are right.
+#[test]
+fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut points = Las::lattice(0.0, 0.0, 100);
+    points[5001] = [300.0, 50.0, 7.0];
+    let bounds = Some([[0.0, 100.0], [0.0, 100.0], [0.0, 200.0]]);
+    let las = Las { bounds, ..Las::new(points) };
+    std::fs::write(folder.join("a.las"), las.bytes()).unwrap();
+    succeeds(folder, &[&["plan", "a.las", "-o", "plan.json"]]);
+    let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];
+    let words = ["a.las", "lies outside of its header's bounds, from 300 50 to 300 50"];
+    let output = PROGRAM.command(folder, &run).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
 
 /// Cells beside gaps depend on points beyond any halo of a fixed width, those on the border on points all along it.

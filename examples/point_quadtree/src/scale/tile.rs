@@ -10,7 +10,6 @@ use tile_plan::Tile;
 use super::Planned;
 use super::cells::{Cell, cells_of};
 use super::recipe::files;
-use crate::ask;
 
 /// The points of a tile.
 pub struct Read {
@@ -109,7 +108,7 @@ pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
     let tree = |(cell, path): (Cell, std::path::PathBuf)| {
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
         // That nobody else changes it is asked for in docs/scale.md.
-        let tree = unsafe { Quadtree::map(&path) }.map_err(|error| ask::of_file(&path, error))?;
+        let tree = unsafe { Quadtree::map(&path) }?;
         let is_its = tree.cells() == cells && tree.threshold() == threshold;
         ensure!(is_its, "{} is not tile {number} of the plan", path.display());
         Ok((cell, tree))

@@ -301,6 +301,43 @@ fn windows_without_width_and_leaves_without_area_are_what_they_are() {
 }
 
 #[test]
+fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // Rows 1, 3 and 5 are noise; two points are the same, and one row of noise is where the last point is.
+    let rows = "x,y,class\n0,0,7\n1,1,2\n5,5,18\n5,5,2\n9,9,7\n5,5,2\n";
+    std::fs::write(here.join("a.csv"), rows).unwrap();
+    std::fs::write(here.join("b.csv"), "x,y\n4,4\n8,8\n").unwrap();
+    let run = |inputs: &[&str]| {
+        let report =
+            succeeds(here, &[inputs, &["--nearest=9,9,9", "--device", "cpu", "--json"]].concat());
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let near = report["nearest"].as_array().unwrap().iter();
+        let near = near
+            .map(|near| (near["point"].as_u64().unwrap(), near["row"].as_str().map(str::to_owned)));
+        let mut near: Vec<_> = near.collect();
+        near.sort();
+        (near, report.to_string().contains("point numbers count the"))
+    };
+    let row = |file: &str, row: u32| Some(format!("{file}.csv: row {row}"));
+    let (near, is_noted) = run(&["b.csv"]);
+    assert_eq!((near, is_noted), (vec![(0, None), (1, None)], false));
+    let (near, is_noted) = run(&["a.csv"]);
+    // Which of the rows in one place a point is, its place does not tell.
+    assert_eq!((near.len(), is_noted), (3, true));
+    assert_eq!(near[0], (0, row("a", 2)));
+    assert!(
+        near[1..].iter().all(|(_, name)| [row("a", 3), row("a", 4), row("a", 6)].contains(name)),
+        "{near:?}"
+    );
+    let (near, is_noted) = run(&["b.csv", "a.csv"]);
+    assert_eq!(
+        (&near[..3], is_noted),
+        (&[(0, row("b", 1)), (1, row("b", 2)), (2, row("a", 2))][..], true)
+    );
+}
+
+#[test]
 fn features_without_geometry_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("p.csv"), "x,y\n1,1\n5,5\n").unwrap();

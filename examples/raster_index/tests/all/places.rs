@@ -6,7 +6,7 @@ use std::process::Command;
 use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
 use serde_json::Value;
 use testing::files::npy::{header, npy};
-use testing::files::raw_tiff::{self, RawTiff};
+use testing::files::tiff::{Field, Tiff};
 
 use crate::PROGRAM;
 
@@ -86,8 +86,8 @@ fn what_gives_no_place_is_said_and_a_world_file_gives_one() {
         .iter()
         .flat_map(|(x, y)| [*x, *y, 0.0, 500_000.0 + x, 4_000_000.0 - y, 0.0])
         .collect();
-    let plain = RawTiff::strips(2, 2, &[&[1, 2, 3, 4]]);
-    let with_points = plain.clone().tag(33922, raw_tiff::Value::Double(points));
+    let plain = Tiff::of_bytes(2, &[1, 2, 3, 4]);
+    let with_points = plain.clone().tag(33922, Field::Doubles(points));
     std::fs::write(path.join("points.tif"), with_points.bytes()).unwrap();
     std::fs::write(path.join("world.tif"), plain.bytes()).unwrap();
     std::fs::write(path.join("world.tfw"), "5\n0\n0\n-5\n1002.5\n1997.5\n").unwrap();

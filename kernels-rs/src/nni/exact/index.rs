@@ -24,6 +24,27 @@ pub fn key(cells: &Cells, x: f64, y: f64) -> u64 {
     (cell as u64) << PLACE_BITS | place
 }
 
+/// How far a point may lie from the middle of the DEM, 2^230. Products of four lengths then have no more than 2^1000.
+pub const FARTHEST: f64 = (1u128 << 115) as f64 * (1u128 << 115) as f64;
+
+/// Where a point counts that lies farther than [`FARTHEST`] from a middle: on the way there, at between half of that
+/// and that. What is not farther, or no number, counts where it is.
+///
+/// A point at a distance D takes a part of about R / D of the weight, where R is the distance of the nearest one. Where
+/// R is 2^202 at most, both D and the distance drawn in leave less than an `f32` tells.
+#[inline(always)]
+pub fn drawn_in([x, y]: [f64; 2], middle: [f64; 2]) -> [f64; 2] {
+    // A quarter of the way: differences of any two numbers are numbers.
+    let way = [x * 0.25 - middle[0] * 0.25, y * 0.25 - middle[1] * 0.25];
+    let far = f64::max(way[0].abs(), way[1].abs());
+    if !(far > FARTHEST * 0.25 && far < f64::INFINITY) {
+        return [x, y];
+    }
+    let power_of_two = f64::from_bits(far.to_bits() & f64::INFINITY.to_bits());
+    let scale = FARTHEST * 0.5 / power_of_two;
+    [middle[0] + way[0] * scale, middle[1] + way[1] * scale]
+}
+
 /// Points in the order of their keys.
 #[derive(Clone, Copy)]
 pub struct Sorted<K, O, P> {

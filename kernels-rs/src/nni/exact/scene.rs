@@ -207,6 +207,11 @@ impl Scene {
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.
         loop {
+            if cell.is_left_out() {
+                // Its nearest site is all that is asked.
+                found = index.nearest_of_all(&query);
+                break;
+            }
             found = index.cell(&query, &mut polygon);
             let near = OPEN_WINDOW * math::sqrt(found.squared);
             let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;

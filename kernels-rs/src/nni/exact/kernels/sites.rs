@@ -2,7 +2,7 @@
 
 use device_std::{kernel, math, thread};
 
-use super::super::index::{Merge, Sorted, key};
+use super::super::index::{Merge, Sorted, drawn_in, key};
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -31,6 +31,32 @@ unsafe fn sorted(
         point: move |i: usize| unsafe { *order.add(i) as usize },
         // SAFETY: passed on to the caller.
         place: move |i: usize| unsafe { [*x.add(i), *y.add(i)] },
+    }
+}
+
+/// Writes where each point counts ([`drawn_in`]). Grid: a thread a point.
+///
+/// # Safety
+/// All columns have `points` elements.
+#[kernel(block = BLOCK)]
+pub unsafe fn draw_in(
+    x: *const f64,
+    y: *const f64,
+    points: u32,
+    middle_x: f64,
+    middle_y: f64,
+    drawn_x: *mut f64,
+    drawn_y: *mut f64,
+) {
+    let i = thread::index_1d() as usize;
+    if i >= points as usize {
+        return;
+    }
+    // SAFETY: the point is below the count.
+    unsafe {
+        let [x, y] = drawn_in([*x.add(i), *y.add(i)], [middle_x, middle_y]);
+        *drawn_x.add(i) = x;
+        *drawn_y.add(i) = y;
     }
 }
 

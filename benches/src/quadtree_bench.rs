@@ -126,7 +126,8 @@ impl Bench {
         self.row(&names[1], count, 0, make_index)?;
         let wide = |column: &[f32]| -> Vec<f64> { column.iter().map(|&v| v.into()).collect() };
         let (wide_x, wide_y) = (self.gpu.upload(&wide(&x))?, self.gpu.upload(&wide(&y))?);
-        let make_index = || Ok(index(&mut self.workspace.borrow_mut(), &wide_x, &wide_y, Some(UNIT))?);
+        let make_index =
+            || Ok(index(&mut self.workspace.borrow_mut(), &wide_x, &wide_y, Some(UNIT))?);
         self.row(&names[2], count, 0, make_index)?;
         let points_f64 = make_index()?;
         let (qx, qy) = (self.gpu.upload(&px)?, self.gpu.upload(&py)?);
@@ -308,7 +309,8 @@ fn cells(side: usize) -> [Vec<f32>; 2] {
         let (patch, cell) = (i / 32, i % 32);
         // Patches in squares of 5 x 10.
         let (square, patch) = (patch / 50, patch % 50);
-        let (across, down) = (square % (side / 40) * 5 + patch % 5, square / (side / 40) * 10 + patch / 5);
+        let (across, down) =
+            (square % (side / 40) * 5 + patch % 5, square / (side / 40) * 10 + patch / 5);
         let along = |number: usize| (number as f32 + 0.5) / side as f32;
         (along(across * 8 + cell % 8), along(down * 4 + cell / 8))
     };

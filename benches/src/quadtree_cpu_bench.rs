@@ -14,7 +14,7 @@ use geo_index::rtree::sort::HilbertSort;
 use geo_index::rtree::{RTreeBuilder, RTreeIndex};
 use gpu_core::{Bounds, Device, Points};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
-use quadtree_sort::{Params, Regions, build};
+use quadtree_sort::{Params, Regions, build, index};
 use rayon::prelude::*;
 
 const RUNS: usize = 5;
@@ -74,6 +74,13 @@ fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
     let found = found?;
     row("quadtree-sort", built, Some(near_time), Some(window_time));
     drop(tree);
+
+    let (points, built) = best(|| index(&Device::Cpu, Points::new(x, y), None, &()));
+    let points = points?;
+    let (same, near_time) = best(|| points.nearest(qx, qy, K));
+    ensure!(same? == near, "the index finds others than the tree");
+    row("index", built, Some(near_time), None);
+    drop(points);
 
     let (pointers, built) = best(|| Pointers::of(x, y));
     let (counts, window_time) = best(|| -> Vec<usize> {

@@ -221,8 +221,7 @@ impl Bench {
                 Ok(quadtree_sort::gpu::build(&mut workspace, &dx, &dy, &params)?)
             })?;
             if n <= 1 << 25 {
-                let index =
-                    quadtree_sort::gpu::index(&mut workspace, &dx, &dy, params.bounds)?;
+                let index = quadtree_sort::gpu::index(&mut workspace, &dx, &dy, params.bounds)?;
                 self.device("quadtree_8_nearest", (n, n), || {
                     Ok(quadtree_sort::gpu::nearest_of_own(&mut workspace, &index, 8)?)
                 })?;

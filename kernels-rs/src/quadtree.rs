@@ -38,6 +38,7 @@ pub mod queries;
 #[cfg(feature = "quadtree")]
 mod rounds;
 
+pub use crate::spatial::place::Place;
 #[cfg(feature = "quadtree")]
 pub use briefs::shorten;
 #[cfg(feature = "quadtree")]
@@ -52,7 +53,6 @@ pub use leaves::{
 #[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;
-pub use crate::spatial::place::Place;
 #[cfg(feature = "quadtree")]
 pub use rounds::{count_unsettled, put_back, take_unsettled};
 

@@ -53,6 +53,6 @@ pub use codes::{
     mark_steps, rank_code, write_ranks,
 };
 pub use descent::Tree;
-pub use nearest::{BLOCK, Queries, find_nearest};
+pub use nearest::{BLOCK, Targets, find_nearest};
 
 device_std::ptx_module! { "rtree" }

@@ -66,8 +66,8 @@ use gpu_core::{Device, Points, Progress};
 
 pub use cells::Cells;
 pub use error::{Error, Result};
-pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use index::{Index, index};
+pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use params::{Algorithm, Outside, Params};
 pub use parts::{Joined, Part, join};
 pub use points_file::MappedPoints;

@@ -4,7 +4,8 @@
 
 use gpu_core::{Bounds, Column, Device, Points};
 use quadtree_sort::gpu::{
-    DeviceIndex, DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of, list_in, nearest,
+    DeviceIndex, DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of,
+    list_in, nearest,
 };
 use quadtree_sort::{Algorithm, Error, Outside, Params, Polygons, Regions};
 use testing::faults::everywhere;

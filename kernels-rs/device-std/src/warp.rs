@@ -240,7 +240,9 @@ mod device {
     }
     #[inline]
     pub unsafe fn min(value: u32) -> u32 {
-        exchange(u32::MAX, "min", value.into(), |all| all.iter().fold(u32::MAX, |m, &v| m.min(v as u32)))
+        exchange(u32::MAX, "min", value.into(), |all| {
+            all.iter().fold(u32::MAX, |m, &v| m.min(v as u32))
+        })
     }
     #[inline]
     pub unsafe fn max(value: u32) -> u32 {

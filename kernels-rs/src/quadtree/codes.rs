@@ -6,8 +6,8 @@ use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use crate::spatial::place::Place;
 use crate::spatial::frame::Frame;
+use crate::spatial::place::Place;
 
 /// A code: of 32 bits for trees down to level 16, of 64 for all.
 pub trait Code: Copy + Ord {

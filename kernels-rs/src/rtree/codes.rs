@@ -102,11 +102,7 @@ pub unsafe fn find_codes<T: Place>(
 /// # Safety
 /// The columns have `len` elements, `codes` as many.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn find_short_codes<T: Place>(
-    places: Places<'_, T>,
-    curve: Curve,
-    codes: Out<'_, u32>,
-) {
+pub unsafe fn find_short_codes<T: Place>(places: Places<'_, T>, curve: Curve, codes: Out<'_, u32>) {
     let i = thread::index_1d();
     if i < places.len as u64 {
         let [x, y] = [places.x.get(i), places.y.get(i)].map(Place::widened);

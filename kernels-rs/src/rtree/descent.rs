@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use device_std::{In, arguments, vector, warp};
 
-use super::group::Group;
 use super::bounds::is_repeated;
+use super::group::Group;
 use super::layout::{FANOUT, MAX_LEVELS};
 use crate::spatial::place::Place;
 

@@ -133,9 +133,7 @@ impl Group {
 /// The squared distance between two boxes.
 #[inline(always)]
 fn gap(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let along = |axis: usize| {
-        f32::max(0.0, f32::max(a[axis] - b[axis + 2], b[axis] - a[axis + 2]))
-    };
+    let along = |axis: usize| f32::max(0.0, f32::max(a[axis] - b[axis + 2], b[axis] - a[axis + 2]));
     square(along(0), along(1))
 }
 

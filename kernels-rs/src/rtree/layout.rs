@@ -25,7 +25,8 @@ pub struct Layout {
 impl Layout {
     /// The levels over so many points. Without points there is one level without boxes.
     pub const fn new(points: u32) -> Self {
-        let mut layout = Self { counts: [0; MAX_LEVELS], starts: [0; MAX_LEVELS], top: 0, roots: 0, total: 0 };
+        let mut layout =
+            Self { counts: [0; MAX_LEVELS], starts: [0; MAX_LEVELS], top: 0, roots: 0, total: 0 };
         let mut below = points;
         let mut level = 0;
         loop {
@@ -59,7 +60,10 @@ mod tests {
             for level in 0..top {
                 assert_eq!(layout.counts[level + 1], layout.counts[level].div_ceil(FANOUT));
                 let end = layout.starts[level] + layout.counts[level];
-                assert!(end <= layout.starts[level + 1] && layout.starts[level + 1] % FANOUT == 0);
+                assert!(
+                    end <= layout.starts[level + 1]
+                        && layout.starts[level + 1].is_multiple_of(FANOUT)
+                );
             }
             assert!(layout.starts[top] + layout.counts[top] <= layout.total);
         }

@@ -23,7 +23,7 @@ const INFINITE: u32 = f32::INFINITY.to_bits();
 
 /// Places to search from, and what is found.
 #[arguments]
-pub struct Queries<'a, T> {
+pub struct Targets<'a, T> {
     /// x of each place.
     pub x: In<'a, T>,
     /// y of each place.
@@ -48,16 +48,16 @@ pub struct Queries<'a, T> {
 ))]
 pub unsafe fn find_nearest<T: Place, L: Lists>(
     tree: Tree<'_, T>,
-    queries: Queries<'_, T>,
+    targets: Targets<'_, T>,
     k: u32,
     indices: Out<'_, u32>,
     distances: Out<'_, f64>,
 ) {
-    let query = queries.of_thread();
+    let target = targets.of_thread();
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        let group = Group::new(query.place, query.is_place, tree.extent);
-        L::find(&tree, &query, group.as_ref(), k, Rows { indices, distances });
+        let group = Group::new(target.place, target.is_place, tree.extent);
+        L::find(&tree, &target, group.as_ref(), k, Rows { indices, distances });
     }
 }
 
@@ -75,7 +75,7 @@ pub trait Lists {
     /// The whole warp comes to the same call; the tree is whole and has points; the rows have `k` elements.
     unsafe fn find<T: Place>(
         tree: &Tree<'_, T>,
-        query: &Query,
+        target: &Target,
         group: Option<&Group>,
         k: u32,
         rows: Rows<'_>,
@@ -96,19 +96,19 @@ impl<const K: usize> Lists for Few<K> {
     #[inline(always)]
     unsafe fn find<T: Place>(
         tree: &Tree<'_, T>,
-        query: &Query,
+        target: &Target,
         group: Option<&Group>,
         k: u32,
         rows: Rows<'_>,
     ) {
-        let mut list = List::of_lane::<K>(query.place, if query.is_place { k } else { 0 });
+        let mut list = List::of_lane::<K>(target.place, if target.is_place { k } else { 0 });
         // SAFETY: passed on to the caller.
         unsafe {
             if let Some(group) = group {
                 list.search::<T, K>(tree, group);
                 list.sort::<T, K>(tree);
             }
-            list.write(tree, query, k, rows);
+            list.write(tree, target, k, rows);
         }
     }
 }
@@ -123,27 +123,27 @@ impl Lists for Many {
     #[inline(always)]
     unsafe fn find<T: Place>(
         tree: &Tree<'_, T>,
-        query: &Query,
+        target: &Target,
         group: Option<&Group>,
         k: u32,
         rows: Rows<'_>,
     ) {
-        let bound = if query.is_place { f32::INFINITY } else { -1.0 };
-        let row = rows.row(query.number, k);
+        let bound = if target.is_place { f32::INFINITY } else { -1.0 };
+        let row = rows.row(target.number, k);
         let mut list =
-            LongList { row, place: query.place, most: k, count: 0, bound, reach: INFINITE };
+            LongList { row, place: target.place, most: k, count: 0, bound, reach: INFINITE };
         if let Some(group) = group {
             // SAFETY: passed on to the caller.
             unsafe { walk(tree, group, &mut list) };
         }
-        if query.is_there {
+        if target.is_there {
             row.finish(list.count, k);
         }
     }
 }
 
 /// The place of a thread.
-pub struct Query {
+pub struct Target {
     /// Its number, 0 where there is none.
     number: u64,
     /// x and y, NaN where there is none.
@@ -153,10 +153,10 @@ pub struct Query {
     is_place: bool,
 }
 
-impl<T: Place> Queries<'_, T> {
+impl<T: Place> Targets<'_, T> {
     /// The place of this thread.
     #[inline(always)]
-    fn of_thread(&self) -> Query {
+    fn of_thread(&self) -> Target {
         let thread = thread::index_1d();
         let is_there = thread < self.count as u64;
         let number = match (is_there, self.order) {
@@ -169,7 +169,7 @@ impl<T: Place> Queries<'_, T> {
             false => [f64::NAN; 2],
         };
         let is_place = place[0].is_finite() && place[1].is_finite();
-        Query { number, place, is_there, is_place }
+        Target { number, place, is_there, is_place }
     }
 }
 
@@ -302,7 +302,7 @@ impl List {
     /// # Safety
     /// The whole warp comes to the same call; the rows have `k` elements.
     #[inline(always)]
-    unsafe fn write<T: Place>(&self, tree: &Tree<'_, T>, query: &Query, k: u32, rows: Rows<'_>) {
+    unsafe fn write<T: Place>(&self, tree: &Tree<'_, T>, target: &Target, k: u32, rows: Rows<'_>) {
         let lane = warp::lane_id();
         let parts = |elements: u32| {
             let rows = elements.checked_div(k).unwrap_or(0);
@@ -314,10 +314,10 @@ impl List {
             warp::sync_warp(warp::FULL);
             let mut step = 0;
             while step < vector::unknown(k) {
-                let is_there = warp::shuffle(warp::FULL, query.is_there as u32, of) != 0;
-                let number = warp::shuffle(warp::FULL, query.number as u32, of);
+                let is_there = warp::shuffle(warp::FULL, target.is_there as u32, of) != 0;
+                let number = warp::shuffle(warp::FULL, target.number as u32, of);
                 let count = warp::shuffle(warp::FULL, self.count, of);
-                let place = query.place.map(|along| warp::shuffle(warp::FULL, along, of));
+                let place = target.place.map(|along| warp::shuffle(warp::FULL, along, of));
                 if is_there {
                     let mut found = (f64::INFINITY, NONE);
                     if i < count {
@@ -428,11 +428,7 @@ impl List {
     /// # Safety
     /// As [`sort`](Self::sort).
     #[inline(always)]
-    unsafe fn keys<T: Place, const K: usize>(
-        &self,
-        tree: &Tree<'_, T>,
-        from: u32,
-    ) -> [u32; BATCH] {
+    unsafe fn keys<T: Place, const K: usize>(&self, tree: &Tree<'_, T>, from: u32) -> [u32; BATCH] {
         let mut batch = [u32::MAX; BATCH];
         let mut i = 0;
         while i < BATCH && i < K {

@@ -96,10 +96,14 @@ impl Place for f64 {
     unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4] {
         // SAFETY: passed on to the caller.
         let halves = unsafe {
-            [vector::load_read_only(from.cast()), vector::load_read_only(from.cast::<Vector>().add(1).cast())]
+            [
+                vector::load_read_only(from.cast()),
+                vector::load_read_only(from.cast::<Vector>().add(1).cast()),
+            ]
         };
         let [[a, b, c, d], [e, f, g, h]] = halves;
-        [[a, b], [c, d], [e, f], [g, h]].map(|[low, high]| Self::from_bits(low as u64 | (high as u64) << 32))
+        [[a, b], [c, d], [e, f], [g, h]]
+            .map(|[low, high]| Self::from_bits(low as u64 | (high as u64) << 32))
     }
 
     const PAIR: usize = 2;

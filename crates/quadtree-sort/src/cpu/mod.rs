@@ -56,14 +56,13 @@ pub(crate) fn bounds_of(points: Points<'_>, given: Option<Bounds>) -> Result<Bou
 
 /// The ranges of x and of y.
 fn ranges(points: Points<'_>) -> [Range; 2] {
-    [points.x, points.y].map(|column| {
-        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join)
-    })
+    [points.x, points.y]
+        .map(|column| column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join))
 }
 
 /// Sorts by codes of as many levels; those with one code stay in their order.
 pub(crate) fn sort_by_code(coded: &mut [Coded], levels: u32) -> Result<()> {
-    settle::sort(coded, &Params { threshold: 1, max_level: levels, ..Params::new() })
+    settle::sort_by_code(coded, levels)
 }
 
 /// Checks parameters, and of points how many there are.

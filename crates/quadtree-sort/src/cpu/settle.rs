@@ -22,10 +22,34 @@ const LARGE: usize = 1 << 17;
 /// The least points of a piece that a core counts and writes.
 const PIECE: usize = 1 << 15;
 
+/// The most points of a cell that are sorted by comparisons, where the codes decide to the end.
+const SMALL: usize = 64;
+
 /// Brings points, in the order as given, into the order of a tree.
 pub(super) fn sort(coded: &mut [Coded], params: &Params) -> Result<()> {
+    let goal =
+        Goal { threshold: params.threshold as usize, max_level: params.max_level, by_code: false };
+    sort_to(coded, goal)
+}
+
+/// Brings points, in the order as given, into the order of their codes, which have so many levels.
+pub(super) fn sort_by_code(coded: &mut [Coded], levels: u32) -> Result<()> {
+    sort_to(coded, Goal { threshold: SMALL, max_level: levels, by_code: true })
+}
+
+/// How far points are sorted.
+#[derive(Clone, Copy)]
+struct Goal {
+    /// The most points of a cell that is not divided.
+    threshold: usize,
+    max_level: u32,
+    /// Whether the points of such a cell come into the order of their codes, rather than into the order as given.
+    by_code: bool,
+}
+
+fn sort_to(coded: &mut [Coded], goal: Goal) -> Result<()> {
     let mut scratch = room(coded.len())?;
-    settle(Cell { here: coded, other: &mut scratch, is_swapped: false, level: 0 }, params);
+    settle(Cell { here: coded, other: &mut scratch, is_swapped: false, level: 0 }, goal);
     Ok(())
 }
 
@@ -50,21 +74,29 @@ impl Cell<'_> {
 }
 
 /// Sorts a cell's points.
-fn settle(cell: Cell<'_>, params: &Params) {
-    let (len, threshold) = (cell.here.len(), params.threshold as usize);
-    if len <= threshold || cell.level == params.max_level {
+fn settle(cell: Cell<'_>, goal: Goal) {
+    let (len, threshold) = (cell.here.len(), goal.threshold);
+    if cell.level == goal.max_level {
+        return cell.finish();
+    }
+    if len <= threshold {
+        if goal.by_code {
+            cell.here.sort_unstable();
+        }
         return cell.finish();
     }
     // So many that most cells are leaves.
     let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
-    let levels = levels.min(MOST_LEVELS).min(params.max_level - cell.level);
-    let digits = Digits { shift: 2 * (params.max_level - cell.level - levels), levels };
+    let levels = levels.min(MOST_LEVELS).min(goal.max_level - cell.level);
+    let digits = Digits { shift: 2 * (goal.max_level - cell.level - levels), levels };
     let starts = if len >= LARGE {
         digits.sort_on_all_cores(cell.here, cell.other)
     } else {
         digits.sort(cell.here, cell.other)
     };
-    order_leaves(cell.other, &starts, 0..digits.count(), threshold);
+    if !goal.by_code {
+        order_leaves(cell.other, &starts, 0..digits.count(), threshold);
+    }
     let (mut here, mut other) = (cell.other, cell.here);
     let (is_swapped, level) = (!cell.is_swapped, cell.level + levels);
     let children = starts.windows(2).map(|pair| {
@@ -77,9 +109,9 @@ fn settle(cell: Cell<'_>, params: &Params) {
     });
     if len >= LARGE {
         let children: Vec<Cell<'_>> = children.collect();
-        children.into_par_iter().for_each(|child| settle(child, params));
+        children.into_par_iter().for_each(|child| settle(child, goal));
     } else {
-        children.for_each(|child| settle(child, params));
+        children.for_each(|child| settle(child, goal));
     }
 }
 

@@ -11,7 +11,10 @@ use super::index::IndexKernels;
 use super::queries::QueryKernels;
 
 /// A coordinate on the device: f32 or f64.
-pub trait Coordinate: Element + Key + Place + sealed::Kernels + QueryKernels + IndexKernels {}
+pub trait Coordinate:
+    Element + Key + Place + sealed::Kernels + QueryKernels + IndexKernels
+{
+}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 

@@ -1,14 +1,12 @@
 //! Indexes of points on the device: see `kernels_rs::rtree`.
 
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
-use gpu_scan::gpu::{
-    argsort, fill, gather as gather_column, scan_in_place, sort_with_indices,
-};
+use gpu_scan::gpu::{argsort, fill, gather as gather_column, scan_in_place, sort_with_indices};
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
 use kernels_rs::rtree::{
-    Curve, LEVELS, Places, Queries, Tree, bound_boxes, bound_points, count_crowded, find_codes,
+    Curve, LEVELS, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
     find_nearest, find_rank_codes, find_short_codes, mark_steps, write_ranks,
 };
 
@@ -170,8 +168,7 @@ fn by_ranks<T: Coordinate>(
         let (mut codes, mut order) =
             (gpu.uninitialized::<u64>(x.len())?, gpu.uninitialized(x.len())?);
         let (columns, rows) = (columns.input(), rows.input());
-        let arguments =
-            find_rank_codes::Args { columns, rows, len, codes: codes.output() };
+        let arguments = find_rank_codes::Args { columns, rows, len, codes: codes.output() };
         gpu.enqueue(find_rank_codes, Blocks::for_each(&find_rank_codes, len.into())?, arguments)?;
         argsort(workspace, Sort::ascending(), &codes, &mut order)?;
         Ok(order)
@@ -414,7 +411,7 @@ fn search<T: Coordinate>(
         fill(workspace, f64::INFINITY, &mut distances)?;
         return Ok(DeviceNeighbours { k, indices, distances });
     }
-    let queries = Queries {
+    let targets = Targets {
         x: x.input(),
         y: y.input(),
         order: order.map(|order| order.input()),
@@ -423,7 +420,7 @@ fn search<T: Coordinate>(
     let (indices_out, distances_out) = (indices.output(), distances.output());
     let arguments = find_nearest::Args {
         tree: index.tree(),
-        queries,
+        targets,
         k: k32,
         indices: indices_out,
         distances: distances_out,

@@ -76,14 +76,16 @@ fn ranks(column: &[f64]) -> Result<Vec<u32>> {
 /// The boxes of all levels.
 fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
     let mut boxes = host_memory::filled([0.0; 4], layout.total as usize)?;
-    let (leaves, mut above) = boxes.split_at_mut(layout.starts.get(1).map_or(0, |_| first_end(layout)));
+    let (leaves, mut above) =
+        boxes.split_at_mut(layout.starts.get(1).map_or(0, |_| first_end(layout)));
     leaves[..layout.counts[0] as usize].par_iter_mut().enumerate().for_each(|(leaf, bounds)| {
         let places = leaf * LEAF..x.len().min((leaf + 1) * LEAF);
         let around = places.clone().map(|i| [x[i], y[i], x[i], y[i]]).reduce(joined);
         *bounds = around.unwrap_or_default();
         let first = places.start;
         let repeats = first >= MAX_REPEATED as usize
-            && (first - MAX_REPEATED as usize..places.end).all(|i| (x[i], y[i]) == (x[first], y[first]));
+            && (first - MAX_REPEATED as usize..places.end)
+                .all(|i| (x[i], y[i]) == (x[first], y[first]));
         if repeats {
             bounds[3] = f64::NAN;
         }

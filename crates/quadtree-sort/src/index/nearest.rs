@@ -4,6 +4,8 @@
 //! the same boxes, which the caches still hold. From a node the nearest child comes first, so that the list soon reaches no
 //! farther than it must.
 
+use std::ops::Range;
+
 use gpu_core::host_memory;
 use kernels_rs::rtree::layout::FANOUT;
 use kernels_rs::rtree::{Curve, MAX_REPEATED, is_repeated};
@@ -39,7 +41,12 @@ pub(super) fn nearest(index: &Index, x: &[f64], y: &[f64], k: usize) -> Result<N
             let hides = k <= MAX_REPEATED as usize;
             let list = NearestList::new(indices, distances);
             let mut search = Search { index, place: [x[i], y[i]], hides, list };
-            search.visit(index.layout.top as usize, 0..index.layout.counts[index.layout.top as usize] as usize);
+            let top = index.layout.top as usize;
+            let count = index.layout.counts[top] as usize;
+            // One group, unless the points are more than 32^6.
+            for first in (0..count).step_by(LEAF) {
+                search.visit(top, first..count.min(first + LEAF));
+            }
             distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
         }
     });
@@ -56,60 +63,69 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Visits some boxes of a level, the nearest first, as long as they may hold a point that comes into the list.
-    fn visit(&mut self, level: usize, boxes: std::ops::Range<usize>) {
-        let layout = &self.index.layout;
-        let start = layout.starts[level] as usize;
-        let mut gaps = [f64::INFINITY; 4 * LEAF];
-        let count = boxes.len();
-        for (gap, &bounds) in gaps.iter_mut().zip(&self.index.boxes[start + boxes.start..][..count]) {
+    /// Visits the boxes of a level that may hold a point that comes into the list, the nearest first.
+    fn visit(&mut self, level: usize, boxes: Range<usize>) {
+        let start = self.index.layout.starts[level] as usize;
+        let mut gaps = [f64::INFINITY; LEAF];
+        for (gap, &bounds) in gaps.iter_mut().zip(&self.index.boxes[start..][boxes.clone()]) {
             *gap = self.gap(bounds);
         }
-        loop {
-            let mut least = (f64::INFINITY, 0);
-            for (i, &gap) in gaps[..count].iter().enumerate() {
-                if gap < least.0 {
-                    least = (gap, i);
+        // The children that are near enough, by insertion in the order of their distances: mostly few.
+        let mut near = [(0.0, 0); LEAF];
+        let mut count = 0;
+        let reach = self.list.reach();
+        for (i, &gap) in gaps.iter().enumerate() {
+            if gap <= reach && gap < f64::INFINITY {
+                let mut at = count;
+                while at > 0 && near[at - 1].0 > gap {
+                    near[at] = near[at - 1];
+                    at -= 1;
                 }
+                near[at] = (gap, i);
+                count += 1;
             }
-            let (gap, i) = least;
-            if gap == f64::INFINITY || gap > self.list.reach() {
+        }
+        for &(gap, i) in &near[..count] {
+            if gap > self.list.reach() {
                 return;
             }
-            gaps[i] = f64::INFINITY;
-            let node = boxes.start + i;
+            let first = (boxes.start + i) * LEAF;
             match level {
-                0 => self.look(node * LEAF..self.index.len().min((node + 1) * LEAF)),
+                0 => self.look(first..self.index.len().min(first + LEAF)),
                 _ => {
-                    let end = (layout.counts[level - 1] as usize).min((node + 1) * LEAF);
-                    self.visit(level - 1, node * LEAF..end);
+                    let end = self.index.layout.counts[level - 1] as usize;
+                    self.visit(level - 1, first..end.min(first + LEAF));
                 }
             }
         }
     }
 
-    /// The squared distance of a box; infinite for one that is passed over.
+    /// The squared distance of a box; infinite for one that is passed over. Without a branch, so that the distances of
+    /// several boxes are computed side by side.
     #[inline(always)]
     fn gap(&self, bounds: [f64; 4]) -> f64 {
-        let [west, south, east, mut north] = bounds;
-        if is_repeated(bounds) {
-            if self.hides {
-                return f64::INFINITY;
-            }
-            north = south;
-        }
+        let [west, south, east, north] = bounds;
+        let is_hidden = is_repeated(bounds);
+        let north = if is_hidden { south } else { north };
         let [x, y] = self.place;
-        let along = |low: f64, high: f64| if low > high { low.max(0.0) } else { high.max(0.0) };
-        let (dx, dy) = (along(west - x, x - east), along(south - y, y - north));
-        dx * dx + dy * dy
+        let greater = |a: f64, b: f64| if a > b { a } else { b };
+        let dx = greater(greater(west - x, x - east), 0.0);
+        let dy = greater(greater(south - y, y - north), 0.0);
+        if is_hidden & self.hides { f64::INFINITY } else { dx * dx + dy * dy }
     }
 
     /// Looks at the points of a leaf.
-    fn look(&mut self, points: std::ops::Range<usize>) {
+    fn look(&mut self, points: Range<usize>) {
         let Index { x, y, order, .. } = self.index;
-        for ((&x, &y), &index) in x[points.clone()].iter().zip(&y[points.clone()]).zip(&order[points]) {
+        // All squares first, side by side in vectors.
+        let mut squares = [f64::INFINITY; LEAF];
+        let places = x[points.clone()].iter().zip(&y[points.clone()]);
+        for (square, (&x, &y)) in squares.iter_mut().zip(places) {
             let (dx, dy) = (x - self.place[0], y - self.place[1]);
-            self.list.offer((dx * dx + dy * dy, index));
+            *square = dx * dx + dy * dy;
+        }
+        for (&square, &index) in squares.iter().zip(&order[points]) {
+            self.list.offer((square, index));
         }
     }
 }

@@ -59,9 +59,15 @@ impl Searcher {
 
     fn assert_same(&self, on_device: &Neighbours, found: &Neighbours) {
         let (name, k) = (self.cloud.name, found.k);
-        if let Some(i) = (0..found.indices.len()).find(|&i| on_device.indices[i] != found.indices[i]) {
+        if let Some(i) =
+            (0..found.indices.len()).find(|&i| on_device.indices[i] != found.indices[i])
+        {
             let place = i / k;
-            panic!("{name}, {k} nearest, place {place}: {:?} for {:?}", on_device.of(place), found.of(place));
+            panic!(
+                "{name}, {k} nearest, place {place}: {:?} for {:?}",
+                on_device.of(place),
+                found.of(place)
+            );
         }
         assert!(on_device.distances == found.distances, "{name}, {k} nearest");
     }
@@ -85,7 +91,12 @@ fn assert_row(name: &str, found: &Neighbours, i: usize, all: &[(f64, u32)]) {
         let (squared, index) = all.get(place).copied().unwrap_or((f64::INFINITY, NONE));
         let found = (distances[place].to_bits(), indices[place]);
         let wanted = (squared.sqrt().to_bits(), index);
-        assert_eq!(found, wanted, "{name}, {} nearest, place {i}, neighbour {place}", indices.len());
+        assert_eq!(
+            found,
+            wanted,
+            "{name}, {} nearest, place {i}, neighbour {place}",
+            indices.len()
+        );
     }
 }
 
@@ -135,7 +146,9 @@ fn equal_distances_are_in_the_order_of_indices() {
     let step = cloud.x.iter().copied().filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min);
     let mut searcher = Searcher::new(cloud);
     let middles = |offset: f64| -> Places {
-        (0..400).map(|i| ((f64::from(i % 20) + offset) * step, (f64::from(i / 20) + offset) * step)).unzip()
+        (0..400)
+            .map(|i| ((f64::from(i % 20) + offset) * step, (f64::from(i / 20) + offset) * step))
+            .unzip()
     };
     for k in EACH_K {
         searcher.check(&middles(0.5), k, 31);
@@ -144,7 +157,9 @@ fn equal_distances_are_in_the_order_of_indices() {
     // A place with all points as far from it.
     let circle = |i: usize| {
         let (a, b) = [(3.0, 4.0), (4.0, 3.0), (5.0, 0.0), (0.0, 5.0)][i % 4];
-        (if i / 4 % 2 == 0 { a } else { -a }, if i / 8 % 2 == 0 { b } else { -b }, 0.0)
+        let signed =
+            |along: f64, turn: usize| if (i / turn).is_multiple_of(2) { along } else { -along };
+        (signed(a, 4), signed(b, 8), 0.0)
     };
     let mut searcher = Searcher::new(Cloud::of((0..500).map(circle)));
     for k in EACH_K {
@@ -224,7 +239,8 @@ fn without_points_there_are_no_neighbours() {
     let index = gpu::index(&mut workspace, &nothing, &nothing, None).unwrap();
     let place = gpu.upload(&[1.0]).unwrap();
     for k in [1, 64, 65] {
-        let found = gpu::nearest(&mut workspace, &index, &place, &place, k).unwrap().to_host().unwrap();
+        let found =
+            gpu::nearest(&mut workspace, &index, &place, &place, k).unwrap().to_host().unwrap();
         assert_eq!(found.indices, vec![NONE; k]);
         assert!(found.distances.iter().all(|distance| distance.is_infinite()));
         assert_eq!(found, index.to_host().unwrap().nearest(&[1.0], &[1.0], k).unwrap());
@@ -261,9 +277,11 @@ fn points_of_f32_are_searched_as_their_f64() {
         let on_device = gpu::index(&mut workspace, &x, &y, None).unwrap();
         assert_eq!(on_device.to_host().unwrap().order(), wanted.order());
         for k in [1, 8, 24, 64, 65] {
-            let found = gpu::nearest_of_own(&mut workspace, &on_device, k).unwrap().to_host().unwrap();
+            let found =
+                gpu::nearest_of_own(&mut workspace, &on_device, k).unwrap().to_host().unwrap();
             assert_eq!(found, wanted.nearest(wanted.x(), wanted.y(), k).unwrap(), "{k}");
-            let found = gpu::nearest(&mut workspace, &on_device, &y, &x, k).unwrap().to_host().unwrap();
+            let found =
+                gpu::nearest(&mut workspace, &on_device, &y, &x, k).unwrap().to_host().unwrap();
             assert_eq!(found, wanted.nearest(&wide_y, &wide_x, k).unwrap(), "{k}");
         }
     }
@@ -275,7 +293,8 @@ fn what_cannot_be_indexed_is_refused_alike_on_all_devices() {
     for device in testing::devices() {
         let of = |x: &[f64], y: &[f64], bounds| index(&device, Points::new(x, y), bounds, &());
         assert!(matches!(of(&[1.0], &[], None), Err(Error::Core(gpu_core::Error::Length { .. }))));
-        let not_finite = |index, what| gpu_core::Error::NotFinite { what, index, value: f64::INFINITY };
+        let not_finite =
+            |index, what| gpu_core::Error::NotFinite { what, index, value: f64::INFINITY };
         let x = [1.0, 2.0, f64::INFINITY, f64::INFINITY];
         assert_eq!(of(&x, &[0.0; 4], None).unwrap_err(), not_finite(2, "x").into());
         assert_eq!(of(&[0.0; 4], &x, square(5.0)).unwrap_err(), not_finite(2, "y").into());

@@ -7,10 +7,10 @@ mod parts;
 mod queries;
 
 #[cfg(feature = "cuda")]
+mod index;
+#[cfg(feature = "cuda")]
 mod resident;
 #[cfg(feature = "cuda")]
 mod stream;
 #[cfg(feature = "cuda")]
 mod streams;
-#[cfg(feature = "cuda")]
-mod index;

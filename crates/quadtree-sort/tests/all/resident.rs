@@ -3,8 +3,8 @@
 
 use gpu_core::{Bounds, Device, Points};
 use quadtree_sort::gpu::{
-    DeviceIndex, DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in,
-    nearest, nearest_of_own,
+    DeviceIndex, DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in,
+    leaves_of, list_in, nearest, nearest_of_own,
 };
 use quadtree_sort::{Adjacency, Algorithm, Error, NONE, Outside, Params};
 use testing::{Cloud, Random, clouds, gpu};
@@ -35,7 +35,8 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
                 let index = DeviceIndex::of_tree(&mut workspace, &tree).unwrap();
                 let own = nearest_of_own(&mut workspace, &index, 3).unwrap().to_host().unwrap();
                 let places = (index.x().to_host().unwrap(), index.y().to_host().unwrap());
-                let widened = |column: &[f32]| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
+                let widened =
+                    |column: &[f32]| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
                 let [x, y] = [widened(&places.0), widened(&places.1)];
                 assert_eq!(own, wanted.nearest(&x, &y, 3).unwrap());
             }

@@ -2,8 +2,8 @@
 //! orders.
 
 use quadtree_sort::gpu::{
-    DeviceIndex, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in, nearest,
-    nearest_of_own,
+    DeviceIndex, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in,
+    nearest, nearest_of_own,
 };
 use quadtree_sort::{Adjacency, Algorithm, Params};
 use testing::{Cloud, gpu};

@@ -1,6 +1,5 @@
 //! Cells, and how far they are.
 
-
 use crate::spatial::frame::Frame;
 
 /// A cell of a level.

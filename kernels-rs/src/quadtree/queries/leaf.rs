@@ -3,11 +3,11 @@
 use device_std::{kernel, thread};
 
 use super::super::node::Node;
-use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::spatial::frame::Frame;
 use crate::spatial::morton;
+use crate::spatial::place::Place;
 
 /// What stands where there is none.
 pub const NONE: u32 = u32::MAX;

@@ -6,12 +6,12 @@
 
 use device_std::{kernel, thread, warp};
 
-use crate::spatial::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::{Cell, Origin};
 use super::walk::{Path, Team, Visit, Visitor, Warp, WarpPath, walk};
 use crate::spatial::frame::Frame;
+use crate::spatial::place::Place;
 
 /// The points of a tree.
 #[derive(Clone, Copy)]

@@ -14,10 +14,10 @@
 //!
 //! # Building
 //!
-//! 1. [`find_codes`]: the number of each point's cell along the curve; `gpu-scan` sorts by it.
-//! 2. [`count_crowded`]: whether some cell of the curve holds so many different places that its order would tell nothing.
-//!    Only then the curve runs through the ranks of the coordinates instead: [`mark_steps`], [`find_rank_codes`].
-//! 3. [`bound_points`] and [`bound_boxes`]: the boxes, level by level.
+//! 1. [`find_codes`](mod@find_codes): the number of each point's cell along the curve; `gpu-scan` sorts by it.
+//! 2. [`count_crowded`](mod@count_crowded): whether some cell of the curve holds so many different places that its order would tell nothing.
+//!    Only then the curve runs through the ranks of the coordinates instead: [`mark_steps`](mod@mark_steps), [`find_rank_codes`](const@find_rank_codes).
+//! 3. [`bound_points`](mod@bound_points) and [`bound_boxes`](mod@bound_boxes): the boxes, level by level.
 //!
 //! # Searching
 //!
@@ -26,7 +26,7 @@
 //! warp visits the nearest child first and stops where no lane wants the next one. What a lane wants and keeps is up to a
 //! [`Visitor`](descent::Visitor).
 //!
-//! [`find_nearest`] finds the k nearest points in two walks:
+//! [`find_nearest`](mod@find_nearest) finds the k nearest points in two walks:
 //!
 //! ```text
 //! walk 1: of each place, a list of the k least squared distances in f32, in registers; no points

@@ -60,11 +60,14 @@ results() {
             arguments=("$here/built/$name")
             mkdir -p "$here/built"
             # The raster index's build rounds as the library does.
+            # Headers of rivals are fetched beside the peers by whoever wants their rows.
             nvcc -O3 -std=c++17 -arch=native $([ "$name" = ccq_pyramid ] && echo -fmad=false) \
+                $([ "$name" = nearest_rivals ] && echo "--extended-lambda -I $here/cubql -I $here/cukd") \
                 "$here/peers/$name.cu" -o "${arguments[0]}" || { failed=$((failed + 1)); continue; }
         else
             arguments=("$here/bin/${name}_bench")
             [ "$name" = gpu ] && [ -n "${MASK:-}" ] && arguments+=("" "$MASK")
+            [ "$name" = neighbours ] && arguments=("$here/bin/quadtree_bench" nearest_)
         fi
         taken "${arguments[@]}" > "$folder/$name.tsv" || failed=$((failed + 1))
     done
@@ -77,7 +80,7 @@ tests) tests ;;
 sanitize) sanitize "$2" ;;
 bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
 results)
-    every="gpu idw quadtree morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
+    every="gpu idw quadtree neighbours morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
     if [ $# -gt 2 ]; then results "${@:2}"; else results "$2" $every; fi
     ;;
 scale)

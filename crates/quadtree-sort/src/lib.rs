@@ -30,6 +30,9 @@
 //! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
 //! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
 //!
+//! If nearest points are all that is asked for, an [`Index`] serves: made by [`index()`], with no cells and no levels, it costs
+//! the same wherever the points lie.
+//!
 //! # Files
 //!
 //! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all; [`Quadtree::open`] reads and checks it.

@@ -160,7 +160,7 @@ pub unsafe fn mark_steps<T: Place>(
 }
 
 /// Writes the rank of each of `len` points, from the order of a column and the running sums of
-/// [`mark_steps`](const@mark_steps). Grid: a thread for each point.
+/// [`mark_steps`](mod@mark_steps). Grid: a thread for each point.
 ///
 /// # Safety
 /// All have `len` elements; `order` is a permutation.

@@ -69,7 +69,7 @@ pub trait Visitor<T> {
     const NEAREST_FIRST: bool;
 
     /// Whether of more than [`MAX_REPEATED`](super::MAX_REPEATED) points at one place the first so many suffice: then the
-    /// walk passes over the leaves that [`bound_points`](super::bound_points) found to repeat a place.
+    /// walk passes over the leaves that [`bound_points`](mod@super::bound_points) found to repeat a place.
     const SKIPS_REPEATED: bool;
 
     /// The bits of the squared distance from the group from which on no lane wants anything; the same for all lanes.

@@ -76,7 +76,7 @@ impl DevicePolygons {
     /// Copies polygons to a device. Waits for the copies.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn upload(gpu: &Gpu, polygons: &Polygons) -> Result<Self> {
         let sides = |b: &Bounds| [b.min_x, b.min_y, b.max_x, b.max_y];
         let bounds: Vec<[f64; 4]> = polygons.bounds.iter().map(sides).collect();
@@ -102,7 +102,7 @@ impl DeviceLists {
     /// Copies the lists to the host. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Lists> {
         Ok(Lists { offsets: self.offsets.to_host()?, indices: self.indices.to_host()? })
     }
@@ -124,7 +124,7 @@ impl DeviceNeighbours {
     /// Copies the neighbours to the host. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Neighbours> {
         let (indices, distances) = (self.indices.to_host()?, self.distances.to_host()?);
         Ok(Neighbours { k: self.k, indices, distances })
@@ -134,7 +134,7 @@ impl DeviceNeighbours {
 /// The number of points in each region, as [`Quadtree::count_in`](crate::Quadtree::count_in). Enqueues and returns.
 ///
 /// # Errors
-/// [`Error::Core`].
+/// [`Error::Core`](crate::Error::Core).
 pub fn count_in<T: Coordinate>(
     workspace: &mut Workspace,
     tree: &DeviceQuadtree<T>,
@@ -150,7 +150,7 @@ pub fn count_in<T: Coordinate>(
 /// since that is how long the list is.
 ///
 /// # Errors
-/// [`Error::Core`].
+/// [`Error::Core`](crate::Error::Core).
 pub fn list_in<T: Coordinate>(
     workspace: &mut Workspace,
     tree: &DeviceQuadtree<T>,
@@ -275,7 +275,7 @@ pub(super) fn places<'a, 'b, T: Coordinate>(
 /// The leaf of each place, as [`Quadtree::leaves_of`](crate::Quadtree::leaves_of). Enqueues and returns.
 ///
 /// # Errors
-/// [`Error::Core`].
+/// [`Error::Core`](crate::Error::Core).
 pub fn leaves_of<'a, 'b, T: Coordinate>(
     workspace: &mut Workspace,
     tree: &DeviceQuadtree<T>,
@@ -312,7 +312,7 @@ pub fn leaves_of<'a, 'b, T: Coordinate>(
 /// **Waits** for the number of all, since that is how long the list is.
 ///
 /// # Errors
-/// [`Error::Core`].
+/// [`Error::Core`](crate::Error::Core).
 pub fn adjacent_leaves<'a, T: Coordinate>(
     workspace: &mut Workspace,
     tree: &DeviceQuadtree<T>,

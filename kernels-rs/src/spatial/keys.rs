@@ -50,7 +50,13 @@ impl<const L: usize> Keys<L> {
         if !unsafe { warp::any(warp::FULL, key < self.0[L - 1]) } {
             return;
         }
-        self.insert(key);
+        // As `insert`, which called from here would be other instructions.
+        let mut i = L - 1;
+        while i > 0 {
+            self.0[i] = u32::max(self.0[i - 1], u32::min(self.0[i], key));
+            i -= 1;
+        }
+        self.0[0] = u32::min(self.0[0], key);
     }
 
     /// Key `i`, which is a constant: they are registers.

@@ -96,6 +96,12 @@ impl Keys {
     }
 }
 
+impl From<Keys> for [u32; 2] {
+    fn from(Keys(first, last): Keys) -> Self {
+        [first, last]
+    }
+}
+
 /// What a range of values means for keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {

@@ -3,7 +3,7 @@
 use device_std::{thread, warp};
 
 use super::plan::Tier;
-use super::source::{PATCH, Seen, Source};
+use super::source::{PATCH, Source};
 use super::summary::{MISSING, Summary};
 use super::writer::Writer;
 use crate::spatial::morton;
@@ -132,15 +132,14 @@ impl Patch {
     /// element, and its square ends before `end`; without a place the half has no patch.
     ///
     /// # Safety
-    /// The whole warp comes here; `input` has the tier's elements.
+    /// The whole warp comes here; `is_aligned` only if [`Source::has_aligned_pairs`] of the tier's width.
     #[inline(always)]
-    pub unsafe fn new<E: Copy, S: Source<E>>(
+    pub unsafe fn new<S: Source>(
         tier: &Tier,
         place: Option<(u32, u32)>,
         end: (u32, u32),
-        input: *const E,
+        source: &S,
         is_aligned: bool,
-        seen: &Seen,
     ) -> Self {
         let lane = own_lane();
         let (x, y) = morton::decode(lane as u64);
@@ -148,12 +147,12 @@ impl Patch {
         unsafe {
             let elements = match place {
                 Some((column, row)) => {
-                    load::<E, S>(tier, (column + 2 * x, row + 2 * y), end, input, is_aligned, seen)
+                    load(tier, (column + 2 * x, row + 2 * y), end, source, is_aligned)
                 }
                 None => [Summary::OUTSIDE; 4],
             };
             let [a, b, c, d] = elements;
-            let two = S::seen(a.and(b).and(c.and(d)), seen);
+            let two = source.seen(a.and(b).and(c.and(d)));
             let four = together(two, 1);
             let half = warp::lane_id() & LANES;
             let of_half = |bits: u32| bits >> half & 0xffff;
@@ -205,15 +204,12 @@ impl Patch {
 
     /// Writes the nodes of a divided patch. `first` says where those of 4 x 4, of 2 x 2 and of elements begin;
     /// `child_of` where the children of an element do, by its column and row in the patch.
-    ///
-    /// # Safety
-    /// There are these nodes at these places, nobody else's.
     #[inline(always)]
-    pub unsafe fn write<E: Copy, S: Source<E>>(
+    pub fn write<S: Source>(
         &self,
         tier: &Tier,
-        writer: &Writer,
-        seen: &Seen,
+        writer: &Writer<'_>,
+        source: &S,
         first: [u32; 3],
         child_of: impl Fn(u32, u32) -> u32,
     ) {
@@ -222,31 +218,28 @@ impl Patch {
         let writes = |level: u32| level >= tier.first_level;
         let [fours, twos, elements] = first;
         let (two_at, element_at) = (twos + before(self.two_nodes), elements + self.elements_before);
-        // SAFETY: passed on to the caller; places of elements are in the tier where these have values.
-        unsafe {
-            if writes(4) && self.four_values >> lane & 1 != 0 {
-                let mask = self.two_values >> lane & 0xf;
-                writer.put::<E, S>(fours + before(self.four_values), self.four, two_at, mask);
-            }
-            if writes(5) && self.two_nodes >> lane & 1 != 0 {
-                writer.put::<E, S>(two_at, self.two, element_at, self.element_mask);
-            }
-            if self.has_elements {
-                let (x, y) = morton::decode(lane as u64);
-                let (mut at, mut i) = (element_at, 0);
-                while i < 4 {
-                    let raw = self.elements[i as usize];
-                    if raw.has_values() {
-                        let own = S::seen(raw, seen);
-                        let mut child = writer.base;
-                        if !S::ARE_CELLS && own.is_divided() {
-                            child = child_of(2 * x + (i & 1), 2 * y + (i >> 1));
-                        }
-                        writer.put::<E, S>(at, own, child, own.quadrants());
-                        at += 1;
+        if writes(4) && self.four_values >> lane & 1 != 0 {
+            let mask = self.two_values >> lane & 0xf;
+            writer.put::<S>(fours + before(self.four_values), self.four, two_at, mask);
+        }
+        if writes(5) && self.two_nodes >> lane & 1 != 0 {
+            writer.put::<S>(two_at, self.two, element_at, self.element_mask);
+        }
+        if self.has_elements {
+            let (x, y) = morton::decode(lane as u64);
+            let (mut at, mut i) = (element_at, 0);
+            while i < 4 {
+                let raw = self.elements[i as usize];
+                if raw.has_values() {
+                    let own = source.seen(raw);
+                    let mut child = writer.base;
+                    if !S::ARE_CELLS && own.is_divided() {
+                        child = child_of(2 * x + (i & 1), 2 * y + (i >> 1));
                     }
-                    i += 1;
+                    writer.put::<S>(at, own, child, own.quadrants());
+                    at += 1;
                 }
+                i += 1;
             }
         }
     }
@@ -255,42 +248,34 @@ impl Patch {
 /// Four elements from a place on, in Z-order; those beyond the square's end are nothing.
 ///
 /// # Safety
-/// `input` has the tier's elements; `is_aligned` only if rows begin at multiples of a pair.
+/// `is_aligned` only if [`Source::has_aligned_pairs`] of the tier's width, and `x` is even.
 #[inline(always)]
-unsafe fn load<E: Copy, S: Source<E>>(
+unsafe fn load<S: Source>(
     tier: &Tier,
     (x, y): (u32, u32),
     end: (u32, u32),
-    input: *const E,
+    source: &S,
     is_aligned: bool,
-    seen: &Seen,
 ) -> [Summary; 4] {
     let mut elements = [Summary::OUTSIDE; 4];
     let mut j = 0;
     while j < 2 {
         let row = y + j as u32;
-        let from = input.wrapping_add((row as u64 * tier.width as u64 + x as u64) as usize);
+        // Beyond the square's end this may lie beyond the tier.
+        let from = source.input().wrapping_from(row as u64 * tier.width as u64 + x as u64);
         if row < end.1 && x < end.0 {
-            // SAFETY: guarded by the square's end, which lies in the tier.
-            unsafe {
-                if x + 1 < end.0 {
-                    let [a, b] = S::pair(from, is_aligned);
-                    elements[2 * j] = S::raw(a, seen);
-                    elements[2 * j + 1] = S::raw(b, seen);
-                } else {
-                    elements[2 * j] = S::raw(*from, seen);
-                }
+            if x + 1 < end.0 {
+                // SAFETY: rows begin at multiples of a pair, and so does an even column.
+                let [a, b] = unsafe { S::pair(from, is_aligned) };
+                elements[2 * j] = source.raw(a);
+                elements[2 * j + 1] = source.raw(b);
+            } else {
+                elements[2 * j] = source.raw(from.get(0u32));
             }
         }
         j += 1;
     }
     elements
-}
-
-/// Whether pairs of elements in a raster of this width begin at multiples of their size.
-#[inline(always)]
-pub fn has_aligned_pairs<E>(input: *const E, width: u32) -> bool {
-    width & 1 == 0 && input as usize & (2 * size_of::<E>() - 1) == 0
 }
 
 const _: () = assert!(PATCH * PATCH == 4 * LANES);

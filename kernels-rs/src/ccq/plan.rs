@@ -11,11 +11,13 @@
 //! A forest is many trees over one raster, each over a tile of it; their arrays of counts follow each other. A single
 //! tree is a forest with one tile.
 
+use device_std::arguments;
+
 #[cfg(not(target_arch = "nvptx64"))]
 use super::LEVELS;
 
 /// One tier of a forest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[arguments]
 pub struct Tier {
     /// Columns of elements, of all trees together.
     pub width: u32,
@@ -57,43 +59,6 @@ impl Tier {
     pub fn squares(&self) -> u32 {
         let (columns, rows) = self.grid();
         columns * rows
-    }
-
-    /// The fields in their order, as a kernel takes them.
-    pub const fn words(&self) -> [u32; 10] {
-        let Self { width, height, side_bits, square_bits, .. } = *self;
-        let Self { first_level, counts, stride, tree_stride, is_top, trees, .. } = *self;
-        [
-            width,
-            height,
-            side_bits,
-            square_bits,
-            first_level,
-            counts,
-            stride,
-            tree_stride,
-            is_top,
-            trees,
-        ]
-    }
-
-    /// The tier of these [`words`](Self::words).
-    #[inline(always)]
-    pub const fn of_words(words: [u32; 10]) -> Self {
-        let [width, height, side_bits, square_bits, first_level, ..] = words;
-        let [.., counts, stride, tree_stride, is_top, trees] = words;
-        Self {
-            width,
-            height,
-            side_bits,
-            square_bits,
-            first_level,
-            counts,
-            stride,
-            tree_stride,
-            is_top,
-            trees,
-        }
     }
 
     /// The tree of a square, by its column and row, and the square's place in the Z-order of its tree.

@@ -1,6 +1,6 @@
 //! What the squares of a tier are made of: cells, or the squares of the tier below.
 
-use device_std::vector;
+use device_std::{In, Out, arguments, vector};
 
 use super::summary::{Binning, Summary, binned, raw_cell};
 use super::value::{Kind, Value};
@@ -8,112 +8,125 @@ use super::value::{Kind, Value};
 /// Elements on a side of a patch.
 pub const PATCH: u32 = 8;
 
-/// How cells become keys, and where the steps between bins are.
-#[derive(Clone, Copy)]
-pub struct Seen {
-    /// What is NODATA, and how many steps there are.
-    pub binning: Binning,
-    /// `2^steps - 1` steps, in global memory.
-    pub steps: *const u32,
-}
+/// The elements of a tier, row by row. An element's summary has its raw keys first, which are reduced as they are: the
+/// bins of the least and of the greatest are looked up once for a quadrant.
+pub trait Source: Copy {
+    /// An element.
+    type Element: Copy;
 
-/// What a tier is made of. An element's summary has its raw keys first, which are reduced as they are: the bins of the
-/// least and of the greatest are looked up once for a quadrant.
-pub trait Source<E: Copy>: Copy {
     /// Whether they are cells, which have no children.
     const ARE_CELLS: bool;
 
-    /// The summary of an element, raw.
-    fn raw(element: E, seen: &Seen) -> Summary;
+    /// The elements.
+    fn input(&self) -> In<'_, Self::Element>;
+
+    /// The raw summary of an element.
+    fn raw(&self, element: Self::Element) -> Summary;
+
+    /// The first two elements of a slice.
+    ///
+    /// # Safety
+    /// `is_aligned` only if they begin at a multiple of both their sizes.
+    unsafe fn pair(from: In<'_, Self::Element>, is_aligned: bool) -> [Self::Element; 2];
 
     /// The summary as nodes have it.
-    ///
-    /// # Safety
-    /// The steps are there.
-    unsafe fn seen(raw: Summary, seen: &Seen) -> Summary;
+    fn seen(&self, raw: Summary) -> Summary;
 
-    /// Two elements in a row.
-    ///
-    /// # Safety
-    /// They are there; `is_aligned` only if they begin at a multiple of both their sizes.
-    unsafe fn pair(from: *const E, is_aligned: bool) -> [E; 2];
+    /// Whether pairs of elements in a raster of this width begin at multiples of their size.
+    fn has_aligned_pairs(&self, width: u32) -> bool;
 
-    /// Writes a node by its keys. `kind` is the type of its cells.
-    ///
-    /// # Safety
-    /// There is a node of that type at `index`, nobody else's.
-    unsafe fn store(nodes: *mut u8, kind: u32, index: u32, keys: (u32, u32), link: u32);
+    /// Writes node `index` of a tree whose cells are of type `kind`, by its keys.
+    fn store(nodes: Out<'_, u32>, kind: u32, index: u32, keys: (u32, u32), link: u32);
 }
 
-/// Cells of a type.
-#[derive(Clone, Copy)]
-pub struct Cells<T>(core::marker::PhantomData<T>);
+/// The cells of a raster, and how they become keys.
+#[arguments]
+pub struct Cells<'a, T> {
+    /// The cells.
+    pub input: In<'a, T>,
+    /// What is NODATA, and how many steps there are between bins.
+    pub binning: Binning,
+    /// For each step the greatest key below it: `2^steps - 1` of them.
+    pub steps: In<'a, u32>,
+}
 
-/// Elements that are squares of the tier below.
-#[derive(Clone, Copy)]
-pub struct Squares;
+/// Elements that are squares of the tier below. Nothing is binned any more.
+#[arguments]
+pub struct Squares<'a> {
+    /// The elements.
+    pub input: In<'a, Summary>,
+}
 
-impl<T: Value> Source<T> for Cells<T> {
+impl<T: Value> Source for Cells<'_, T> {
+    type Element = T;
+
     const ARE_CELLS: bool = true;
 
     #[inline(always)]
-    fn raw(element: T, seen: &Seen) -> Summary {
-        raw_cell(element, seen.binning)
+    fn input(&self) -> In<'_, T> {
+        self.input
     }
 
     #[inline(always)]
-    unsafe fn seen(raw: Summary, seen: &Seen) -> Summary {
-        // SAFETY: passed on to the caller.
-        binned::<T>(raw, seen.binning, |i| unsafe { *seen.steps.add(i as usize) })
+    fn raw(&self, element: T) -> Summary {
+        raw_cell(element, self.binning)
     }
 
     #[inline(always)]
-    unsafe fn pair(from: *const T, is_aligned: bool) -> [T; 2] {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if !is_aligned {
-                return [*from, *from.add(1)];
-            }
-            let (word, bits) = match size_of::<T>() {
-                4 => (*from.cast::<u64>(), 32),
-                2 => (*from.cast::<u32>() as u64, 16),
-                _ => (*from.cast::<u16>() as u64, 8),
-            };
-            [T::of_bits(word as u32), T::of_bits((word >> bits) as u32)]
+    unsafe fn pair(from: In<'_, T>, is_aligned: bool) -> [T; 2] {
+        if !is_aligned {
+            return [from.get(0u32), from.get(1u32)];
         }
+        // SAFETY: passed on to the caller.
+        let (word, bits) = unsafe {
+            match size_of::<T>() {
+                4 => (from.cast::<u64>().get(0u32), 32),
+                2 => (from.cast::<u32>().get(0u32) as u64, 16),
+                _ => (from.cast::<u16>().get(0u32) as u64, 8),
+            }
+        };
+        [T::of_bits(word as u32), T::of_bits((word >> bits) as u32)]
     }
 
     #[inline(always)]
-    unsafe fn store(nodes: *mut u8, _: u32, index: u32, (min, max): (u32, u32), link: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe { store_node::<T>(nodes, index, (min, max), link) }
+    fn seen(&self, raw: Summary) -> Summary {
+        binned::<T>(raw, self.binning, |i| self.steps.get(i))
+    }
+
+    #[inline(always)]
+    fn has_aligned_pairs(&self, width: u32) -> bool {
+        width & 1 == 0 && self.input.start() as usize & (2 * size_of::<T>() - 1) == 0
+    }
+
+    #[inline(always)]
+    fn store(nodes: Out<'_, u32>, _: u32, index: u32, keys: (u32, u32), link: u32) {
+        store_node::<T>(nodes, index, keys, link);
     }
 }
 
-impl<T: Value> Cells<T> {
+impl<T: Value> Cells<'_, T> {
     /// Rows of a patch that are read at once: 16 registers of them.
     const ROWS: usize = 8 / size_of::<T>();
 
     /// Eight cells in a row.
     ///
     /// # Safety
-    /// They are there, and begin at a multiple of their size, or of 16.
+    /// They begin at a multiple of their size, or of 16.
     #[inline(always)]
-    unsafe fn eight(from: *const T) -> [T; PATCH as usize] {
+    unsafe fn eight(from: In<'_, T>) -> [T; PATCH as usize] {
         let mut cells = [T::of_bits(0); PATCH as usize];
         let each = 4 / size_of::<T>();
         // SAFETY: passed on to the caller.
         let words: [u32; 8] = unsafe {
-            let from = from.cast::<u8>();
-            if size_of::<T>() == 4 {
-                let ([a, b, c, d], [e, f, g, h]) = (vector::load(from), vector::load(from.add(16)));
-                [a, b, c, d, e, f, g, h]
-            } else if size_of::<T>() == 2 {
-                let [a, b, c, d] = vector::load(from);
-                [a, b, c, d, 0, 0, 0, 0]
-            } else {
-                let word = *from.cast::<u64>();
+            if size_of::<T>() == 1 {
+                let word = from.cast::<u64>().get(0u32);
                 [word as u32, (word >> 32) as u32, 0, 0, 0, 0, 0, 0]
+            } else {
+                let words = from.cast::<u32>();
+                let [a, b, c, d] = words.get_vector(0u32);
+                let [e, f, g, h] =
+                    if size_of::<T>() == 4 { words.get_vector(4u32) } else { [0; 4] };
+                [a, b, c, d, e, f, g, h]
             }
         };
         let mut i = 0;
@@ -128,15 +141,17 @@ impl<T: Value> Cells<T> {
     /// The raw summary of a patch, whose rows are `stride` cells apart.
     ///
     /// # Safety
-    /// All of its cells are there, and its rows begin as [`eight`](Self::eight) wants it.
+    /// [`has_aligned_rows`](Self::has_aligned_rows) holds for the stride, and `from` begins at a multiple of 8 cells in its
+    /// row.
     #[inline(always)]
-    pub unsafe fn whole_patch(from: *const T, stride: u32, seen: &Seen) -> Summary {
+    pub unsafe fn whole_patch(&self, from: In<'_, T>, stride: u32) -> Summary {
+        let binning = self.binning;
         // SAFETY: passed on to the caller.
         unsafe {
-            if seen.binning.has_nodata != 0 {
-                Self::reduce_rows(from, stride, |cell| raw_cell(cell, seen.binning))
+            if binning.has_nodata != 0 {
+                Self::reduce_rows(from, stride, |cell| raw_cell(cell, binning))
             } else {
-                let none = Binning { has_nodata: 0, ..seen.binning };
+                let none = Binning { has_nodata: 0, ..binning };
                 Self::reduce_rows(from, stride, |cell| raw_cell(cell, none))
             }
         }
@@ -145,7 +160,7 @@ impl<T: Value> Cells<T> {
     /// # Safety
     /// As [`whole_patch`](Self::whole_patch).
     #[inline(always)]
-    unsafe fn reduce_rows(from: *const T, stride: u32, raw: impl Fn(T) -> Summary) -> Summary {
+    unsafe fn reduce_rows(from: In<'_, T>, stride: u32, raw: impl Fn(T) -> Summary) -> Summary {
         let (mut all, mut line) = (Summary::OUTSIDE, from);
         let mut first = 0;
         while first < PATCH as usize {
@@ -155,7 +170,8 @@ impl<T: Value> Cells<T> {
             while row < Self::ROWS {
                 // SAFETY: passed on to the caller.
                 rows[row] = unsafe { Self::eight(line) };
-                line = line.wrapping_add(stride as usize);
+                // After the last row this may lie beyond the raster.
+                line = line.wrapping_from(stride);
                 row += 1;
             }
             row = 0;
@@ -173,15 +189,12 @@ impl<T: Value> Cells<T> {
     }
 
     /// The raw summary of the part of a patch that the raster has, whose sides are given.
-    ///
-    /// # Safety
-    /// The part is there.
     #[inline(always)]
-    pub unsafe fn part_of_patch(
-        from: *const T,
+    pub fn part_of_patch(
+        &self,
+        from: In<'_, T>,
         stride: u32,
         (width, height): (u32, u32),
-        seen: &Seen,
     ) -> Summary {
         let mut all = Summary::OUTSIDE;
         let mut row = 0;
@@ -189,9 +202,8 @@ impl<T: Value> Cells<T> {
             let mut column = 0;
             while column < PATCH {
                 if column < width {
-                    let at = row as u64 * stride as u64 + column as u64;
-                    // SAFETY: passed on to the caller.
-                    all = all.and(raw_cell(unsafe { *from.add(at as usize) }, seen.binning));
+                    let cell = from.get(row as u64 * stride as u64 + column as u64);
+                    all = all.and(raw_cell(cell, self.binning));
                 }
                 column += 1;
             }
@@ -202,69 +214,72 @@ impl<T: Value> Cells<T> {
 
     /// Whether all rows of a raster of this width begin as [`whole_patch`](Self::whole_patch) wants it.
     #[inline(always)]
-    pub fn has_aligned_rows(from: *const T, width: u32) -> bool {
+    pub fn has_aligned_rows(&self, width: u32) -> bool {
         let bytes = u64::min(PATCH as u64 * size_of::<T>() as u64, vector::BYTES as u64);
-        ((width as u64 * size_of::<T>() as u64) | from as u64) & (bytes - 1) == 0
+        ((width as u64 * size_of::<T>() as u64) | self.input.start() as u64) & (bytes - 1) == 0
     }
 }
 
 /// Writes a node of a type.
-///
-/// # Safety
-/// As [`Source::store`].
 #[inline(always)]
-unsafe fn store_node<T: Value>(nodes: *mut u8, index: u32, (min, max): (u32, u32), link: u32) {
+fn store_node<T: Value>(nodes: Out<'_, u32>, index: u32, (min, max): (u32, u32), link: u32) {
     let (min, max) = (T::of_key(min).bits(), T::of_key(max).bits());
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if size_of::<T>() == 4 {
-            let node = nodes.cast::<u32>().add(3 * index as usize);
-            *node = min;
-            *node.add(1) = max;
-            *node.add(2) = link;
-        } else {
-            let values = min | max << (8 * size_of::<T>());
-            *nodes.cast::<u64>().add(index as usize) = values as u64 | (link as u64) << 32;
-        }
+    if size_of::<T>() == 4 {
+        let node = nodes.from(3 * index as usize);
+        node.set(0u32, min);
+        node.set(1u32, max);
+        node.set(2u32, link);
+    } else {
+        let values = min | max << (8 * size_of::<T>());
+        // SAFETY: the nodes of these types have 8 bytes each, and begin where memory was allocated.
+        unsafe { nodes.cast::<u64>() }.set(index, values as u64 | (link as u64) << 32);
     }
 }
 
-impl Source<Summary> for Squares {
+impl Source for Squares<'_> {
+    type Element = Summary;
+
     const ARE_CELLS: bool = false;
 
     #[inline(always)]
-    fn raw(element: Summary, _: &Seen) -> Summary {
+    fn input(&self) -> In<'_, Summary> {
+        self.input
+    }
+
+    #[inline(always)]
+    fn raw(&self, element: Summary) -> Summary {
         element
     }
 
     #[inline(always)]
-    unsafe fn seen(raw: Summary, _: &Seen) -> Summary {
+    unsafe fn pair(from: In<'_, Summary>, _: bool) -> [Summary; 2] {
+        [from.get(0u32), from.get(1u32)]
+    }
+
+    #[inline(always)]
+    fn seen(&self, raw: Summary) -> Summary {
         raw
     }
 
     #[inline(always)]
-    unsafe fn pair(from: *const Summary, _: bool) -> [Summary; 2] {
-        // SAFETY: passed on to the caller.
-        unsafe { [*from, *from.add(1)] }
+    fn has_aligned_pairs(&self, _: u32) -> bool {
+        false
     }
 
     #[inline(always)]
-    unsafe fn store(nodes: *mut u8, kind: u32, index: u32, keys: (u32, u32), link: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if kind == Kind::U8 as u32 {
-                store_node::<u8>(nodes, index, keys, link)
-            } else if kind == Kind::I16 as u32 {
-                store_node::<i16>(nodes, index, keys, link)
-            } else if kind == Kind::U16 as u32 {
-                store_node::<u16>(nodes, index, keys, link)
-            } else if kind == Kind::I32 as u32 {
-                store_node::<i32>(nodes, index, keys, link)
-            } else if kind == Kind::U32 as u32 {
-                store_node::<u32>(nodes, index, keys, link)
-            } else {
-                store_node::<f32>(nodes, index, keys, link)
-            }
+    fn store(nodes: Out<'_, u32>, kind: u32, index: u32, keys: (u32, u32), link: u32) {
+        if kind == Kind::U8 as u32 {
+            store_node::<u8>(nodes, index, keys, link);
+        } else if kind == Kind::I16 as u32 {
+            store_node::<i16>(nodes, index, keys, link);
+        } else if kind == Kind::U16 as u32 {
+            store_node::<u16>(nodes, index, keys, link);
+        } else if kind == Kind::I32 as u32 {
+            store_node::<i32>(nodes, index, keys, link);
+        } else if kind == Kind::U32 as u32 {
+            store_node::<u32>(nodes, index, keys, link);
+        } else {
+            store_node::<f32>(nodes, index, keys, link);
         }
     }
 }

@@ -108,14 +108,11 @@ impl Square {
 
     /// Writes the nodes down to the patches, each by the lane of its first patch; `which` is the northern half or the
     /// southern. `start` has where the nodes of each level begin, `fours` where those of 4 x 4 of the lane's patch do.
-    ///
-    /// # Safety
-    /// There are these nodes at these places, nobody else's.
     #[inline(always)]
-    pub unsafe fn write<E: Copy, S: Source<E>>(
+    pub fn write<S: Source>(
         &self,
         tier: &Tier,
-        writer: &Writer,
+        writer: &Writer<'_>,
         start: [u32; 4],
         which: usize,
         (fours, tally): (u32, Tally),
@@ -126,23 +123,20 @@ impl Square {
         let eight_at = eight_at + before(self.eight_nodes, patch);
         let sixteen_at = sixteen_at + before(self.sixteen_nodes, patch);
         let thirty_two_at = thirty_two_at + before(self.thirty_two_nodes, patch);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_in(self.eight_nodes, 3) {
-                writer.put::<E, S>(eight_at, self.eights[which], fours, tally.fours());
-            }
-            if is_in(self.sixteen_nodes, 2) {
-                let mask = (self.eight_values >> patch) as u32 & 0xf;
-                writer.put::<E, S>(sixteen_at, self.sixteens[which], eight_at, mask);
-            }
-            if is_in(self.thirty_two_nodes, 1) {
-                let mask = gathered((self.sixteen_values >> patch) as u32 & 0xffff);
-                writer.put::<E, S>(thirty_two_at, self.thirty_twos[which], sixteen_at, mask);
-            }
-            let is_root = tier.is_top != 0 && tier.first_level == 0;
-            if patch == 0 && is_root && self.whole.has_values() {
-                writer.put::<E, S>(whole_at, self.whole, thirty_two_at, self.quadrants());
-            }
+        if is_in(self.eight_nodes, 3) {
+            writer.put::<S>(eight_at, self.eights[which], fours, tally.fours());
+        }
+        if is_in(self.sixteen_nodes, 2) {
+            let mask = (self.eight_values >> patch) as u32 & 0xf;
+            writer.put::<S>(sixteen_at, self.sixteens[which], eight_at, mask);
+        }
+        if is_in(self.thirty_two_nodes, 1) {
+            let mask = gathered((self.sixteen_values >> patch) as u32 & 0xffff);
+            writer.put::<S>(thirty_two_at, self.thirty_twos[which], sixteen_at, mask);
+        }
+        let is_root = tier.is_top != 0 && tier.first_level == 0;
+        if patch == 0 && is_root && self.whole.has_values() {
+            writer.put::<S>(whole_at, self.whole, thirty_two_at, self.quadrants());
         }
     }
 }

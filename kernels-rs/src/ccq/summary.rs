@@ -1,7 +1,8 @@
 //! What a quadrant holds.
 
+use device_std::{arguments, vector};
+
 use super::value::Value;
-use device_std::vector;
 
 /// The bit of a node's link that says that some cells of the quadrant, and not all, are NODATA.
 pub const MIXED: u32 = 1 << 31;
@@ -87,7 +88,7 @@ impl Summary {
 }
 
 /// How cells become keys: what is NODATA, and the bins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[arguments]
 pub struct Binning {
     /// The key of NODATA, if `has_nodata`.
     pub nodata: u32,

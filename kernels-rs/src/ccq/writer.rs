@@ -1,49 +1,47 @@
 //! Where nodes are written.
 
+use device_std::{Out, arguments};
+
 use super::source::Source;
 use super::summary::Summary;
 
+/// The nodes of all trees, to be written.
+#[arguments]
+pub struct Nodes<'a> {
+    /// The type of their values: a [`Kind`](super::value::Kind).
+    pub kind: u32,
+    /// The words of the nodes, one node after the other: two words a node for values of 8 and 16 bits, three for those
+    /// of 32 bits.
+    pub words: Out<'a, u32>,
+    /// How many nodes there is room for.
+    pub room: u32,
+    /// Which children each node has, a bit a child: `presence_room` bytes.
+    pub presence: Out<'a, u8>,
+    /// How many nodes have such a byte: the first ones.
+    pub presence_room: u32,
+}
+
 /// Where a thread writes nodes.
 #[derive(Clone, Copy)]
-pub struct Writer {
-    /// The nodes, with room for `room` of them.
-    pub nodes: *mut u8,
-    /// See above.
-    pub room: u32,
-    /// The type of their values.
-    pub kind: u32,
-    /// The flags that say which children there are, with room for `presence_room`.
-    pub presence: *mut u8,
-    /// See above.
-    pub presence_room: u32,
+pub struct Writer<'a> {
+    /// The nodes.
+    pub nodes: Nodes<'a>,
     /// Where the tree's nodes begin, which links count from.
     pub base: u32,
 }
 
-impl Writer {
-    /// Writes a node, whose children begin at `child`, counted from the first node of all trees; `mask` says which there
-    /// are.
-    ///
-    /// # Safety
-    /// The arrays have the rooms; the position is this thread's alone.
+impl Writer<'_> {
+    /// Writes a node, if there is room for it. Its children begin at `child`, counted from the first node of all trees;
+    /// `mask` says which there are. Nobody else writes at this position.
     #[inline(always)]
-    pub unsafe fn put<E: Copy, S: Source<E>>(
-        &self,
-        at: u32,
-        summary: Summary,
-        child: u32,
-        mask: u32,
-    ) {
-        if at < self.room {
+    pub fn put<S: Source>(&self, at: u32, summary: Summary, child: u32, mask: u32) {
+        let nodes = &self.nodes;
+        if at < nodes.room {
             let link = summary.link(child.wrapping_sub(self.base));
-            // SAFETY: guarded; positions are one thread's each.
-            unsafe { S::store(self.nodes, self.kind, at, (summary.min, summary.max), link) };
+            S::store(nodes.words, nodes.kind, at, (summary.min, summary.max), link);
         }
-        if at < self.presence_room {
-            // SAFETY: guarded, likewise.
-            unsafe {
-                *self.presence.add(at as usize) = if summary.is_divided() { mask as u8 } else { 0 }
-            };
+        if at < nodes.presence_room {
+            nodes.presence.set(at, if summary.is_divided() { mask as u8 } else { 0 });
         }
     }
 }

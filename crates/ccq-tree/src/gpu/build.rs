@@ -1,12 +1,14 @@
 //! The build on the device: the steps, each a launch.
 
-use gpu_core::{Blocks, Column, Gpu, GridSlice, Reading};
+use gpu_core::{Blocks, Column, Gpu, GridSlice};
 use gpu_scan::gpu::{Workspace, scan_in_place};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::ccq::LEVELS;
-use kernels_rs::ccq::build as kernels;
+use kernels_rs::ccq::build::{self as kernels, Counted as Counts, Counting, reduce, write};
 use kernels_rs::ccq::plan::{Tier, tiers};
+use kernels_rs::ccq::source::{Cells, Squares};
 use kernels_rs::ccq::summary::Binning;
+use kernels_rs::ccq::writer::Nodes;
 
 use super::tree::{DeviceForest, Levels};
 use super::{DeviceCell, DeviceTree};
@@ -152,31 +154,36 @@ fn build_tiles<T: DeviceCell>(
 
 /// The bins of a call, on the device.
 struct Bins {
-    fields: [u32; 4],
+    binning: Binning,
     steps: Column<u32>,
 }
 
 impl Bins {
     fn new<T: DeviceCell>(gpu: &Gpu, params: &Params) -> Result<Self> {
-        let (Binning { nodata, has_nodata, first_bin, steps: bits }, mut host) =
-            params.binning::<T>();
+        let (binning, mut host) = params.binning::<T>();
         host.resize(host.len().next_multiple_of(kernels::STEPS), u32::MAX);
         // SAFETY: written below.
         let mut steps = unsafe { gpu.uninitialized::<u32>(host.len())? };
         for (i, chunk) in host.as_chunks().0.iter().enumerate() {
             let first = (i * kernels::STEPS) as u32;
-            let out = steps.as_mut_ptr();
+            let out = steps.output();
             let arguments = kernels::put_steps::Args { out, first, steps: *chunk };
             // SAFETY: there are as many elements as chunks have.
             unsafe { gpu.enqueue(kernels::put_steps, Blocks::x(1), arguments)? };
         }
-        Ok(Self { fields: [nodata, has_nodata, first_bin, bits], steps })
+        Ok(Self { binning, steps })
+    }
+
+    /// A raster's cells, as kernels take them.
+    fn cells<'a, T>(&'a self, raster: GridSlice<'a, T>) -> Cells<'a, T> {
+        let (input, steps) = (raster.values().input(), self.steps.input());
+        Cells { input, binning: self.binning, steps }
     }
 }
 
 /// A raster whose nodes are counted.
 struct Counted<'a, T> {
-    raster: Reading<'a, T>,
+    raster: GridSlice<'a, T>,
     tiers: Vec<Tier>,
     trees: u32,
     bins: Bins,
@@ -205,7 +212,6 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         let bins = Bins::new::<T>(&gpu, params)?;
         // Zero where tiles have no squares.
         let mut starts = gpu.zeroed::<u32>(slots + 1)?;
-        let raster = gpu.admit(raster.values())?;
         let mut elements: Vec<Column<[u32; 3]>> = Vec::new();
         let squares = tiers[0].squares();
         let mut patches =
@@ -214,33 +220,22 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         for (t, tier) in tiers.iter().enumerate() {
             // SAFETY: the kernel writes every element.
             let mut out = unsafe { gpu.uninitialized::<[u32; 3]>(tier.squares() as usize)? };
-            let (elements_out, counts) = (out.as_mut_ptr().cast(), starts.as_mut_ptr());
             // SAFETY: the tier is that of the raster, and then of the elements before; a summary is three words.
             unsafe {
+                let (above, counts) = (out.output().cast(), starts.output());
+                let (tier, counting) = (*tier, Counting { elements: above, counts });
                 match t.checked_sub(1) {
-                    None => gpu.enqueue(
-                        T::reduce(),
-                        Blocks::x(squares.div_ceil(kernels::SQUARES)),
-                        kernels::reduce::Args {
-                            input: raster.as_ptr(),
-                            tier: tier.words(),
-                            binning: bins.fields,
-                            steps: bins.steps.as_ptr(),
-                            elements: elements_out,
-                            patches: patches.as_mut_ptr(),
-                            counts,
-                        },
-                    )?,
-                    Some(below) => gpu.enqueue(
-                        kernels::reduce_squares,
-                        Blocks::x(tier.squares()),
-                        kernels::reduce_squares::Args {
-                            input: elements[below].as_ptr().cast(),
-                            tier: tier.words(),
-                            elements: elements_out,
-                            counts,
-                        },
-                    )?,
+                    None => {
+                        let (cells, patches) = (bins.cells(raster), patches.output());
+                        let arguments = reduce::Args { cells, tier, counting, patches };
+                        let blocks = Blocks::x(squares.div_ceil(kernels::SQUARES));
+                        gpu.enqueue(<T as reduce::Instance>::KERNEL, blocks, arguments)?;
+                    }
+                    Some(below) => {
+                        let squares = Squares { input: elements[below].input().cast() };
+                        let arguments = kernels::reduce_squares::Args { squares, tier, counting };
+                        gpu.enqueue(kernels::reduce_squares, Blocks::x(tier.squares()), arguments)?;
+                    }
                 }
             }
             elements.push(out);
@@ -266,13 +261,13 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         // SAFETY: the kernel writes all.
         let mut out = unsafe { gpu.uninitialized::<u32>(count)? };
         let arguments = kernels::find_levels::Args {
-            starts: self.starts.as_ptr(),
+            starts: self.starts.input(),
             end: self.starts.len() as u64 - 1,
             stride: self.tiers[0].tree_stride,
             slots,
             levels,
             trees: self.trees,
-            out: out.as_mut_ptr(),
+            out: out.output(),
         };
         let blocks = Blocks::for_each(&kernels::find_levels, self.trees.into())?;
         // SAFETY: lengths are as the kernel needs them.
@@ -287,48 +282,33 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         nodes: &mut Column<Node<T>>,
         presence: &mut Column<u8>,
     ) -> Result<()> {
-        let (room, presence_room) = (nodes.len() as u32, presence.len() as u32);
-        let (nodes, presence) = (nodes.as_mut_ptr().cast(), presence.as_mut_ptr());
-        let (starts, kind) = (self.starts.as_ptr(), T::KIND);
+        let nodes = Nodes {
+            kind: T::KIND,
+            room: nodes.len() as u32,
+            // SAFETY: a node is words: two, or three where values have 32 bits.
+            words: unsafe { nodes.output().cast() },
+            presence_room: presence.len() as u32,
+            presence: presence.output(),
+        };
         for (t, tier) in self.tiers.iter().enumerate().rev() {
-            let elements = self.elements[t].as_ptr().cast();
             // SAFETY: as where they were counted; rooms are the columns' lengths.
             unsafe {
+                let (elements, starts) = (self.elements[t].input().cast(), self.starts.input());
+                let (tier, counted) = (*tier, Counts { elements, starts });
                 match t.checked_sub(1) {
-                    None => gpu.enqueue(
-                        T::write(),
-                        Blocks::x(tier.squares().div_ceil(kernels::SQUARES)),
-                        kernels::write::Args {
-                            input: self.raster.as_ptr(),
-                            tier: tier.words(),
-                            binning: self.bins.fields,
-                            steps: self.bins.steps.as_ptr(),
-                            elements,
-                            patches: self.patches.as_ptr(),
-                            starts,
-                            kind,
-                            nodes,
-                            room,
-                            presence,
-                            presence_room,
-                        },
-                    )?,
-                    Some(below) => gpu.enqueue(
-                        kernels::write_squares,
-                        Blocks::x(tier.squares()),
-                        kernels::write_squares::Args {
-                            input: self.elements[below].as_ptr().cast(),
-                            tier: tier.words(),
-                            below: self.tiers[below].words(),
-                            elements,
-                            starts,
-                            kind,
-                            nodes,
-                            room,
-                            presence,
-                            presence_room,
-                        },
-                    )?,
+                    None => {
+                        let (cells, patches) = (self.bins.cells(self.raster), self.patches.input());
+                        let arguments = write::Args { cells, tier, counted, patches, nodes };
+                        let blocks = Blocks::x(tier.squares().div_ceil(kernels::SQUARES));
+                        gpu.enqueue(<T as write::Instance>::KERNEL, blocks, arguments)?;
+                    }
+                    Some(below) => {
+                        let squares = Squares { input: self.elements[below].input().cast() };
+                        let below = self.tiers[below];
+                        let arguments =
+                            kernels::write_squares::Args { squares, tier, below, counted, nodes };
+                        gpu.enqueue(kernels::write_squares, Blocks::x(tier.squares()), arguments)?;
+                    }
                 }
             }
         }

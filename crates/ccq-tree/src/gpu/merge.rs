@@ -102,7 +102,7 @@ impl<T: DeviceCell> DeviceForest<T> {
         presence: &mut Column<u8>,
     ) -> Result<()> {
         let gpu = workspace.gpu();
-        let mut moves = Vec::new();
+        let mut moves: Vec<kernels::Move> = Vec::new();
         for (tile, first) in self.firsts().into_iter().enumerate() {
             // The root is among those above, which are there already.
             moves.push([first as u32, u32::MAX, 0, 0]);
@@ -112,25 +112,25 @@ impl<T: DeviceCell> DeviceForest<T> {
             }
         }
         let moves = gpu.upload(&moves)?;
-        let (own, own_presence) = (gpu.admit(&self.nodes)?, gpu.admit(&self.presence)?);
-        let arguments = kernels::move_nodes::Args {
-            nodes: own.as_ptr().cast(),
-            presence: own_presence.as_ptr(),
-            len: own.len() as u32,
-            moves: moves.as_ptr().cast(),
-            moves_len: moves.len() as u32,
-            out: nodes.as_mut_ptr().cast(),
-            room: nodes.len() as u32,
-            out_presence: presence.as_mut_ptr(),
-            presence_room: presence.len() as u32,
-        };
-        let kernel = match size_of::<Node<T>>() {
-            8 => kernels::move_nodes::two,
-            _ => kernels::move_nodes::three,
-        };
-        let blocks = Blocks::for_each(&kernel, own.len() as u64)?;
-        // SAFETY: the lengths are the columns'; a node of 8 bytes has two words, one of 12 three.
-        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
+        let len = self.nodes.len() as u32;
+        let words = size_of::<Node<T>>() / size_of::<u32>();
+        let kernel = kernels::move_nodes::find(|&of| of == words).expect("an instance for each");
+        let blocks = Blocks::for_each(&kernel, len.into())?;
+        // SAFETY: the lengths are the columns'; a node is two words, or three.
+        unsafe {
+            let moving = kernels::Moving {
+                nodes: self.nodes.input().cast(),
+                presence: self.presence.input(),
+                len,
+                moves: moves.input(),
+                moves_len: moves.len() as u32,
+                room: nodes.len() as u32,
+                out: nodes.output().cast(),
+                presence_room: presence.len() as u32,
+                out_presence: presence.output(),
+            };
+            gpu.enqueue(kernel, blocks, kernels::move_nodes::Args { moving })?;
+        }
         Ok(())
     }
 }

@@ -15,29 +15,8 @@ pub use results::{mask, runs, statistics, top_k};
 pub use tree::{DeviceForest, DeviceTree};
 
 use crate::Cell;
-use device_std::host::Kernel;
-use kernels_rs::ccq::build as kernels;
+use kernels_rs::ccq::build::{reduce, write};
 
 /// A type of cells whose kernels this build has.
-pub trait DeviceCell: Cell {
-    #[doc(hidden)]
-    fn reduce() -> Kernel<kernels::reduce::Args<Self>>;
-    #[doc(hidden)]
-    fn write() -> Kernel<kernels::write::Args<Self>>;
-}
-
-macro_rules! device_cells {
-    ($($type:ident)+) => {$(
-        impl DeviceCell for $type {
-            fn reduce() -> Kernel<kernels::reduce::Args<Self>> {
-                kernels::reduce::$type
-            }
-
-            fn write() -> Kernel<kernels::write::Args<Self>> {
-                kernels::write::$type
-            }
-        }
-    )+};
-}
-
-device_cells! { u8 i16 u16 i32 u32 f32 }
+pub trait DeviceCell: Cell + reduce::Instance + write::Instance {}
+impl<T: Cell + reduce::Instance + write::Instance> DeviceCell for T {}

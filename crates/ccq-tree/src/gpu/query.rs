@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use device_std::In;
 use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Scan, Sum};
@@ -15,9 +16,6 @@ use crate::{Error, Quadrant, Query, Result};
 
 /// The most conditions of a query on a device.
 pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
-
-/// All conditions of a search, as kernels take them.
-pub(super) type Words = [u32; kernels::ALL_WORDS];
 
 /// Blocks that search, which the largest devices have room for at once.
 const MOST_BLOCKS: u32 = 2048;
@@ -67,42 +65,36 @@ impl Condition<'_> {
         self.keys.unwrap_or_else(of_range)
     }
 
-    /// As the kernel takes it, and what holds its memory in order with the handle's stream.
-    fn admitted(&self, gpu: &Gpu) -> Result<(kernels::Condition, Vec<Box<dyn Held + '_>>)> {
+    /// As kernels take it.
+    fn asked(&self) -> kernels::Condition<'_> {
         let Ranges { inside, touched, raw } = self.ranges();
+        let (nodes, nodes_len) = self.tree.nodes();
+        let presence = self.tree.presence();
         let nodata = self.tree.nodata();
-        let mut asked = kernels::Condition {
-            nodes: 0,
-            presence: 0,
-            raster: 0,
+        kernels::Condition {
             kind: self.tree.kind(),
-            nodes_len: 0,
-            presence_len: 0,
-            inside: (inside.0, inside.1),
-            touched: (touched.0, touched.1),
-            wanted: (raw.0, raw.1),
+            nodes,
+            nodes_len,
+            presence: presence.input(),
+            presence_len: presence.len() as u32,
+            raster: self.raster.as_ref().map(|raster| raster.cells()),
+            inside: inside.into(),
+            touched: touched.into(),
+            wanted: raw.into(),
             has_nodata: u32::from(nodata.is_some()),
             nodata: nodata.unwrap_or(0),
-        };
-        let mut held = vec![self.tree.admit(gpu, &mut asked)?];
-        if let Some(raster) = &self.raster {
-            held.push(raster.admit(gpu, &mut asked)?);
         }
-        Ok((asked, held))
     }
 }
-
-/// Whatever is held while a query is enqueued.
-pub(super) trait Held {}
-impl<T> Held for T {}
 
 /// A tree of any type.
 trait Searched {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
     fn kind(&self) -> u32;
-    /// Its nodes and flags, in order with the handle's stream while the first lives.
-    fn admit<'a>(&'a self, gpu: &Gpu, to: &mut kernels::Condition) -> Result<Box<dyn Held + 'a>>;
+    /// The words of its nodes, and how many nodes there are.
+    fn nodes(&self) -> (In<'_, u32>, u32);
+    fn presence(&self) -> &Column<u8>;
     fn ranges(&self, range: (f64, f64)) -> Ranges;
     fn nodata(&self) -> Option<u32>;
     fn value(&self, key: u32) -> f64;
@@ -121,14 +113,13 @@ impl<T: DeviceCell> Searched for DeviceTree<T> {
         T::KIND
     }
 
-    fn admit<'a>(&'a self, gpu: &Gpu, to: &mut kernels::Condition) -> Result<Box<dyn Held + 'a>> {
-        let nodes = gpu.admit(&self.nodes)?;
-        let presence = gpu.admit(&self.presence)?;
-        to.nodes = nodes.as_ptr() as u64;
-        to.nodes_len = nodes.len() as u32;
-        to.presence = presence.as_ptr() as u64;
-        to.presence_len = presence.len() as u32;
-        Ok(Box::new((nodes, presence)))
+    fn nodes(&self) -> (In<'_, u32>, u32) {
+        // SAFETY: a node is words: two, or three where values have 32 bits.
+        (unsafe { self.nodes.input().cast() }, self.nodes.len() as u32)
+    }
+
+    fn presence(&self) -> &Column<u8> {
+        &self.presence
     }
 
     fn ranges(&self, range: (f64, f64)) -> Ranges {
@@ -148,7 +139,8 @@ impl<T: DeviceCell> Searched for DeviceTree<T> {
 trait Looked {
     fn grid(&self) -> &GridSpec;
     fn kind(&self) -> u32;
-    fn admit<'a>(&'a self, gpu: &Gpu, to: &mut kernels::Condition) -> Result<Box<dyn Held + 'a>>;
+    /// The bytes of its cells.
+    fn cells(&self) -> In<'_, u8>;
 }
 
 impl<T: DeviceCell> Looked for GridSlice<'_, T> {
@@ -160,10 +152,9 @@ impl<T: DeviceCell> Looked for GridSlice<'_, T> {
         T::KIND
     }
 
-    fn admit<'a>(&'a self, gpu: &Gpu, to: &mut kernels::Condition) -> Result<Box<dyn Held + 'a>> {
-        let values = gpu.admit(self.values())?;
-        to.raster = values.as_ptr() as u64;
-        Ok(Box::new(values))
+    fn cells(&self) -> In<'_, u8> {
+        // SAFETY: all numbers are bytes.
+        unsafe { self.values().input().cast() }
     }
 }
 
@@ -187,7 +178,7 @@ pub fn count(
     reduce(workspace, Sum, counts.slice(0..squares)?, &mut total)?;
     reduce(workspace, Sum, cells.slice(0..squares)?, sums.slice_mut(1..2)?)?;
     reduce(workspace, Sum, cells.slice(squares..2 * squares)?, sums.slice_mut(2..3)?)?;
-    let arguments = kernels::widen::Args { from: total.as_ptr(), to: sums.as_mut_ptr() };
+    let arguments = kernels::widen::Args { from: total.input(), to: sums.output() };
     // SAFETY: both have an element.
     unsafe { gpu.enqueue(kernels::widen, Blocks::x(1), arguments)? };
     Ok(sums)
@@ -218,7 +209,7 @@ pub fn quadrants(
     }
     // Zeroed, should somebody change the trees between the two launches.
     let mut hits = gpu.zeroed::<[u32; kernels::HIT]>(total as usize)?;
-    search.launch(&gpu, &mut counted, hits.as_mut_ptr().cast(), total)?;
+    search.launch(&gpu, &mut counted, Some(&mut hits))?;
     let tree = conditions[0].tree;
     let quadrant = |[row, column, size, min, max]: [u32; kernels::HIT]| Quadrant {
         row,
@@ -291,7 +282,7 @@ impl<'a> Search<'a> {
             listed: unsafe { gpu.uninitialized(words)? },
             listed_len: gpu.zeroed(1)?,
         };
-        self.launch(gpu, &mut counted, std::ptr::null_mut(), 0)?;
+        self.launch(gpu, &mut counted, None)?;
         Ok(counted)
     }
 
@@ -300,29 +291,24 @@ impl<'a> Search<'a> {
         self.conditions.len().next_power_of_two()
     }
 
-    /// The conditions as kernels take them, of which there are more: the others are the first's tree with any value. And
-    /// what holds their memory in order with the handle's stream.
-    pub fn words(&self, gpu: &Gpu) -> Result<(Words, Vec<Box<dyn Held + '_>>)> {
-        let first = &self.conditions[0];
-        let mut words = [0; kernels::ALL_WORDS];
-        let mut held = Vec::new();
-        for (i, to) in words.as_chunks_mut::<{ kernels::WORDS }>().0.iter_mut().enumerate() {
-            let condition = self.conditions.get(i).unwrap_or(first);
-            let (mut asked, holding) = condition.admitted(gpu)?;
-            if i >= self.conditions.len() {
-                let all = (0, u32::MAX);
-                (asked.inside, asked.touched, asked.wanted) = (all, all, all);
-            }
-            *to = asked.words();
-            held.extend(holding);
-        }
-        Ok((words, held))
-    }
-
-    /// The window as kernels take it.
-    pub fn window_words(&self) -> [u32; 4] {
+    /// The search as kernels take it.
+    pub fn question(&self) -> kernels::Question<'_> {
+        // Kernels take more conditions than there are: the others are the first's tree with any value.
+        let all = [0, u32::MAX];
+        let any = kernels::Condition {
+            inside: all,
+            touched: all,
+            wanted: all,
+            ..self.conditions[0].asked()
+        };
+        let of = |i: usize| self.conditions.get(i).map_or(any, Condition::asked);
+        let conditions =
+            kernels::Conditions { first: of(0), second: of(1), third: of(2), fourth: of(3) };
         let Window { row0, column0, row1, column1 } = self.window;
-        [row0, column0, row1, column1]
+        let window = kernels::Part { row0, column0, row1, column1 };
+        let GridSpec { width, height, .. } = self.grid;
+        let ground = kernels::Ground { width, height, bits: self.bits, window };
+        kernels::Question { conditions, ground }
     }
 
     /// Whether a range cuts through bins of a tree whose raster is not given.
@@ -335,63 +321,40 @@ impl<'a> Search<'a> {
     }
 
     /// Counts; with `out` writes.
-    fn launch(&self, gpu: &Gpu, to: &mut Counted, out: *mut u32, room: u32) -> Result<()> {
-        let (conditions, held) = self.words(gpu)?;
-        let (down, search) = match self.instance() {
-            1 => (kernels::descend::one, kernels::search::one),
-            2 => (kernels::descend::two, kernels::search::two),
-            _ => (kernels::descend::four, kernels::search::four),
+    fn launch(
+        &self,
+        gpu: &Gpu,
+        to: &mut Counted,
+        out: Option<&mut Column<[u32; kernels::HIT]>>,
+    ) -> Result<()> {
+        let conditions = self.instance();
+        let descend = kernels::descend::find(|&most| most == conditions);
+        let search = kernels::search::find(|&most| most == conditions);
+        let (question, squares) = (self.question(), self.squares() as u32);
+        let room = out.as_ref().map_or(0, |out| out.len() as u32);
+        let results = kernels::Results {
+            counts: to.counts.output(),
+            cells: to.cells.output(),
+            bounds: (!to.bounds.is_empty()).then(|| to.bounds.output()),
+            out: out.map(Column::output),
+            room,
         };
-        let (width, height, bits) = (self.grid.width, self.grid.height, self.bits);
-        let window = self.window_words();
-        let bounds = match to.bounds.is_empty() {
-            true => std::ptr::null_mut(),
-            false => to.bounds.as_mut_ptr(),
-        };
-        let (counts, cells) = (to.counts.as_mut_ptr(), to.cells.as_mut_ptr());
-        let (listed, listed_len) = (to.listed.as_mut_ptr(), to.listed_len.as_mut_ptr());
-        let squares = self.squares() as u32;
-        // SAFETY: trees and rasters are admitted, with their lengths; a raster is of its tree's sides and type. The
-        // other arrays are as long as the kernels need them; `out` is null or has the room.
+        // SAFETY: the slices have the lengths that come with them; a raster is of its tree's sides and type. The other
+        // slices are as long as the kernels need them.
         unsafe {
+            let (listed, listed_len) = (to.listed.output(), to.listed_len.output());
             gpu.enqueue(
-                down,
+                descend.expect("an instance for each"),
                 Blocks::x(squares.div_ceil(kernels::BLOCK as u32)),
-                kernels::descend::Args {
-                    conditions,
-                    width,
-                    height,
-                    bits,
-                    window,
-                    counts,
-                    cells,
-                    bounds,
-                    out,
-                    room,
-                    listed,
-                    listed_len,
-                },
+                kernels::descend::Args { question, results, listed, listed_len },
             )?;
+            let (listed, listed_len) = (to.listed.input(), to.listed_len.input());
             gpu.enqueue(
-                search,
+                search.expect("an instance for each"),
                 Blocks::x(squares.min(MOST_BLOCKS)),
-                kernels::search::Args {
-                    conditions,
-                    width,
-                    height,
-                    bits,
-                    window,
-                    counts,
-                    cells,
-                    bounds,
-                    out,
-                    room,
-                    listed: listed.cast_const(),
-                    listed_len: listed_len.cast_const(),
-                },
+                kernels::search::Args { question, results, listed, listed_len },
             )?;
         }
-        drop(held);
         Ok(())
     }
 }

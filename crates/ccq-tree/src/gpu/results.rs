@@ -1,6 +1,6 @@
 //! What a search on the device gives beside quadrants: a mask, runs of cells, and what lies in a window.
 
-use gpu_core::{Blocks, DeviceGrid};
+use gpu_core::{Blocks, Column, DeviceGrid};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Max, Min, Scan, Sum};
 use kernels_rs::ccq::query as kernels;
@@ -31,25 +31,13 @@ pub fn mask(
     if search.lacks_raster() {
         return Err(Error::NeedsRaster);
     }
-    let (words, held) = search.words(&gpu)?;
     // SAFETY: the kernel writes every cell.
     let mut cells = unsafe { gpu.uninitialized::<u8>(search.grid.cells() as usize)? };
-    let kernel = match search.instance() {
-        1 => kernels::paint::one,
-        2 => kernels::paint::two,
-        _ => kernels::paint::four,
-    };
-    let arguments = kernels::paint::Args {
-        conditions: words,
-        width: search.grid.width,
-        height: search.grid.height,
-        bits: search.bits,
-        window: search.window_words(),
-        mask: cells.as_mut_ptr(),
-    };
-    // SAFETY: trees and rasters are admitted, with their lengths, and rasters are there where bins are cut.
+    let conditions = search.instance();
+    let kernel = kernels::paint::find(|&most| most == conditions).expect("an instance for each");
+    let arguments = kernels::paint::Args { question: search.question(), mask: cells.output() };
+    // SAFETY: trees and rasters come with their lengths, and rasters are there where bins are cut.
     unsafe { gpu.enqueue(kernel, Blocks::x(search.squares() as u32), arguments)? };
-    drop(held);
     Ok(DeviceGrid::from_column(cells, search.grid)?)
 }
 
@@ -72,14 +60,18 @@ pub fn runs(
     }
     let rows = height as usize;
     let mut counts = gpu.zeroed::<u32>(rows + 1)?;
-    let find = |counts: *mut u32, out: *mut u32, room: u32| {
-        let cells = mask.column().as_ptr();
-        let arguments = kernels::find_runs::Args { mask: cells, width, height, counts, out, room };
+    let find = |counts: &mut Column<u32>, out: Option<&mut Column<[u32; kernels::RUN]>>| {
+        let (mask, counts) = (mask.column().input(), counts.output());
+        let room = out.as_ref().map_or(0, |out| out.len() as u32);
         let blocks = Blocks::x(height.div_ceil(kernels::BLOCK as u32 / 32));
         // SAFETY: the mask has a cell for each, `counts` an element for each row, `out` the room.
-        unsafe { gpu.enqueue(kernels::find_runs, blocks, arguments) }
+        unsafe {
+            let out = out.map(|out| out.output().cast());
+            let arguments = kernels::find_runs::Args { mask, width, height, counts, out, room };
+            gpu.enqueue(kernels::find_runs, blocks, arguments)
+        }
     };
-    find(counts.as_mut_ptr(), std::ptr::null_mut(), 0)?;
+    find(&mut counts, None)?;
     // Their places among all have 32 bits.
     let most = u64::from(u32::MAX);
     if u64::from(height) * u64::from(width.div_ceil(2)) > most {
@@ -93,7 +85,7 @@ pub fn runs(
     gpu.copy(counts.slice(rows..rows + 1)?, &mut total)?;
     let total = total.to_host()?[0];
     let mut found = gpu.zeroed::<[u32; kernels::RUN]>(total as usize)?;
-    find(counts.as_mut_ptr(), found.as_mut_ptr().cast(), total)?;
+    find(&mut counts, Some(&mut found))?;
     let run = |[row, column0, column1]: [u32; kernels::RUN]| Run { row, column0, column1 };
     Ok(found.to_host()?.into_iter().map(run).collect())
 }

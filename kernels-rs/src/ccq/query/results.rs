@@ -1,0 +1,118 @@
+//! What a search finds, and where it leaves that.
+
+use device_std::{In, Out, arguments, kernel, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::{HIT_PARTLY, Search, Verdict};
+
+/// Words that are written for a quadrant: row, column, size with [`PARTLY`], least key, greatest key.
+pub const HIT: usize = 5;
+
+/// The bit of a size that says that only some cells may be in the ranges.
+pub const PARTLY: u32 = 1 << 31;
+
+/// Where a search leaves what it finds. Squares are in Z-order.
+#[arguments]
+pub struct Results<'a> {
+    /// Without `out` the number of each square's quadrants is written here; with it, where they go is read. An element a
+    /// square, and one more.
+    pub counts: Out<'a, u32>,
+    /// The cells of each square that satisfy all conditions, and then those of which no raster says: two a square.
+    pub cells: Out<'a, u64>,
+    /// The least key of each square, and then the greatest: two a square.
+    pub bounds: Option<Out<'a, u32>>,
+    /// The quadrants, `room` of them.
+    pub out: Option<Out<'a, [u32; HIT]>>,
+    /// See above; 0 without `out`.
+    pub room: u32,
+}
+
+impl<'a> Results<'a> {
+    /// Keeps the numbers of a square.
+    #[inline(always)]
+    pub fn put(&self, place: usize, squares: (u32, u32), found: &Found<'_>) {
+        let all = (squares.0 * squares.1) as usize;
+        self.counts.set(place, found.quadrants);
+        self.cells.set(place, found.cells);
+        self.cells.set(all + place, found.unsure);
+        if let Some(bounds) = self.bounds {
+            bounds.set(place, found.least);
+            bounds.set(all + place, found.greatest);
+        }
+    }
+
+    /// Nothing found yet. Quadrants will be written from the `first` of all on, if there is `out`.
+    #[inline(always)]
+    pub fn from(&self, first: u32) -> Found<'a> {
+        let out = self.out.map(|out| out.wrapping_from(first));
+        Found { out, room: self.room.saturating_sub(first), ..Found::default() }
+    }
+}
+
+/// What a thread finds, and where it puts it.
+pub struct Found<'a> {
+    /// Quadrants.
+    pub quadrants: u32,
+    /// Cells of them that satisfy all conditions.
+    pub cells: u64,
+    /// Cells of which no raster says whether they do.
+    pub unsure: u64,
+    /// The least key of all.
+    pub least: u32,
+    /// The greatest key of all.
+    pub greatest: u32,
+    /// Where quadrants are written from here on; without it they are counted.
+    pub out: Option<Out<'a, [u32; HIT]>>,
+    /// How many there is room for.
+    pub room: u32,
+}
+
+impl Default for Found<'_> {
+    #[inline(always)]
+    fn default() -> Self {
+        Self { quadrants: 0, cells: 0, unsure: 0, least: u32::MAX, greatest: 0, out: None, room: 0 }
+    }
+}
+
+impl Found<'_> {
+    /// Takes a quadrant.
+    #[inline(always)]
+    pub fn take<const N: usize>(
+        &mut self,
+        search: &Search<'_, N>,
+        place: (u32, u32),
+        side: u32,
+        verdict: Verdict,
+    ) {
+        let part = search.ground.part(place, side).and(search.ground.window);
+        let is_partly = verdict.what == HIT_PARTLY;
+        if let Some(out) = self.out {
+            if self.quadrants < self.room {
+                let size = side | if is_partly { PARTLY } else { 0 };
+                out.set(self.quadrants, [place.1, place.0, size, verdict.min, verdict.max]);
+            }
+        } else if !is_partly {
+            self.cells += part.cells();
+        } else {
+            match search.wanted_cells(part) {
+                Some(cells) => self.cells += cells,
+                None => self.unsure += part.cells(),
+            }
+        }
+        self.quadrants += 1;
+        self.least = u32::min(self.least, verdict.min);
+        self.greatest = u32::max(self.greatest, verdict.max);
+    }
+}
+
+/// Copies a number of 32 bits to one of 64. Grid: one block.
+///
+/// # Safety
+/// Both slices have an element.
+#[kernel(block = 32)]
+pub unsafe fn widen(from: In<'_, u32>, to: Out<'_, u64>) {
+    if thread::thread_idx_x() == 0 {
+        to.set(0u32, from.get(0u32) as u64);
+    }
+}

@@ -3,9 +3,9 @@
 //! - [`value`]: the types of cells, all compared as numbers of 32 bits.
 //! - [`summary`]: what a quadrant holds, and which quadrants are divided.
 //! - [`plan`]: squares of 64 x 64, in tiers above each other, and where each one's nodes are counted.
-//! - [`build`]: the kernels that count nodes and write them, with [`source`] (what squares are made of), [`patch`] and
-//!   [`square`] (what threads do together), and [`writer`].
-//! - [`query`]: the kernel that searches a tree.
+//! - [`build`]: the kernels that count nodes, write them, and merge trees, with [`source`] (what squares are made of),
+//!   [`patch`] and [`square`] (what threads do together), and [`writer`].
+//! - [`query`]: the kernels that search trees and paint masks.
 //!
 //! All but the kernels the CPU calls as well.
 

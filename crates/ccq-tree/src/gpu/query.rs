@@ -328,8 +328,8 @@ impl<'a> Search<'a> {
         out: Option<&mut Column<[u32; kernels::HIT]>>,
     ) -> Result<()> {
         let conditions = self.instance();
-        let descend = kernels::descend::find(|&most| most == conditions);
-        let search = kernels::search::find(|&most| most == conditions);
+        let descend = kernels::descend::find(|&of| of == conditions);
+        let search = kernels::search::find(|&of| of == conditions);
         let (question, squares) = (self.question(), self.squares() as u32);
         let room = out.as_ref().map_or(0, |out| out.len() as u32);
         let results = kernels::Results {

@@ -34,7 +34,7 @@ pub fn mask(
     // SAFETY: the kernel writes every cell.
     let mut cells = unsafe { gpu.uninitialized::<u8>(search.grid.cells() as usize)? };
     let conditions = search.instance();
-    let kernel = kernels::paint::find(|&most| most == conditions).expect("an instance for each");
+    let kernel = kernels::paint::find(|&of| of == conditions).expect("an instance for each");
     let arguments = kernels::paint::Args { question: search.question(), mask: cells.output() };
     // SAFETY: trees and rasters come with their lengths, and rasters are there where bins are cut.
     unsafe { gpu.enqueue(kernel, Blocks::x(search.squares() as u32), arguments)? };

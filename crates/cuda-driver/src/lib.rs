@@ -37,6 +37,10 @@ mod error;
 mod library;
 mod slots;
 mod status;
+/// The types of the driver's functions, by name: a driver that serves in place of CUDA's checks its own against them.
+pub mod signatures {
+    pub use crate::sys::all_signatures::*;
+}
 pub mod sys;
 #[cfg(all(
     feature = "trampolines",

@@ -10,7 +10,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
-use crate::{Status, slots};
+use crate::{Status, signatures, slots};
 
 /// An address in device memory.
 pub type CUdeviceptr = u64;
@@ -178,14 +178,23 @@ macro_rules! declare {
         /// The driver's reference says what the arguments must be.
         pub unsafe fn $name($($argument: $type),*) -> Status {
             let function = slots::$name.get();
-            type Function = unsafe extern "C" fn($($type),*) -> Status;
+            type Function = signatures::$name;
             // SAFETY: the slot holds a function of this signature, or a stub that ignores its
             // arguments.
             let function = unsafe { std::mem::transmute::<*const c_void, Function>(function) };
             // SAFETY: the caller's promise.
             unsafe { function($($argument),*) }
         }
-    )+};
+    )+
+
+        pub(crate) mod all_signatures {
+            use super::*;
+            $(
+                #[doc = concat!("The type of `", stringify!($name), "`.")]
+                pub type $name = unsafe extern "C" fn($($type),*) -> Status;
+            )+
+        }
+    };
 }
 
 driver_functions!(declare);

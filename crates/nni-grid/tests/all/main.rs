@@ -15,4 +15,5 @@ mod parts;
 #[cfg(feature = "cuda")]
 mod resident;
 #[cfg(feature = "cuda")]
+mod stray;
 mod streams;

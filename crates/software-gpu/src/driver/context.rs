@@ -3,6 +3,7 @@
 use super::{Code, call, call_in_context, device, give};
 use crate::settings::{self, MAX_DEVICES};
 use crate::{memory, order};
+use cuda_driver::sys::CUcontext;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -53,9 +54,10 @@ fn known(context: usize) -> Result<usize, Code> {
 // caller passes is valid for what the function writes, or null, which `give` refuses.
 
 pub(super) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
-    context: *mut usize,
+    context: *mut CUcontext,
     number: c_int,
 ) -> Code {
+    let context = context.cast::<usize>();
     call(|| {
         let number = device::known(number)?;
         // SAFETY: as above.
@@ -88,7 +90,8 @@ pub(super) extern "C" fn cuDevicePrimaryCtxSetFlags_v2(number: c_int, flags: c_u
     })
 }
 
-pub(super) unsafe extern "C" fn cuCtxGetCurrent(context: *mut usize) -> Code {
+pub(super) unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> Code {
+    let context = context.cast::<usize>();
     call(|| {
         device::initialised()?;
         let top = STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0));
@@ -97,7 +100,8 @@ pub(super) unsafe extern "C" fn cuCtxGetCurrent(context: *mut usize) -> Code {
     })
 }
 
-pub(super) extern "C" fn cuCtxSetCurrent(context: usize) -> Code {
+pub(super) extern "C" fn cuCtxSetCurrent(context: CUcontext) -> Code {
+    let context = context.0.addr();
     call(|| {
         if context != 0 {
             known(context)?;

@@ -8,6 +8,7 @@
 use super::{Code, Handles, Outcome, call_in_context, context, give, stream};
 use crate::memory::{self, Used};
 use crate::report::{Kind, Report};
+use cuda_driver::sys::{CUgraph, CUgraphExec, CUstream};
 use std::ffi::{c_int, c_ulonglong};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -93,7 +94,8 @@ static EXECUTABLES: Handles<Executable> = Handles::new();
 // caller passes is valid for what the function writes, or null, which `give` refuses.
 
 /// The other modes forbid calls that this driver need not forbid, so they are the same here.
-pub(super) extern "C" fn cuStreamBeginCapture_v2(on_stream: usize, mode: c_int) -> Code {
+pub(super) extern "C" fn cuStreamBeginCapture_v2(on_stream: CUstream, mode: c_int) -> Code {
+    let on_stream = on_stream.0.addr();
     call_in_context(|| {
         if !(0..=RELAXED).contains(&mode) {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
@@ -102,7 +104,12 @@ pub(super) extern "C" fn cuStreamBeginCapture_v2(on_stream: usize, mode: c_int) 
     })
 }
 
-pub(super) unsafe extern "C" fn cuStreamEndCapture(on_stream: usize, graph: *mut usize) -> Code {
+pub(super) unsafe extern "C" fn cuStreamEndCapture(
+    on_stream: CUstream,
+    graph: *mut CUgraph,
+) -> Code {
+    let on_stream = on_stream.0.addr();
+    let graph = graph.cast::<usize>();
     call_in_context(|| {
         // SAFETY: as above.
         unsafe { give(graph, 0)? };
@@ -113,10 +120,12 @@ pub(super) unsafe extern "C" fn cuStreamEndCapture(on_stream: usize, graph: *mut
 }
 
 pub(super) unsafe extern "C" fn cuGraphInstantiateWithFlags(
-    executable: *mut usize,
-    graph: usize,
+    executable: *mut CUgraphExec,
+    graph: CUgraph,
     flags: c_ulonglong,
 ) -> Code {
+    let executable = executable.cast::<usize>();
+    let graph = graph.0.addr();
     call_in_context(|| {
         if flags & !AUTO_FREE_ON_LAUNCH != 0 {
             return Err(Code::CUDA_ERROR_NOT_SUPPORTED);
@@ -129,7 +138,9 @@ pub(super) unsafe extern "C" fn cuGraphInstantiateWithFlags(
     })
 }
 
-pub(super) extern "C" fn cuGraphLaunch(executable: usize, on_stream: usize) -> Code {
+pub(super) extern "C" fn cuGraphLaunch(executable: CUgraphExec, on_stream: CUstream) -> Code {
+    let executable = executable.0.addr();
+    let on_stream = on_stream.0.addr();
     call_in_context(|| {
         let executable = EXECUTABLES.get(executable)?;
         stream::cannot_be_captured(on_stream)?;
@@ -138,10 +149,12 @@ pub(super) extern "C" fn cuGraphLaunch(executable: usize, on_stream: usize) -> C
     })
 }
 
-pub(super) extern "C" fn cuGraphExecDestroy(executable: usize) -> Code {
+pub(super) extern "C" fn cuGraphExecDestroy(executable: CUgraphExec) -> Code {
+    let executable = executable.0.addr();
     call_in_context(|| EXECUTABLES.remove(executable).map(|_| ()))
 }
 
-pub(super) extern "C" fn cuGraphDestroy(graph: usize) -> Code {
+pub(super) extern "C" fn cuGraphDestroy(graph: CUgraph) -> Code {
+    let graph = graph.0.addr();
     call_in_context(|| GRAPHS.remove(graph).map(|_| ()))
 }

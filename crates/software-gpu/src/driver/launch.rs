@@ -8,6 +8,7 @@ use crate::memory::{self, Busy, Used};
 use crate::order::Access;
 use crate::report::{Kind, Report};
 use crate::scheduler::Launch;
+use cuda_driver::sys::{CUfunction, CUstream};
 use device_std::host::HostKernel;
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +28,7 @@ struct Shape {
 
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe extern "C" fn cuLaunchKernel(
-    function: usize,
+    function: CUfunction,
     grid_x: c_uint,
     grid_y: c_uint,
     grid_z: c_uint,
@@ -35,10 +36,12 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
     block_y: c_uint,
     block_z: c_uint,
     shared: c_uint,
-    on_stream: usize,
+    on_stream: CUstream,
     parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Code {
+    let function = function.0.addr();
+    let on_stream = on_stream.0.addr();
     call_in_context(|| {
         failure::check(Operation::Launch)?;
         stream::known(on_stream)?;

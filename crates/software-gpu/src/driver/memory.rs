@@ -8,6 +8,7 @@ use crate::copies;
 use crate::failure::{self, Operation};
 use crate::memory::{self, Used};
 use crate::order::{self, Access};
+use cuda_driver::sys::{CUmemoryPool, CUstream};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// The handle of the first device's memory pool; those of the others follow.
@@ -41,8 +42,9 @@ pub(super) unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, size: usize) ->
 pub(super) unsafe extern "C" fn cuMemAllocAsync(
     address: *mut u64,
     size: usize,
-    stream: usize,
+    stream: CUstream,
 ) -> Code {
+    let stream = stream.0.addr();
     // SAFETY: as above.
     call_in_context(|| unsafe { give(address, stream::allocate(stream, size)?) })
 }
@@ -61,7 +63,8 @@ pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
     })
 }
 
-pub(super) extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
+pub(super) extern "C" fn cuMemFreeAsync(address: u64, stream: CUstream) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| stream::free(stream, address))
 }
 
@@ -82,7 +85,8 @@ pub(super) unsafe extern "C" fn cuMemHostAlloc(
     })
 }
 
-pub(super) extern "C" fn cuMemFreeHost(address: u64) -> Code {
+pub(super) extern "C" fn cuMemFreeHost(address: *mut c_void) -> Code {
+    let address = address as u64;
     call_in_context(|| Ok(memory::free_host(address)?))
 }
 
@@ -155,7 +159,8 @@ unsafe fn anywhere(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     Ok(())
 }
 
-pub(super) unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: u64, len: usize) -> Code {
+pub(super) unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, len: usize) -> Code {
+    let from = from as u64;
     call_in_context(|| {
         failure::check(Operation::Copy)?;
         memory::check()?;
@@ -168,10 +173,12 @@ pub(super) unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: u64, len: usize) 
 
 pub(super) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     to: u64,
-    from: u64,
+    from: *const c_void,
     len: usize,
-    stream: usize,
+    stream: CUstream,
 ) -> Code {
+    let from = from as u64;
+    let stream = stream.0.addr();
     call_in_context(|| {
         failure::check(Operation::Copy)?;
         stream::cannot_be_captured(stream)?;
@@ -180,7 +187,8 @@ pub(super) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     })
 }
 
-pub(super) unsafe extern "C" fn cuMemcpyDtoH_v2(to: u64, from: u64, len: usize) -> Code {
+pub(super) unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, len: usize) -> Code {
+    let to = to as u64;
     call_in_context(|| {
         failure::check(Operation::Copy)?;
         memory::check()?;
@@ -192,11 +200,13 @@ pub(super) unsafe extern "C" fn cuMemcpyDtoH_v2(to: u64, from: u64, len: usize) 
 }
 
 pub(super) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
-    to: u64,
+    to: *mut c_void,
     from: u64,
     len: usize,
-    stream: usize,
+    stream: CUstream,
 ) -> Code {
+    let to = to as u64;
+    let stream = stream.0.addr();
     call_in_context(|| {
         failure::check(Operation::Copy)?;
         stream::cannot_be_captured(stream)?;
@@ -219,8 +229,9 @@ pub(super) extern "C" fn cuMemcpyDtoDAsync_v2(
     to: u64,
     from: u64,
     len: usize,
-    stream: usize,
+    stream: CUstream,
 ) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         failure::check(Operation::Copy)?;
         stream::enqueue(stream, move |stream| on_device(to, from, len, stream))
@@ -283,8 +294,9 @@ macro_rules! fills {
             to: u64,
             value: $type,
             count: usize,
-            stream: usize,
+            stream: CUstream,
         ) -> Code {
+            let stream = stream.0.addr();
             call_in_context(|| {
                 failure::check(Operation::Fill)?;
                 stream::enqueue(stream, move |stream| fill(to, value, count, stream))
@@ -326,7 +338,11 @@ pub(super) unsafe extern "C" fn cuPointerGetAttribute(
     })
 }
 
-pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut usize, number: c_int) -> Code {
+pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(
+    pool: *mut CUmemoryPool,
+    number: c_int,
+) -> Code {
+    let pool = pool.cast::<usize>();
     call(|| {
         let number = device::known(number)?;
         // SAFETY: as above.
@@ -334,7 +350,7 @@ pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut usize, numb
     })
 }
 
-pub(super) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut usize, number: c_int) -> Code {
+pub(super) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, number: c_int) -> Code {
     // SAFETY: the same function.
     unsafe { cuDeviceGetDefaultMemPool(pool, number) }
 }
@@ -346,10 +362,11 @@ fn known_pool(pool: usize) -> Outcome {
 
 /// The pool keeps nothing, so its attributes change nothing.
 pub(super) extern "C" fn cuMemPoolSetAttribute(
-    pool: usize,
+    pool: CUmemoryPool,
     _attribute: c_int,
     _value: *mut c_void,
 ) -> Code {
+    let pool = pool.0.addr();
     call(|| known_pool(pool))
 }
 

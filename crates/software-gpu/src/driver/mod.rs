@@ -98,54 +98,75 @@ impl<T> Handles<T> {
 
 mod table {
     use super::*;
+    use cuda_driver::signatures;
 
     macro_rules! functions {
-        ($($module:ident: $($name:ident)+;)+) => {
+        (
+            signed { $($module:ident: $($name:ident)+;)+ }
+            others { $($other_module:ident: $($other:ident)+;)+ }
+        ) => {
             /// The function that serves a symbol.
             pub(crate) fn lookup(name: &str) -> Option<*const c_void> {
                 match name {
-                    $($(stringify!($name) => Some($module::$name as *const c_void),)+)+
+                    $($(stringify!($name) => {
+                        let function: signatures::$name = $module::$name;
+                        Some(function as *const c_void)
+                    })+)+
+                    $($(stringify!($other) => Some($other_module::$other as *const c_void),)+)+
                     _ => None,
                 }
             }
         };
     }
 
+    // The compiler checks those that cuda-driver declares, and calls through a pointer of its own type.
     functions! {
-        device:
-            cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuDeviceGetCount cuDeviceGet
-            cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceTotalMem_v2
-            cuDeviceGetAttribute;
-        context:
-            cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2
-            cuDevicePrimaryCtxSetFlags_v2 cuCtxGetCurrent cuCtxSetCurrent cuCtxPushCurrent_v2
-            cuCtxPopCurrent_v2 cuCtxGetDevice cuCtxGetFlags cuCtxGetApiVersion cuCtxSynchronize
-            cuCtxGetStreamPriorityRange cuCtxGetCacheConfig cuCtxSetCacheConfig
-            cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetLimit cuCtxSetLimit;
-        memory:
-            cuMemGetInfo_v2 cuMemAlloc_v2 cuMemAllocAsync cuMemFree_v2 cuMemFreeAsync
-            cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost
-            cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2
-            cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2 cuMemcpy cuMemcpyAsync
-            cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2
-            cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async
-            cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuMemPoolSetAttribute
-            cuMemPoolGetAttribute cuMemPoolTrimTo cuPointerGetAttribute;
-        module:
-            cuModuleLoadData cuModuleLoadDataEx cuModuleLoad cuModuleUnload cuModuleGetFunction
-            cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig
-            cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxPotentialBlockSize
-            cuOccupancyAvailableDynamicSMemPerBlock;
-        stream:
-            cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
-            cuStreamQuery cuStreamWaitEvent cuStreamGetCtx cuStreamGetFlags cuStreamGetPriority
-            cuStreamIsCapturing cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventQuery
-            cuEventSynchronize cuEventElapsedTime;
-        graph:
-            cuStreamBeginCapture_v2 cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphLaunch
-            cuGraphExecDestroy cuGraphDestroy;
-        launch:
-            cuLaunchKernel cuLaunchCooperativeKernel cuLaunchHostFunc;
+        signed {
+            device:
+                cuInit cuDriverGetVersion cuDeviceGetCount cuDeviceGet cuDeviceGetName
+                cuDeviceTotalMem_v2 cuDeviceGetAttribute;
+            context:
+                cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuCtxGetCurrent
+                cuCtxSetCurrent cuCtxGetDevice cuCtxSynchronize;
+            memory:
+                cuMemGetInfo_v2 cuMemAlloc_v2 cuMemAllocAsync cuMemFree_v2 cuMemFreeAsync
+                cuMemHostAlloc cuMemFreeHost cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2
+                cuMemcpyDtoHAsync_v2 cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2 cuMemsetD8Async
+                cuDeviceGetDefaultMemPool cuMemPoolSetAttribute cuPointerGetAttribute;
+            module:
+                cuModuleLoadData cuModuleUnload cuModuleGetFunction cuFuncGetAttribute
+                cuFuncSetAttribute;
+            stream:
+                cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery
+                cuStreamWaitEvent cuStreamGetCtx cuStreamGetFlags cuStreamIsCapturing cuEventCreate
+                cuEventDestroy_v2 cuEventRecord cuEventQuery cuEventSynchronize cuEventElapsedTime;
+            graph:
+                cuStreamBeginCapture_v2 cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphLaunch
+                cuGraphExecDestroy cuGraphDestroy;
+            launch:
+                cuLaunchKernel;
+        }
+        others {
+            device:
+                cuGetErrorName cuGetErrorString cuDeviceGetUuid cuDeviceGetUuid_v2;
+            context:
+                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxSetFlags_v2 cuCtxPushCurrent_v2
+                cuCtxPopCurrent_v2 cuCtxGetFlags cuCtxGetApiVersion cuCtxGetStreamPriorityRange
+                cuCtxGetCacheConfig cuCtxSetCacheConfig cuCtxGetSharedMemConfig
+                cuCtxSetSharedMemConfig cuCtxGetLimit cuCtxSetLimit;
+            memory:
+                cuMemAllocHost_v2 cuMemcpy cuMemcpyAsync cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2
+                cuMemsetD16Async cuMemsetD32Async cuDeviceGetMemPool cuMemPoolGetAttribute
+                cuMemPoolTrimTo;
+            module:
+                cuModuleLoadDataEx cuModuleLoad cuFuncSetCacheConfig cuFuncSetSharedMemConfig
+                cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxPotentialBlockSize
+                cuOccupancyAvailableDynamicSMemPerBlock;
+            stream:
+                cuStreamCreateWithPriority cuStreamGetPriority;
+            launch:
+                cuLaunchCooperativeKernel cuLaunchHostFunc;
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::failure::{self, Operation};
 use crate::report::{Kind, Report};
 use crate::{modules, scheduler};
 use cuda_driver::attribute::function as attribute_of;
+use cuda_driver::sys::{CUfunction, CUmodule};
 use device_std::host::HostKernel;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,7 +41,11 @@ pub(super) fn function(handle: usize) -> Result<std::sync::Arc<Function>, Code> 
 // caller passes is valid for what the function reads or writes there, or null where a result is
 // given, which `give` refuses.
 
-pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *const c_void) -> Code {
+pub(super) unsafe extern "C" fn cuModuleLoadData(
+    module: *mut CUmodule,
+    image: *const c_void,
+) -> Code {
+    let module = module.cast::<usize>();
     call_in_context(|| {
         if image.is_null() {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
@@ -68,7 +73,7 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *con
 
 /// The options are for the compiler, which has done its work.
 pub(super) unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut usize,
+    module: *mut CUmodule,
     image: *const c_void,
     _count: c_uint,
     _options: *mut c_int,
@@ -78,7 +83,7 @@ pub(super) unsafe extern "C" fn cuModuleLoadDataEx(
     unsafe { cuModuleLoadData(module, image) }
 }
 
-pub(super) unsafe extern "C" fn cuModuleLoad(module: *mut usize, path: *const c_char) -> Code {
+pub(super) unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, path: *const c_char) -> Code {
     if path.is_null() {
         return Code::CUDA_ERROR_INVALID_VALUE;
     }
@@ -92,7 +97,8 @@ pub(super) unsafe extern "C" fn cuModuleLoad(module: *mut usize, path: *const c_
     unsafe { cuModuleLoadData(module, text.as_ptr().cast()) }
 }
 
-pub(super) extern "C" fn cuModuleUnload(module: usize) -> Code {
+pub(super) extern "C" fn cuModuleUnload(module: CUmodule) -> Code {
+    let module = module.0.addr();
     call_in_context(|| {
         for (_, function) in &MODULES.remove(module)?.functions {
             FUNCTIONS.remove(*function)?;
@@ -102,10 +108,12 @@ pub(super) extern "C" fn cuModuleUnload(module: usize) -> Code {
 }
 
 pub(super) unsafe extern "C" fn cuModuleGetFunction(
-    function: *mut usize,
-    module: usize,
+    function: *mut CUfunction,
+    module: CUmodule,
     name: *const c_char,
 ) -> Code {
+    let function = function.cast::<usize>();
+    let module = module.0.addr();
     call_in_context(|| {
         if name.is_null() {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
@@ -123,8 +131,9 @@ pub(super) unsafe extern "C" fn cuModuleGetFunction(
 pub(super) unsafe extern "C" fn cuFuncGetAttribute(
     value: *mut c_int,
     attribute: c_int,
-    handle: usize,
+    handle: CUfunction,
 ) -> Code {
+    let handle = handle.0.addr();
     call_in_context(|| {
         let function = function(handle)?;
         let is = |a: c_int| attribute == a;
@@ -146,7 +155,12 @@ pub(super) unsafe extern "C" fn cuFuncGetAttribute(
     })
 }
 
-pub(super) extern "C" fn cuFuncSetAttribute(handle: usize, attribute: c_int, value: c_int) -> Code {
+pub(super) extern "C" fn cuFuncSetAttribute(
+    handle: CUfunction,
+    attribute: c_int,
+    value: c_int,
+) -> Code {
+    let handle = handle.0.addr();
     call_in_context(|| {
         let function = function(handle)?;
         if attribute == attribute_of::PREFERRED_SHARED_MEMORY_CARVEOUT {

@@ -7,6 +7,7 @@ use crate::failure::{self, Operation};
 use crate::memory::{self, Used};
 use crate::order::{self, Clock};
 use crate::report::Report;
+use cuda_driver::sys::{CUcontext, CUevent, CUstream};
 use std::ffi::{c_int, c_uint};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -176,7 +177,8 @@ impl Stream {
 // SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
 // caller passes is valid for what the function writes, or null, which `give` refuses.
 
-pub(super) unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Code {
+pub(super) unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, flags: c_uint) -> Code {
+    let stream = stream.cast::<usize>();
     // SAFETY: as above.
     unsafe { cuStreamCreateWithPriority(stream, flags, 0) }
 }
@@ -196,7 +198,8 @@ pub(super) unsafe extern "C" fn cuStreamCreateWithPriority(
     })
 }
 
-pub(super) extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
+pub(super) extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         STREAMS.remove(stream)?;
         order::destroyed(stream);
@@ -204,7 +207,8 @@ pub(super) extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
     })
 }
 
-pub(super) extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
+pub(super) extern "C" fn cuStreamSynchronize(stream: CUstream) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         cannot_be_captured(stream)?;
         order::host_waited_for(stream);
@@ -213,7 +217,8 @@ pub(super) extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
 }
 
 /// All is done, so this is as good as a wait.
-pub(super) extern "C" fn cuStreamQuery(stream: usize) -> Code {
+pub(super) extern "C" fn cuStreamQuery(stream: CUstream) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         cannot_be_captured(stream)?;
         order::host_waited_for(stream);
@@ -221,7 +226,13 @@ pub(super) extern "C" fn cuStreamQuery(stream: usize) -> Code {
     })
 }
 
-pub(super) extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) -> Code {
+pub(super) extern "C" fn cuStreamWaitEvent(
+    stream: CUstream,
+    event: CUevent,
+    _flags: c_uint,
+) -> Code {
+    let stream = stream.0.addr();
+    let event = event.0.addr();
     call_in_context(|| {
         cannot_be_captured(stream)?;
         order::waits(stream, &EVENTS.get(event)?.clock());
@@ -230,7 +241,9 @@ pub(super) extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _flags: 
 }
 
 /// The default streams are those of the current context.
-pub(super) unsafe extern "C" fn cuStreamGetCtx(stream: usize, of: *mut usize) -> Code {
+pub(super) unsafe extern "C" fn cuStreamGetCtx(stream: CUstream, of: *mut CUcontext) -> Code {
+    let stream = stream.0.addr();
+    let of = of.cast::<usize>();
     call_in_context(|| {
         let default = DEFAULT_STREAMS.contains(&stream);
         let device = if default { context::current()? } else { STREAMS.get(stream)?.device };
@@ -239,7 +252,8 @@ pub(super) unsafe extern "C" fn cuStreamGetCtx(stream: usize, of: *mut usize) ->
     })
 }
 
-pub(super) unsafe extern "C" fn cuStreamGetFlags(stream: usize, flags: *mut c_uint) -> Code {
+pub(super) unsafe extern "C" fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         let found = if DEFAULT_STREAMS.contains(&stream) { 0 } else { STREAMS.get(stream)?.flags };
         // SAFETY: as above.
@@ -256,7 +270,8 @@ pub(super) unsafe extern "C" fn cuStreamGetPriority(stream: usize, priority: *mu
     })
 }
 
-pub(super) unsafe extern "C" fn cuStreamIsCapturing(stream: usize, status: *mut c_int) -> Code {
+pub(super) unsafe extern "C" fn cuStreamIsCapturing(stream: CUstream, status: *mut c_int) -> Code {
+    let stream = stream.0.addr();
     call_in_context(|| {
         let found = match captured(stream, |_| ()) {
             Ok(None) => 0,
@@ -269,7 +284,8 @@ pub(super) unsafe extern "C" fn cuStreamIsCapturing(stream: usize, status: *mut 
     })
 }
 
-pub(super) unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) -> Code {
+pub(super) unsafe extern "C" fn cuEventCreate(event: *mut CUevent, flags: c_uint) -> Code {
+    let event = event.cast::<usize>();
     call_in_context(|| {
         let timed = flags & EVENT_DISABLE_TIMING == 0;
         // SAFETY: as above.
@@ -277,11 +293,14 @@ pub(super) unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) 
     })
 }
 
-pub(super) extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
+pub(super) extern "C" fn cuEventDestroy_v2(event: CUevent) -> Code {
+    let event = event.0.addr();
     call_in_context(|| EVENTS.remove(event).map(|_| ()))
 }
 
-pub(super) extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
+pub(super) extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) -> Code {
+    let event = event.0.addr();
+    let stream = stream.0.addr();
     call_in_context(|| {
         cannot_be_captured(stream)?;
         let event = EVENTS.get(event)?;
@@ -291,14 +310,16 @@ pub(super) extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
     })
 }
 
-pub(super) extern "C" fn cuEventQuery(event: usize) -> Code {
+pub(super) extern "C" fn cuEventQuery(event: CUevent) -> Code {
+    let event = event.0.addr();
     call_in_context(|| {
         order::host_waited(&EVENTS.get(event)?.clock());
         Ok(())
     })
 }
 
-pub(super) extern "C" fn cuEventSynchronize(event: usize) -> Code {
+pub(super) extern "C" fn cuEventSynchronize(event: CUevent) -> Code {
+    let event = event.0.addr();
     call_in_context(|| {
         order::host_waited(&EVENTS.get(event)?.clock());
         Ok(memory::check()?)
@@ -307,9 +328,11 @@ pub(super) extern "C" fn cuEventSynchronize(event: usize) -> Code {
 
 pub(super) unsafe extern "C" fn cuEventElapsedTime(
     milliseconds: *mut f32,
-    start: usize,
-    end: usize,
+    start: CUevent,
+    end: CUevent,
 ) -> Code {
+    let start = start.0.addr();
+    let end = end.0.addr();
     call_in_context(|| {
         let (start, end) = (time_of(start)?, time_of(end)?);
         let elapsed = match end.checked_duration_since(start) {

@@ -555,9 +555,10 @@ fn length(a: [f64; 2], b: [f64; 2]) -> f64 {
 /// Where and when three moving lines meet: `normal . p + speed * time = room` for each.
 #[derive(Clone, Copy)]
 struct Event {
-    /// The lines that meet: of a side before the one that shrinks to nothing, of that, of one after.
+    /// The lines that meet, counterclockwise: of a side before the one that shrinks to nothing, of that, of one after. Of
+    /// sites that which [is opposite the longest side](Event::pivoted) of their triangle is in the middle.
     lines: [Line; 3],
-    /// Positive where the middle side shrinks.
+    /// Positive where the side shrinks.
     determinant: f64,
 }
 
@@ -566,6 +567,7 @@ impl Event {
     fn of(a: Line, b: Line, c: Line) -> Self {
         let mut event = Self { lines: [a, b, c], determinant: 0.0 };
         event.determinant = if event.is_of_sites() {
+            event.lines = Self::pivoted(event.lines);
             let [before, after] = event.ways();
             cross(after, before)
         } else {
@@ -582,6 +584,24 @@ impl Event {
         a.speed * b.speed * c.speed > 0.0
     }
 
+    /// Three sites, turned so that the one opposite the longest side of their triangle is in the middle.
+    ///
+    /// From there both others are near. From a site that is farther away by many powers of ten, the ways to
+    /// the others differ by less than they are rounded by.
+    #[inline(always)]
+    fn pivoted([a, b, c]: [Line; 3]) -> [Line; 3] {
+        let between =
+            |p: Line, q: Line| squared([p.normal[0] - q.normal[0], p.normal[1] - q.normal[1]]);
+        let [ab, bc, ca] = [between(a, b), between(b, c), between(c, a)];
+        if ab > bc && ab > ca {
+            [b, c, a]
+        } else if bc > ca {
+            [c, a, b]
+        } else {
+            [a, b, c]
+        }
+    }
+
     /// The ways from the middle site to the others. Sites may lie much closer to each other than to the
     /// query point, so differences come first.
     #[inline(always)]
@@ -593,7 +613,7 @@ impl Event {
         ]
     }
 
-    /// When; never where the middle side grows.
+    /// When; never where the side grows.
     #[inline(always)]
     fn time(self) -> f64 {
         if self.determinant <= 0.0 {

@@ -13,9 +13,10 @@
 //!
 //! Nothing is kept but the sums, so a cell may have any number of sides.
 //!
-//! A certificate guards the result. The bisectors found bound a polygon that holds the query's cell, and the
-//! parts taken lie apart in that cell: so the polygon's area is the sum of the parts only if no
-//! neighbour is missing. Where it is not, or a ring, the query is left to the clipping of
+//! A certificate guards the result. Where the walk leaves one site's cell for another's, the rings of both name each
+//! other there: the ring of a site far from all others may lack some, for rounding. The bisectors found bound a polygon
+//! that holds the query's cell, and the parts taken lie apart in that cell: so the polygon's area is the sum of the parts
+//! only if no neighbour is missing. Where one of these fails, or a ring is missing, the query is left to the clipping of
 //! [`search`](super::search).
 
 use super::polygon::{Line, WINDOW, cross, diverge, meeting};
@@ -97,7 +98,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
     /// Calls `visit` for every natural neighbour; `false` where the rings do not tell them all.
     #[inline(always)]
     pub fn each(&self, mut visit: impl FnMut(Neighbour)) -> bool {
-        let (mut site, mut way) = (self.first, self.way(self.first));
+        let (mut before, mut site, mut way) = (self.last, self.first, self.way(self.first));
         let last = Line::of_site(self.way(self.last));
         let Some(mut enter) = meeting(last, Line::of_site(way)) else {
             return false;
@@ -106,7 +107,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
         let (mut whole, mut taken) = (0.0, 0.0);
         let mut steps = 0;
         while steps < MOST_STEPS {
-            let Some((next, to_next, leave, area)) = self.step(site, way, enter) else {
+            let Some((next, to_next, leave, area)) = self.step(before, site, way, enter) else {
                 return false;
             };
             if f64::max(leave[0].abs(), leave[1].abs()) > self.half_window {
@@ -118,7 +119,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
             if next == self.first {
                 return site == self.last && (whole - taken).abs() <= LACK * whole;
             }
-            (site, way, enter) = (next, to_next, leave);
+            (before, site, way, enter) = (site, next, to_next, leave);
             steps += 1;
         }
         false
@@ -178,11 +179,12 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
         (crossings == 1).then(|| ring.neighbour(crossed))
     }
 
-    /// What is taken from a site whose cell the border enters at `enter`; the next site with the way there, the
+    /// What is taken from a site whose cell the border enters at `enter`, from that of the site `before`; the next site with the way there, the
     /// corner between both, and the area.
     #[inline(always)]
     fn step(
         &self,
+        before: u32,
         site: u32,
         way: [f64; 2],
         enter: [f64; 2],
@@ -195,9 +197,9 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
         }
         // From `enter`, where all triangles meet.
         let seen = |[x, y]: [f64; 2]| [x + way[0] - enter[0], y + way[1] - enter[1]];
-        let before = ring.corner(0);
-        let (mut was_taken, mut last) = (is_taken(before, line), seen(before));
-        let (mut area, mut runs, mut exit) = (0.0, 0, 0);
+        let corner = ring.corner(0);
+        let (mut was_taken, mut last) = (is_taken(corner, line), seen(corner));
+        let (mut area, mut runs, mut entry, mut exit) = (0.0, 0, 0, 0);
         let mut i = 1;
         while i <= sides {
             let side = if i == sides { 0 } else { i };
@@ -210,10 +212,13 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
                 exit = side;
                 runs += 1;
             }
+            if was_taken && !taken {
+                entry = side;
+            }
             (was_taken, last) = (taken, to_here);
             i += 1;
         }
-        if runs != 1 {
+        if runs != 1 || ring.neighbour(entry) != before {
             return None;
         }
         let next = ring.neighbour(exit);

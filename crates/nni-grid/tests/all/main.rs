@@ -14,6 +14,6 @@ mod parts;
 
 #[cfg(feature = "cuda")]
 mod resident;
-#[cfg(feature = "cuda")]
 mod stray;
+#[cfg(feature = "cuda")]
 mod streams;

@@ -43,8 +43,16 @@ pub struct Targets<'a, T> {
 /// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
 /// `indices` and `distances` have `k` for each.
 #[kernel(block = BLOCK, shared = <L as Lists>::SHARED, key: u32 = <L as Lists>::MAX, instances(
-    f32_8: <f32, Few<8>>, resident = 14, spills = 200; f32_16: <f32, Few<16>>, resident = 12, spills = 200; f32_32: <f32, Few<32>>, resident = 10, spills = 200; f32_64: <f32, Few<64>>, resident = 8, spills = 200; f32_many: <f32, Many>;
-    f64_8: <f64, Few<8>>, resident = 14, spills = 200; f64_16: <f64, Few<16>>, resident = 12, spills = 200; f64_32: <f64, Few<32>>, resident = 10, spills = 200; f64_64: <f64, Few<64>>, resident = 8, spills = 200; f64_many: <f64, Many>;
+    f32_8: <f32, Few<8>>, resident = 14, spills = 200;
+    f32_16: <f32, Few<16>>, resident = 12, spills = 200;
+    f32_32: <f32, Few<32>>, resident = 10, spills = 200;
+    f32_64: <f32, Few<64>>, resident = 8, spills = 200;
+    f32_many: <f32, Many>;
+    f64_8: <f64, Few<8>>, resident = 14, spills = 200;
+    f64_16: <f64, Few<16>>, resident = 12, spills = 200;
+    f64_32: <f64, Few<32>>, resident = 10, spills = 200;
+    f64_64: <f64, Few<64>>, resident = 8, spills = 200;
+    f64_many: <f64, Many>;
 ))]
 pub unsafe fn find_nearest<T: Place, L: Lists>(
     tree: Tree<'_, T>,

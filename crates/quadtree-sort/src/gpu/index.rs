@@ -210,8 +210,8 @@ impl<T: Coordinate> DeviceIndex<T> {
         bounds: Bounds,
     ) -> Result<Self> {
         let layout = Layout::new(order.len() as u32);
-        // SAFETY: searches read the boxes of each level's count alone, and these are written.
-        let mut boxes = unsafe { gpu.uninitialized::<[T; 4]>(layout.total as usize)? };
+        // Zeros stand between the levels, so that copies read nothing that nobody wrote.
+        let mut boxes = gpu.zeroed::<[T; 4]>(layout.total as usize)?;
         if !order.is_empty() {
             let places = Places { x: x.input(), y: y.input(), len: order.len() as u32 };
             let arguments = bound_points::Args { places, boxes: boxes.output() };

@@ -107,7 +107,7 @@ fn places(count: usize, west: f64, south: f64, side: f64, seed: u64) -> Places {
     (0..count).map(place).unzip()
 }
 
-/// A point as far from each of many places, which only f64 can tell apart.
+/// The cloud with all coordinates multiplied.
 fn scaled(mut cloud: Cloud, by: f64) -> Cloud {
     cloud.x.iter_mut().chain(&mut cloud.y).for_each(|along| *along *= by);
     cloud

@@ -33,10 +33,12 @@ pub unsafe fn bound_points<T: Place>(places: Places<'_, T>, boxes: Out<'_, [T; 4
     let from = u64::min(i, places.len as u64 - 1);
     let place = |i: u64| [places.x.get(i), places.y.get(i)];
     let [x, y] = place(from);
-    let mut repeats = from >= MAX_REPEATED as u64;
+    // Each lane compares its own share of the points before the run, also where the run has no point for it.
+    let first = i - warp::lane_id() as u64;
+    let mut repeats = first >= MAX_REPEATED as u64 && first < places.len as u64;
     let mut before = FANOUT;
     while repeats && before <= MAX_REPEATED {
-        repeats = place(from - before as u64) == [x, y];
+        repeats = place(i - before as u64) == [x, y];
         before += FANOUT;
     }
     // SAFETY: the whole warp comes here.

@@ -140,6 +140,20 @@ fn points_that_share_places_are_told_apart_by_their_index() {
 }
 
 #[test]
+fn a_place_is_passed_over_only_after_as_many_points_as_are_wanted() {
+    // 64 points at the end of the curve, among which one of another place has the same code; the last is alone in its leaf.
+    let others = clouds::uniform(1984, 17);
+    let mut cloud = Cloud::of([(0.0, 0.0, 0.0), (0.0, 1.0, 0.0)]);
+    (2..1984).for_each(|i| cloud.push((0.9 * others.x[i] / SIDE, 0.9 * others.y[i] / SIDE, 0.0)));
+    (0..65).for_each(|i| cloud.push((if i == 40 { 1.0 - 1e-9 } else { 1.0 }, 0.0, 0.0)));
+    let mut searcher = Searcher::new(cloud);
+    assert_eq!(searcher.index.order()[1984..], (1984..2049).collect::<Vec<u32>>());
+    for k in [32, 64, 65] {
+        searcher.check(&(vec![1.0, 0.99], vec![0.0, 0.01]), k, 1);
+    }
+}
+
+#[test]
 fn equal_distances_are_in_the_order_of_indices() {
     // Places in the middles of a lattice's cells, and at its points.
     let cloud = clouds::lattice(1600, 5);

@@ -309,14 +309,11 @@ impl Decoder<'_> {
     }
 }
 
-/// The bytes of a chunk.
-type Packed<'a> = Cursor<&'a [u8]>;
-
-/// What decodes the records of a chunk, one after the other.
-fn record_decoder<'a>(
-    packed: &'a [u8],
+/// What decodes the records of a chunk's bytes, one after the other.
+pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
+    packed: Bytes,
     vlr: &LazVlr,
-) -> Result<Box<dyn RecordDecompressor<Packed<'a>> + 'a>, LasZipError> {
+) -> Result<Box<dyn RecordDecompressor<Cursor<Bytes>> + 'a>, LasZipError> {
     let packed = Cursor::new(packed);
     let mut records: Box<dyn RecordDecompressor<_>> = if is_layered(vlr) {
         Box::new(LayeredPointRecordDecompressor::new(packed))

@@ -33,7 +33,7 @@ use crate::points::{Keep, open};
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
 use count::{Count, holds};
-use one_by_one::{Decoded, point_by_point};
+use one_by_one::{Decoded, chunk_by_chunk, point_by_point};
 use records::{Layout, bounds_of};
 use vlrs::{Record, User};
 
@@ -290,14 +290,18 @@ impl LasFile {
             }
             other => other,
         };
-        if chunks::is_layered(laz) {
-            let found = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;
-            let found = chunks::points_of(&found);
+        let decode = if chunks::is_layered(laz) {
+            let chunks = self.layered_chunks(laz, self.points);
+            let chunks = chunks.map_err(|e| Error::read(path, e))?;
+            let found = chunks::points_of(&chunks);
             if found < self.points {
                 return Err(judged(self.truncated(path, found)));
             }
-        }
-        let decode = point_by_point(self, laz).map_err(|e| Error::malformed(path, e))?;
+            chunk_by_chunk(self, laz, chunks)
+        } else {
+            point_by_point(self, laz)
+        };
+        let decode = decode.map_err(|e| Error::malformed(path, e))?;
         let to = (cloud, keep, &mut decoded);
         self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
     }

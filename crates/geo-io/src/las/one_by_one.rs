@@ -7,7 +7,7 @@ use std::path::Path;
 use ::laz::{LasZipDecompressor, LazVlr};
 use gpu_core::Progress;
 
-use super::chunks::{check_table, fields, is_layered, layers};
+use super::chunks::{check_table, fields, layers, record_decoder};
 use super::{BATCH, BATCH_BYTES, LasFile};
 use crate::copc::Chunk;
 use crate::error::unwinding;
@@ -142,8 +142,7 @@ impl LasFile {
 
 /// Decodes from the first point on, without a chunk table where the compression allows that.
 pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
-    // A layered chunk states its own points.
-    let needs_table = vlr.uses_variable_size_chunks() && !is_layered(vlr);
+    let needs_table = vlr.uses_variable_size_chunks();
     if needs_table {
         check_table(las, vlr)?;
     }
@@ -153,6 +152,35 @@ pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, Str
     let mut laz = unwinding(|| LasZipDecompressor::selective(source, vlr, fields()))?
         .map_err(|e| e.to_string())?;
     Ok(Box::new(move |out| laz.decompress_many(out)))
+}
+
+/// Decodes layered chunks, one after the other. Only the bytes of one chunk are in memory, and no layer of a chunk that
+/// `layered_chunks` found is longer than these.
+pub(super) fn chunk_by_chunk(
+    las: &LasFile,
+    vlr: &LazVlr,
+    chunks: Vec<Chunk>,
+) -> Result<Decoder, String> {
+    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
+    let (vlr, record) = (vlr.clone(), las.layout.record);
+    let mut chunks = chunks.into_iter();
+    let (mut records, mut left) = (None, 0);
+    Ok(Box::new(move |out| {
+        for point in out.chunks_exact_mut(record) {
+            if left == 0 {
+                let chunk = chunks.next().ok_or(io::ErrorKind::UnexpectedEof)?;
+                let mut packed = vec![0; chunk.bytes as usize];
+                source.seek(SeekFrom::Start(chunk.offset))?;
+                source.read_exact(&mut packed)?;
+                records = Some(record_decoder(packed, &vlr).map_err(io::Error::other)?);
+                left = chunk.points;
+            }
+            let records = records.as_mut().ok_or(io::ErrorKind::UnexpectedEof)?;
+            records.decompress_next(point)?;
+            left -= 1;
+        }
+        Ok(())
+    }))
 }
 
 /// A source that may refuse to seek, by which the decoder learns to do without a chunk table.

@@ -273,6 +273,29 @@ fn a_chunk_table_that_claims_gigabytes_is_an_error_or_is_not_needed() {
     assert!(error.to_string().contains("claims 4294967295 chunks"), "{error}");
 }
 
+/// The points decoded one after the other must come from the chunks that were held against the file's length. A decoder
+/// that found its own way by the stated compressor began 8 bytes early, and asked for gigabytes.
+#[test]
+fn layered_chunks_are_decoded_where_they_were_found_whatever_the_compressor_is_named() {
+    const USER: &[u8] = b"laszip encoded";
+    let whole = of_bytes("a.laz", &compressed(1_000, true)).unwrap();
+    for compressor in [1, 2, 3] {
+        let mut bytes = compressed(1_000, true);
+        let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
+        let record = bytes[..start].windows(USER.len()).position(|bytes| bytes == USER).unwrap();
+        bytes[record + 52] = compressor;
+        // No chunk table, and fewer points than the chunk holds.
+        bytes[start..start + 8].fill(0);
+        let behind = bytes.len() - 8;
+        bytes[behind..].fill(0);
+        bytes[107..111].copy_from_slice(&900_u32.to_le_bytes());
+        bytes[247..255].copy_from_slice(&900_u64.to_le_bytes());
+        let cloud = of_bytes("a.laz", &bytes).unwrap();
+        assert_eq!(cloud.x, whole.x[..900], "compressor {compressor}");
+        assert!(cloud.notes[0].contains("decoded by one core"), "{:?}", cloud.notes);
+    }
+}
+
 #[test]
 fn a_header_whose_bounds_do_not_hold_the_points_leaves_none_out() {
     let folder = tempfile::tempdir().unwrap();

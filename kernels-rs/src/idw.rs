@@ -3,12 +3,11 @@
 //! - [`index`]: points sorted by cells or along a curve ([`plan`]).
 //! - [`pairs`]: every pair of a point and a target, summed directly.
 //! - [`tree`]: the same with far points expanded in nodes.
-//! - [`neighbours`]: the points near each target; [`crowd`] has what lies below cells with too many.
+//! - [`neighbours`]: the points near each target.
 //!
 //! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
 //! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
 
-pub mod crowd;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod doubt;
 #[cfg(feature = "idw_index")]

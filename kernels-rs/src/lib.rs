@@ -19,7 +19,7 @@ pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
-#[cfg(feature = "rtree")]
+#[cfg(any(feature = "idw_neighbours", feature = "rtree"))]
 pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;

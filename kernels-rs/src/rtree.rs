@@ -26,33 +26,48 @@
 //! warp visits the nearest child first and stops where no lane wants the next one. What a lane wants and keeps is up to a
 //! [`Visitor`](descent::Visitor).
 //!
-//! [`find_nearest`](mod@find_nearest) finds the k nearest points in two walks:
+//! [`few`] finds up to 64 nearest points of each place, of all points or of those that a [`Choice`](choice::Choice) names:
 //!
 //! ```text
-//! walk 1: of each place, a list of the k least squared distances in f32, in registers; no points
+//! walk 1: of each place, the k + 1 least keys, in registers: the f32 square of a distance, whose lowest bits are the
+//!         number of the point among those that the warp has seen
 //! bound:  what f32 may have rounded away widens the k-th distance
-//! walk 2: every point within that bound goes into a list in shared memory, at most k;
+//! walk 2: only where the next key lies within the bound: every point within it goes into a list in shared memory;
 //!         where a list is full, the f64 distance and the index decide which point leaves it
 //! then:   the list is sorted by f64 distance, then by index
 //! ```
 //!
-//! The first walk keeps no points since a list of distances takes two instructions an entry, and a list of points five. Its
-//! distances are relative to a place of the group ([`group`]), so f32 is as accurate far from the origin as near it. The
-//! answer is exact whatever f32 rounds: the bound is proven, and only f64 distances decide.
+//! A key takes two instructions an entry to insert, a distance with a point five. The distances are relative to a place of
+//! the group ([`group`]), so f32 is as accurate far from the origin as near it. The answer is exact whatever f32 rounds: the
+//! bound is proven, and only f64 distances decide.
+//!
+//! [`find_nearest`](mod@find_nearest) writes the points it finds. `idw` weighs their values at once.
 
+#[cfg(feature = "rtree")]
 mod bounds;
+pub mod choice;
+#[cfg(feature = "rtree")]
 mod codes;
 pub mod descent;
+pub mod few;
+mod first;
 pub mod group;
 pub mod layout;
+pub mod list;
+#[cfg(feature = "rtree")]
 mod nearest;
 
-pub use bounds::{MAX_REPEATED, bound_boxes, bound_points, is_repeated};
+#[cfg(feature = "rtree")]
+pub use bounds::{bound_boxes, bound_points};
+#[cfg(feature = "rtree")]
 pub use codes::{
     Curve, LEVELS, Places, count_crowded, find_codes, find_rank_codes, find_short_codes,
     mark_steps, rank_code, write_ranks,
 };
 pub use descent::Tree;
-pub use nearest::{BLOCK, Targets, find_nearest};
+pub use layout::{MAX_REPEATED, is_repeated};
+#[cfg(feature = "rtree")]
+pub use nearest::{Targets, find_nearest};
 
+#[cfg(feature = "rtree")]
 device_std::ptx_module! { "rtree" }

@@ -7,5 +7,4 @@ pub mod hilbert;
 pub mod keys;
 pub mod morton;
 pub mod place;
-pub mod pyramid;
 pub mod sphere;

@@ -51,8 +51,16 @@ impl Gpu {
     /// # Errors
     /// [`Error::Captured`] with `what`.
     pub fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
+        if self.is_capturing()? { Err(Error::Captured { what }) } else { Ok(()) }
+    }
+
+    /// Whether a graph records what the calling thread enqueues on the handle.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn is_capturing(&self) -> Result<bool> {
         let _current = self.make_current()?;
-        if is_capturing(self.stream.raw())? { Err(Error::Captured { what }) } else { Ok(()) }
+        is_capturing(self.stream.raw())
     }
 }
 

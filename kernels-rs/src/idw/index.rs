@@ -5,14 +5,8 @@
 //! 3. Keys are sorted by `gpu-scan`, stably, so that points of a key stay in the order of their indices.
 //! 4. `gather_column`: the points' columns in the new order.
 //!
-//! With cells in the plane, [`pyramid`] tells before that how many points larger and larger squares of cells hold, and
-//! [`crowds`] brings the points of crowded cells into an order of their own.
-//!
 //! On the sphere `place_on_sphere` comes first. `take_off` and `square_deviations` are for sums over
 //! a column, `write_ranges` for what is known of the values.
-
-pub mod crowds;
-pub mod pyramid;
 
 use device_std::block::BlockScan;
 use device_std::real::Real;

@@ -1,34 +1,31 @@
 //! Neighbours: the points near each query.
 //!
-//! A thread takes a query, and searches the index of module [`index`](super::index):
+//! In the plane a warp takes 32 queries that lie side by side, and finds up to 64 nearest points of each, or 16 of each
+//! quadrant, in the R-tree of the points: [`together`].
+//!
+//! For more neighbours, and on the sphere, a thread takes a query, and searches the index of module
+//! [`index`](super::index):
 //!
 //! 1. It widens a box of cells until the box holds points enough, and estimates from them the radius
 //!    that holds the neighbours wanted: `search`.
 //! 2. It looks at the points of the cells within that radius. Cells are numbered by rows, so those of a
 //!    box are one run of points a row. If the radius held too few points it is widened; once it has
 //!    enough, the farthest of them is the radius for which the answer is certain.
-//! 3. Up to 24 nearest are kept in registers, in order: [`nearest`]; up to 64, or 16 of each quadrant, in shared
-//!    memory: [`ranked`]. Otherwise ([`circle`]) nothing is kept: the limit of each quadrant is found by bisection,
-//!    each step a count of the points below it, and a last walk adds up what is within, in the order of the index.
-//!    What is kept is added nearest first, of equal distances the lower index, on every back end.
+//! 3. Up to 24 nearest are kept in registers, in order: [`nearest`]; up to 64 in shared memory: [`ranked`]. Otherwise
+//!    ([`circle`]) nothing is kept: the limit of each quadrant is found by bisection, each step a count of the points
+//!    below it, and a last walk adds up what is within, in the order of the index. What is kept is added nearest first,
+//!    of equal distances the lower index, on every back end.
 //!
 //! Distances are squares of differences in f64, the same on every back end, so the same neighbours are
 //! found; equal distances go by the index of the point. On the sphere they are those of the chord.
 //!
 //! The adaptive power of each query follows from its neighbours' distances: [`powers`].
 
-mod batches;
-mod chosen;
 pub mod circle;
-mod descent;
-pub mod far;
-mod ground;
 mod lists;
-mod many;
 pub mod nearest;
 pub mod patches;
 pub mod powers;
-mod quarters;
 pub mod ranked;
 mod ranks;
 mod results;
@@ -36,17 +33,15 @@ mod search;
 pub mod together;
 mod turns;
 
-use device_std::real::Real;
-use device_std::{kernel, thread, warp};
+use device_std::{In, arguments, kernel, math, thread};
 
 use super::BLOCK;
 use super::plan::Plan;
 use super::targets::Targets;
 use circle::Circle;
 use nearest::Nearest;
-use patches::Patches;
 use ranked::Nearby;
-use results::Results;
+pub use results::{Results, Values};
 use search::{Index, Query, Search};
 
 /// How a kernel searches.
@@ -58,153 +53,145 @@ pub trait Method {
     ///
     /// # Safety
     /// Index, query and results are as [`mod@interpolate`] says.
-    unsafe fn interpolate<T: Real>(
+    unsafe fn interpolate(
         index: &Index,
+        values: &Values<'_>,
         search: &Search,
         query: &Query,
-        wanted: Wanted,
-        results: &Results<T>,
+        limits: &Limits,
+        results: &Results<'_>,
     );
 }
 
-/// How many neighbours a query takes.
-#[derive(Clone, Copy)]
-pub struct Wanted {
-    max_points: u32,
-    min_points: u32,
-    max_per_quadrant: u32,
-    min_per_quadrant: u32,
-    falls_back: bool,
+/// How much a neighbour weighs.
+#[arguments]
+pub struct Weights<'a> {
+    /// The power where its weight has a short form: 1 to 4; else 0.
+    pub law: u32,
+    /// The square of the smoothing, on the ground.
+    pub smoothing: f64,
+    /// Minus half the power.
+    pub exponent: f64,
+    /// The same of each query, in place of `exponent`.
+    pub exponents: Option<In<'a, f64>>,
 }
 
-impl Wanted {
-    /// How many of a quadrant, or of all, are looked for.
+impl Weights<'_> {
+    /// Brings what a query's neighbours weigh into a search.
     #[inline(always)]
-    fn of_group(&self) -> u32 {
-        u32::max(u32::min(self.max_points, self.max_per_quadrant), self.min_per_quadrant)
+    fn weigh(&self, search: &mut Search, query: u64) {
+        (search.law, search.smoothing) = (self.law, self.smoothing);
+        search.exponent = self.exponents.map_or(self.exponent, |exponents| exponents.get(query));
     }
 }
 
-/// Interpolates over at most `max_points` points, by a list of the nearest or, in the instances
-/// `any`, without one. These take `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by
-/// turns. Where there are fewer than `min_points`, or in a quadrant `min_per_quadrant`, a query has no
-/// value, or, if `falls_back` is not 0, that of as many nearest, however they lie. Unless `left` is null,
-/// only queries are taken that [`interpolate_together`](mod@together::interpolate_together) left. Grid: a
-/// thread a query, then one of the [`Patches`].
+/// Which points are neighbours of a query, and how many.
+#[arguments]
+pub struct Limits {
+    /// The farthest distance, or infinity; on the sphere that of the chord.
+    pub reach: f64,
+    /// On the sphere the same as an angle.
+    pub arc: f64,
+    /// The half sides of the box of everything within reach.
+    pub extent: [f64; 2],
+    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros for no ellipse.
+    pub ellipse: [f64; 3],
+    /// 1 where query `i` leaves point `i` out, else 0.
+    pub leaves_out: u32,
+    /// 1 where neighbours count by quadrants, else 0.
+    pub by_quadrants: u32,
+    /// The most neighbours.
+    pub max_points: u32,
+    /// With fewer a query has no value, or falls back.
+    pub min_points: u32,
+    /// The most of each quadrant.
+    pub max_per_quadrant: u32,
+    /// With fewer in any quadrant a query has no value, or falls back.
+    pub min_per_quadrant: u32,
+    /// 1 where a query with too few takes as many nearest as it needs, however they lie, else 0.
+    pub falls_back: u32,
+}
+
+impl Limits {
+    /// How many of a quadrant, or of all, are looked for.
+    #[inline(always)]
+    fn of_list(&self) -> u32 {
+        u32::max(u32::min(self.max_points, self.max_per_quadrant), self.min_per_quadrant)
+    }
+
+    /// No neighbour is farther than this, in the plane.
+    #[inline(always)]
+    fn widest(&self) -> f64 {
+        let [x, y] = self.extent;
+        // The corner of the ellipse's box.
+        if self.ellipse[0] > 0.0 { math::sqrt(x * x + y * y) } else { self.reach }
+    }
+
+    /// A search within the limits, in the plane.
+    #[inline(always)]
+    fn search(&self) -> Search {
+        Search {
+            smoothing: 0.0,
+            exponent: -1.0,
+            law: 2,
+            sphere: 0.0,
+            reach: [self.reach, self.arc],
+            extent: self.extent,
+            ellipse: self.ellipse,
+            leaves_out: self.leaves_out != 0,
+            by_quadrants: self.by_quadrants != 0,
+        }
+    }
+}
+
+/// Interpolates over at most `max_points` points, by a list of the nearest or, in the instance `any`, without one. That
+/// takes `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by turns. Where there are fewer than
+/// `min_points`, or in a quadrant `min_per_quadrant`, a query has no value, or, if `falls_back` is not 0, that of as many
+/// nearest, however they lie. Grid: a thread a query.
 ///
 /// # Safety
-/// `plan`, `starts`, `order` and `places` are those of the index of `points` points, `point_values` has so
-/// many elements for each of `value_count` values, `ranges` three for each; `x` and `y` have `count`
-/// elements, or are null for a grid of `width` columns, and on the sphere `vectors` has three columns of
-/// them, else it is null; `left` and `target_order` are those of `interpolate_together`; `exponents`,
-/// unless null, has minus half the power of each query, which then takes the place of `exponent`; `values`
-/// has `count` elements for each value, `statistics` (unless null) for each
-/// [`statistic`](super::statistic).
+/// `plan`, `starts`, `order` and `places` are those of the index of the points that the values are of; `x` and `y` have
+/// `count` elements, or are null for a grid of `width` columns, and on the sphere `vectors` has three columns of
+/// them, else it is null; results have a row for each column of values and statistic.
 #[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
-    f32_8: <f32, Nearest<8>>;
-    f32_12: <f32, Nearest<12>>;
-    f32_16: <f32, Nearest<16>>;
-    f32_24: <f32, Nearest<24>>, spills = 60;
-    f32_64: <f32, Nearby<1>>;
-    f32_quadrants_16: <f32, Nearby<4>>;
-    f32_any: <f32, Circle>;
-    f64_8: <f64, Nearest<8>>;
-    f64_12: <f64, Nearest<12>>;
-    f64_16: <f64, Nearest<16>>;
-    f64_24: <f64, Nearest<24>>, spills = 60;
-    f64_64: <f64, Nearby<1>>;
-    f64_quadrants_16: <f64, Nearby<4>>;
-    f64_any: <f64, Circle>;
+    nearest_8: <Nearest<8>>;
+    nearest_24: <Nearest<24>>, spills = 60;
+    nearest_64: <Nearby>;
+    any: <Circle>;
 ))]
-pub unsafe fn interpolate<T: Real, M: Method>(
+pub unsafe fn interpolate<M: Method>(
     plan: *const Plan,
     starts: *const u32,
     order: *const u32,
     places: *const f64,
-    point_values: *const f64,
-    ranges: *const f64,
-    points: u32,
     x: *const f64,
     y: *const f64,
     vectors: *const f64,
-    left: *const u32,
-    target_order: *const u32,
     count: u64,
     width: u32,
     grid: [f64; 3],
-    law: u32,
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
     sphere: f64,
-    reach: [f64; 2],
-    extent: [f64; 2],
-    ellipse: [f64; 3],
-    leaves_out: u32,
-    by_quadrants: u32,
-    max_points: u32,
-    min_points: u32,
-    max_per_quadrant: u32,
-    min_per_quadrant: u32,
-    falls_back: u32,
-    value_count: u32,
-    values: *mut T,
-    statistics: *mut T,
+    values: Values<'_>,
+    weights: Weights<'_>,
+    limits: Limits,
+    results: Results<'_>,
 ) {
     let targets = Targets { x, y, count, width, height: 0, grid };
-    let results = Results { values, value_count, statistics, count };
     // SAFETY: the query is below the count; the rest is passed on to the caller.
     unsafe {
-        let index = Index::new(plan, (starts, order), (places, point_values, ranges), points);
-        let mine = if left.is_null() {
-            thread::index_1d()
-        } else {
-            left_to_thread(left, Patches { targets, order: target_order })
-        };
+        let index = Index::new(plan, (starts, order), places, values.points);
+        let mine = thread::index_1d();
         if mine >= count {
             return;
         }
         let query = Query::new(mine, &targets, vectors);
         if !query.is_place() {
-            results.put_nothing(query.index);
+            results.put_nothing(values.columns, query.index);
             return;
         }
-        let exponent =
-            if exponents.is_null() { exponent } else { *exponents.add(query.index as usize) };
-        let (leaves_out, by_quadrants) = (leaves_out != 0, by_quadrants != 0);
-        let search = Search {
-            smoothing,
-            exponent,
-            law,
-            sphere,
-            reach,
-            extent,
-            ellipse,
-            leaves_out,
-            by_quadrants,
-        };
-        let falls_back = falls_back != 0;
-        let wanted =
-            Wanted { max_points, min_points, max_per_quadrant, min_per_quadrant, falls_back };
-        M::interpolate(&index, &search, &query, wanted, &results);
-    }
-}
-
-/// The query of this thread, if it was left; else the count.
-///
-/// # Safety
-/// `left` has a word for each warp; the patches are those that it was written for.
-#[inline(always)]
-unsafe fn left_to_thread(left: *const u32, patches: Patches) -> u64 {
-    let thread = thread::index_1d();
-    let of_warp = thread / warp::SIZE as u64;
-    if of_warp >= patches.warps() {
-        return patches.targets.count;
-    }
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let is_left = *left.add(of_warp as usize) >> (thread % warp::SIZE as u64) & 1 != 0;
-        if is_left { patches.index(thread) } else { patches.targets.count }
+        let mut search = Search { sphere, ..limits.search() };
+        weights.weigh(&mut search, query.index);
+        M::interpolate(&index, &values, &search, &query, &limits, &results);
     }
 }
 

@@ -69,7 +69,7 @@ impl Targets {
         if self.x.is_null() {
             let row = query.checked_div(self.width as u64).unwrap_or(0);
             let column = query - row * self.width as u64;
-            return self.centre(column as f64, row as f64);
+            return centre(self.grid, column as f64, row as f64);
         }
         // SAFETY: passed on to the caller.
         unsafe { [*self.x.add(query as usize), *self.y.add(query as usize)] }
@@ -77,15 +77,8 @@ impl Targets {
 
     /// The centre of a cell.
     #[inline(always)]
-    fn centre(&self, column: f64, row: f64) -> [f64; 2] {
-        let [west, north, cell] = self.grid;
-        [west + (column + 0.5) * cell, north - (row + 0.5) * cell]
-    }
-
-    /// The centre of a cell.
-    #[inline(always)]
     pub fn cell_place(&self, column: u32, row: u32) -> [f64; 2] {
-        self.centre(column as f64, row as f64)
+        centre(self.grid, column as f64, row as f64)
     }
 
     /// The place of query `j`, on the ground.
@@ -112,6 +105,12 @@ impl Targets {
         // SAFETY: the index is brought below the count.
         unsafe { [*self.x.add(query), *self.y.add(query)] }
     }
+}
+
+/// The centre of a cell of a grid whose west edge, north edge and cell size are given.
+#[inline(always)]
+pub fn centre([west, north, cell]: [f64; 3], column: f64, row: f64) -> [f64; 2] {
+    [west + (column + 0.5) * cell, north - (row + 0.5) * cell]
 }
 
 /// A number and what f32 leaves of it.

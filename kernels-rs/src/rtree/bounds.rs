@@ -5,22 +5,11 @@ use device_std::{Out, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Places;
-use super::layout::FANOUT;
+use super::layout::{FANOUT, MAX_REPEATED};
 use crate::spatial::place::Place;
 
 /// Threads of a block.
 const BLOCK: usize = 256;
-
-/// Points at one place of which every search finds enough: as many as the longest list in registers.
-pub const MAX_REPEATED: u32 = 64;
-
-/// Whether a box repeats a place: it holds points of one place alone, and so do the [`MAX_REPEATED`] points before them, the
-/// same one. Its northern edge is NaN; the southern one, which is the same, stands for it. A box around boxes that all repeat
-/// a place is marked likewise, since the greatest of NaN and a number is the number.
-#[inline(always)]
-pub fn is_repeated<T: Place>([_, _, _, north]: [T; 4]) -> bool {
-    north.widened().is_nan()
-}
 
 /// Writes the bounding box of each run of 32 points. Grid: a thread for each point.
 ///

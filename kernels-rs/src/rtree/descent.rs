@@ -4,9 +4,8 @@ use core::marker::PhantomData;
 
 use device_std::{In, arguments, vector, warp};
 
-use super::bounds::is_repeated;
 use super::group::Group;
-use super::layout::{FANOUT, MAX_LEVELS};
+use super::layout::{FANOUT, MAX_LEVELS, is_repeated};
 use crate::spatial::place::Place;
 
 /// A tree as kernels take it.
@@ -46,6 +45,33 @@ impl<T: Place> Tree<'_, T> {
         (true, group.origin.x(x), group.origin.y(y))
     }
 
+    /// Shows each point of a leaf within reach of the group: its position, x and y relative to the group's origin. All
+    /// lanes see the same points.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the leaf is one of the tree.
+    #[inline(always)]
+    pub unsafe fn each_near(
+        &self,
+        group: &Group,
+        leaf: u32,
+        reach: u32,
+        mut see: impl FnMut(u32, f32, f32),
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (is_there, x, y) = self.point(group, leaf);
+            let is_near = is_there && group.gap([x, y, x, y]).to_bits() < reach;
+            let mut near = warp::ballot(warp::FULL, is_near);
+            while near != 0 {
+                let lane = near.trailing_zeros();
+                near &= near - 1;
+                let [x, y] = [x, y].map(|along| warp::shuffle(warp::FULL, along, lane));
+                see(leaf * FANOUT + lane, x, y);
+            }
+        }
+    }
+
     /// The square of the distance of a point from a place, in f64, and the point's index: the nearer point comes first, of
     /// those as near the lower index.
     #[inline(always)]
@@ -68,15 +94,15 @@ pub trait Visitor<T> {
     /// Whether the nearest child is visited first, rather than the children in their order.
     const NEAREST_FIRST: bool;
 
-    /// Whether of more than [`MAX_REPEATED`](super::MAX_REPEATED) points at one place the first so many suffice: then the
-    /// walk passes over the leaves that [`bound_points`](mod@super::bound_points) found to repeat a place.
+    /// Whether of more than [`MAX_REPEATED`](super::layout::MAX_REPEATED) points at one place the first so many suffice: then the
+    /// walk passes over the leaves that `bound_points` found to repeat a place.
     const SKIPS_REPEATED: bool;
 
     /// The bits of the squared distance from the group from which on no lane wants anything; the same for all lanes.
     fn reach(&self) -> u32;
 
-    /// Whether this lane wants what may be so near.
-    fn wants(&self, squared: f32) -> bool;
+    /// Whether this lane wants what a box, in the group's f32 coordinates, may hold.
+    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool;
 
     /// Looks at the points of a leaf.
     ///
@@ -144,10 +170,9 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
     ) {
         // SAFETY: passed on to the caller; children are below the level's count.
         unsafe {
-            if LEVEL as u32 > tree.top {
-                return Below::descend(tree, group, node, visitor);
-            }
-            let child = node * FANOUT + warp::lane_id();
+            // A level above the root's has the node itself. One call below serves both: each level would else double the code.
+            let is_above = LEVEL as u32 > tree.top;
+            let child = if is_above { 0 } else { node * FANOUT + warp::lane_id() };
             let is_there = child < tree.counts[LEVEL];
             let bounds = tree.bounds::<LEVEL>(if is_there { child } else { 0 });
             let is_hidden = V::SKIPS_REPEATED && is_repeated(bounds);
@@ -155,32 +180,51 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
             let mut squared =
                 if is_there && !is_hidden { group.gap(bounds).to_bits() } else { u32::MAX };
             loop {
-                let candidates = if V::NEAREST_FIRST {
-                    let nearest = warp::min(squared);
-                    if nearest >= visitor.reach() {
+                let mut child = node;
+                let mut wants = true;
+                if !is_above {
+                    let candidates = candidates(visitor, squared);
+                    if candidates == 0 {
                         return;
                     }
-                    warp::ballot(warp::FULL, squared == nearest)
-                } else {
-                    warp::ballot(warp::FULL, squared < visitor.reach())
-                };
-                if candidates == 0 {
-                    return;
+                    let lane = candidates.trailing_zeros();
+                    if warp::lane_id() == lane {
+                        squared = u32::MAX;
+                    }
+                    child = node * FANOUT + lane;
+                    // Boxes of one level alone stay in registers: most visits are of that.
+                    let of_child = match LEVEL {
+                        0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
+                        _ => group.origin.bounds(tree.bounds::<LEVEL>(child)),
+                    };
+                    wants = warp::any(warp::FULL, visitor.wants(group, of_child));
                 }
-                let lane = candidates.trailing_zeros();
-                if warp::lane_id() == lane {
-                    squared = u32::MAX;
-                }
-                let child = node * FANOUT + lane;
-                // Boxes of one level alone stay in registers: most visits are of that.
-                let of_child = match LEVEL {
-                    0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
-                    _ => group.origin.bounds(tree.bounds::<LEVEL>(child)),
-                };
-                if warp::any(warp::FULL, visitor.wants(group.gap_of_lane(of_child))) {
+                if wants {
                     Below::descend(tree, group, child, visitor);
+                }
+                if is_above {
+                    return;
                 }
             }
         }
+    }
+}
+
+/// The lanes whose child comes next, of which the first is visited; none where no child is within reach.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn candidates<T, V: Visitor<T>>(visitor: &V, squared: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if !V::NEAREST_FIRST {
+            return warp::ballot(warp::FULL, squared < visitor.reach());
+        }
+        let nearest = warp::min(squared);
+        if nearest >= visitor.reach() {
+            return 0;
+        }
+        warp::ballot(warp::FULL, squared == nearest)
     }
 }

@@ -116,6 +116,13 @@ impl Group {
         self.bound((squared * self.origin.scale * self.origin.scale) as f32 * (1.0 + 1e-6))
     }
 
+    /// What the difference of a coordinate in f32 does not exceed where the true one, on the ground, is at most so much.
+    #[inline(always)]
+    pub fn reach_along(&self, along: f64) -> f32 {
+        let far = f32::abs(self.x) + f32::abs(self.y);
+        (along * self.origin.scale) as f32 * (1.0 + 1e-6) + 3e-7 * far + 1e-18
+    }
+
     /// The f32 square that no point exceeds whose true distance is at most that of a point with this f32 square.
     ///
     /// With `u = 2^-24`, coordinates of point and place are each rounded by at most `u` of themselves, and so is their

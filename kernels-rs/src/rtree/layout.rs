@@ -1,10 +1,24 @@
 //! Where the boxes of a tree lie.
 
+use crate::spatial::place::Place;
+
 /// Points of a leaf, and children of a node.
 pub const FANOUT: u32 = 32;
 
 /// The most levels of boxes: for 2^32 points the highest has 128.
 pub const MAX_LEVELS: usize = 5;
+
+/// Points at one place of which every search finds enough: as many as the longest list in registers
+/// has, and one that is left out; a multiple of 32.
+pub const MAX_REPEATED: u32 = 96;
+
+/// Whether a box repeats a place: it holds points of one place alone, and so do the [`MAX_REPEATED`] points before them, the
+/// same one. Its northern edge is NaN; the southern one, which is the same, stands for it. A box around boxes that all repeat
+/// a place is marked likewise, since the greatest of NaN and a number is the number.
+#[inline(always)]
+pub fn is_repeated<T: Place>([_, _, _, north]: [T; 4]) -> bool {
+    north.widened().is_nan()
+}
 
 /// The levels of boxes over some points, one after the other in one array: level 0 has a box for each leaf. A level takes
 /// a multiple of 32 boxes, so that the children of each node are aligned; boxes beyond its last are never read.

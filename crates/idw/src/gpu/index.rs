@@ -1,24 +1,24 @@
-//! The index of points: copies of them, sorted by cells, along a curve, or both.
+//! The index of points: copies of them, sorted for each way to search them.
 
 use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Reading};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::idw::TILE;
-use kernels_rs::idw::crowd::{most_boxes, most_crowds};
-use kernels_rs::idw::index::crowds::{self, LIST_HEAD, order_crowds};
-use kernels_rs::idw::index::pyramid::{self, sum_cells, sum_nodes};
 use kernels_rs::idw::index::{number_cells, square_deviations, take_off, write_ranges};
+use kernels_rs::idw::neighbours::Values;
 use kernels_rs::idw::pairs::measure::measure_tiles;
 use kernels_rs::idw::plan::most_cells;
-use kernels_rs::spatial::pyramid::most_nodes;
+use quadtree_sort::gpu::{DeviceIndex, index_unchecked};
 
 use super::Workspace;
+use super::number::Kept;
 use super::queries::on_sphere;
 use super::sort::{self, DevicePlan};
 use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
 
-/// Points on the device, sorted for what some parameters search: all pairs, neighbours, or both.
+/// Points on the device, sorted for what some parameters search: all pairs, few neighbours, many of them, or several of
+/// these.
 ///
 /// It holds copies: the points may change or go.
 #[derive(Debug)]
@@ -28,8 +28,39 @@ pub struct Index {
     pub(super) ranges: Column<f64>,
     /// What the sorts went by.
     pub(super) plan: DevicePlan,
+    /// Values in the points' own order, column after column; without neighbours nothing.
+    values: Column<f64>,
     to_tile: Option<Tiled>,
-    to_search: Option<Searched>,
+    tree: Option<DeviceIndex<f64>>,
+    cells: Option<Cells>,
+}
+
+/// What parameters search, each of which has a part of the index.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needs {
+    /// All pairs.
+    tiles: bool,
+    /// Up to [`MOST`](kernels_rs::idw::neighbours::together::MOST) nearest points in the plane.
+    tree: bool,
+    /// More of them, or any on the sphere.
+    cells: bool,
+}
+
+impl Needs {
+    fn of(params: &Params) -> Self {
+        let all = params.is_all_pairs();
+        let searches = [
+            (!all).then_some(*params),
+            (all && params.statistics).then(|| params.of_nearest()),
+            params.adaptive.map(|how| params.of_pattern(how)),
+        ];
+        let kept: Vec<Kept> = searches.iter().flatten().map(Kept::of).collect();
+        Self {
+            tiles: all,
+            tree: kept.iter().any(|kept| kept.is_in_tree(params)),
+            cells: kept.iter().any(|kept| !kept.is_in_tree(params)),
+        }
+    }
 }
 
 /// What the host knows of the points.
@@ -57,19 +88,13 @@ pub(super) struct Tiled {
 
 /// Points in the order of their cells.
 #[derive(Debug)]
-pub(super) struct Searched {
+pub(super) struct Cells {
     /// Where each cell's points begin in the sorted order, and where the last one's end.
     pub starts: Column<u32>,
-    /// How many points larger squares of cells have; empty on the sphere.
-    pub sums: Column<u32>,
-    /// Of crowded cells the boxes of the runs of their points; likewise.
-    pub boxes: Column<f64>,
     /// The index of each sorted point.
     pub order: Column<u32>,
     /// Places as those of [`Tiled`].
     pub places: Column<f64>,
-    /// Values in the points' own order, column after column.
-    pub values: Column<f64>,
 }
 
 impl About {
@@ -114,10 +139,12 @@ impl About {
 pub(super) type Order<'a> = Reading<'a, f64>;
 
 impl Index {
-    /// Sorts points for interpolations with such parameters. Enqueues and returns.
+    /// Sorts points for interpolations with such parameters. Enqueues and returns; where it sorts for up to 64 neighbours in
+    /// the plane it waits for the device once, unless a graph records the stream
+    /// ([`index_unchecked`](quadtree_sort::gpu::index_unchecked)).
     ///
-    /// Reads and writes each point about ten times, for each of all pairs and neighbours, and has a counter
-    /// for each cell, of which there are no more than points.
+    /// Reads and writes each point about ten times, for each of all pairs and neighbours. For more than 64 neighbours, and
+    /// on the sphere, it has a counter for each cell, of which there are no more than points.
     ///
     /// # Errors
     /// As [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`Error::TooMany`],
@@ -134,12 +161,21 @@ impl Index {
         let about = About::new(points, params.geographic);
         let ranges = ranges_of(&gpu, &about)?;
         let source = Source::new(&gpu, &about, points)?;
-        let all = params.is_all_pairs();
-        let searches = !all || params.statistics || params.adaptive.is_some();
-        let to_tile = if all { Some(source.along_curve(workspace)?) } else { None };
-        let to_search = if searches { Some(source.by_cells(workspace)?) } else { None };
+        let needs = Needs::of(params);
+        let to_tile = if needs.tiles { Some(source.along_curve(workspace)?) } else { None };
+        let tree = match (needs.tree, about.ground.bounds) {
+            (true, Some(bounds)) => {
+                Some(index_unchecked(workspace, points.x(), points.y(), bounds)?)
+            }
+            _ => None,
+        };
+        let cells = if needs.cells { Some(source.by_cells(workspace)?) } else { None };
+        let values = match needs.tree || needs.cells {
+            true => source.values(&gpu, None)?,
+            false => gpu.zeroed(0)?,
+        };
         let plan = source.plan;
-        Ok(Self { about, ranges, plan, to_tile, to_search })
+        Ok(Self { about, ranges, plan, values, to_tile, tree, cells })
     }
 
     /// How many points.
@@ -158,17 +194,16 @@ impl Index {
         if self.about.ground.geographic != params.geographic {
             return Err(Error::Conflict { option: "geographic", with });
         }
-        let all = params.is_all_pairs();
-        let searches = !all || params.statistics || params.adaptive.is_some();
-        if (all && self.to_tile.is_none()) || (searches && self.to_search.is_none()) {
-            let option = if all && self.to_tile.is_none() {
-                "all pairs"
-            } else {
-                "neighbours, statistics or adaptive power"
-            };
-            return Err(Error::Conflict { option, with });
+        let needs = Needs::of(params);
+        let parts = [
+            (needs.tiles, self.to_tile.is_some(), "all pairs"),
+            (needs.tree, self.tree.is_some(), "neighbours, statistics or adaptive power"),
+            (needs.cells, self.cells.is_some(), "so many neighbours"),
+        ];
+        match parts.into_iter().find(|(is_needed, is_there, _)| *is_needed && !is_there) {
+            Some((_, _, option)) if !self.is_empty() => Err(Error::Conflict { option, with }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Puts the work that is enqueued on the handle while the result lives in order with the index's own
@@ -183,17 +218,33 @@ impl Index {
         self.to_tile.as_ref().ok_or(missing)
     }
 
-    /// The part for neighbours, which a checked call has.
-    pub(super) fn searched(&self) -> Result<&Searched> {
+    /// The part for few neighbours, which a checked call has.
+    pub(super) fn tree(&self) -> Result<&DeviceIndex<f64>> {
         let missing = Error::Conflict { option: "neighbours", with: "this index" };
-        self.to_search.as_ref().ok_or(missing)
+        self.tree.as_ref().ok_or(missing)
+    }
+
+    /// The part for many neighbours, which a checked call has.
+    pub(super) fn cells(&self) -> Result<&Cells> {
+        let missing = Error::Conflict { option: "neighbours", with: "this index" };
+        self.cells.as_ref().ok_or(missing)
+    }
+
+    /// The values of the points as a search takes them.
+    pub(super) fn point_values(&self) -> Values<'_> {
+        Values {
+            of_points: self.values.input(),
+            ranges: self.ranges.input(),
+            columns: self.about.ranges.len() as u32,
+            points: self.len() as u32,
+        }
     }
 
     /// The sum of the first value less its offset, and that of the squares of what the mean leaves.
     pub(super) fn moments(&self, workspace: &mut Workspace) -> Result<Column<f64>> {
         let gpu = workspace.gpu().clone();
         let (n, len) = (self.len(), self.len() as u64);
-        let (values, offset) = (self.searched()?.values.as_ptr(), self.about.range(0).offset);
+        let (values, offset) = (self.values.as_ptr(), self.about.range(0).offset);
         // SAFETY: all columns have an element for each point, and are written before they are read.
         unsafe {
             let mut rest = gpu.uninitialized::<f64>(n)?;
@@ -327,7 +378,7 @@ impl<'a> Source<'a> {
         Ok(Tiled { order, places, values, reaches })
     }
 
-    fn by_cells(&self, workspace: &mut Workspace) -> Result<Searched> {
+    fn by_cells(&self, workspace: &mut Workspace) -> Result<Cells> {
         let gpu = workspace.gpu().clone();
         let n = self.points.len();
         let most = most_cells(n as u64);
@@ -349,75 +400,10 @@ impl<'a> Source<'a> {
             keys
         };
         gpu_scan::gpu::scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
-        let mut order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
+        let order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
         drop(keys);
-        let levels = match self.on_sphere {
-            Some(_) => Levels::none(&gpu)?,
-            None => Levels::new(&gpu, self.points, &self.plan, &starts, &mut order, most)?,
-        };
-        let Levels { sums, boxes } = levels;
         let places = self.places(&gpu, &order)?;
-        Ok(Searched { starts, sums, boxes, order, places, values: self.values(&gpu, None)? })
-    }
-}
-
-/// What lies above and below the cells.
-struct Levels {
-    /// How many points larger squares of cells have.
-    sums: Column<u32>,
-    /// Of crowded cells the boxes of the runs of their points.
-    boxes: Column<f64>,
-}
-
-impl Levels {
-    /// On the sphere there are none.
-    fn none(gpu: &Gpu) -> Result<Self> {
-        Ok(Self { sums: gpu.zeroed(0)?, boxes: gpu.zeroed(0)? })
-    }
-
-    /// Those of the plan's cells, which are `most` at most; brings the points of crowded ones into another order.
-    fn new(
-        gpu: &Gpu,
-        points: &DevicePoints,
-        plan: &DevicePlan,
-        starts: &Column<u32>,
-        order: &mut Column<u32>,
-        most: u64,
-    ) -> Result<Self> {
-        let n = points.len() as u32;
-        // SAFETY: the columns have the lengths that the kernels need, and what is read was written before.
-        unsafe {
-            let mut sums = gpu.uninitialized::<u32>(most_nodes(most) as usize)?;
-            let mut boxes = gpu.uninitialized::<f64>(4 * most_boxes(n) as usize)?;
-            let mut crowds = gpu.uninitialized::<u32>((LIST_HEAD + most_crowds(n)) as usize)?;
-            gpu.fill_with_byte(crowds.as_mut_ptr(), 0, LIST_HEAD as usize)?;
-            let (plan, starts, list) = (plan.as_ptr(), starts.as_ptr(), crowds.as_mut_ptr());
-            let to = sums.as_mut_ptr();
-            // The cells of a row may each begin a block of their own.
-            let blocks = Blocks::x(most.min(pyramid::MOST_BLOCKS.into()) as u32);
-            gpu.enqueue(
-                sum_cells,
-                blocks,
-                sum_cells::Args { plan, starts, sums: to, crowds: list },
-            )?;
-            gpu.enqueue(sum_nodes, Blocks::x(1), sum_nodes::Args { plan, sums: to })?;
-            let mut keys = [gpu.uninitialized::<u64>(n as usize)?, gpu.uninitialized(n as usize)?];
-            let [keys, others] = &mut keys;
-            let arguments = order_crowds::Args {
-                starts,
-                x: points.x().as_ptr(),
-                y: points.y().as_ptr(),
-                points: n,
-                list,
-                order: order.as_mut_ptr(),
-                keys: keys.as_mut_ptr(),
-                others: others.as_mut_ptr(),
-                boxes: boxes.as_mut_ptr(),
-            };
-            let blocks = Blocks::x(most_crowds(n).min(crowds::MOST_BLOCKS));
-            gpu.enqueue(order_crowds, blocks, arguments)?;
-            Ok(Self { sums, boxes })
-        }
+        Ok(Cells { starts, order, places })
     }
 }
 

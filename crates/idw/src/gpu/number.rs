@@ -1,27 +1,28 @@
-//! The kernels of each type of result.
+//! The kernels of each type of result, and of each number of neighbours.
 
+use device_std::Out;
 use device_std::host::Kernel;
-use gpu_core::Element;
+use gpu_core::{Column, Element};
 use kernels_rs::idw::index::scatter_values;
-use kernels_rs::idw::neighbours::far::interpolate_far;
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
-use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
-use kernels_rs::idw::neighbours::together::interpolate_together;
+use kernels_rs::idw::neighbours::ranked::MOST_RANKED;
+use kernels_rs::idw::neighbours::together::{MOST, MOST_OF_QUADRANT, interpolate_together};
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::pairs::total::{add_part, write_means};
 
-use crate::Number;
+use crate::search::Search;
+use crate::{Number, Params};
 
 /// A type of results on the device: `f32` or `f64`.
-pub trait DeviceNumber: Number + Element + Kernels {}
+pub trait DeviceNumber: Number + Kernels {}
 
 impl DeviceNumber for f32 {}
 impl DeviceNumber for f64 {}
 
 /// The kernels of a type; not to be named outside.
-pub trait Kernels: Sized {
+pub trait Kernels: Element {
     /// Makes results of sums over all points.
     #[doc(hidden)]
     const COMBINE: Kernel<combine::Args<Self>>;
@@ -37,20 +38,17 @@ pub trait Kernels: Sized {
     /// Writes means over several parts as results.
     #[doc(hidden)]
     const WRITE_MEANS: Kernel<write_means::Args<Self>>;
-    /// Interpolates over neighbours.
+    /// A column of results as the kernels take it, by its type.
     #[doc(hidden)]
-    fn neighbours(kept: Kept) -> Kernel<interpolate::Args<Self>>;
-    /// Interpolates over neighbours, 32 queries at a time; `None` where they are too many.
-    #[doc(hidden)]
-    fn together(kept: Kept) -> Option<Kernel<interpolate_together::Args<Self>>>;
-    /// Interpolates for what these have left, as far as possible; for all that they take.
-    #[doc(hidden)]
-    fn far(kept: Kept) -> Option<Kernel<interpolate_far::Args<Self>>>;
+    fn results(column: &mut Column<Self>) -> OfType<'_>;
 }
+
+/// A column of results: in f32, or in f64.
+pub type OfType<'a> = (Option<Out<'a, f32>>, Option<Out<'a, f64>>);
 
 /// What a search keeps of each query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub(super) enum Kept {
     /// So many nearest.
     Nearest(u32),
     /// So many nearest of each quadrant.
@@ -59,58 +57,82 @@ pub enum Kept {
     Nothing,
 }
 
-macro_rules! kernels {
-    ($type:ident: $n8:ident $n12:ident $n16:ident $n24:ident $n32:ident $n48:ident $n64:ident
-        $q4:ident $q8:ident $q16:ident $any:ident) => {
-        impl Kernels for $type {
-            const COMBINE: Kernel<combine::Args<Self>> = combine::$type;
-            const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::$type;
-            const RESCUE: Kernel<rescue::Args<Self>> = rescue::$type;
-            const ADD_PART: Kernel<add_part::Args<Self>> = add_part::$type;
-            const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::$type;
-
-            fn neighbours(kept: Kept) -> Kernel<interpolate::Args<Self>> {
-                match kept {
-                    Kept::Nearest(0..=8) => interpolate::$n8,
-                    Kept::Nearest(9..=12) => interpolate::$n12,
-                    Kept::Nearest(13..=16) => interpolate::$n16,
-                    Kept::Nearest(17..=MOST_KEPT) => interpolate::$n24,
-                    Kept::Nearest(..=MOST_RANKED) => interpolate::$n64,
-                    Kept::OfQuadrants(..=MOST_OF_QUADRANT) => interpolate::$q16,
-                    _ => interpolate::$any,
-                }
+impl Kept {
+    /// What a search keeps; on the sphere quadrants have no list.
+    pub fn of(params: &Params) -> Self {
+        let search = Search::of(params);
+        let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);
+        // What a query falls back on must fit as well.
+        let is_short = search.fallback() <= MOST;
+        match search.quadrants {
+            false if is_short && wanted <= MOST => Self::Nearest(wanted),
+            true if is_short && wanted <= MOST_OF_QUADRANT && !params.geographic => {
+                Self::OfQuadrants(wanted)
             }
-
-            fn together(kept: Kept) -> Option<Kernel<interpolate_together::Args<Self>>> {
-                Some(match kept {
-                    Kept::Nearest(0..=8) => interpolate_together::$n8,
-                    Kept::Nearest(9..=12) => interpolate_together::$n12,
-                    Kept::Nearest(13..=16) => interpolate_together::$n16,
-                    Kept::Nearest(17..=24) => interpolate_together::$n24,
-                    Kept::Nearest(25..=32) => interpolate_together::$n32,
-                    Kept::Nearest(33..=48) => interpolate_together::$n48,
-                    Kept::Nearest(49..=64) => interpolate_together::$n64,
-                    Kept::OfQuadrants(0..=4) => interpolate_together::$q4,
-                    Kept::OfQuadrants(5..=8) => interpolate_together::$q8,
-                    Kept::OfQuadrants(9..=16) => interpolate_together::$q16,
-                    _ => return None,
-                })
-            }
-
-            fn far(kept: Kept) -> Option<Kernel<interpolate_far::Args<Self>>> {
-                Some(match kept {
-                    Kept::Nearest(0..=16) => interpolate_far::$n16,
-                    Kept::Nearest(17..=32) => interpolate_far::$n32,
-                    Kept::Nearest(33..=64) => interpolate_far::$n64,
-                    Kept::OfQuadrants(..=MOST_OF_QUADRANT) => interpolate_far::$q16,
-                    _ => return None,
-                })
-            }
+            _ => Self::Nothing,
         }
-    };
+    }
+
+    /// Whether the tree of the points is searched, rather than their cells.
+    pub fn is_in_tree(self, params: &Params) -> bool {
+        !params.geographic && self != Self::Nothing
+    }
+
+    /// The kernel that searches the cells.
+    pub fn by_cells<'a>(self) -> Kernel<interpolate::Args<'a>> {
+        match self {
+            Self::Nearest(0..=8) => interpolate::nearest_8,
+            Self::Nearest(9..=MOST_KEPT) => interpolate::nearest_24,
+            Self::Nearest(..=MOST_RANKED) => interpolate::nearest_64,
+            _ => interpolate::any,
+        }
+    }
+
+    /// The kernel that searches the tree: `in_part` where not all points count, `one_more` where one of those that are
+    /// found is left out.
+    pub fn together<'a>(
+        self,
+        in_part: bool,
+        one_more: bool,
+    ) -> Kernel<interpolate_together::Args<'a>> {
+        match self {
+            Self::Nearest(0..=16) if in_part => interpolate_together::part_16,
+            Self::Nearest(_) if in_part => interpolate_together::part_64,
+            Self::Nearest(wanted) => match wanted + u32::from(one_more) {
+                0..=8 => interpolate_together::nearest_8,
+                9..=12 => interpolate_together::nearest_12,
+                13..=16 => interpolate_together::nearest_16,
+                17..=32 => interpolate_together::nearest_32,
+                33..=MOST => interpolate_together::nearest_64,
+                _ => interpolate_together::part_64,
+            },
+            Self::OfQuadrants(0..=4) => interpolate_together::quadrants_4,
+            Self::OfQuadrants(5..=8) => interpolate_together::quadrants_8,
+            _ => interpolate_together::quadrants_16,
+        }
+    }
 }
 
-kernels! { f32: f32_8 f32_12 f32_16 f32_24 f32_32 f32_48 f32_64
-f32_quadrants_4 f32_quadrants_8 f32_quadrants_16 f32_any }
-kernels! { f64: f64_8 f64_12 f64_16 f64_24 f64_32 f64_48 f64_64
-f64_quadrants_4 f64_quadrants_8 f64_quadrants_16 f64_any }
+impl Kernels for f32 {
+    const COMBINE: Kernel<combine::Args<Self>> = combine::f32;
+    const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::f32;
+    const RESCUE: Kernel<rescue::Args<Self>> = rescue::f32;
+    const ADD_PART: Kernel<add_part::Args<Self>> = add_part::f32;
+    const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::f32;
+
+    fn results(column: &mut Column<Self>) -> OfType<'_> {
+        (Some(column.output()), None)
+    }
+}
+
+impl Kernels for f64 {
+    const COMBINE: Kernel<combine::Args<Self>> = combine::f64;
+    const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::f64;
+    const RESCUE: Kernel<rescue::Args<Self>> = rescue::f64;
+    const ADD_PART: Kernel<add_part::Args<Self>> = add_part::f64;
+    const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::f64;
+
+    fn results(column: &mut Column<Self>) -> OfType<'_> {
+        (None, Some(column.output()))
+    }
+}

@@ -196,6 +196,23 @@ fn each_of_many_points_is_predicted_from_the_others() {
 }
 
 #[test]
+fn a_point_among_a_hundred_at_its_place_is_predicted_from_as_many_as_are_wanted() {
+    let mut cloud = random_cloud(700, SQUARE, 90);
+    // Searches pass over all but the first points of a place. The one that is left out must not be missing then.
+    for i in 100..400 {
+        (cloud.x[i], cloud.y[i]) = (cloud.x[0], cloud.y[0]);
+    }
+    for params in [63, 64].map(Params::nearest).into_iter().chain([of_quadrant(16)]) {
+        let run =
+            |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();
+        let wanted = bits(&run(&Device::Cpu).errors);
+        for device in devices() {
+            assert_eq!(bits(&run(&device).errors), wanted, "{}, {params:?}", device.name());
+        }
+    }
+}
+
+#[test]
 fn an_ellipse_limits_what_is_searched_together() {
     let cloud = random_cloud(1500, SQUARE, 70);
     let targets = grid(-20.0, 120.0, 4.0, 35, 35);

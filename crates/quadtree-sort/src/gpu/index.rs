@@ -73,6 +73,25 @@ impl<T: Coordinate> DeviceIndex<T> {
     }
 }
 
+/// [`index`] of points that are known to be finite and within the bounds: nothing is checked. A point that is neither is
+/// missed by some searches, and does no other harm.
+///
+/// Waits for the device once, to know whether points crowd. While a graph records the stream it does not wait, and the
+/// order is that of the curve even where points crowd: answers are the same, and searches among such points slower.
+///
+/// # Errors
+/// [`Error::Core`] for the device.
+pub fn index_unchecked<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    x: impl Into<Slice<'a, T>>,
+    y: impl Into<Slice<'b, T>>,
+    bounds: Bounds,
+) -> Result<DeviceIndex<T>> {
+    let (x, y) = (x.into(), y.into());
+    let curve = AlongCurve::new(workspace, x, y, bounds)?;
+    if workspace.gpu().is_capturing()? { Ok(curve.index) } else { curve.finish(workspace, x, y) }
+}
+
 /// The index of points within bounds.
 fn sorted<T: Coordinate>(
     workspace: &mut Workspace,
@@ -81,52 +100,89 @@ fn sorted<T: Coordinate>(
     bounds: Bounds,
 ) -> Result<DeviceIndex<T>> {
     let (gpu, len) = (workspace.gpu().clone(), x.len());
-    if len == 0 {
-        let nothing = (gpu.zeroed(0)?, gpu.zeroed(0)?, gpu.zeroed(0)?);
-        return DeviceIndex::over(&gpu, nothing, bounds);
-    }
-    let mut bad = gpu.filled_with_byte::<i64>(0x7f, 3)?;
-    let mut crowded = gpu.zeroed::<u32>(1)?;
-    let places = Places { x: x.input(), y: y.input(), len: len as u32 };
-    // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
-    let index = unsafe {
-        let (mut codes, mut pairs) = (gpu.uninitialized(len)?, gpu.uninitialized(T::PAIR * len)?);
-        let arguments = find_codes::Args {
-            places,
-            curve: Curve::over(sides(bounds)),
-            codes: codes.output(),
-            pairs: pairs.output(),
-            bad: bad.output(),
-        };
-        let kernel = <T as find_codes::Instance>::KERNEL;
-        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
-        let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
-        let sort = Sort::ascending().by_bits(0..2 * LEVELS);
-        sort_with_indices(workspace, sort, &codes, &mut in_order, &mut order)?;
-        drop(codes);
-        let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
-        let arguments = count_crowded::Args {
-            places: Places { x: sorted_x.input(), y: sorted_y.input(), len: len as u32 },
-            codes: in_order.input(),
-            crowded: crowded.output(),
-        };
-        let kernel = <T as count_crowded::Instance>::KERNEL;
-        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
-        drop(in_order);
-        let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
-        if !needs_ranks(crowded.to_host()?[0] as usize, len) {
-            index
-        } else {
-            let order = by_ranks(workspace, x, y)?;
-            let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
-            DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?
-        }
-    };
-    let bad = bad.to_host()?;
+    let curve = AlongCurve::new(workspace, x, y, bounds)?;
+    let bad = curve.bad.to_host()?;
     build::refuse_not_finite(&gpu, [bad[0], bad[1]], x, y)?;
     match bad[2] as u64 {
         outside if outside < len as u64 => Err(build::outside(&gpu, outside, x, y)?),
-        _ => Ok(index),
+        _ => curve.finish(workspace, x, y),
+    }
+}
+
+/// An index of points along the curve, and what was seen on the way.
+struct AlongCurve<T: Coordinate> {
+    index: DeviceIndex<T>,
+    /// The first points that are not finite in x, in y, or outside of the bounds.
+    bad: Column<i64>,
+    /// How many points crowd in one cell of the curve.
+    crowded: Column<u32>,
+    /// The points as pairs.
+    pairs: Column<u64>,
+}
+
+impl<T: Coordinate> AlongCurve<T> {
+    /// Enqueues and returns.
+    fn new(
+        workspace: &mut Workspace,
+        x: Slice<'_, T>,
+        y: Slice<'_, T>,
+        bounds: Bounds,
+    ) -> Result<Self> {
+        let (gpu, len) = (workspace.gpu().clone(), x.len());
+        let mut bad = gpu.filled_with_byte::<i64>(0x7f, 3)?;
+        let mut crowded = gpu.zeroed::<u32>(1)?;
+        if len == 0 {
+            let nothing = (gpu.zeroed(0)?, gpu.zeroed(0)?, gpu.zeroed(0)?);
+            let index = DeviceIndex::over(&gpu, nothing, bounds)?;
+            return Ok(Self { index, bad, crowded, pairs: gpu.zeroed(0)? });
+        }
+        let places = Places { x: x.input(), y: y.input(), len: len as u32 };
+        // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+        unsafe {
+            let (mut codes, mut pairs) =
+                (gpu.uninitialized(len)?, gpu.uninitialized(T::PAIR * len)?);
+            let arguments = find_codes::Args {
+                places,
+                curve: Curve::over(sides(bounds)),
+                codes: codes.output(),
+                pairs: pairs.output(),
+                bad: bad.output(),
+            };
+            let kernel = <T as find_codes::Instance>::KERNEL;
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
+            let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
+            let sort = Sort::ascending().by_bits(0..2 * LEVELS);
+            sort_with_indices(workspace, sort, &codes, &mut in_order, &mut order)?;
+            drop(codes);
+            let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
+            let arguments = count_crowded::Args {
+                places: Places { x: sorted_x.input(), y: sorted_y.input(), len: len as u32 },
+                codes: in_order.input(),
+                crowded: crowded.output(),
+            };
+            let kernel = <T as count_crowded::Instance>::KERNEL;
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
+            drop(in_order);
+            let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
+            Ok(Self { index, bad, crowded, pairs })
+        }
+    }
+
+    /// The index, along a curve through ranks where points crowd. Waits for the device.
+    fn finish(
+        self,
+        workspace: &mut Workspace,
+        x: Slice<'_, T>,
+        y: Slice<'_, T>,
+    ) -> Result<DeviceIndex<T>> {
+        let Self { index, crowded, pairs, .. } = self;
+        if !needs_ranks(crowded.to_host()?[0] as usize, x.len()) {
+            return Ok(index);
+        }
+        let (gpu, bounds) = (workspace.gpu().clone(), index.bounds);
+        let order = by_ranks(workspace, x, y)?;
+        let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
+        DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)
     }
 }
 
@@ -280,7 +336,8 @@ impl<T: Coordinate> DeviceIndex<T> {
     }
 
     /// The index as kernels take it.
-    fn tree(&self) -> Tree<'_, T> {
+    #[doc(hidden)]
+    pub fn tree(&self) -> Tree<'_, T> {
         let Layout { counts, starts, top, roots, .. } = self.layout;
         Tree {
             x: self.x.input(),

@@ -23,7 +23,7 @@ use crate::tree::Quadtree;
 use crate::{Error, MOST_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
-pub use index::{DeviceIndex, index, nearest, nearest_in_order, nearest_of_own};
+pub use index::{DeviceIndex, index, index_unchecked, nearest, nearest_in_order, nearest_of_own};
 pub use queries::{
     DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,
     leaves_of, list_in,

@@ -246,6 +246,34 @@ fn clusters_that_the_curve_cannot_divide_are_ordered_by_ranks() {
 }
 
 #[test]
+fn a_graph_holds_an_index_of_points_that_are_known_to_be_finite() {
+    let gpu = testing::gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    for cloud in clouds::all(700, 14) {
+        let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+        let whole = gpu::index(&mut workspace, &x, &y, None).unwrap();
+        let bounds = whole.bounds();
+        let unchecked = gpu::index_unchecked(&mut workspace, &x, &y, bounds).unwrap();
+        let order = whole.order().to_host().unwrap();
+        assert_eq!(unchecked.order().to_host().unwrap(), order, "{}", cloud.name);
+        let mut held = None;
+        let graph = gpu.capture::<Error>(|| {
+            held = Some(gpu::index_unchecked(&mut workspace, &x, &y, bounds)?);
+            Ok(())
+        });
+        let (graph, held) = (graph.unwrap(), held.unwrap());
+        // SAFETY: what the graph uses is alive, and nothing else runs.
+        unsafe { graph.launch().unwrap() };
+        let (px, py) = places(80, -0.1 * SIDE, -0.1 * SIDE, 1.2 * SIDE, 15);
+        let (px, py) = (gpu.upload(&px).unwrap(), gpu.upload(&py).unwrap());
+        let mut nearest = |index: &DeviceIndex<f64>| {
+            gpu::nearest(&mut workspace, index, &px, &py, 7).unwrap().to_host().unwrap()
+        };
+        assert_eq!(nearest(&held), nearest(&whole), "{}", cloud.name);
+    }
+}
+
+#[test]
 fn without_points_there_are_no_neighbours() {
     let gpu = testing::gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();

@@ -1,12 +1,11 @@
 //! Neighbours without a list: any number of them, quadrants, all within a radius.
 
 use device_std::math;
-use device_std::real::Real;
 
-use super::results::{Results, Sums, mean};
+use super::results::{Results, Sums, Values, mean};
 use super::search::{Candidate, CellBox, Index, Query, Search};
 use super::turns::{by_turns, fewer, total};
-use super::{Method, Wanted};
+use super::{Limits, Method};
 
 /// What of a quadrant's candidates counts: those nearer than `squared`, and at that distance those with
 /// an index up to `index`.
@@ -145,17 +144,18 @@ impl Method for Circle {
     const SHARED: u32 = 0;
 
     #[inline(always)]
-    unsafe fn interpolate<T: Real>(
+    unsafe fn interpolate(
         index: &Index,
+        values: &Values<'_>,
         search: &Search,
         query: &Query,
-        wanted: Wanted,
-        results: &Results<T>,
+        wanted: &Limits,
+        results: &Results<'_>,
     ) {
         // SAFETY: passed on to the caller.
         unsafe {
             let (search, taken) = take(index, *search, query, wanted);
-            interpolate(index, &search, query, &taken, results);
+            interpolate(index, values, &search, query, &taken, results);
         }
     }
 }
@@ -173,19 +173,19 @@ struct Taken {
 /// # Safety
 /// The index and the query are as [`interpolate`](super::interpolate) says.
 #[inline(always)]
-unsafe fn take(index: &Index, search: Search, query: &Query, wanted: Wanted) -> (Search, Taken) {
+unsafe fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Search, Taken) {
     let mut search = search;
-    let Wanted { max_points, min_points, max_per_quadrant, min_per_quadrant, .. } = wanted;
+    let &Limits { max_points, min_points, max_per_quadrant, min_per_quadrant, .. } = wanted;
     // SAFETY: passed on to the caller.
     unsafe {
-        let of_group = wanted.of_group();
+        let of_group = wanted.of_list();
         let (mut circle, mut counts) = Circle::around(index, &search, query, of_group, true);
         let mut taken = by_turns(counts, max_per_quadrant, max_points);
         let mut enough = total(taken) >= min_points && total(taken) > 0;
         if search.by_quadrants {
             enough = enough && fewer(counts, min_per_quadrant) == 0;
         }
-        if !enough && wanted.falls_back {
+        if !enough && wanted.falls_back != 0 {
             // Without quadrants and without reach.
             search.by_quadrants = false;
             let least = u32::max(1, u32::max(min_points, min_per_quadrant.saturating_mul(4)));
@@ -232,17 +232,18 @@ impl Taken {
 /// # Safety
 /// Index, query and results are as [`interpolate`](super::interpolate) says.
 #[inline(always)]
-unsafe fn interpolate<T: Real>(
+unsafe fn interpolate(
     index: &Index,
+    values: &Values<'_>,
     search: &Search,
     query: &Query,
     taken: &Taken,
-    results: &Results<T>,
+    results: &Results<'_>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
         let (circle, enough) = (&taken.circle, taken.enough);
-        let [first_offset, _, _] = index.range(0);
+        let [first_offset, _, _] = values.range(0);
         let mut all = Sums::EMPTY;
         let smooth = search.smoothing > 0.0;
         let mut nearest = f64::INFINITY;
@@ -250,21 +251,21 @@ unsafe fn interpolate<T: Real>(
             if taken.has(index, candidate, of) {
                 nearest = f64::min(nearest, candidate.squared);
                 all.coincident += (candidate.squared == 0.0 && !smooth) as u32 as f64;
-                if !results.statistics.is_null() {
-                    let i = *index.order.add(candidate.at as usize) as usize;
+                if results.has_statistics() {
+                    let point = *index.order.add(candidate.at as usize);
                     let distance = math::sqrt(search.on_ground(candidate.squared));
-                    all.add(*index.values.add(i), first_offset, distance);
+                    all.add(values.get(0, point), first_offset, distance);
                 }
             }
         });
-        if !results.statistics.is_null() {
+        if results.has_statistics() {
             all.write(first_offset, query.index, results);
         }
         let coincident = all.coincident > 0.0;
         let nearest = search.smoothed(nearest);
         let mut v = 0;
-        while v < results.value_count {
-            let [offset, low, high] = index.range(v);
+        while v < values.columns {
+            let [offset, low, high] = values.range(v);
             let offset = if coincident { 0.0 } else { offset };
             let (mut weights, mut sum) = (0.0, 0.0);
             circle.visit(index, search, query, |candidate, of| {
@@ -274,10 +275,9 @@ unsafe fn interpolate<T: Real>(
                     } else {
                         search.weight(candidate.squared, nearest)
                     };
-                    let i = *index.order.add(candidate.at as usize) as usize;
-                    let value = *index.values.add(v as usize * index.points as usize + i);
+                    let point = *index.order.add(candidate.at as usize);
                     weights += weight;
-                    sum += weight * (value - offset);
+                    sum += weight * (values.get(v, point) - offset);
                 }
             });
             let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };

@@ -1,9 +1,8 @@
-//! The neighbours of the queries of a block or a warp, in shared memory once they are known.
+//! The neighbours of the queries of a block, in shared memory once they are known.
 
 use device_std::shared::SharedArray;
 
 use super::results::Neighbours;
-use super::search::{Index, Query};
 
 /// A list of neighbours for each of some threads, nearest first.
 #[derive(Clone, Copy)]
@@ -38,28 +37,6 @@ impl Lists {
         }
     }
 
-    /// Puts a neighbour among the `found` that there are, which are in order.
-    ///
-    /// # Safety
-    /// The list has room for it.
-    #[inline(always)]
-    pub unsafe fn insert(self, found: u32, squared: f64, index: u32) {
-        let mut to = found;
-        // SAFETY: passed on to the caller; slots are the thread's own.
-        unsafe {
-            while to > 0 {
-                let (other, other_index) =
-                    (self.squared.load(self.slot(to - 1)), self.index.load(self.slot(to - 1)));
-                if other < squared || (other == squared && other_index < index) {
-                    break;
-                }
-                self.store(to, other, other_index);
-                to -= 1;
-            }
-            self.store(to, squared, index);
-        }
-    }
-
     /// What the thread's list holds.
     #[inline(always)]
     pub fn holding(self, found: u32, min_points: u32) -> Listed {
@@ -82,7 +59,7 @@ impl Neighbours for Listed {
     }
 
     #[inline(always)]
-    unsafe fn visit(&self, _: &Index, _: &Query, mut see: impl FnMut(f64, u32)) {
+    unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
         let lists = self.lists;
         let mut i = 0;
         while i < self.found {

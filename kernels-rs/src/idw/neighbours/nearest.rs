@@ -1,13 +1,12 @@
 //! The nearest points of a query, kept in registers while they are searched.
 
-use device_std::real::Real;
 use device_std::shared::Carver;
 use device_std::thread;
 
 use super::lists::Lists;
-use super::results::Results;
+use super::results::{Results, Values};
 use super::search::{Index, Query, Search};
-use super::{Method, Wanted};
+use super::{Limits, Method};
 use crate::idw::BLOCK;
 
 /// The most points that a kernel keeps.
@@ -145,19 +144,20 @@ impl<const K: usize> Method for Nearest<K> {
     };
 
     #[inline(always)]
-    unsafe fn interpolate<T: Real>(
+    unsafe fn interpolate(
         index: &Index,
+        values: &Values<'_>,
         search: &Search,
         query: &Query,
-        wanted: Wanted,
-        results: &Results<T>,
+        wanted: &Limits,
+        results: &Results<'_>,
     ) {
         let lists = lists(&mut Carver::new(), K as u32, thread::thread_idx_x());
         // SAFETY: passed on to the caller.
         unsafe {
             let found = find::<K>(lists, index, search, query, wanted);
             let found = lists.holding(found, wanted.min_points);
-            results.interpolate(index, search, query, &found);
+            results.interpolate(values, search, query.index, &found);
         }
     }
 }
@@ -172,7 +172,7 @@ unsafe fn find<const K: usize>(
     index: &Index,
     search: &Search,
     query: &Query,
-    wanted: Wanted,
+    wanted: &Limits,
 ) -> u32 {
     // No neighbour at all is too few, whatever the least.
     let least = u32::max(1, wanted.min_points);
@@ -182,7 +182,7 @@ unsafe fn find<const K: usize>(
         unsafe {
             let nearest = nearest_points::<K>(index, search, query, most, limited);
             let found = nearest.found();
-            if limited && found < least && wanted.falls_back {
+            if limited && found < least && wanted.falls_back != 0 {
                 (most, limited) = (least, false);
                 continue;
             }

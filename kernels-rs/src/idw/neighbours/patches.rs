@@ -1,9 +1,8 @@
 //! Which query a thread has where a warp takes 32 that lie side by side.
 
-use device_std::{thread, warp};
+use device_std::{In, arguments, thread, warp};
 
-use super::search::Query;
-use crate::idw::targets::Targets;
+use crate::idw::targets::centre;
 
 /// Columns of a grid's patch; it has four rows.
 pub const PATCH_COLUMNS: u32 = 8;
@@ -18,70 +17,74 @@ pub const fn threads_of_grid(width: u32, height: u32) -> u64 {
 }
 
 /// Targets that warps take by patches: those of a grid, or places that are sorted along a curve.
-#[derive(Clone, Copy)]
-pub struct Patches {
-    /// The targets.
-    pub targets: Targets,
-    /// Which target comes where along the curve; null for a grid.
-    pub order: *const u32,
+#[arguments]
+pub struct Patches<'a> {
+    /// x of each place; `None` for a grid.
+    pub x: Option<In<'a, f64>>,
+    /// y of each place.
+    pub y: Option<In<'a, f64>>,
+    /// Which target comes where along the curve.
+    pub order: Option<In<'a, u32>>,
+    /// How many.
+    pub count: u64,
+    /// Columns of the grid.
+    pub width: u32,
+    /// x of the grid's west edge, y of its north edge, cell size.
+    pub grid: [f64; 3],
+    /// The targets that are wanted: a bit for each thread; `None` for all of them.
+    pub wanted: Option<In<'a, u32>>,
 }
 
-impl Patches {
-    /// How many warps take them.
-    #[inline(always)]
-    pub fn warps(&self) -> u64 {
-        let Targets { x, width, count, .. } = self.targets;
-        if !x.is_null() {
-            return count.div_ceil(warp::SIZE as u64);
-        }
-        let height = count.checked_div(width as u64).unwrap_or(0) as u32;
-        threads_of_grid(width, height) / warp::SIZE as u64
-    }
+/// The target of a thread.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its index.
+    pub index: u64,
+    /// Its place.
+    pub place: [f64; 2],
+}
 
-    /// Which of the targets, along the curve or in the grid, is that of a thread; the count where it has none.
+impl Target {
+    /// Whether both coordinates are finite.
     #[inline(always)]
-    fn position(&self, thread: u64) -> u64 {
-        let Targets { x, width, count, .. } = self.targets;
-        if !x.is_null() {
-            return u64::min(thread, count);
-        }
-        let across = width.div_ceil(PATCH_COLUMNS);
+    pub fn is_place(&self) -> bool {
+        self.place[0].is_finite() && self.place[1].is_finite()
+    }
+}
+
+impl Patches<'_> {
+    /// The cell of a grid that a thread has; `None` beyond its edges.
+    #[inline(always)]
+    fn cell(&self, thread: u64) -> Option<[u32; 2]> {
+        let across = self.width.div_ceil(PATCH_COLUMNS);
         let (patch, lane) = ((thread / warp::SIZE as u64) as u32, thread as u32 % warp::SIZE);
         let patch_row = patch.checked_div(across).unwrap_or(0);
         let patch_column = patch - patch_row * across;
         let column = patch_column * PATCH_COLUMNS + lane % PATCH_COLUMNS;
         let row = patch_row as u64 * PATCH_ROWS as u64 + (lane / PATCH_COLUMNS) as u64;
-        let position = row * width as u64 + column as u64;
-        if column < width { u64::min(position, count) } else { count }
+        let is_cell = column < self.width && row * self.width as u64 + (column as u64) < self.count;
+        if is_cell { Some([column, row as u32]) } else { None }
     }
 
-    /// The index of the target of a thread; the count where it has none.
-    ///
-    /// # Safety
-    /// The order, unless null, has `count` elements.
+    /// The target of this thread, unless it has none.
     #[inline(always)]
-    pub unsafe fn index(&self, thread: u64) -> u64 {
-        let position = self.position(thread);
-        if self.order.is_null() || position >= self.targets.count {
-            return position;
-        }
-        // SAFETY: the position is below the count.
-        unsafe { *self.order.add(position as usize) as u64 }
-    }
-
-    /// The query of this thread, unless it has none.
-    ///
-    /// # Safety
-    /// As for [`index`](Self::index); the targets have `count` places.
-    #[inline(always)]
-    pub unsafe fn query(&self) -> Option<Query> {
-        // SAFETY: passed on to the caller; an index is below the count.
-        unsafe {
-            let index = self.index(thread::index_1d());
-            if index >= self.targets.count {
+    pub fn target(&self) -> Option<Target> {
+        let thread = thread::index_1d();
+        if let Some(wanted) = self.wanted {
+            let word = wanted.get(thread / warp::SIZE as u64);
+            if word >> (thread % warp::SIZE as u64) & 1 == 0 {
                 return None;
             }
-            Some(Query::new(index, &self.targets, core::ptr::null()))
         }
+        if let (Some(x), Some(y)) = (self.x, self.y) {
+            if thread >= self.count {
+                return None;
+            }
+            let index = self.order.map_or(thread, |order| order.get(thread) as u64);
+            return Some(Target { index, place: [x.get(index), y.get(index)] });
+        }
+        let [column, row] = self.cell(thread)?;
+        let index = row as u64 * self.width as u64 + column as u64;
+        Some(Target { index, place: centre(self.grid, column as f64, row as f64) })
     }
 }

@@ -4,7 +4,7 @@
 use device_std::shared::SharedArray;
 
 use super::results::Neighbours;
-use super::search::{Index, Query, Search};
+use super::search::{Index, Query};
 
 /// A neighbour: where it is in the sorted order, and the square of its distance.
 #[derive(Clone, Copy)]
@@ -78,12 +78,12 @@ impl Ranks {
         }
     }
 
-    /// Puts a neighbour among the `found` from slot `from` on, which are in order.
+    /// Puts a neighbour among the `found` in the first slots, which are in order.
     ///
     /// # Safety
     /// There is a slot more; they are of this index and query.
     #[inline(always)]
-    pub unsafe fn insert(self, index: &Index, query: &Query, from: u32, found: u32, new: Rank) {
+    pub unsafe fn insert(self, index: &Index, query: &Query, found: u32, new: Rank) {
         let (mut low, mut high) = (0, found);
         // SAFETY: passed on to the caller.
         unsafe {
@@ -91,7 +91,7 @@ impl Ranks {
             let mut step = 1;
             while low < high {
                 let middle = u32::max(low, high.saturating_sub(step));
-                if new.is_before(index, self.rank(index, query, from + middle)) {
+                if new.is_before(index, self.rank(index, query, middle)) {
                     high = middle;
                     step *= 2;
                 } else {
@@ -101,118 +101,41 @@ impl Ranks {
             }
             let mut to = found;
             while to > low {
-                self.store(from + to, self.load(from + to - 1));
+                self.store(to, self.load(to - 1));
                 to -= 1;
             }
-            self.store(from + low, new.position);
+            self.store(low, new.position);
         }
     }
 }
 
-/// The neighbours in a thread's room: one list, or with `G` groups one of each.
+/// The neighbours in a thread's room.
 #[derive(Clone, Copy)]
-pub struct Ranked<const G: usize> {
+pub struct Ranked<'a> {
     pub ranks: Ranks,
-    /// Slots of each group.
-    pub room: u32,
-    /// How many of each count.
-    pub taken: [u32; 4],
+    pub index: &'a Index,
+    pub query: &'a Query,
+    /// How many there are.
+    pub found: u32,
     pub are_enough: bool,
 }
 
-impl<const G: usize> Neighbours for Ranked<G> {
+impl Neighbours for Ranked<'_> {
     #[inline(always)]
     fn are_enough(&self) -> bool {
         self.are_enough
     }
 
-    /// Merges the groups.
     #[inline(always)]
-    unsafe fn visit(&self, index: &Index, query: &Query, mut see: impl FnMut(f64, u32)) {
-        // SAFETY: slots below `taken` hold neighbours.
-        unsafe {
-            let head = |group: usize, i: u32| {
-                if i < self.taken[group] {
-                    self.ranks.rank(index, query, group as u32 * self.room + i)
-                } else {
-                    Rank::NONE
-                }
-            };
-            let (mut heads, mut shown) = ([Rank::NONE; G], [0; G]);
-            let mut group = 0;
-            while group < G {
-                heads[group] = head(group, 0);
-                group += 1;
+    unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
+        let mut i = 0;
+        while i < self.found {
+            // SAFETY: slots below `found` hold neighbours, which are points of the index.
+            unsafe {
+                let Rank { squared, position } = self.ranks.rank(self.index, self.query, i);
+                see(squared, *self.index.order.add(position as usize));
             }
-            loop {
-                let (mut next, mut of) = (heads[0], 0);
-                let mut group = 1;
-                while group < G {
-                    if heads[group].is_before(index, next) {
-                        (next, of) = (heads[group], group);
-                    }
-                    group += 1;
-                }
-                if next.position == u32::MAX {
-                    return;
-                }
-                see(next.squared, *index.order.add(next.position as usize));
-                let mut group = 0;
-                while group < G {
-                    if group == of {
-                        shown[group] += 1;
-                        heads[group] = head(group, shown[group]);
-                    }
-                    group += 1;
-                }
-            }
+            i += 1;
         }
-    }
-}
-
-impl Ranks {
-    /// Puts the `kept` positions from slot `from` on in order, but for those that do not count for `search`. Returns
-    /// how many there are then.
-    ///
-    /// # Safety
-    /// They are of this index; in the plane.
-    #[inline(always)]
-    pub unsafe fn decide(
-        self,
-        index: &Index,
-        search: &Search,
-        query: &Query,
-        from: u32,
-        kept: u32,
-    ) -> u32 {
-        let n = index.points as usize;
-        let [reach, _] = search.reach;
-        let reach = reach * reach;
-        let (mut found, mut last, mut i) = (0, Rank::NONE, 0);
-        // SAFETY: passed on to the caller; what is in order takes no more slots than what was read.
-        unsafe {
-            while i < kept {
-                let position = self.load(from + i);
-                let at = position as usize;
-                let dx = *index.places.add(at) - query.place[0];
-                let dy = *index.places.add(at + n) - query.place[1];
-                let squared = dx * dx + dy * dy;
-                let is_left_out = search.leaves_out && *index.order.add(at) as u64 == query.index;
-                let counts = squared <= reach && !is_left_out && search.is_inside(dx, dy);
-                // Among none but numbers there is an order.
-                if counts && squared < f64::INFINITY {
-                    let new = Rank { squared, position };
-                    if found == 0 || last.is_before(index, new) {
-                        self.store(from + found, position);
-                        last = new;
-                    } else {
-                        self.insert(index, query, from, found, new);
-                    }
-                    found += 1;
-                }
-                i += 1;
-            }
-        }
-        found
     }
 }

@@ -1,18 +1,61 @@
 //! What becomes of a query's neighbours: values and statistics.
 
-use device_std::math;
-use device_std::real::Real;
+use device_std::{In, Out, arguments, math};
 
-use super::search::{Index, Query, Search};
+use super::search::Search;
 use crate::idw::statistic;
 
-/// Where results go: values, column after column, and unless null the [`statistic`]s likewise.
-#[derive(Clone, Copy)]
-pub struct Results<T> {
-    pub values: *mut T,
-    pub value_count: u32,
-    pub statistics: *mut T,
-    pub count: u64,
+/// The values of the points.
+#[arguments]
+pub struct Values<'a> {
+    /// In the points' own order, one column after the other.
+    pub of_points: In<'a, f64>,
+    /// Of each column: offset, lowest, highest.
+    pub ranges: In<'a, f64>,
+    /// How many columns.
+    pub columns: u32,
+    /// How many points.
+    pub points: u32,
+}
+
+impl Values<'_> {
+    /// The value of a point in column `v`.
+    #[inline(always)]
+    pub fn get(&self, v: u32, point: u32) -> f64 {
+        self.of_points.get(v as u64 * self.points as u64 + point as u64)
+    }
+
+    /// Offset, lowest and highest of column `v`.
+    #[inline(always)]
+    pub fn range(&self, v: u32) -> [f64; 3] {
+        [0, 1, 2].map(|i| self.ranges.get(3 * v + i))
+    }
+}
+
+/// Where results go, in one of two types: the values of all queries, column after column, and the [`statistic`]s likewise,
+/// where these are wanted.
+#[arguments]
+pub struct Results<'a> {
+    /// Values in f32; `None` for results in f64.
+    pub values_f32: Option<Out<'a, f32>>,
+    /// Values in f64.
+    pub values_f64: Option<Out<'a, f64>>,
+    /// Statistics in f32.
+    pub statistics_f32: Option<Out<'a, f32>>,
+    /// Statistics in f64.
+    pub statistics_f64: Option<Out<'a, f64>>,
+    /// How many queries.
+    pub queries: u64,
+}
+
+/// Sets element `i` of the column that is there.
+#[inline(always)]
+fn set(f32s: Option<Out<'_, f32>>, f64s: Option<Out<'_, f64>>, i: u64, value: f64) {
+    if let Some(column) = f32s {
+        column.set(i, value as f32);
+    } else if let Some(column) = f64s {
+        column.set(i, value);
+    }
 }
 
 /// The neighbours of a query, once they are known.
@@ -23,8 +66,8 @@ pub trait Neighbours {
     /// Shows squared distance and index of each: the nearest first, of equal ones the lower index.
     ///
     /// # Safety
-    /// They are of this index and query.
-    unsafe fn visit(&self, index: &Index, query: &Query, see: impl FnMut(f64, u32));
+    /// They lie where they say.
+    unsafe fn visit(&self, see: impl FnMut(f64, u32));
 }
 
 /// The sums over a query's neighbours.
@@ -67,17 +110,14 @@ impl Sums {
 
     /// Writes the statistics of values whose sums had `offset` taken off.
     #[inline(always)]
-    pub unsafe fn write<T: Real>(&self, offset: f64, query: u64, results: &Results<T>) {
+    pub fn write(&self, offset: f64, query: u64, results: &Results<'_>) {
         let mean = self.values / self.count;
         let variance = f64::max(0.0, self.squares / self.count - mean * mean);
         let some = self.count > 0.0;
         let put = |i: usize, value: f64, missing: f64| {
+            let at = i as u64 * results.queries + query;
             let value = if some { value } else { missing };
-            // SAFETY: the caller's statistics have `count` elements each.
-            unsafe {
-                *results.statistics.add((i as u64 * results.count + query) as usize) =
-                    T::from_f64(value)
-            }
+            set(results.statistics_f32, results.statistics_f64, at, value);
         };
         put(statistic::COUNT, self.count, 0.0);
         put(statistic::MIN, self.min, f64::NAN);
@@ -89,121 +129,98 @@ impl Sums {
     }
 }
 
-impl Index {
-    /// Offset, lowest and highest of value `v`.
-    ///
-    /// # Safety
-    /// There is such a value.
+impl Results<'_> {
+    /// Whether statistics are wanted.
     #[inline(always)]
-    pub unsafe fn range(&self, v: u32) -> [f64; 3] {
-        // SAFETY: there are three numbers for each value.
-        unsafe {
-            let of_value = self.ranges.add(3 * v as usize);
-            [*of_value, *of_value.add(1), *of_value.add(2)]
-        }
+    pub fn has_statistics(&self) -> bool {
+        self.statistics_f32.is_some() || self.statistics_f64.is_some()
     }
-}
 
-impl<T: Real> Results<T> {
     /// Writes values, and statistics, from a query's neighbours, added in their order.
     ///
     /// # Safety
-    /// The neighbours are of this index and query, as [`interpolate`](mod@super::interpolate) says.
+    /// As [`Neighbours::visit`].
     #[inline(always)]
     pub unsafe fn interpolate(
         &self,
-        index: &Index,
+        values: &Values<'_>,
         search: &Search,
-        query: &Query,
+        query: u64,
         neighbours: &impl Neighbours,
     ) {
-        // SAFETY: passed on to the caller; values are below the count.
-        unsafe {
-            if !self.statistics.is_null() {
-                let [offset, _, _] = index.range(0);
-                let mut statistics = Sums::EMPTY;
-                neighbours.visit(index, query, |squared, point| {
-                    let distance = math::sqrt(search.on_ground(squared));
-                    statistics.add(*index.values.add(point as usize), offset, distance);
-                });
-                statistics.write(offset, query.index, self);
-            }
-            let mut v = 0;
-            while v < self.value_count {
-                let value = self.interpolate_one(index, search, query, neighbours, v);
-                self.put(v, query.index, value);
-                v += 1;
-            }
-        }
-    }
-
-    /// Value `v` of a query. To have several from one walk over the neighbours takes registers, and so warps.
-    ///
-    /// # Safety
-    /// As there; there is such a value.
-    #[inline(always)]
-    unsafe fn interpolate_one(
-        &self,
-        index: &Index,
-        search: &Search,
-        query: &Query,
-        neighbours: &impl Neighbours,
-        v: u32,
-    ) -> f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            let [range_offset, low, high] = index.range(v);
-            let values = index.values.add(v as usize * index.points as usize);
-            let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
-            // That of the nearest, with which the walk begins.
-            let (mut nearest, mut coincident) = (-1.0, false);
-            neighbours.visit(index, query, |squared, point| {
-                if nearest < 0.0 {
-                    nearest = search.smoothed(squared);
-                    coincident = nearest == 0.0;
-                    offset = if coincident { 0.0 } else { range_offset };
-                }
-                let weight = if coincident {
-                    (squared == 0.0) as u32 as f64
-                } else {
-                    search.weight(squared, nearest)
-                };
-                weights += weight;
-                sum += weight * (*values.add(point as usize) - offset);
-            });
-            let value = mean(offset, sum, weights, low, high);
-            if neighbours.are_enough() { value } else { f64::NAN }
+            if self.has_statistics() {
+                let [offset, _, _] = values.range(0);
+                let mut statistics = Sums::EMPTY;
+                neighbours.visit(|squared, point| {
+                    let distance = math::sqrt(search.on_ground(squared));
+                    statistics.add(values.get(0, point), offset, distance);
+                });
+                statistics.write(offset, query, self);
+            }
+            let mut v = 0;
+            while v < values.columns {
+                self.put(v, query, interpolate_one(values, search, neighbours, v));
+                v += 1;
+            }
         }
     }
 
     /// Writes value `v` of a query.
-    ///
-    /// # Safety
-    /// There are such a value and such a query.
     #[inline(always)]
-    pub unsafe fn put(&self, v: u32, query: u64, value: f64) {
-        // SAFETY: the values have `count` elements each.
-        unsafe { *self.values.add((v as u64 * self.count + query) as usize) = T::from_f64(value) }
+    pub fn put(&self, v: u32, query: u64, value: f64) {
+        set(self.values_f32, self.values_f64, v as u64 * self.queries + query, value);
     }
 
-    /// Writes that a query has no neighbour.
-    ///
-    /// # Safety
-    /// There is such a query.
+    /// Writes that a query has no neighbour, and none of its values.
     #[inline(always)]
-    pub unsafe fn put_nothing(&self, query: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut v = 0;
-            while v < self.value_count {
-                self.put(v, query, f64::NAN);
-                v += 1;
-            }
-            if !self.statistics.is_null() {
-                Sums::EMPTY.write(0.0, query, self);
-            }
+    pub fn put_nothing(&self, columns: u32, query: u64) {
+        let mut v = 0;
+        while v < columns {
+            self.put(v, query, f64::NAN);
+            v += 1;
+        }
+        if self.has_statistics() {
+            Sums::EMPTY.write(0.0, query, self);
         }
     }
+}
+
+/// Value `v` of a query. To have several from one walk over the neighbours takes registers, and so warps.
+///
+/// # Safety
+/// As [`Neighbours::visit`].
+#[inline(always)]
+unsafe fn interpolate_one(
+    values: &Values<'_>,
+    search: &Search,
+    neighbours: &impl Neighbours,
+    v: u32,
+) -> f64 {
+    let [range_offset, low, high] = values.range(v);
+    let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
+    // That of the nearest, with which the walk begins.
+    let (mut nearest, mut coincident) = (-1.0, false);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        neighbours.visit(|squared, point| {
+            if nearest < 0.0 {
+                nearest = search.smoothed(squared);
+                coincident = nearest == 0.0;
+                offset = if coincident { 0.0 } else { range_offset };
+            }
+            let weight = if coincident {
+                (squared == 0.0) as u32 as f64
+            } else {
+                search.weight(squared, nearest)
+            };
+            weights += weight;
+            sum += weight * (values.get(v, point) - offset);
+        });
+    }
+    let value = mean(offset, sum, weights, low, high);
+    if neighbours.are_enough() { value } else { f64::NAN }
 }
 
 /// The value from its sums, between the lowest and the highest.

@@ -18,10 +18,6 @@ pub struct Index {
     pub order: *const u32,
     /// Sorted places: x of each, then y, on the sphere then z.
     pub places: *const f64,
-    /// Values in the points' own order, one column after the other.
-    pub values: *const f64,
-    /// Of each value: offset, lowest, highest.
-    pub ranges: *const f64,
     pub points: u32,
 }
 
@@ -66,9 +62,6 @@ pub struct Candidate {
     pub squared: f64,
     pub quadrant: u32,
 }
-
-/// Every quadrant, where one is asked for.
-pub const ALL_QUADRANTS: u32 = 4;
 
 /// Runs of cells in each row of a box: one, or two where the box passes the date line.
 #[derive(Clone, Copy)]
@@ -176,20 +169,6 @@ impl Search {
         [f64::min(radius, self.extent[0]), f64::min(radius, self.extent[1])]
     }
 
-    /// Whether nothing more can count where every point up to a distance, in the plane, is known.
-    #[inline(always)]
-    pub fn has_all_within(&self, distance: f64) -> bool {
-        distance == f64::INFINITY || distance > self.reach[0] * (1.0 + 1e-9)
-    }
-
-    /// No neighbour is farther than this, in the plane.
-    #[inline(always)]
-    pub fn widest(&self) -> f64 {
-        let [x, y] = self.extent;
-        // The corner of the ellipse's box.
-        if self.ellipse[0] > 0.0 { math::sqrt(x * x + y * y) } else { self.reach[0] }
-    }
-
     /// Whether a place, seen from the query, is in the ellipse, if there is one.
     #[inline(always)]
     pub fn is_inside(&self, dx: f64, dy: f64) -> bool {
@@ -220,15 +199,6 @@ impl Search {
 }
 
 impl Query {
-    /// What stands where there is none.
-    pub const NOWHERE: Self = Self {
-        index: 0,
-        x: f64::NAN,
-        y: f64::NAN,
-        place: [f64::NAN, f64::NAN, 0.0],
-        on_sphere: false,
-    };
-
     /// Query `index` of the targets.
     ///
     /// # Safety
@@ -256,39 +226,6 @@ impl Query {
 }
 
 impl CellBox {
-    /// The part that holds the points of a quadrant, in the plane; it is whole where no cell beyond the box has any.
-    #[inline(always)]
-    pub fn quarter(self, index: &Index, query: &Query, quadrant: u32) -> Self {
-        if quadrant == ALL_QUADRANTS {
-            return self;
-        }
-        let c = &index.cells;
-        // Rows and columns do not decrease with what lies in them.
-        let ([mut west, mut east], column) = (self.columns[0], c.column(query.x));
-        let ([mut south, mut north], row) = ([self.first_row, self.last_row], c.row(query.y));
-        let (is_east, is_north) = (quadrant & 1 != 0, quadrant & 2 != 0);
-        if is_east {
-            west = column
-        } else {
-            east = column
-        }
-        if is_north {
-            south = row
-        } else {
-            north = row
-        }
-        let ends_across = if is_east { east == c.columns - 1 } else { west == 0 };
-        let ends_along = if is_north { north == c.rows - 1 } else { south == 0 };
-        Self {
-            first_row: south,
-            last_row: north,
-            columns: [[west, east], self.columns[1]],
-            runs: self.runs,
-            whole: ends_across && ends_along,
-            radius: self.radius,
-        }
-    }
-
     /// The part within a radius of the query, in the plane.
     #[inline(always)]
     pub fn round(self, radius: f64, sphere: bool) -> Self {
@@ -305,12 +242,12 @@ impl Index {
     pub unsafe fn new(
         plan: *const Plan,
         (starts, order): (*const u32, *const u32),
-        (places, values, ranges): (*const f64, *const f64, *const f64),
+        places: *const f64,
         points: u32,
     ) -> Self {
         // SAFETY: passed on to the caller.
         let cells = unsafe { (*plan).cells() };
-        Self { cells, starts, order, places, values, ranges, points }
+        Self { cells, starts, order, places, points }
     }
 
     /// The cells within `reach` of a query: in the plane on the ground, on the sphere in radians.

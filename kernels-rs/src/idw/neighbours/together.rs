@@ -1,399 +1,294 @@
-//! Neighbours of 32 queries that lie side by side, which nearly the same points are near to: a warp looks for
-//! them together.
+//! Neighbours of 32 queries that lie side by side, for which a warp walks down the R-tree of the points together:
+//! [`rtree`](crate::rtree). In the plane.
 //!
-//! 1. A block of cells around the queries is widened until it holds points enough to tell how densely they
-//!    lie, and then becomes one that surely holds the neighbours of nearly all the queries: [`Ground`].
-//! 2. The lanes bring its points into shared memory, in f32 relative to one of the queries: [`Stage`].
-//! 3. Every lane goes through them, and keeps the least [`Keys`] of its own query: the f32 square of the
-//!    distance, whose lowest bits are the point's number. Lists of up to 12 neighbours take them one by one, longer ones
-//!    in [`batches`](super::batches); up to 24 are kept by [`Least`], up to 64 by [`Many`]. Of each quadrant there is a
-//!    short list: [`Quarters`]. A point that is surely outside of the ellipse is passed over; lists of up to 12 are for
-//!    circles alone.
-//! 4. Of the points kept, but for the last, the f64 distances decide, as everywhere. The answer is certain if
-//!    the last neighbour lies nearer than the block's edges, and nearer than the last key says that points
-//!    which were not kept may be.
-//! 5. Where it is not certain (points as far as each other, a query in a gap, far more points than elsewhere)
-//!    the query is left to [`interpolate`](mod@super::interpolate).
+//! 1. Each lane's lists are filled with the nearest points, in all or of each quadrant: [`Few`]. Where the points of an
+//!    ellipse count, or those of quadrants, [`Part`] says which.
+//! 2. Of the lists those count that are within reach, and by turns of the quadrants.
+//! 3. Values are added nearest first.
+//!
+//! Queries with too few neighbours may fall back on the nearest ones, however far. The kernel marks these queries, and a
+//! second launch takes them alone.
 
-use device_std::real::Real;
-use device_std::shared::{Carver, SharedArray};
-use device_std::vector::Vector;
-use device_std::{atomic, kernel, thread, warp};
+use device_std::{Out, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::Wanted;
-use super::batches::{ByBatches, OF_BATCHES};
-use super::far::LIST_HEAD;
-use super::ground::{Frame, Ground, Outline, Stage, Viewer, key};
-use super::lists::{Listed, Lists};
-use super::many::Many;
-use super::patches::Patches;
-use super::quarters::Quarters;
-use super::results::{Neighbours, Results};
-use super::search::{Index, Query, Search};
-use crate::idw::plan::Plan;
-use crate::idw::targets::Targets;
-use crate::spatial::keys::{BATCH, ENDLESS, Keys};
+use super::patches::{Patches, Target};
+use super::results::{Neighbours, Results, Values};
+use super::turns::{by_turns, fewer, total};
+use super::{Limits, Weights};
+use crate::rtree::Tree;
+use crate::rtree::choice::{All, NONE, Part};
+use crate::rtree::few::Few;
+use crate::rtree::group::Group;
+use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
 
-/// Threads of a block: with lists of 24 it has 19 KiB of shared memory, with those of 64 it has 25.
-pub const TEAM: u32 = 64;
+/// The most neighbours of a query.
+pub const MOST: u32 = 64;
 
-/// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
-/// `left` tell which lanes of warp `w` have a query that was left out, and `list` gets the numbers of warps
-/// where these are not too few. In the plane. The instances `quadrants` keep so
-/// many of each quadrant, the others so many in all. Blocks are resident by a count of
-/// registers; what that gains, and what the declared spills cost, was not measured. Grid: a warp for each of the patches.
+/// The most neighbours of each quadrant.
+pub const MOST_OF_QUADRANT: u32 = MOST / 4;
+
+/// Interpolates over the nearest points of each query, in the plane. Of the warps of the launch `too_few` has a word each,
+/// whose bits tell which lanes have a query with too few neighbours; `None` gives these queries no value. An instance
+/// takes up to as many points of a query as its name says: `nearest` of all points, one fewer where a point is left out,
+/// `part` of those in an ellipse, `quadrants` of each quadrant. Grid: a thread for each query of the patches.
 ///
 /// # Safety
-/// As for `interpolate`. Where `x` is not null `target_order` has `count` elements, each below the count. `left`
-/// has a word for each warp of the launch, and `list` as many behind [`LIST_HEAD`] others, which are zeros.
-#[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_8: <f32, Least<10, 10>>, resident = 12;
-    f32_12: <f32, Least<14, 14>>, resident = 12;
-    f32_16: <f32, Least<18, 18>>, resident = 10, spills = 8;
-    f32_24: <f32, Least<26, 26>>, resident = 10, spills = 40;
-    f32_32: <f32, Many<34>>, resident = 10, spills = 56;
-    f32_48: <f32, Many<50>>, resident = 8;
-    f32_64: <f32, Many<66>>, resident = 8, spills = 64;
-    f32_quadrants_4: <f32, Quarters<6>>, resident = 10;
-    f32_quadrants_8: <f32, Quarters<10>>, resident = 8;
-    f32_quadrants_16: <f32, Quarters<18>>;
-    f64_8: <f64, Least<10, 10>>, resident = 12;
-    f64_12: <f64, Least<14, 14>>, resident = 12;
-    f64_16: <f64, Least<18, 18>>, resident = 10, spills = 8;
-    f64_24: <f64, Least<26, 26>>, resident = 10, spills = 40;
-    f64_32: <f64, Many<34>>, resident = 10, spills = 56;
-    f64_48: <f64, Many<50>>, resident = 8;
-    f64_64: <f64, Many<66>>, resident = 8, spills = 64;
-    f64_quadrants_4: <f64, Quarters<6>>, resident = 10;
-    f64_quadrants_8: <f64, Quarters<10>>, resident = 8;
-    f64_quadrants_16: <f64, Quarters<18>>;
+/// The tree is whole, and has points, of which the values are. The patches' columns have `count` elements, and their
+/// order names as many; `wanted` and `too_few` have a word for each warp; results have a row for each column of values
+/// and statistic.
+#[kernel(block = BLOCK, shared = <F as Finder>::SHARED, instances(
+    nearest_8: <Nearest<8, 9>>, resident = 12, spills = 100;
+    nearest_12: <Nearest<12, 13>>, resident = 12, spills = 100;
+    nearest_16: <Nearest<16, 17>>, resident = 12, spills = 100;
+    nearest_32: <Nearest<32, 33>>, resident = 8, spills = 100;
+    nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
+    part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 100;
+    part_64: <InPart<64, 65, 1, 64>>;
+    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 100;
+    quadrants_8: <InPart<8, 9, 4, 32>>, resident = 8, spills = 100;
+    quadrants_16: <InPart<16, 17, 4, 64>>;
 ))]
-pub unsafe fn interpolate_together<T: Real, S: Team>(
-    plan: *const Plan,
-    starts: *const u32,
-    order: *const u32,
-    places: *const f64,
-    point_values: *const f64,
-    ranges: *const f64,
-    points: u32,
-    x: *const f64,
-    y: *const f64,
-    target_order: *const u32,
-    count: u64,
-    width: u32,
-    grid: [f64; 3],
-    law: u32,
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
-    reach: f64,
-    extent: [f64; 2],
-    ellipse: [f64; 3],
-    leaves_out: u32,
-    max_points: u32,
-    min_points: u32,
-    max_per_quadrant: u32,
-    min_per_quadrant: u32,
-    falls_back: u32,
-    value_count: u32,
-    values: *mut T,
-    statistics: *mut T,
-    left: *mut u32,
-    list: *mut u32,
+pub unsafe fn interpolate_together<F: Finder>(
+    tree: Tree<'_, f64>,
+    patches: Patches<'_>,
+    values: Values<'_>,
+    weights: Weights<'_>,
+    limits: Limits,
+    results: Results<'_>,
+    too_few: Option<Out<'_, u32>>,
 ) {
-    let targets = Targets { x, y, count, width, height: 0, grid };
-    let results = Results { values, value_count, statistics, count };
-    // SAFETY: passed on to the caller; the warp stays together until its searches are done.
+    let given = patches.target();
+    let target = given.unwrap_or(Target { index: 0, place: [f64::NAN; 2] });
+    let is_place = target.is_place();
+    // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        let index = Index::new(plan, (starts, order), (places, point_values, ranges), points);
-        let given = Patches { targets, order: target_order }.query();
-        let query = given.unwrap_or(Query::NOWHERE);
-        let is_place = query.is_place();
-        let mut search = Search::within(reach);
-        (search.law, search.smoothing, search.leaves_out) = (law, smoothing, leaves_out != 0);
-        (search.extent, search.ellipse) = (extent, ellipse);
-        let wanted = Wanted {
-            max_points,
-            min_points,
-            max_per_quadrant,
-            min_per_quadrant,
-            falls_back: falls_back != 0,
-        };
-        let found = S::find(&index, &search, &query, is_place, wanted);
-        let is_left = warp::ballot(warp::FULL, is_place && found.is_none());
-        if warp::lane_id() == 0 {
-            let patch = (thread::index_1d() / warp::SIZE as u64) as u32;
-            *left.add(patch as usize) = is_left;
-            if is_left.count_ones() >= S::FEWEST {
-                let slot = LIST_HEAD + atomic::add_u32(list, 1);
-                *list.add(slot as usize) = patch;
+        let mut is_too_few = false;
+        if let Some(group) = Group::new(target.place, is_place, tree.extent) {
+            let found = F::find(&tree, &group, &target, is_place, &limits);
+            is_too_few = is_place && too_few.is_some() && !found.are_enough();
+            if is_place && !is_too_few {
+                let mut search = limits.search();
+                weights.weigh(&mut search, target.index);
+                results.interpolate(&values, &search, target.index, &found);
             }
         }
-        if let Some(found) = found {
-            search.exponent =
-                if exponents.is_null() { exponent } else { *exponents.add(query.index as usize) };
-            results.interpolate(&index, &search, &query, &found);
-        } else if !is_place && given.is_some() {
-            results.put_nothing(query.index);
+        if given.is_some() && !is_place {
+            results.put_nothing(values.columns, target.index);
+        }
+        let marked = warp::ballot(warp::FULL, is_too_few);
+        if let Some(too_few) = too_few
+            && warp::lane_id() == 0
+        {
+            too_few.set(thread::index_1d() / warp::SIZE as u64, marked);
         }
     }
 }
 
-/// How a warp searches.
-pub trait Team {
+/// How a warp finds neighbours.
+pub trait Finder {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
-    /// The fewest queries left of a warp for which a second search together pays.
-    const FEWEST: u32 = 1;
-
     /// The neighbours of a lane's query.
-    type Found: Neighbours;
+    type Found<'a>: Neighbours;
 
-    /// Finds the neighbours of each lane's query; `None` where they are not known for certain.
+    /// Finds the neighbours of each lane's query that `is_place`.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the index is as [`interpolate`](mod@super::interpolate) says.
-    unsafe fn find(
-        index: &Index,
-        search: &Search,
-        query: &Query,
+    /// The whole warp comes to the same call; the tree is whole and has points.
+    unsafe fn find<'a>(
+        tree: &'a Tree<'a, f64>,
+        group: &Group,
+        target: &Target,
         is_place: bool,
-        wanted: Wanted,
-    ) -> Option<Self::Found>;
+        limits: &Limits,
+    ) -> Self::Found<'a>;
 }
 
-/// The shared memory of the warp, of so many vectors for each.
-#[inline(always)]
-pub fn room_of_warp(of_warp: u32) -> SharedArray<Vector> {
-    Carver::new().array::<Vector>(TEAM / warp::SIZE * of_warp).skip(warp::warp_id() * of_warp)
-}
+/// Of all points the `K` nearest, at most; `L` is one more.
+pub struct Nearest<const K: usize, const L: usize>;
 
-/// Bytes of a block with so many vectors for each warp.
-pub const fn bytes_of_block(of_warp: u32) -> u32 {
-    let mut carver = Carver::new();
-    let _ = carver.array::<Vector>(TEAM / warp::SIZE * of_warp);
-    carver.bytes()
-}
+impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
+    const SHARED: u32 = bytes_of_block::<K>();
 
-/// With the `K` least keys of each lane, in a list of `L`: for up to `K - 2` neighbours. Short lists leave what an
-/// ellipse limits to others.
-pub struct Least<const K: usize, const L: usize>;
-
-impl<const K: usize, const L: usize> Least<K, L> {
-    /// Short lists take keys one by one.
-    const HAS_BATCHES: bool = L > BATCH;
-    /// Vectors of the squared distances of the lists.
-    const OF_SQUARES: u32 = (K as u32 - 1) * warp::SIZE / 2;
-    /// Vectors of a warp: points, and once they are searched the lists of its lanes.
-    const OF_WARP: u32 = {
-        let batches = if Self::HAS_BATCHES { OF_BATCHES } else { 0 };
-        let points = Stage::OF_PLACES + Stage::OF_POSITIONS + batches + 1;
-        let lists = Self::OF_SQUARES + (K as u32 - 1) * warp::SIZE / 4;
-        if points > lists { points } else { lists }
-    };
-
-    /// The points.
-    #[inline(always)]
-    fn stage(room: SharedArray<Vector>) -> Stage {
-        Stage { places: room, positions: room.skip(Stage::OF_PLACES).as_elements() }
-    }
-
-    /// The lanes' batches.
-    #[inline(always)]
-    fn batches(room: SharedArray<Vector>) -> SharedArray<u32> {
-        room.skip(Stage::OF_PLACES + Stage::OF_POSITIONS).as_elements()
-    }
-
-    /// Room for `K - 1` neighbours of each lane.
-    #[inline(always)]
-    fn lists(room: SharedArray<Vector>) -> Lists {
-        let squared = room.as_elements();
-        let index = room.skip(Self::OF_SQUARES).as_elements();
-        Lists { squared, index, threads: warp::SIZE, thread: warp::lane_id() }
-    }
-}
-
-impl<const K: usize, const L: usize> Team for Least<K, L> {
-    const SHARED: u32 = bytes_of_block(Self::OF_WARP);
-
-    type Found = Listed;
+    type Found<'a> = Found<'a, K, L, 1, K>;
 
     #[inline(always)]
-    unsafe fn find(
-        index: &Index,
-        search: &Search,
-        query: &Query,
+    unsafe fn find<'a>(
+        tree: &'a Tree<'a, f64>,
+        group: &Group,
+        target: &Target,
         is_place: bool,
-        wanted: Wanted,
-    ) -> Option<Listed> {
-        let room = room_of_warp(Self::OF_WARP);
-        // SAFETY: all lanes have the same block of cells, so they stay together.
+        limits: &Limits,
+    ) -> Found<'a, K, L, 1, K> {
+        // One more, in case it is the one to leave out.
+        let most = limits.max_points + u32::from(limits.leaves_out != 0);
+        let except = if limits.leaves_out != 0 { target.index as u32 } else { NONE };
+        let mut lists = Few::new(target.place, if is_place { most } else { 0 });
+        // SAFETY: passed on to the caller.
         unsafe {
-            let placed = warp::ballot(warp::FULL, is_place);
-            if placed == 0 {
-                return None;
-            }
-            if !Self::HAS_BATCHES && search.ellipse[0] > 0.0 {
-                return None;
-            }
-            // What short lists need not look at costs them registers, and with these warps.
-            let circle = Search { ellipse: [0.0; 3], ..*search };
-            let search = if Self::HAS_BATCHES { search } else { &circle };
-            let frame = Frame::new(&index.cells, query, is_place, placed)?;
-            let ground = Ground::around(index, search, &frame, wanted.max_points, 1)?;
-            let (stage, numbers) = (Self::stage(room), ground.numbers());
-            let kept = if Self::HAS_BATCHES {
-                let last = room.skip(Self::OF_WARP - 1);
-                let outline = Outline::new(search, &frame, &index.cells, last);
-                let edge = ground.reach(&index.cells, search, query);
-                let most = frame.most_squared(f64::min(edge, search.reach[0]));
-                let (most, batches) = (is_place.then_some(most), Self::batches(room));
-                let mut offered = ByBatches::<K, L>::new(&ground, &outline, most, batches);
-                if !stage.show(index, &frame, &ground, &mut offered) {
-                    return None;
-                }
-                Kept::<K>::of_keys(&offered.keys, numbers, stage)
-            } else {
-                let mut offered = OneByOne { keys: Keys::<L>::NONE, numbers };
-                if !stage.show(index, &frame, &ground, &mut offered) {
-                    return None;
-                }
-                Kept::<K>::of_keys(&offered.keys, numbers, stage)
-            };
-            if !is_place {
-                return None;
-            }
-            let lists = Self::lists(room);
-            let found = decide(index, search, query, &kept, lists);
-            let taken = u32::min(found, wanted.max_points);
-            if taken < u32::max(1, wanted.min_points) && wanted.falls_back {
-                return None;
-            }
-            // No point that counts and was not found is nearer than this.
-            let edge = ground.reach(&index.cells, search, query);
-            let least = f64::min(edge, kept.least_distance(&frame, index));
-            let is_certain = if taken < wanted.max_points {
-                search.has_all_within(least)
-            } else {
-                let last = lists.squared.load(lists.slot(taken - 1));
-                is_surely_within(last, least)
-            };
-            if is_certain { Some(lists.holding(taken, wanted.min_points)) } else { None }
+            lists.find(tree, group, &All, group.bound_of(limits.reach * limits.reach));
+            Found::new(tree, lists, limits, except)
         }
     }
 }
 
-/// Whether the square of a distance is surely below that of another distance.
-#[inline(always)]
-pub fn is_surely_within(squared: f64, distance: f64) -> bool {
-    distance > 0.0 && squared < distance * distance * (1.0 - 1e-9)
-}
+/// Of the points of an ellipse, but for one, the `K` nearest at most, in all or of each quadrant.
+pub struct InPart<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>;
 
-/// Offers keys one by one: an insertion is two instructions an entry.
-struct OneByOne<const L: usize> {
-    keys: Keys<L>,
-    numbers: u32,
-}
+impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Finder
+    for InPart<K, L, LISTS, SLOTS>
+{
+    const SHARED: u32 = bytes_of_block::<SLOTS>();
 
-impl<const L: usize> Viewer for OneByOne<L> {
+    type Found<'a> = Found<'a, K, L, LISTS, SLOTS>;
+
     #[inline(always)]
-    unsafe fn see(&mut self, places: [[f32; 2]; 4], number: u32) {
+    unsafe fn find<'a>(
+        tree: &'a Tree<'a, f64>,
+        group: &Group,
+        target: &Target,
+        is_place: bool,
+        limits: &Limits,
+    ) -> Found<'a, K, L, LISTS, SLOTS> {
+        let most = if is_place { limits.of_list() } else { 0 };
+        let part = Part {
+            place: target.place,
+            ellipse: limits.ellipse,
+            extent: limits.extent.map(|along| group.reach_along(along)),
+            except: if limits.leaves_out != 0 { target.index as u32 } else { NONE },
+        };
+        let mut lists = Few::new(target.place, most);
+        let widest = limits.widest();
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut i = 0;
-            while i < 4 {
-                self.keys.offer(key(places[i], self.numbers, number + i as u32));
+            lists.find(tree, group, &part, group.bound_of(widest * widest));
+            Found::new(tree, lists, limits, NONE)
+        }
+    }
+}
+
+/// The neighbours of a lane's query: the first entries of its lists.
+pub struct Found<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
+    tree: &'a Tree<'a, f64>,
+    lists: Few<K, L, LISTS, SLOTS>,
+    /// How many of each list.
+    taken: [u32; 4],
+    /// The index of a point that does not count, or [`NONE`].
+    except: u32,
+    are_enough: bool,
+}
+
+impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
+    Found<'a, K, L, LISTS, SLOTS>
+{
+    /// The neighbours within reach; but for one only where there is one list.
+    ///
+    /// # Safety
+    /// The lists are those of a search in this tree.
+    #[inline(always)]
+    unsafe fn new(
+        tree: &'a Tree<'a, f64>,
+        lists: Few<K, L, LISTS, SLOTS>,
+        limits: &Limits,
+        except: u32,
+    ) -> Self {
+        let squared = limits.reach * limits.reach;
+        // A byte for each list, so that none of an array need be found at run time.
+        let (mut within, mut i) = (0u32, 0);
+        let mut is_excepted = false;
+        // SAFETY: passed on to the caller; entries below the count are there.
+        unsafe {
+            while i < LISTS {
+                let list = lists.list(i as u32);
+                let mut count = list.count;
+                while count > 0 && tree.exact(list.position(count - 1), list.place).0 > squared {
+                    count -= 1;
+                }
+                let mut entry = 0;
+                while except != NONE && entry < count {
+                    is_excepted |= tree.order.get(list.position(entry)) == except;
+                    entry += 1;
+                }
+                within |= count << (8 * i);
                 i += 1;
             }
         }
+        let counts = [0, 8, 16, 24].map(|shift| within >> shift & 255);
+        let of_others = counts[0] - is_excepted as u32;
+        let counts = if LISTS == 1 { [of_others, 0, 0, 0] } else { counts };
+        let taken = by_turns(counts, limits.max_per_quadrant, limits.max_points);
+        let are_full = LISTS == 1 || fewer(counts, limits.min_per_quadrant) == 0;
+        let are_enough = are_full && total(taken) >= u32::max(1, limits.min_points);
+        Self { tree, lists, taken, except, are_enough }
     }
 }
 
-/// The points that a lane keeps.
-struct Kept<const K: usize> {
-    /// Where each but the last is in the sorted order; `u32::MAX` where there is none.
-    positions: [u32; K],
-    /// The last key, but for the number in it.
-    last: u32,
-}
-
-impl<const K: usize> Kept<K> {
-    /// Those of the least keys.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call; the keys are of points that were shown from this stage.
+impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Neighbours
+    for Found<'_, K, L, LISTS, SLOTS>
+{
     #[inline(always)]
-    unsafe fn of_keys<const L: usize>(keys: &Keys<L>, numbers: u32, stage: Stage) -> Self {
-        let mut positions = [u32::MAX; K];
-        let mut i = 0;
-        // SAFETY: passed on to the caller.
+    fn are_enough(&self) -> bool {
+        self.are_enough
+    }
+
+    /// Merges the lists.
+    #[inline(always)]
+    unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
+        let &Self { tree, lists, taken, except, .. } = self;
+        // SAFETY: entries below `taken` are there; with the one to leave out among them, one more.
         unsafe {
-            while i < K - 1 {
-                let key = keys.get(i);
-                if key < ENDLESS {
-                    positions[i] = stage.positions.load(key & numbers);
+            if LISTS == 1 {
+                let list = lists.list(0);
+                let (mut i, mut shown) = (0, 0);
+                while shown < taken[0] {
+                    let (squared, point) = tree.exact(list.position(i), list.place);
+                    if except == NONE || point != except {
+                        see(squared, point);
+                        shown += 1;
+                    }
+                    i += 1;
                 }
-                i += 1;
+                return;
             }
-            // The lists take the place of what was read.
-            warp::sync_warp(warp::FULL);
-        }
-        Self { positions, last: keys.bound::<K>(numbers) }
-    }
-
-    /// How near a point that is not kept may be.
-    #[inline(always)]
-    fn least_distance(&self, frame: &Frame, index: &Index) -> f64 {
-        frame.least_distance(f32::from_bits(self.last), &index.cells)
-    }
-}
-
-/// Brings the points kept into the lane's list, in the order of their f64 distances, but for those that do
-/// not count. Returns how many.
-///
-/// # Safety
-/// The positions are of points of the index; the lists have room for all of them.
-#[inline(always)]
-unsafe fn decide<const K: usize>(
-    index: &Index,
-    search: &Search,
-    query: &Query,
-    kept: &Kept<K>,
-    lists: Lists,
-) -> u32 {
-    let n = index.points as usize;
-    let [reach, _] = search.reach;
-    let reach = reach * reach;
-    let mut found = 0;
-    let mut last = (0.0, 0);
-    // SAFETY: passed on to the caller; slots are the lane's own.
-    unsafe {
-        let mut i = 0;
-        while i < K - 1 {
-            let is_there = kept.positions[i] != u32::MAX;
-            let at = if is_there { kept.positions[i] as usize } else { 0 };
-            let dx = *index.places.add(at) - query.place[0];
-            let dy = *index.places.add(at + n) - query.place[1];
-            let squared = dx * dx + dy * dy;
-            let point = *index.order.add(at);
-            let is_left_out = search.leaves_out && point as u64 == query.index;
-            let counts = is_there && squared <= reach && !is_left_out && search.is_inside(dx, dy);
-            if counts {
-                // Keys are nearly in this order, so that few move.
-                let is_last = last.0 < squared || (last.0 == squared && last.1 < point);
-                if found == 0 || is_last {
-                    lists.store(found, squared, point);
-                    last = (squared, point);
+            let head = |of: usize, i: u32| {
+                if i < taken[of] {
+                    let list = lists.list(of as u32);
+                    tree.exact(list.position(i), list.place)
                 } else {
-                    lists.insert(found, squared, point);
+                    (f64::INFINITY, NONE)
                 }
-                found += 1;
+            };
+            let (mut heads, mut shown) = ([(f64::INFINITY, NONE); LISTS], [0; LISTS]);
+            let mut list = 0;
+            while list < LISTS {
+                heads[list] = head(list, 0);
+                list += 1;
             }
-            i += 1;
+            loop {
+                let (mut next, mut of) = (heads[0], 0);
+                let mut list = 1;
+                while list < LISTS {
+                    if is_before(heads[list], next) {
+                        (next, of) = (heads[list], list);
+                    }
+                    list += 1;
+                }
+                if next.1 == NONE {
+                    return;
+                }
+                see(next.0, next.1);
+                let mut list = 0;
+                while list < LISTS {
+                    if list == of {
+                        shown[list] += 1;
+                        heads[list] = head(list, shown[list]);
+                    }
+                    list += 1;
+                }
+            }
         }
     }
-    found
 }

@@ -1,0 +1,185 @@
+//! Lists of the points that a search has found, in shared memory.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::vector::Vector;
+use device_std::{vector, warp};
+
+use super::descent::Tree;
+use super::layout::FANOUT;
+use crate::spatial::place::Place;
+
+/// Threads of a block that searches.
+pub const BLOCK: u32 = 64;
+
+/// Elements between the entries of a list: entries of lanes side by side, and of one lane, lie in different banks.
+pub const STRIDE: u32 = warp::SIZE + 1;
+
+/// Bytes of shared memory of a block with lists of `K` entries.
+pub const fn bytes_of_block<const K: usize>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = rooms::<K>(&mut carver);
+    carver.bytes()
+}
+
+/// The warps' rooms for points and lists of `K` entries, and for the positions of the points that were seen.
+#[inline(always)]
+const fn rooms<const K: usize>(carver: &mut Carver) -> (SharedArray<Vector>, SharedArray<u32>) {
+    let warps = BLOCK / warp::SIZE;
+    (carver.array(warps * vectors_of_warp::<K>()), carver.array(warps * SEEN))
+}
+
+/// The shared memory of the warp, with lists of `K` entries.
+#[inline(always)]
+pub fn room_of_warp<const K: usize>() -> SharedArray<Vector> {
+    rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>())
+}
+
+/// The shared memory of the warp for the positions of points that it has seen, beside lists of `K` entries.
+#[inline(always)]
+pub fn seen_of_warp<const K: usize>() -> SharedArray<u32> {
+    rooms::<K>(&mut Carver::new()).1.skip(warp::warp_id() * SEEN)
+}
+
+/// The points that a warp has seen, at most, of which it keeps the positions.
+pub const SEEN: u32 = 512;
+
+/// Vectors of shared memory of a warp: a leaf's points first, then the lanes' lists.
+const fn vectors_of_warp<const K: usize>() -> u32 {
+    let of_lists = (K as u32 * STRIDE).div_ceil(4);
+    if of_lists > STAGED { of_lists } else { STAGED }
+}
+
+/// Vectors of the points of a leaf, two of each, and one for an odd one.
+pub const STAGED: u32 = FANOUT / 2 + 1;
+
+/// A list of points: their positions in the order of the tree, at most `most`.
+#[derive(Clone, Copy)]
+pub struct List {
+    /// The place that was searched from.
+    pub place: [f64; 2],
+    /// The most entries.
+    pub most: u32,
+    /// The entries.
+    pub count: u32,
+    /// Of the warp; entry `i` of a lane is element `STRIDE i + lane`.
+    pub positions: SharedArray<u32>,
+}
+
+impl List {
+    /// Entry `i`.
+    ///
+    /// # Safety
+    /// It was written.
+    #[inline(always)]
+    pub unsafe fn position(&self, i: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.positions.load(i * STRIDE + warp::lane_id()) }
+    }
+
+    /// Sets entry `i`.
+    ///
+    /// # Safety
+    /// It is below the instance's number of neighbours.
+    #[inline(always)]
+    pub unsafe fn set_position(&self, i: u32, position: u32) {
+        // SAFETY: passed on to the caller; the element is the lane's own.
+        unsafe { self.positions.store(i * STRIDE + warp::lane_id(), position) }
+    }
+
+    /// Takes a point in. Where the list is full the farthest leaves it, the new one or another.
+    ///
+    /// # Safety
+    /// The point is one of the tree.
+    #[inline(always)]
+    pub unsafe fn add<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.count < self.most {
+                self.set_position(self.count, position);
+                self.count += 1;
+            } else {
+                self.replace_farthest(tree, position);
+            }
+        }
+    }
+
+    /// Puts a point in the place of the farthest, unless it is farther itself. This happens where f32 cannot tell the k-th
+    /// point from the next, as where several are as far.
+    ///
+    /// # Safety
+    /// As [`add`](Self::add); the list is full.
+    #[inline(always)]
+    unsafe fn replace_farthest<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut farthest = tree.exact(position, self.place);
+            let mut at = self.most;
+            let mut i = 0;
+            while i < vector::unknown(self.most) {
+                let other = tree.exact(self.position(i), self.place);
+                if is_before(farthest, other) {
+                    (farthest, at) = (other, i);
+                }
+                i += 1;
+            }
+            if at < self.most {
+                self.set_position(at, position);
+            }
+        }
+    }
+
+    /// Sorts the list, nearest first, of those as near the lower index first: by insertion, since most lists are nearly in
+    /// order.
+    ///
+    /// # Safety
+    /// The list is that of a search in this tree.
+    #[inline(always)]
+    pub unsafe fn sort<T: Place>(&self, tree: &Tree<'_, T>) {
+        // SAFETY: entries below the count were written.
+        unsafe {
+            if self.count == 0 {
+                return;
+            }
+            let mut last = tree.exact(self.position(0), self.place);
+            let mut i = 1;
+            while i < vector::unknown(self.count) {
+                let position = self.position(i);
+                let point = tree.exact(position, self.place);
+                if is_before(point, last) {
+                    self.insert(tree, i, position);
+                } else {
+                    last = point;
+                }
+                i += 1;
+            }
+        }
+    }
+
+    /// Inserts a point among the first `count` entries, which are in order.
+    ///
+    /// # Safety
+    /// There are so many entries, and one more.
+    #[inline(always)]
+    unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T>, count: u32, position: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let point = tree.exact(position, self.place);
+            let mut to = count;
+            while to > 0 {
+                let before = self.position(to - 1);
+                if !is_before(point, tree.exact(before, self.place)) {
+                    break;
+                }
+                self.set_position(to, before);
+                to -= 1;
+            }
+            self.set_position(to, position);
+        }
+    }
+}
+
+/// Whether one point comes before another.
+#[inline(always)]
+pub fn is_before(a: (f64, u32), b: (f64, u32)) -> bool {
+    a.0 < b.0 || a.0 == b.0 && a.1 < b.1
+}

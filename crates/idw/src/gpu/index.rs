@@ -195,10 +195,11 @@ impl Index {
             return Err(Error::Conflict { option: "geographic", with });
         }
         let needs = Needs::of(params);
+        let (few, many) = ("neighbours, statistics or adaptive power", "more than 64 neighbours");
         let parts = [
             (needs.tiles, self.to_tile.is_some(), "all pairs"),
-            (needs.tree, self.tree.is_some(), "neighbours, statistics or adaptive power"),
-            (needs.cells, self.cells.is_some(), "so many neighbours"),
+            (needs.tree, self.tree.is_some(), few),
+            (needs.cells, self.cells.is_some(), if params.geographic { few } else { many }),
         ];
         match parts.into_iter().find(|(is_needed, is_there, _)| *is_needed && !is_there) {
             Some((_, _, option)) if !self.is_empty() => Err(Error::Conflict { option, with }),

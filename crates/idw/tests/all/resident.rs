@@ -108,6 +108,8 @@ fn an_index_serves_several_calls_and_refuses_what_it_was_not_made_for() {
         (&all, Params::default().statistics(true)),
         (&all, Params::default().adaptive(Adaptive::default())),
         (&near, Params::default()),
+        (&near, Params::nearest(65)),
+        (&near, Params::default().radius(5.0)),
         (&all, sphere),
         (&on_sphere, Params::default()),
     ] {

@@ -29,12 +29,10 @@ const INFINITE: u32 = f32::INFINITY.to_bits();
 /// The bits of a key that hold the number of the point.
 pub const NUMBER: u32 = SEEN - 1;
 
-/// Points that are seen as one circle's, over those that would be there if points were even: what leaves differ by, and
-/// what the tight box of a leaf leaves out around its points.
+/// How much denser the points of a leaf look than they are: their tight box leaves out the space around them.
 const MORE: f32 = 1.0 / 0.88;
 
-/// The longest and the shortest side of a leaf from which its density is judged: points along a line have a box without
-/// area.
+/// The least ratio of a leaf's sides when its density is judged: points along a line have a box without area.
 const SLIMMEST: f32 = 0.25;
 
 /// `LISTS` lists of the lane's place, each of the `L` least keys: one more than points are wanted, which tells whether the
@@ -127,7 +125,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.keys[i].get(L - 2)
     }
 
-    /// What points of list `i` as near as the last that is wanted may have as squares in f32.
+    /// The f32 square that no point exceeds which is as near as the last one wanted of list `i`, or nearer.
     #[inline(always)]
     pub fn bound(&self, group: &Group, i: usize) -> f32 {
         group.bound(f32::from_bits(self.last_wanted(i) | NUMBER))
@@ -153,7 +151,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.reach = u32::min(unsafe { warp::max(farthest) }, INFINITE);
     }
 
-    /// Guesses from the points of a leaf, of which the lane has one, how far as many as are wanted reach.
+    /// Begins the lists with a guess from the points of a leaf, of which the lane has one: at their density, the circle of
+    /// the guess holds three standard deviations more points than are wanted.
     ///
     /// # Safety
     /// The whole warp comes to the same call.

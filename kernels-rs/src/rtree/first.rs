@@ -152,7 +152,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     }
 
     /// Begins the lists with a guess from the points of a leaf, of which the lane has one: at their density, the circle of
-    /// the guess holds three standard deviations more points than are wanted.
+    /// the guess holds some standard deviations more points than are wanted.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -171,8 +171,11 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             let sides = [bounds[2] - bounds[0], bounds[3] - bounds[1]];
             let long = f32::max(sides[0], sides[1]);
             let short = f32::max(f32::min(sides[0], sides[1]), SLIMMEST * long);
-            let wanted = self.most as f32 * LISTS as f32;
-            let within = wanted + 3.0 * math::sqrt_f32(wanted) + 3.0;
+            let wanted = self.most as f32;
+            // Of four quadrants one more often has few.
+            let spread = if LISTS == 1 { 3.0 } else { 4.0 };
+            let of_list = wanted + spread * (math::sqrt_f32(wanted) + 1.0);
+            let within = of_list * LISTS as f32;
             let squared = within * long * short * (MORE / core::f32::consts::PI) / count;
             let radius = math::sqrt_f32(group.gap_of_lane(bounds)) + math::sqrt_f32(squared);
             // Points at one place tell nothing.

@@ -39,15 +39,15 @@ pub const MOST_OF_QUADRANT: u32 = MOST / 4;
 /// order names as many; `wanted` and `too_few` have a word for each warp; results have a row for each column of values
 /// and statistic.
 #[kernel(block = BLOCK, shared = <F as Finder>::SHARED, instances(
-    nearest_8: <Nearest<8, 9>>, resident = 12, spills = 100;
-    nearest_12: <Nearest<12, 13>>, resident = 12, spills = 100;
-    nearest_16: <Nearest<16, 17>>, resident = 12, spills = 100;
-    nearest_32: <Nearest<32, 33>>, resident = 8, spills = 100;
+    nearest_8: <Nearest<8, 9>>, resident = 12, spills = 200;
+    nearest_12: <Nearest<12, 13>>, resident = 12, spills = 200;
+    nearest_16: <Nearest<16, 17>>, resident = 12, spills = 200;
+    nearest_32: <Nearest<32, 33>>, resident = 8, spills = 200;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
-    part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 100;
+    part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 200;
     part_64: <InPart<64, 65, 1, 64>>;
-    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 100;
-    quadrants_8: <InPart<8, 9, 4, 32>>, resident = 8, spills = 100;
+    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 200;
+    quadrants_8: <InPart<8, 9, 4, 32>>, resident = 8, spills = 200;
     quadrants_16: <InPart<16, 17, 4, 64>>;
 ))]
 pub unsafe fn interpolate_together<F: Finder>(

@@ -1,9 +1,9 @@
 //! Inverse distance weighting of points that lie on the device.
 //!
 //! [`interpolate`] sorts the points and interpolates; where the same points serve several calls, an
-//! [`Index`] is sorted once. Both enqueue their work and return: nothing is copied from the host, and after
-//! a first call both can be captured into a graph. The kernels, with the plan of each algorithm, are in
-//! `kernels_rs::idw`.
+//! [`Index`] is sorted once. Both enqueue their work and return, but that an index for up to 64 neighbours waits once for one
+//! number ([`Index::new`]). After a first call both can be captured into a graph, where nothing waits. The kernels, with
+//! the plan of each algorithm, are in `kernels_rs::idw`.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -122,7 +122,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Interpolates points on the device. Enqueues and returns.
+/// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
 /// Contents are not looked at: a point outside of the extent that was given, or that is not finite, makes
 /// results meaningless, and nothing else; so may coordinates whose squares are no numbers

@@ -143,9 +143,9 @@ pub fn interpolate<T: DeviceNumber>(
 impl Index {
     /// Interpolates the points at targets. Enqueues and returns.
     ///
-    /// [`Params`] may differ from those that the index was made with as long as they search for the same: all pairs, up to 64
-    /// neighbours in the plane (or 16 of each quadrant), or more of them, as all within a radius. On the sphere any number
-    /// of neighbours is the same search.
+    /// [`Params`] may differ from those that the index was made with if they need the same search. There are three in the
+    /// plane: all pairs, up to 64 neighbours (or 16 of each quadrant), and more neighbours. All points within a radius
+    /// are the third. The sphere has two: all pairs, and any number of neighbours.
     ///
     /// Cost: as [`crate::interpolate`] without the sorting.
     ///

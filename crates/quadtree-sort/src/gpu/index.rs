@@ -76,8 +76,8 @@ impl<T: Coordinate> DeviceIndex<T> {
 /// [`index`] of points that are known to be finite and within the bounds: nothing is checked. A point that is neither is
 /// missed by some searches, and does no other harm.
 ///
-/// Waits for the device once, to know whether points crowd. While a graph records the stream it does not wait, and the
-/// order is that of the curve even where points crowd: answers are the same, and searches among such points slower.
+/// Waits for the device once, to know whether points crowd in one cell of the curve. A graph that records the stream cannot
+/// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
 ///
 /// # Errors
 /// [`Error::Core`] for the device.

@@ -134,13 +134,17 @@ impl SampleFile {
         if width == 0 {
             return Ok(values);
         }
+        let absent = self.stated.map_or_else(T::default, T::nearest);
         for part in self.parts(rows, width) {
-            let bytes = self.image.window(part.clone(), columns.clone())?;
             let start = values.len();
-            values.resize(start + part.len() * width, T::zeroed());
-            bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
-            let absent = self.stated.map_or_else(T::default, T::nearest);
-            self.blocks.fill_absent(&mut values[start..], part, columns.clone(), absent);
+            values.resize(start + part.len() * width, absent);
+            // The reader makes a whole block even of one that is absent, and a sparse file of a few bytes may state blocks
+            // of any size. Where one block is there, the file's length bounds the size of all.
+            if self.blocks.has_any(&part, &columns) {
+                let bytes = self.image.window(part.clone(), columns.clone())?;
+                bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
+                self.blocks.fill_absent(&mut values[start..], part, columns.clone(), absent);
+            }
         }
         Ok(values)
     }
@@ -197,6 +201,15 @@ impl Blocks {
         let absent: Vec<bool> = offsets.iter().enumerate().map(is_absent).collect();
         let absent = absent.contains(&true).then_some(absent);
         Self { rows, columns, across, absent }
+    }
+
+    /// Whether the file has any of a window's blocks.
+    fn has_any(&self, rows: &Range<usize>, columns: &Range<usize>) -> bool {
+        let Some(absent) = &self.absent else { return true };
+        let is_there = |block: usize| absent.get(block) != Some(&true);
+        let mut lines = rows.start / self.rows..rows.end.div_ceil(self.rows);
+        let blocks = columns.start / self.columns..columns.end.div_ceil(self.columns);
+        lines.any(|line| blocks.clone().any(|block| is_there(line * self.across + block)))
     }
 
     /// Gives a value to the samples of a window that lie in absent blocks.

@@ -47,6 +47,7 @@ pub(super) fn nearest(index: &Index, x: &[f64], y: &[f64], k: usize) -> Result<N
             for first in (0..count).step_by(LEAF) {
                 search.visit(top, first..count.min(first + LEAF));
             }
+            search.list.finish();
             distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
         }
     });

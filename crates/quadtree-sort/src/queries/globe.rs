@@ -54,6 +54,7 @@ fn search(tree: &Quadtree, place: [f64; 2], indices: &mut [u32], distances: &mut
     let vector = unit_vector(place[0], place[1]);
     let mut search = Search { tree, place, vector, sines: sine_cosine(place[1]), list };
     search.visit(&tree.nodes[0]);
+    search.list.finish();
     distances.iter_mut().filter(|chord| chord.is_finite()).for_each(|chord| {
         *chord = 2.0 * (0.5 * chord.sqrt()).min(1.0).asin();
     });

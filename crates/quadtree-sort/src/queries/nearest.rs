@@ -47,6 +47,7 @@ fn search(tree: &Quadtree, place: [f64; 2], indices: &mut [u32], distances: &mut
     let origin = Origin::new(&tree.frame, place);
     let mut search = Search { tree, nodes: &tree.nodes, place, origin, list };
     search.visit(&tree.nodes[0], Cell::ROOT);
+    search.list.finish();
     distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
 }
 

@@ -55,6 +55,17 @@ pub(crate) fn separation_in_f64(params: &Params) -> f64 {
     3.2 + 0.42 * params.highest_power()
 }
 
+/// How far a box must be for sums within a radius; infinitely far where no far points are expanded: in f64 on the sphere, and
+/// where every pair is asked for.
+pub(crate) fn separation_within(params: &Params, single: bool) -> f64 {
+    match params.kernel {
+        Kernel::Direct | Kernel::Naive | Kernel::Tiled => f64::INFINITY,
+        Kernel::Auto | Kernel::Expansion if single => separation(params),
+        Kernel::Auto | Kernel::Expansion if !params.geographic => separation_in_f64(params),
+        Kernel::Auto | Kernel::Expansion => f64::INFINITY,
+    }
+}
+
 /// Refuses the expansion where the values of targets are f64 on the sphere.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
     if params.kernel == Kernel::Expansion && params.geographic && !single {

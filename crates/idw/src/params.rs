@@ -50,7 +50,8 @@ pub struct Params {
     pub statistics: bool,
     /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
     /// highest, and sums are relative to a value in their range. A part of a surface that is given the whole's range, and
-    /// the points that the search takes in the order of the whole, has the whole's bits on the CPU; on a device where the
+    /// the points that the search takes in the order of the whole, has the whole's bits on the CPU, but where a radius alone
+    /// holds more than 256 points; on a device where the
     /// search takes at most 64 points, or by quadrants 16 of each. `None` for the points' own. Calls on the device take
     /// the range of the points' extent in its place.
     pub value_range: Option<ValueRange>,
@@ -236,6 +237,12 @@ impl Params {
     /// Whether every point counts for every target.
     pub fn is_all_pairs(&self) -> bool {
         self.max_points == 0 && self.radius1 == 0.0 && !self.has_quadrants()
+    }
+
+    /// Whether the points within a radius can be summed without a list of them.
+    pub(crate) fn are_summed_within(&self) -> bool {
+        let is_of_all = self.max_points == 0 && self.radius1 > 0.0 && !self.has_quadrants();
+        is_of_all && !self.statistics && self.highest_power() <= expansion::HIGHEST_POWER
     }
 
     pub(crate) fn has_quadrants(&self) -> bool {

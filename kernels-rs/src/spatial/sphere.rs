@@ -66,7 +66,7 @@ pub fn quadrant(vector: [f64; 3], round: [f64; 3]) -> u32 {
 /// The angle between two unit vectors whose difference has this square: the great-circle distance on the
 /// sphere of radius 1.
 #[inline(always)]
-pub fn arc_of_squared_chord(squared: f64) -> f64 {
+pub fn arc_of_squared_chord<R: Real>(squared: R) -> R {
     squared.arc_of_squared_chord()
 }
 

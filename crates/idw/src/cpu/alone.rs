@@ -40,8 +40,12 @@ pub(super) fn find(
 ) -> bool {
     let at = Place::new(index, target);
     let mut query = Query { at, search, left_out, limited: true };
+    scratch.many = false;
     let Some(tree) = tree else { return query.take_from_cells(scratch) };
     scratch.enough = query.take(tree, scratch);
+    if scratch.many {
+        return true;
+    }
     if !scratch.enough && search.below == Below::Nearest {
         query.limited = false;
         let wanted = search.fallback();
@@ -74,10 +78,16 @@ impl Query<'_, '_> {
             most => self.at.radius_of(f64::from(most)),
         };
         let Some(mut radius) = first.filter(|_| !s.quadrants) else { return false };
+        if self.has_many(limit) {
+            return scratch.sum_without_list();
+        }
         for _ in 0..MOST_TRIES {
             radius = radius.min(limit);
             if !self.collect(radius, scratch) {
                 return false;
+            }
+            if scratch.candidates.len() > s.many {
+                return scratch.sum_without_list();
             }
             if scratch.candidates.len() >= wanted || radius >= limit {
                 keep_first(&mut scratch.candidates, wanted);
@@ -90,7 +100,30 @@ impl Query<'_, '_> {
         false
     }
 
-    /// Collects all candidates within a radius; false where the cells do not serve.
+    /// Whether the cells within a square around the place, which a circle of this radius holds, have more points than are
+    /// listed. They are counted until they are enough.
+    fn has_many(&self, radius: f64) -> bool {
+        let (s, index) = (self.search, self.at.index);
+        if s.many == usize::MAX || index.geographic || s.ellipse.is_some() || radius.is_infinite() {
+            return false;
+        }
+        // What is left out is one point. Cells between those of two sides lie between the sides.
+        let (cells, half, mut wanted) = (&index.cells, 0.7 * radius, s.many + 2);
+        let [x, y, _] = self.at.at;
+        let (first, end) = (cells.column(x - half) + 1, cells.column(x + half));
+        for row in cells.row(y - half) + 1..cells.row(y + half) {
+            let start = (row * cells.columns) as usize;
+            let [from, to] =
+                [first, end.max(first)].map(|column| index.starts[start + column as usize]);
+            match wanted.checked_sub((to - from) as usize) {
+                Some(rest) if rest > 0 => wanted = rest,
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// Collects all candidates within a radius, or more than are listed; false where the cells do not serve.
     fn collect(&self, radius: f64, scratch: &mut Scratch) -> bool {
         let Scratch { candidates, way, .. } = scratch;
         candidates.clear();
@@ -110,6 +143,9 @@ impl Query<'_, '_> {
                     candidates.push(c);
                 }
             }
+            if candidates.len() > self.search.many {
+                return true;
+            }
         }
         true
     }
@@ -119,6 +155,9 @@ impl Query<'_, '_> {
         let s = self.search;
         let wanted = s.max_points.min(s.max_per_quadrant).max(s.min_per_quadrant);
         self.nearest(tree, wanted, s.quadrants, scratch);
+        if scratch.many || scratch.candidates.len() > s.many {
+            return scratch.sum_without_list();
+        }
         let candidates = &mut scratch.candidates;
         if !s.quadrants {
             keep_first(candidates, s.max_points as usize);
@@ -147,7 +186,7 @@ impl Query<'_, '_> {
 
     /// Adds at least the `wanted` nearest candidates of a quadrant, or all there are.
     fn nearest_of(&self, tree: &Halves, quadrant: u8, wanted: usize, scratch: &mut Scratch) {
-        let Scratch { candidates, way, .. } = scratch;
+        let Scratch { candidates, way, many, .. } = scratch;
         let (at, before) = (self.at.at, candidates.len());
         // The square beyond which nothing counts any more.
         let mut most = if self.limited { self.search.reach.powi(2) } else { f64::INFINITY };
@@ -160,6 +199,13 @@ impl Query<'_, '_> {
                 |diagonal: &Diagonal| diagonal.is_beyond(diagonal.squared(at), most.sqrt());
             if node.diagonal().is_some_and(|diagonal| is_beyond(&diagonal)) {
                 continue;
+            }
+            // One may be left out.
+            let has_many = |node: &Node| node.count() > self.search.many.saturating_add(1);
+            let is_full = candidates.len() > self.search.many;
+            if self.limited && (is_full || has_many(node) && self.holds_all(node)) {
+                *many = true;
+                return;
             }
             if !node.is_leaf() {
                 way.open(tree, (number, node), at);
@@ -202,6 +248,17 @@ impl Query<'_, '_> {
         let ellipse = self.search.ellipse.filter(|_| self.limited);
         let counts = ellipse.is_none_or(|e| e.holds(dx, dy)) && Some(index) != self.left_out;
         counts.then_some(Candidate { squared, index, sorted, quadrant })
+    }
+
+    /// Whether all points of a node lie within the circle, or the ellipse.
+    fn holds_all(&self, node: &Node) -> bool {
+        let at = self.at.at;
+        let [x, y, z] = [0, 1, 2].map(|k| [node.low[k] - at[k], node.high[k] - at[k]]);
+        let [dx, dy, dz] = [x, y, z].map(|[low, high]| f64::max(-low, high));
+        let ellipse = self.search.ellipse;
+        self.limited
+            && dx * dx + dy * dy + dz * dz <= self.search.reach.powi(2)
+            && ellipse.is_none_or(|ellipse| ellipse.covers([x, y]))
     }
 
     /// Whether no point of a node lies in a quadrant, or in the ellipse.

@@ -5,6 +5,7 @@ use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;
 
 use super::index::Index;
+use super::limit::Limit;
 use crate::Params;
 use crate::ground::RADIUS;
 
@@ -25,12 +26,13 @@ pub(super) fn place(geographic: bool, (x, y): (f64, f64)) -> [f64; 3] {
     if geographic { sphere::unit_vector(x, y) } else { [x, y, 0.0] }
 }
 
-/// Value `v` at a target, without the point that is left out, and how much all others weigh.
+/// Value `v` at a target, without the point that is left out, and how much all others weigh: all those within the limit, if
+/// there is one.
 pub(super) fn value(
     index: &Index,
     params: &Params,
     target: (f64, f64),
-    left_out: Option<u32>,
+    (left_out, limit): (Option<u32>, Option<Limit>),
     exponent: f64,
     v: usize,
 ) -> (f64, Weight) {
@@ -38,7 +40,12 @@ pub(super) fn value(
     let smoothing = params.smoothing * params.smoothing;
     let squared =
         |i: usize| squared_distance(index.geographic, index.places[i], target) + smoothing;
-    let all = || (0..index.len()).filter(|&i| Some(index.order[i]) != left_out);
+    let counts = |i: usize| {
+        let difference =
+            |limit: Limit| limit.holds([0, 1, 2].map(|k| index.places[i][k] - target[k]));
+        Some(index.order[i]) != left_out && limit.is_none_or(difference)
+    };
+    let all = || (0..index.len()).filter(|&i| counts(i));
     let nearest = all().map(squared).fold(f64::INFINITY, f64::min);
     let (mut weights, mut sum) = (0.0, 0.0);
     let range = index.range(v);

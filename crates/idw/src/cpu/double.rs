@@ -6,6 +6,7 @@ use gpu_core::parallel::{self, FINE};
 use super::frame::{Chunk, Frame, MOST, Sums};
 use super::globe::weigh_squares;
 use super::index::Index;
+use super::limit::{Limit, Share};
 use super::tree::{Chebyshev, Item, weigh};
 use crate::Params;
 use crate::expansion::{self, CHILDREN, LEAF, NODES_IN_F64 as NODES, SIDE_IN_F64, Visit};
@@ -27,11 +28,19 @@ pub(super) struct Double {
     separation: f64,
     smoothing: f64,
     law: u32,
+    /// Which points count; `None` for all.
+    limit: Option<Limit>,
 }
 
 impl Double {
-    /// Columns `first..first + columns` of the points' values.
-    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
+    /// Columns `first..first + columns` of the points' values: the leaves alone.
+    pub fn leaves(
+        index: &Index,
+        params: &Params,
+        frame: Frame,
+        first: usize,
+        columns: usize,
+    ) -> Self {
         let point = |i: usize| {
             let mut sums = [1.0, 0.0, 0.0, 0.0, 0.0];
             for (sum, v) in sums[1..].iter_mut().zip(first..first + columns) {
@@ -41,7 +50,7 @@ impl Double {
         };
         let points = parallel::map(index.len(), FINE, point);
         let around = |leaf: &[Source]| Item::around(leaf.iter().map(|p| (p.place, p.place)));
-        let mut tree = Self {
+        Self {
             levels: expansion::levels(index.len()),
             items: points.chunks(LEAF).map(around).collect(),
             points,
@@ -50,7 +59,13 @@ impl Double {
             separation: expansion::separation_in_f64(params),
             smoothing: (params.smoothing * frame.scale).powi(2),
             law: params.law(),
-        };
+            limit: None,
+        }
+    }
+
+    /// All items.
+    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
+        let mut tree = Self::leaves(index, params, frame, first, columns);
         let chebyshev = Chebyshev::new();
         for level in 1..tree.levels.len() - 1 {
             let made = parallel::map(expansion::items_of(&tree.levels, level), 4, |at| {
@@ -62,6 +77,11 @@ impl Double {
             }
         }
         tree
+    }
+
+    /// The same for sums over the points within a limit, in the frame's units.
+    pub fn within(self, limit: Limit, separation: f64) -> Self {
+        Self { limit: Some(limit), separation, ..self }
     }
 
     /// The points of a leaf.
@@ -108,9 +128,17 @@ impl Double {
     pub fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         #[cfg(target_arch = "x86_64")]
         {
+            #[target_feature(enable = "avx512f")]
+            fn widest(tree: &Double, chunk: &Chunk, sums: &mut Sums) {
+                tree.walk(chunk, sums);
+            }
             #[target_feature(enable = "avx2")]
             fn wide(tree: &Double, chunk: &Chunk, sums: &mut Sums) {
                 tree.walk(chunk, sums);
+            }
+            if is_x86_feature_detected!("avx512f") {
+                // SAFETY: the processor has these instructions: it was looked up.
+                return unsafe { widest(self, chunk, sums) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has these instructions: it was looked up.
@@ -127,16 +155,19 @@ impl Double {
         let mut visit = Visit::new(&self.levels);
         loop {
             let (item, at) = (visit.item(), visit.at);
+            let share = self.share(&self.items[item], &around);
             let far = visit.level > 0 && self.items[item].is_far(&around, self.separation);
-            if !far && visit.level > 0 {
+            if visit.level > 0 && (share == Share::Some || share == Share::All && !far) {
                 visit.open();
                 continue;
             }
-            if far {
-                self.add_sources(self.nodes(item), self.items[item].middle, chunk, sums);
-            } else {
-                // Points by their own coordinates: differences of these lose nothing.
-                self.add_sources(self.leaf(at), [0.0; 2], chunk, sums);
+            match share {
+                Share::Nothing => {}
+                Share::All if far => {
+                    let nodes = (self.nodes(item), self.items[item].middle);
+                    self.add_sources(nodes, None, None, chunk, sums);
+                }
+                _ => self.add_leaf(at, share, chunk, sums),
             }
             if !visit.go_on() {
                 return;
@@ -144,19 +175,47 @@ impl Double {
         }
     }
 
-    /// Adds sources relative to an origin.
+    /// Adds the points of a leaf of which so much counts.
     #[inline(always)]
-    fn add_sources(&self, sources: &[Source], origin: [f64; 2], chunk: &Chunk, sums: &mut Sums) {
+    pub fn add_leaf(&self, at: usize, share: Share, chunk: &Chunk, sums: &mut Sums) {
+        // Points by their own coordinates: differences of these lose nothing.
+        let leaf = (self.leaf(at), [0.0; 2]);
+        let limit = self.limit.filter(|_| share == Share::Some);
+        self.add_sources(leaf, Some(at * LEAF), limit, chunk, sums);
+    }
+
+    /// How much of an item counts for targets in a box.
+    pub fn share(&self, item: &Item, (low, high): &([f64; 2], [f64; 2])) -> Share {
+        let Some(limit) = &self.limit else { return Share::All };
+        let [x, y] = [0, 1].map(|k| [item.low[k] - high[k], item.high[k] - low[k]]);
+        limit.share([x, y, [0.0; 2]])
+    }
+
+    /// Adds sources relative to an origin, those within a limit if there is one; of a leaf `first` is the number of the first.
+    #[inline(always)]
+    fn add_sources(
+        &self,
+        (sources, origin): (&[Source], [f64; 2]),
+        first: Option<usize>,
+        limit: Option<Limit>,
+        chunk: &Chunk,
+        sums: &mut Sums,
+    ) {
         let (mut x, mut y) = (chunk.x, chunk.y);
         x.iter_mut().for_each(|x| *x -= origin[0]);
         y.iter_mut().for_each(|y| *y -= origin[1]);
-        for source in sources {
+        for (i, source) in sources.iter().enumerate() {
             let mut weights = [0.0; MOST];
             for (k, weight) in weights.iter_mut().enumerate() {
                 let (dx, dy) = (source.place[0] - x[k], source.place[1] - y[k]);
                 *weight = dx * dx + dy * dy + self.smoothing;
             }
+            if let Some(limit) = limit {
+                let [px, py] = source.place;
+                limit.clear([px, py, 0.0], [&x, &y, &[0.0; MOST]], &mut weights);
+            }
             weigh_squares(self.law, &mut weights, &chunk.exponents);
+            chunk.leave_out(first.map(|first| first + i), &mut weights);
             for (sums, of_source) in sums[..=self.columns].iter_mut().zip(source.sums) {
                 for (sum, weight) in sums.iter_mut().zip(&weights) {
                     *sum += weight * of_source;

@@ -60,6 +60,16 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
+    /// Takes its weight from a source, which may be a sorted point, for the target that leaves this point out.
+    #[inline(always)]
+    pub fn leave_out(&self, sorted: Option<usize>, weights: &mut [f64; MOST]) {
+        if let Some((point, first)) = sorted.zip(self.left_out)
+            && let Some(weight) = weights.get_mut(point.wrapping_sub(first))
+        {
+            *weight = 0.0;
+        }
+    }
+
     /// The box of the places: lowest and highest along each axis.
     pub fn bounds(&self) -> ([f64; 2], [f64; 2]) {
         let low = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);

@@ -201,6 +201,11 @@ impl Node {
         self.diagonal_by(self.falls, 0.0).ends().map(|end| (end, self.slack))
     }
 
+    /// How many points it has.
+    pub fn count(&self) -> usize {
+        self.run().len()
+    }
+
     pub fn is_leaf(&self) -> bool {
         self.second == 0
     }

@@ -1,5 +1,6 @@
 //! The index of points on the CPU: by cells, or along a curve.
 
+use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 use gpu_core::Bounds;
@@ -9,7 +10,7 @@ use super::halves::Halves;
 use crate::points::{Data, Range};
 use kernels_rs::idw::plan::{self, Curve, Plan};
 use kernels_rs::spatial::cells::Cells;
-use kernels_rs::spatial::sphere;
+use kernels_rs::spatial::{hilbert, sphere};
 
 /// Points sorted by cells, or along a curve, those of a cell by their indices.
 pub(super) struct Index<'a> {
@@ -54,7 +55,11 @@ impl<'a> Index<'a> {
     /// Sorts points to walk over all of them by tiles: along Hilbert's curve, without cells.
     pub fn to_tile(data: &'a Data<'a>, geographic: bool) -> Self {
         let plan = plan_of(data);
-        let order = order_along(&plan.curve, data.len(), |i| (data.x[i], data.y[i]));
+        let place = |i: usize| (data.x[i], data.y[i]);
+        let order = match geographic {
+            true => order_on_sphere(data.len(), place),
+            false => order_along(&plan.curve, data.len(), place),
+        };
         Self::in_order(data, geographic, plan.cells(), Vec::new(), order)
     }
 
@@ -126,10 +131,42 @@ pub(super) fn order_along(
     count: usize,
     place: impl Fn(usize) -> (f64, f64) + Sync,
 ) -> Vec<u32> {
-    let keyed = |i: usize| {
+    order_by(count, |i| {
         let (x, y) = place(i);
-        u64::from(curve.number(x, y)) << 32 | i as u64
+        curve.number(x, y)
+    })
+}
+
+/// The same of longitudes and latitudes, along curves over the faces of a cube around the globe: so that a run of places is
+/// a compact piece of the sphere, near the poles too.
+pub(super) fn order_on_sphere(
+    count: usize,
+    place: impl Fn(usize) -> (f64, f64) + Sync,
+) -> Vec<u32> {
+    order_by(count, |i| {
+        let (longitude, latitude) = place(i);
+        number_on_cube(sphere::unit_vector(longitude, latitude))
+    })
+}
+
+/// Bits of a place along each side of a face.
+const FACE_BITS: u32 = 14;
+
+/// Where a unit vector comes along the curves. A face is divided by angles, which makes its cells nearly equal.
+fn number_on_cube(vector: [f64; 3]) -> u32 {
+    let of = |axis: usize| vector[axis].abs();
+    let axis = (0..3).fold(0, |most, axis| if of(axis) > of(most) { axis } else { most });
+    let face = 2 * axis as u32 + u32::from(vector[axis] < 0.0);
+    let cell = |other: usize| {
+        let share = (vector[other] / of(axis)).atan() * (2.0 / PI) + 0.5;
+        ((share * f64::from(1 << FACE_BITS)) as u32).min((1 << FACE_BITS) - 1)
     };
+    let along = hilbert::number::<FACE_BITS>(cell((axis + 1) % 3), cell((axis + 2) % 3));
+    face << (2 * FACE_BITS) | along as u32
+}
+
+fn order_by(count: usize, number: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
+    let keyed = |i: usize| u64::from(number(i)) << 32 | i as u64;
     let mut keys = parallel::map(count, FINE, keyed);
     parallel::sort(&mut keys);
     parallel::map(count, FINE, |i| keys[i] as u32)

@@ -86,7 +86,7 @@ array!(f64, |x, exponent| x.powf(exponent));
 /// `x^exponent` for x above 0, within 3e-7 times the logarithm of the result: the exponent of x, the
 /// series of artanh for its mantissa, and that of the exponential for what is left of the product.
 #[inline(always)]
-fn power(x: f32, exponent: f32) -> f32 {
+pub(super) fn power(x: f32, exponent: f32) -> f32 {
     // The mantissa between the root of a half and that of two.
     let bits = x.to_bits() as i32;
     let shifted = bits.wrapping_sub(0x3f35_04f3);

@@ -3,7 +3,8 @@
 //! Plan: points are sorted (`index`); then either every point counts for every target
 //! (`pairs`, in vectors of targets), or its neighbours among them: patches of targets side by side (`patches`) search the
 //! index's cells together (`together`, `least`), or where cells do not serve a tree of the points (`halves`, `descent`);
-//! others search that tree each by itself (`alone`). All weigh what they found alike (`neighbours`).
+//! others search that tree each by itself (`alone`). All weigh what they found alike (`neighbours`). Of a radius that holds
+//! many points no list is made: they are summed as all pairs are, far ones expanded (`limit`).
 
 mod abreast;
 mod alone;
@@ -20,6 +21,7 @@ mod halves;
 mod index;
 mod lanes;
 mod least;
+mod limit;
 mod near;
 mod neighbours;
 #[cfg(test)]
@@ -151,6 +153,8 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
 struct Made {
     values: Vec<f64>,
     found: Vec<Found>,
+    /// Targets whose points are summed without a list, and which have no value yet.
+    many: Vec<u32>,
 }
 
 /// The neighbours of every target, and their values; `exponents`, where each target has a power of its
@@ -173,11 +177,12 @@ fn search<T: Number>(
     let of_patch = |own: &mut Own, patch: usize| {
         if exponents.is_none() && !params.statistics {
             let values = patches.values(own, patch, params, columns)?;
-            return Some(Made { values, found: Vec::new() });
+            return Some(Made { values, many: std::mem::take(&mut own.many), ..Made::default() });
         }
         let mut made = Made::default();
         patches.each(own, patch, |scratch, i| {
             let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
+            made.many.extend(scratch.many.then_some(i as u32));
             scratch.weigh(&params.power(power));
             made.values.extend((0..columns).map(|v| scratch.value(index, v)));
             if params.statistics {
@@ -186,10 +191,12 @@ fn search<T: Number>(
         })?;
         Some(made)
     };
+    let mut many = Vec::new();
     for first in (0..patches.len()).step_by(BAND / LANES) {
         progress.at("interpolate", first as f64 / patches.len() as f64)?;
         let band = first..patches.len().min(first + BAND / LANES);
         for (patch, made) in band.clone().zip(patches.map(band, of_patch)) {
+            many.extend(made.many);
             let mut of_patch = made.values.iter();
             for (lane, i) in patches.targets(patch).enumerate() {
                 for (column, &value) in values.iter_mut().zip(&mut of_patch) {
@@ -198,6 +205,18 @@ fn search<T: Number>(
                 if let (Some(all), Some(&found)) = (all.get_mut(i), made.found.get(lane)) {
                     *all = found;
                 }
+            }
+        }
+    }
+    if !many.is_empty() {
+        let index = Index::to_tile(index.data, index.geographic);
+        match leave_out {
+            false => pairs::within(&index, targets, &many, params, exponents, values, progress)?,
+            // All of them, since each leaves out the point next to that of the one before.
+            true => {
+                let all =
+                    pairs::leave_one_out_within(&index, targets, params, exponents, progress)?;
+                many.iter().for_each(|&i| values[0][i as usize] = T::from_f64(all[i as usize]));
             }
         }
     }
@@ -258,7 +277,8 @@ pub(crate) fn leave_one_out(
         progress.at("cross-validate", 0.0)?;
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
-            careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0).0
+            let but = (Some(i as u32), None);
+            careful::value(&index, params, targets.place(i), but, exponent, 0).0
         };
         values[0] = parallel::map(data.len(), 64, value);
         progress.at("cross-validate", 1.0)?;

@@ -47,6 +47,8 @@ pub(super) struct Scratch {
     pub candidates: Vec<Candidate>,
     /// Whether there are as many as the parameters want.
     pub enough: bool,
+    /// Whether there are so many that they are summed without a list, which is empty.
+    pub many: bool,
     /// Where a search by itself goes on.
     pub way: Way,
     weights: Vec<f64>,
@@ -113,6 +115,13 @@ pub(super) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 
 }
 
 impl Scratch {
+    /// Leaves a target to the sums without a list. Returns true, as a search that is done.
+    pub fn sum_without_list(&mut self) -> bool {
+        self.candidates.clear();
+        (self.many, self.enough) = (true, true);
+        true
+    }
+
     /// Weighs the candidates, which are in order.
     pub fn weigh(&mut self, params: &Params) {
         let law = Law::of(params);

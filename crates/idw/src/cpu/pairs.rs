@@ -7,6 +7,8 @@
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
 //! [`careful`].
 
+use std::ops::Range;
+
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
 use kernels_rs::idw::part::Weight;
@@ -17,8 +19,9 @@ use super::double::Double;
 use super::doubt::Doubt;
 use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
 use super::globe::Globe;
-use super::index::{Index, curve_of, order_along};
+use super::index::{Index, curve_of, order_along, order_on_sphere};
 use super::lanes::{Array, Lanes};
+use super::limit::Limit;
 use super::near::{Near, Point, TileSums, vectors};
 use super::tree::Tree;
 use crate::ground::RADIUS;
@@ -64,10 +67,12 @@ pub(super) fn interpolate<T: Number>(
         false => expansion::LEAST_PAIRS_CPU,
     };
     let expanded = expansion::is_used(params, single, points, count, least_pairs);
-    let order = expanded.then(|| along_curve(targets));
+    let place = |i: usize| targets.place(i);
+    let order = expanded.then(|| order_of(targets, index.geographic, count as usize, place));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
-    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: false };
+    let (leave_out, limit) = (false, None);
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
@@ -75,6 +80,51 @@ pub(super) fn interpolate<T: Number>(
         chunks.group(first, &mut group[..end], weights.take(), progress)?;
     }
     Ok(())
+}
+
+/// The values of some targets from all points within the radius, into their places in `values`.
+pub(super) fn within<T: Number>(
+    index: &Index,
+    targets: Targets,
+    which: &[u32],
+    params: &Params,
+    exponents: Option<&[f64]>,
+    values: &mut [Vec<T>],
+    progress: &dyn Progress,
+) -> Result<()> {
+    let place = |i: usize| targets.place(which[i] as usize);
+    let along = order_of(targets, index.geographic, which.len(), place);
+    let order = parallel::map(which.len(), FINE, |i| which[along[i] as usize]);
+    let chunks = Chunks {
+        index,
+        targets,
+        order: Some(&order),
+        params,
+        exponents,
+        width: order.len(),
+        leave_out: false,
+        limit: Some(Limit::of(params, 1.0)),
+    };
+    for (group, four) in values.chunks_mut(4).enumerate() {
+        chunks.group(4 * group, four, None, progress)?;
+    }
+    Ok(())
+}
+
+/// The first value at each point from all others within the radius, in the order of the points as given.
+pub(super) fn leave_one_out_within(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    exponents: Option<&[f64]>,
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let (order, width) = (Some(&index.order[..]), index.len());
+    let (leave_out, limit) = (true, Some(Limit::of(params, 1.0)));
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
+    let mut values = vec![host_memory::filled(f64::NAN, index.len())?];
+    chunks.group(0, &mut values, None, progress)?;
+    Ok(values.swap_remove(0))
 }
 
 /// The first value at each point from all others, with far points expanded.
@@ -87,7 +137,8 @@ pub(super) fn leave_one_out(
 ) -> Result<Vec<f32>> {
     // Along the points' curve: so that a target's place tells which point it leaves out.
     let (order, width) = (Some(&index.order[..]), index.len());
-    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: true };
+    let (leave_out, limit) = (true, None);
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
     let mut values = vec![host_memory::filled(f32::NAN, index.len())?];
     chunks.group(0, &mut values, None, progress)?;
     Ok(values.swap_remove(0))
@@ -101,8 +152,16 @@ fn row_length(targets: Targets) -> usize {
     }
 }
 
-/// The targets in the order of a curve, so that those of a chunk lie near each other.
-fn along_curve(targets: Targets) -> Vec<u32> {
+/// Some places of targets in the order of a curve, so that those of a chunk lie near each other.
+fn order_of(
+    targets: Targets,
+    geographic: bool,
+    count: usize,
+    place: impl Fn(usize) -> (f64, f64) + Sync,
+) -> Vec<u32> {
+    if geographic {
+        return order_on_sphere(count, place);
+    }
     let curve = match targets {
         Targets::Points { x, y } => curve_of(x, y),
         Targets::Grid(grid) => {
@@ -110,7 +169,7 @@ fn along_curve(targets: Targets) -> Vec<u32> {
             curve_of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
         }
     };
-    order_along(&curve, targets.len() as usize, |i| targets.place(i))
+    order_along(&curve, count, place)
 }
 
 struct Chunks<'a> {
@@ -123,6 +182,8 @@ struct Chunks<'a> {
     width: usize,
     /// Whether the targets are the points, and each leaves itself out.
     leave_out: bool,
+    /// Which points count, in ground units; `None` for all.
+    limit: Option<Limit>,
 }
 
 impl Chunks<'_> {
@@ -140,16 +201,13 @@ impl Chunks<'_> {
         progress: &dyn Progress,
     ) -> Result<()> {
         let frame = Frame::of(self.index);
-        let sum = Summer::new::<T>(
-            self.index,
-            self.params,
-            frame,
-            first,
-            values.len(),
-            self.order.is_some(),
-        );
+        let columns = first..first + values.len();
+        let sum = match self.limit {
+            Some(_) => Summer::within::<T>(self.index, self.params, frame, columns),
+            None => Summer::new::<T>(self.index, self.params, frame, columns, self.order.is_some()),
+        };
         let size = sum.size();
-        let count = self.targets.len() as usize;
+        let count = self.order.map_or(self.targets.len() as usize, <[u32]>::len);
         // Bands of whole rows, so that progress is told of from this thread.
         let rows = count.div_ceil(self.width);
         let band_rows = (super::BAND / 4).div_ceil(self.width).min(rows);
@@ -199,7 +257,8 @@ impl Chunks<'_> {
         let careful = |i: usize, v: usize| {
             let (at, target) = (self.target(i), self.targets.place(self.target(i)));
             let left_out = self.leave_out.then_some(at as u32);
-            careful::value(self.index, self.params, target, left_out, exponent(i), first + v)
+            let but = (left_out, self.limit);
+            careful::value(self.index, self.params, target, but, exponent(i), first + v)
         };
         let geographic = self.index.geographic;
         if geographic && !matches!(sum, Summer::Globe(..)) {
@@ -272,7 +331,7 @@ impl Found {
 enum Summer<'a> {
     Globe(Globe),
     ExpandedDouble(Double),
-    Expanded(Tree<'a>, Width),
+    Expanded(Box<Tree<'a>>, Width),
     Single(Staged<'a, f32>, Width),
     Double(Staged<'a, f64>),
 }
@@ -307,10 +366,10 @@ impl<'a> Summer<'a> {
         index: &'a Index<'a>,
         params: &Params,
         frame: Frame,
-        first: usize,
-        columns: usize,
+        columns: Range<usize>,
         expanded: bool,
     ) -> Self {
+        let (first, columns) = (columns.start, columns.len());
         if expanded && params.geographic {
             return Self::Globe(Globe::new(index, params, first, columns));
         }
@@ -319,13 +378,38 @@ impl<'a> Summer<'a> {
         }
         if expanded {
             let tree = Tree::new(index, params, frame, first, columns);
-            return Self::Expanded(tree, Width::detect());
+            return Self::Expanded(Box::new(tree), Width::detect());
         }
         if T::IS_SINGLE {
             let staged = stage(index, params, frame, first, columns);
             return Self::Single(staged, Width::detect());
         }
         Self::Double(stage(index, params, frame, first, columns))
+    }
+
+    /// Sums within the radius.
+    fn within<T: Number>(
+        index: &'a Index<'a>,
+        params: &Params,
+        frame: Frame,
+        columns: Range<usize>,
+    ) -> Self {
+        let (first, columns) = (columns.start, columns.len());
+        let separation = expansion::separation_within(params, T::IS_SINGLE);
+        if params.geographic {
+            let globe = Globe::new(index, params, first, columns);
+            return Self::Globe(globe.within(Limit::of(params, 1.0), separation, T::IS_SINGLE));
+        }
+        let limit = Limit::of(params, frame.scale);
+        if T::IS_SINGLE {
+            let leaves = Double::leaves(index, params, frame, first, columns);
+            let tree = Tree::new(index, params, frame, first, columns);
+            let limited = leaves.within(limit, f64::INFINITY);
+            let tree = Box::new(tree.within(limited, separation));
+            return Self::Expanded(tree, Width::detect());
+        }
+        let tree = Double::new(index, params, frame, first, columns);
+        Self::ExpandedDouble(tree.within(limit, separation))
     }
 
     fn is_single(&self) -> bool {

@@ -50,6 +50,8 @@ pub(super) struct Own<'a> {
     together: Together,
     abreast: Abreast,
     scratch: Scratch,
+    /// Targets of the patch whose points are summed without a list.
+    pub many: Vec<u32>,
 }
 
 impl<'a> Patches<'a> {
@@ -158,6 +160,7 @@ impl<'a> Patches<'a> {
         columns: usize,
     ) -> Option<Vec<f64>> {
         let found = self.find(own, patch)?;
+        own.many.clear();
         let mut rows = Vec::new();
         if found {
             own.abreast.weigh(&own.together, &self.search, params);
@@ -170,6 +173,9 @@ impl<'a> Patches<'a> {
                 continue;
             }
             self.take(own, found, lane, target)?;
+            if own.scratch.many {
+                own.many.push(target as u32);
+            }
             own.scratch.weigh(params);
             values.extend((0..columns).map(|v| own.scratch.value(self.index, v)));
         }

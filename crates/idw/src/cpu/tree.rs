@@ -13,10 +13,12 @@
 
 use gpu_core::parallel::{self, FINE};
 
+use super::double::Double;
 use super::doubt::Doubt;
 use super::frame::{Chunk, Frame, Sums, VECTORS, width};
 use super::index::Index;
 use super::lanes::Lanes;
+use super::limit::Share;
 use super::near::{Near, Point, TileSums, vectors};
 use crate::Params;
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
@@ -55,6 +57,8 @@ pub(super) struct Tree<'a> {
     separation: f64,
     smoothing: f32,
     law: u32,
+    /// The leaves in f64 with a limit, where one decides which points count; `None` for all points.
+    limited: Option<Double>,
 }
 
 /// One source in f64, while weights are computed.
@@ -163,6 +167,7 @@ impl<'a> Tree<'a> {
             separation: expansion::separation(params),
             smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
             law: params.law(),
+            limited: None,
         };
         tree.add_nodes(&items, |tree, l| {
             let range = l * LEAF..n.min((l + 1) * LEAF);
@@ -189,6 +194,12 @@ impl<'a> Tree<'a> {
             });
         }
         tree
+    }
+
+    /// The same for sums over the points within a limit, with the leaves that have it. Those of which a part counts are summed
+    /// in f64, in which the limit is decided.
+    pub fn within(self, limited: Double, separation: f64) -> Self {
+        Self { limited: Some(limited), separation, ..self }
     }
 
     /// Adds items, with the nodes that stand for their sources.
@@ -243,8 +254,19 @@ impl<'a> Tree<'a> {
         loop {
             let (item, at) = (visit.item(), visit.at);
             let far = self.items[item].is_far(&around, self.separation);
-            if !far && visit.level > 0 {
+            let limited = self.limited.as_ref();
+            let share = limited.map_or(Share::All, |all| all.share(&self.items[item], &around));
+            if visit.level > 0 && (share == Share::Some || share == Share::All && !far) {
                 visit.open();
+                continue;
+            }
+            if let Some(limited) = limited.filter(|_| share != Share::All) {
+                if share == Share::Some {
+                    limited.add_leaf(at, share, chunk, sums);
+                }
+                if !visit.go_on() {
+                    return;
+                }
                 continue;
             }
             let (sources, range, origin, doubt) = if far {

@@ -62,6 +62,7 @@ impl Search {
             arc: f64::INFINITY,
             ellipse: None,
             extent: [f64::INFINITY; 2],
+            many: usize::MAX,
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::common::{Cloud, Random, assert_close, devices, expected, targets_at, values};
 use crate::{neighbours, together};
 use gpu_core::GridSpec;
-use idw::{Kernel, Params, Targets};
+use idw::{Below, Kernel, Params, Targets};
 use testing::clouds::{self, SIDE};
 
 /// The list's clouds, with values of which each point has another than those beside it, and at its place.
@@ -66,6 +66,33 @@ fn grids_are_searched_alike_together_and_alone_in_every_cloud() {
         for params in searches().into_iter().filter(|params| params.radius1 != 60.0) {
             together::check(&cloud, Targets::Grid(square), &params);
             together::check(&cloud, Targets::Grid(near), &params);
+        }
+    }
+}
+
+/// Radii that hold few points, many, and all: with many no list is made.
+#[test]
+fn sums_within_a_radius_are_those_of_the_definition_in_every_cloud() {
+    for cloud in all(3000, 4) {
+        let targets = places(&cloud, 25);
+        let base = Params::default();
+        for params in [
+            base.radius(0.05 * SIDE),
+            base.power(1.0).radius(0.4 * SIDE),
+            base.power(2.5).radius(1e4 * SIDE).min_points(300),
+            base.power(3.0).radius1(0.8 * SIDE).radius2(0.2 * SIDE).angle(30.0),
+            base.power(4.0).smoothing(1e-3 * SIDE).radius(0.4 * SIDE).min_points(400),
+            base.radius(0.3 * SIDE).min_points(500).below(Below::Nearest),
+            base.radius(0.4 * SIDE).kernel(Kernel::Direct),
+        ] {
+            let wanted = expected(&cloud, &targets, &params);
+            for device in devices() {
+                let what = format!("{}, {}, {params:?}", cloud.name, device.name());
+                let found = values::<f64>(&device, &cloud, targets_at(&targets), &params);
+                assert_close(&found, &wanted, 1e-12, &what);
+                let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);
+                assert_close(&found, &wanted, 1e-5, &what);
+            }
         }
     }
 }

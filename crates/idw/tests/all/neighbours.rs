@@ -1,7 +1,8 @@
 //! Neighbours: which points a target takes, and what they give; on the CPU and on the process's GPU.
 
 use crate::common::{
-    Cloud, assert_close, by_definition, devices, haversine, neighbours, random_cloud, targets_at,
+    Cloud, assert_close, by_definition, devices, expected, haversine, neighbours, random_cloud,
+    targets_at, values,
 };
 use gpu_core::{Device, GridSpec};
 use idw::{Adaptive, Below, Input, Params, ValueRange, interpolate};
@@ -188,6 +189,24 @@ fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
     let limited = params.max_points(5).min_points(4);
     check(&cloud, &targets, &limited, 1e-7);
     assert!(haversine((179.9, 0.0), (-179.9, 0.0)) < 23_000.0);
+}
+
+/// Of caps that hold many points no list is made.
+#[test]
+fn caps_of_many_points_are_summed_as_defined() {
+    let cloud = random_cloud(4000, [-180.0, -90.0, 180.0, 90.0], 48);
+    let targets = random_cloud(60, [-180.0, -89.0, 180.0, 89.0], 49);
+    for (radius, power) in [(1e6, 2.0), (4e6, 2.0), (9e6, 1.0), (1.5e7, 3.0), (2.1e7, 2.5)] {
+        let params = Params::default().radius(radius).power(power).geographic(true);
+        let wanted = expected(&cloud, &targets, &params);
+        for device in devices() {
+            let what = format!("{} m on {}", radius, device.name());
+            let found = values::<f64>(&device, &cloud, targets_at(&targets), &params);
+            assert_close(&found, &wanted, 1e-9, &what);
+            let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);
+            assert_close(&found, &wanted, 1e-5, &what);
+        }
+    }
 }
 
 #[test]

@@ -35,6 +35,30 @@ fn each_point_is_predicted_from_the_others() {
 }
 
 #[test]
+fn points_within_a_radius_that_holds_many_leave_out_one_alone() {
+    let mut cloud = random_cloud(1500, [0.0, 0.0, 50.0, 50.0], 58);
+    (cloud.x[1], cloud.y[1]) = (cloud.x[0], cloud.y[0]);
+    // A stray, which has none within the radius.
+    (cloud.x[2], cloud.y[2]) = (500.0, 70.0);
+    for params in [
+        Params::default().radius(12.0),
+        Params::default().radius(40.0).power(3.0),
+        Params::default().radius1(30.0).radius2(9.0).angle(20.0).power(2.5),
+        Params::default().radius(20.0).adaptive(Adaptive::default().area(2500.0)),
+    ] {
+        for device in devices() {
+            let found = cloud.with(|p| cross_validate(&device, p, &params, &())).unwrap();
+            for i in 0..cloud.len() {
+                let wanted = without(&cloud, i, &params) - cloud.z[i];
+                let same = (found.errors[i] - wanted).abs() < 1e-9
+                    || (found.errors[i].is_nan() && wanted.is_nan());
+                assert!(same, "{} at {i}: {}, {wanted}", device.name(), found.errors[i]);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_best_power_has_the_least_error() {
     let mut cloud = random_cloud(150, [0.0, 0.0, 50.0, 50.0], 52);
     for i in 0..cloud.len() {

@@ -21,6 +21,14 @@ impl Integers {
         }
     }
 
+    /// Where the pixels lie.
+    pub fn grid(&self) -> &GridSpec {
+        match self {
+            Self::U32(raster) => raster.grid(),
+            Self::U64(raster) => raster.grid(),
+        }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

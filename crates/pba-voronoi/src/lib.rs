@@ -11,7 +11,8 @@
 //!
 //! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what is wanted:
 //! indices, coordinates, squared distances; distances on the ground, signed or cut off; values and labels
-//! of the nearest site. In device memory `gpu::transform` does the same.
+//! of the nearest site. In device memory `gpu::transform` does the same. From the indices follow the [`directions`] to the
+//! nearest sites and [their coordinates](site_centres).
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -69,6 +70,7 @@ mod diagram;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod ground;
 mod input;
 mod metric;
 mod params;
@@ -77,6 +79,7 @@ use gpu_core::{Device, Progress};
 
 pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
+pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
 pub use metric::Spacing;
 pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Params};

@@ -4,6 +4,7 @@
 //! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
+mod ground;
 mod rooms;
 mod scale;
 
@@ -96,7 +97,7 @@ fn run(args: &Args) -> Result<()> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
-    stages.run("write", |progress| write(args, &place, diagram, &mut rooms, progress))?;
+    stages.run("write", |progress| write(args, (&place, sides), diagram, &mut rooms, progress))?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
@@ -161,7 +162,7 @@ fn params(args: &Args) -> Params {
     if let Some(most) = args.max_distance {
         params = params.max_distance(most);
     }
-    if args.nearest.is_some() { params.nearest() } else { params }
+    if args.wants_nearest() { params.nearest() } else { params }
 }
 
 /// The largest distance, and how many pixels have none.
@@ -198,7 +199,7 @@ fn largest(distances: &[f32]) -> (f32, u64) {
 /// Writes all outputs.
 fn write(
     args: &Args,
-    place: &Georeference,
+    (place, sides): (&Georeference, (f64, f64)),
     mut diagram: Diagram,
     rooms: &mut Rooms,
     progress: &dyn Progress,
@@ -206,7 +207,11 @@ fn write(
     let (width, height) = (diagram.grid.width, diagram.grid.height);
     let size = (width as usize, height as usize);
     let existing = args.run.existing();
-    if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
+    let nearest = diagram.nearest.take();
+    if let Some(nearest) = &nearest {
+        args.ground.write(nearest, place, sides, &args.raster, existing)?;
+    }
+    if let (Some(path), Some(nearest)) = (&args.nearest, nearest) {
         let output = Output { path, existing };
         match nearest {
             Integers::U32(v) => rooms.write_nearest(output, v.values(), size)?,

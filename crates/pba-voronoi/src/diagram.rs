@@ -52,7 +52,7 @@ pub struct Diagram {
     /// Where the pixels lie.
     pub grid: GridSpec,
     /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared: the square
-    /// of a square pixel's side.
+    /// of a square pixel's side. 0 on the globe, where distances have no whole squares.
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,

@@ -139,12 +139,12 @@ pub fn site_centres(nearest: &Integers, lay: &Lay) -> Result<[Grid<f64>; 2]> {
 }
 
 /// Column and row of an index.
-fn pixel(index: u64, grid: &GridSpec) -> [u32; 2] {
+pub(crate) fn pixel(index: u64, grid: &GridSpec) -> [u32; 2] {
     let width = u64::from(grid.width).max(1);
     [(index % width) as u32, (index / width) as u32]
 }
 
-fn check_indices(nearest: &Integers) -> Result<()> {
+pub(crate) fn check_indices(nearest: &Integers) -> Result<()> {
     let (grid, pixels) = (*nearest.grid(), nearest.len() as u64);
     let is_outside = |p: usize| nearest.get(p).is_some_and(|site| site >= pixels);
     match parallel::first(nearest.len(), FINE, is_outside) {

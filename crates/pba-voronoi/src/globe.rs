@@ -216,6 +216,31 @@ impl Tables {
         self.radius * arc_of_squared_chord(4.0 * self.squared_half_chord(from, to))
     }
 
+    /// Makes distances of values of h, and leaves what is infinite.
+    pub fn make_distances(&self, values: &mut [f64]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { self.make_distances_avx2(values) };
+        }
+        self.make_distances_of(values);
+    }
+
+    /// The same, compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn make_distances_avx2(&self, values: &mut [f64]) {
+        self.make_distances_of(values);
+    }
+
+    #[inline(always)]
+    fn make_distances_of(&self, values: &mut [f64]) {
+        for value in values {
+            let distance = self.radius * arc_of_squared_chord(4.0 * *value);
+            *value = if *value == f64::INFINITY { *value } else { distance };
+        }
+    }
+
     /// The bearing at a pixel of the great circle to a site: 0 where they are one place.
     ///
     /// With the difference of latitudes `dp`, its tangent is `c' sin dl / (sin dp + 2 sin(phi) c' sin^2(dl / 2))`, in which

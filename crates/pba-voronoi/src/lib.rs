@@ -9,6 +9,8 @@
 //! Use it for distance maps and buffers around features, for filling each pixel from its nearest
 //! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`).
 //!
+//! Rasters in longitude and latitude are measured along great circles by [`geodesic`](geodesic()).
+//!
 //! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what is wanted:
 //! indices, coordinates, squared distances; distances on the ground, signed or cut off; values and labels
 //! of the nearest site. In device memory `gpu::transform` does the same. From the indices follow the [`directions`] to the

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use geo_io::{Output, SiteValues};
+use gpu_core::DeviceChoice;
 use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
 
 use crate::ground::GroundArgs;
@@ -29,7 +30,15 @@ pub struct Args {
     pub ground: GroundArgs,
     #[command(flatten)]
     pub sites: SiteArgs,
-    /// Leave pixels farther than this from every site without one
+    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
+    /// too. It runs on the CPU
+    #[arg(long, conflicts_with = "spacing")]
+    pub geodesic: bool,
+    /// The radius of the sphere of --geodesic in metres [default: 6371008.8, the mean radius; 6371007.181 is that of the
+    /// sphere with the Earth's area]
+    #[arg(long, value_name = "R", value_parser = fraction, allow_negative_numbers = true, requires = "geodesic")]
+    pub radius: Option<f64>,
+    /// Leave pixels farther than this from every site without one; metres with --geodesic
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -41,7 +50,7 @@ pub struct Args {
 pub const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
-site; its direction and coordinates are NODATA or NaN. Directions are those on the plane, as distances are. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
+site; its direction and coordinates are NODATA or NaN. Directions are those on the plane, as distances are; with --geodesic those at the pixel of the great circle to its site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side.\n\n\
 Values are those that the file stores: of a palette the indices, and no scale is applied. They are compared in the file's \
 own type: integers of 64 bits exactly, and a decimal of --values means the float that it rounds to. Both ends of a range \
@@ -80,6 +89,11 @@ impl Args {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
         Ok(())
+    }
+
+    /// The device: no kernel measures on the globe.
+    pub fn device(&self) -> DeviceChoice {
+        if self.geodesic { DeviceChoice::Cpu } else { self.run.device }
     }
 
     /// All files to be written.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use geo_io::{Cells, Georeference, NpyElement, Output};
-use pba_voronoi::{Integers, Lay, Spacing, directions, site_centres};
+use pba_voronoi::{Globe, Integers, Lay, Spacing, directions, directions_on_globe, site_centres};
 use programs::args::{Format, RasterArgs, ending};
 
 /// Outputs that follow from the nearest sites.
@@ -63,19 +63,22 @@ impl GroundArgs {
         Ok(())
     }
 
-    /// Writes them all. Directions belong to pixels of these sides.
+    /// Writes them all.
     pub fn write(
         &self,
         nearest: &Integers,
-        place: &Georeference,
-        sides: (f64, f64),
+        lie: &Lie,
         raster: &RasterArgs,
         existing: geo_io::Existing,
     ) -> Result<()> {
+        let Lie { place, sides, globe } = *lie;
         let lay = Lay::of_geotransform(place.transform);
         let (width, height) = (nearest.grid().width, nearest.grid().height);
         if let Some(path) = &self.direction {
-            let found = directions(nearest, &with_sides(lay, sides))?;
+            let found = match &globe {
+                Some(globe) => directions_on_globe(nearest, globe)?,
+                None => directions(nearest, &with_sides(lay, sides))?,
+            };
             self.write_directions(
                 Output { path, existing },
                 found.values(),
@@ -111,6 +114,16 @@ impl GroundArgs {
         }
         Ok(())
     }
+}
+
+/// Where a raster lies.
+pub struct Lie<'a> {
+    /// Its place.
+    pub place: &'a Georeference,
+    /// The sides of a pixel, to which directions belong.
+    pub sides: (f64, f64),
+    /// Its place on the globe, where distances are measured there.
+    pub globe: Option<Globe>,
 }
 
 /// A lay whose pixels have these sides.

@@ -4,6 +4,7 @@
 //! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
+mod globe;
 mod ground;
 mod rooms;
 mod scale;
@@ -12,10 +13,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{Cells, Georeference, Mask, Output};
+use geo_io::{Cells, Crs, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
-use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
+use pba_voronoi::{Diagram, Globe, Input, Integers, Params, Sites};
 use programs::args::Format;
 use programs::opening::Opening;
 use programs::program;
@@ -26,6 +27,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use args::{Args, Spacing};
+use ground::Lie;
 use rooms::Rooms;
 use scale::CommandLine;
 
@@ -51,7 +53,7 @@ fn run(args: &Args) -> Result<()> {
         Spacing::Sides(x, y) => params.spacing(x, y),
         Spacing::Georeference => params.spacing(1.0, 1.0),
     };
-    let opening = Opening::begin_with(args.run.device, move |device| load(device, &loaded));
+    let opening = Opening::begin_with(args.device(), move |device| load(device, &loaded));
     let mut stages = Stages::new(args.run.quiet);
     let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |progress| {
         let rooms = Rooms::begin(args, geo_io::mask_size(&args.mask))?;
@@ -59,15 +61,16 @@ fn run(args: &Args) -> Result<()> {
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     let place = mask.georeference.take();
+    let globe = args.geodesic.then(|| globe::of(args, place.as_ref(), &mask.notes)).transpose()?;
     let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;
-    let diagram = stages.run("transform", |progress| {
+    let diagram = stages.run("transform", |progress| -> Result<_> {
         let input = input(args, &mask)?;
-        Ok::<_, anyhow::Error>(pba_voronoi::transform(
-            &device,
-            &input,
-            &params.spacing(sides.0, sides.1),
-            progress,
-        )?)
+        let planar = params.spacing(sides.0, sides.1);
+        Ok(match &globe {
+            Some(globe) => pba_voronoi::geodesic(&device, &input, globe, &params, progress)
+                .map_err(|error| globe::explained(args, error))?,
+            None => pba_voronoi::transform(&device, &input, &planar, progress)?,
+        })
     })?;
     let sites = count(&mask.sites);
     let (without_value, notes) = (mask.without_value, std::mem::take(&mut mask.notes));
@@ -84,11 +87,16 @@ fn run(args: &Args) -> Result<()> {
         json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
     report.field("raster", raster);
     notes.iter().for_each(|note| report.note(note));
-    report.device(&device, args.run.device);
+    report.device(&device, args.device());
     report_distances(&mut report, &diagram);
     let crs = place.as_ref().and_then(|place| place.crs.as_ref());
     if let Some(crs) = crs {
         report.line("system", crs);
+    }
+    if let Some(globe) = &globe {
+        globe::report(&mut report, globe, args.run.device);
+    } else if crs.is_some_and(Crs::is_geographic) {
+        report.note(globe::NOTE);
     }
     if args.sites.spacing == Spacing::Georeference {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
@@ -97,7 +105,9 @@ fn run(args: &Args) -> Result<()> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
-    stages.run("write", |progress| write(args, (&place, sides), diagram, &mut rooms, progress))?;
+    stages.run("write", |progress| {
+        write(args, (&place, sides, globe), diagram, &mut rooms, progress)
+    })?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
@@ -199,7 +209,7 @@ fn largest(distances: &[f32]) -> (f32, u64) {
 /// Writes all outputs.
 fn write(
     args: &Args,
-    (place, sides): (&Georeference, (f64, f64)),
+    (place, sides, globe): (&Georeference, (f64, f64), Option<Globe>),
     mut diagram: Diagram,
     rooms: &mut Rooms,
     progress: &dyn Progress,
@@ -209,7 +219,8 @@ fn write(
     let existing = args.run.existing();
     let nearest = diagram.nearest.take();
     if let Some(nearest) = &nearest {
-        args.ground.write(nearest, place, sides, &args.raster, existing)?;
+        let lie = Lie { place, sides, globe };
+        args.ground.write(nearest, &lie, &args.raster, existing)?;
     }
     if let (Some(path), Some(nearest)) = (&args.nearest, nearest) {
         let output = Output { path, existing };

@@ -246,7 +246,7 @@ impl<C: Column> Nearest<'_, C> {
 
     /// The outputs that are wanted.
     fn diagram(mut self, params: &Params, values: Option<&[f32]>) -> Result<Diagram> {
-        let (input, tables) = (self.input, self.tables);
+        let input = self.input;
         if let Some(most) = params.max_distance {
             // What a distance that is the limit may be more by its rounding.
             self.limit(most * (1.0 + 4.0 * f64::EPSILON));
@@ -264,13 +264,10 @@ impl<C: Column> Nearest<'_, C> {
             diagram.coordinates = Some(self.raster([u32::MAX; 2], |_, site| site)?);
         }
         if params.distance || params.signed_distance {
-            let distance = |from, to| tables.distance(from, to) as f32;
-            diagram.distance = Some(self.blanked(f32::NAN, self.raster(f32::INFINITY, distance)?));
+            diagram.distance = Some(self.distances(|distance| distance as f32, f32::NAN)?);
         }
         if params.distance_f64 {
-            let distance = |from, to| tables.distance(from, to);
-            diagram.distance_f64 =
-                Some(self.blanked(f64::NAN, self.raster(f64::INFINITY, distance)?));
+            diagram.distance_f64 = Some(self.distances(|distance| distance, f64::NAN)?);
         }
         if let Some(values) = values {
             diagram.value = Some(self.raster(f32::NAN, |_, site| values[index(site)])?);
@@ -281,13 +278,34 @@ impl<C: Column> Nearest<'_, C> {
         Ok(diagram)
     }
 
-    /// The same with `value` in excluded pixels.
-    fn blanked<T: Pod + Send>(&self, value: T, mut raster: Grid<T>) -> Grid<T> {
-        if let Some(excluded) = self.input.excluded {
-            let pairs = raster.values_mut().iter_mut().zip(excluded);
-            pairs.filter(|(_, excluded)| **excluded != 0).for_each(|(out, _)| *out = value);
-        }
-        raster
+    /// The raster of distances as `of` rounds them, infinite where there is no site, `excluded` where a pixel is left out. The
+    /// arcs of a row are computed together, in vectors.
+    fn distances<T: Pod + Send + Sync>(
+        &self,
+        of: impl Fn(f64) -> T + Sync,
+        excluded: T,
+    ) -> Result<Grid<T>> {
+        let grid = self.input.grid;
+        let width = (grid.width as usize).max(1);
+        let mut out = host_memory::zeroed(grid.cells() as usize)?;
+        out.par_chunks_exact_mut(width).enumerate().for_each_init(
+            || vec![0.0; width],
+            |distances, (y, out)| {
+                self.row(y, |x, site| {
+                    let h = |site| self.tables.squared_half_chord([x as u32, y as u32], site);
+                    distances[x] = site.map_or(f64::INFINITY, h);
+                });
+                self.tables.make_distances(distances);
+                for (out, &distance) in out.iter_mut().zip(&*distances) {
+                    *out = of(distance);
+                }
+                if let Some(mask) = self.input.excluded {
+                    let pairs = out.iter_mut().zip(&mask[y * width..]);
+                    pairs.filter(|(_, mask)| **mask != 0).for_each(|(out, _)| *out = excluded);
+                }
+            },
+        );
+        Ok(Grid::new(out, grid)?)
     }
 }
 

@@ -95,7 +95,7 @@ fn distances_and_directions_are_those_of_vectors_in_space() {
                 let direction = f64::from(directions.values()[p]);
                 let same_place = least < 1e-12;
                 assert_eq!(direction == 0.0, same_place, "{what}");
-                if same_place || least > 3.14 {
+                if same_place || least > 3.1 {
                     continue;
                 }
                 let longitude = (globe.corner[0]

@@ -113,6 +113,11 @@ impl Globe {
     }
 }
 
+/// A limit, and what a distance that is the limit may be more by its rounding.
+pub(crate) fn reached(limit: f64) -> f64 {
+    limit * (1.0 + 4.0 * f64::EPSILON)
+}
+
 /// What distances between pixels are computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
@@ -125,12 +130,13 @@ pub(crate) struct Tables {
     /// The sines of the rows' latitudes.
     sine: Vec<f64>,
     /// Columns of a turn.
-    turn: f64,
+    pub turn: f64,
     /// Degrees from a column to the next.
     east: f64,
     /// Degrees north from a row to the next.
     north: f64,
-    radius: f64,
+    /// The radius of the sphere.
+    pub radius: f64,
     /// More than rounding takes from any h: twice over.
     pub slack: f64,
 }

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use geo_io::{Output, SiteValues};
-use gpu_core::DeviceChoice;
 use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
 
 use crate::ground::GroundArgs;
@@ -31,7 +30,7 @@ pub struct Args {
     #[command(flatten)]
     pub sites: SiteArgs,
     /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
-    /// too. It runs on the CPU
+    /// too
     #[arg(long, conflicts_with = "spacing")]
     pub geodesic: bool,
     /// The radius of the sphere of --geodesic in metres [default: 6371008.8, the mean radius; 6371007.181 is that of the
@@ -89,11 +88,6 @@ impl Args {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
         Ok(())
-    }
-
-    /// The device: no kernel measures on the globe.
-    pub fn device(&self) -> DeviceChoice {
-        if self.geodesic { DeviceChoice::Cpu } else { self.run.device }
     }
 
     /// All files to be written.

@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use geo_io::Georeference;
-use gpu_core::DeviceChoice;
 use pba_voronoi::{Error, Globe};
 use programs::report::Report;
 use serde_json::json;
@@ -49,13 +48,10 @@ pub fn explained(args: &Args, error: Error) -> anyhow::Error {
 }
 
 /// Says how distances were measured.
-pub fn report(report: &mut Report, globe: &Globe, asked: DeviceChoice) {
+pub fn report(report: &mut Report, globe: &Globe) {
     report.line(
         "sphere",
         format_args!("radius {} m: distances are in metres along great circles", globe.radius),
     );
     report.field("sphere", json!({"radius": globe.radius}));
-    if !matches!(asked, DeviceChoice::Auto | DeviceChoice::Cpu) {
-        report.note("distances on the globe are measured on the CPU, whatever --device says");
-    }
 }

@@ -53,7 +53,7 @@ fn run(args: &Args) -> Result<()> {
         Spacing::Sides(x, y) => params.spacing(x, y),
         Spacing::Georeference => params.spacing(1.0, 1.0),
     };
-    let opening = Opening::begin_with(args.device(), move |device| load(device, &loaded));
+    let opening = Opening::begin_with(args.run.device, move |device| load(device, &loaded));
     let mut stages = Stages::new(args.run.quiet);
     let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |progress| {
         let rooms = Rooms::begin(args, geo_io::mask_size(&args.mask))?;
@@ -87,14 +87,14 @@ fn run(args: &Args) -> Result<()> {
         json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
     report.field("raster", raster);
     notes.iter().for_each(|note| report.note(note));
-    report.device(&device, args.device());
+    report.device(&device, args.run.device);
     report_distances(&mut report, &diagram);
     let crs = place.as_ref().and_then(|place| place.crs.as_ref());
     if let Some(crs) = crs {
         report.line("system", crs);
     }
     if let Some(globe) = &globe {
-        globe::report(&mut report, globe, args.run.device);
+        globe::report(&mut report, globe);
     } else if crs.is_some_and(Crs::is_geographic) {
         report.note(globe::NOTE);
     }

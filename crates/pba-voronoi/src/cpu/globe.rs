@@ -25,9 +25,9 @@ use rayon::prelude::*;
 
 use super::rows::{Candidates, Column};
 use super::{bands, report};
-use crate::globe::Tables;
+use crate::globe::{Tables, reached};
 use crate::metric::MAX_NARROW;
-use crate::{Diagram, Error, Globe, Input, Integers, NONE, Params, Result, Sites};
+use crate::{Diagram, Globe, Input, Integers, NONE, Params, Result, Sites};
 
 mod columns;
 
@@ -248,8 +248,7 @@ impl<C: Column> Nearest<'_, C> {
     fn diagram(mut self, params: &Params, values: Option<&[f32]>) -> Result<Diagram> {
         let input = self.input;
         if let Some(most) = params.max_distance {
-            // What a distance that is the limit may be more by its rounding.
-            self.limit(most * (1.0 + 4.0 * f64::EPSILON));
+            self.limit(reached(most));
         }
         let mut diagram = Diagram::new(input.grid, 0.0);
         let width = input.grid.width as usize;
@@ -306,26 +305,6 @@ impl<C: Column> Nearest<'_, C> {
             },
         );
         Ok(Grid::new(out, grid)?)
-    }
-}
-
-impl Params {
-    /// Checks what is wanted of distances on the globe.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check), and [`Error::NotOnGlobe`].
-    fn check_on_globe(&self, input: &crate::input::Shape) -> Result<()> {
-        let refused = [
-            (self.squared_distance, "squared distance that is a whole number"),
-            (self.algorithm == crate::Algorithm::ScanPrune, "choice of the algorithm"),
-            (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
-            (self.part_of.is_some(), "parts of a raster"),
-            (input.strip.is_some(), "strips of a raster"),
-        ];
-        if let Some(&(_, what)) = refused.iter().find(|(is_wanted, _)| *is_wanted) {
-            return Err(Error::NotOnGlobe { what });
-        }
-        self.spacing(1.0, 1.0).check(input).map(drop)
     }
 }
 

@@ -114,6 +114,47 @@ fn distances_and_directions_are_those_of_vectors_in_space() {
     }
 }
 
+/// Rasters of many sizes and places, some of which f64 hardly tells apart: all devices give the CPU's bits.
+#[test]
+fn all_devices_give_the_same_bits() {
+    let mut random = Random::new(8);
+    let sizes = [1, 2, 31, 32, 33, 64, 65, 100, 127, 128];
+    for round in 0..60 {
+        let width = sizes[random.below(10) as usize];
+        let height = sizes[random.below(10) as usize] + random.below(2) as u32;
+        let (x, y) = (360.0 / f64::from(width), 180.0 / f64::from(height));
+        let rows = f64::from(height);
+        let globe = match round % 5 {
+            0 => Globe::new([-180.0, 90.0], [x, y]),
+            1 => Globe::new([17.0, -90.0], [x, -y]),
+            // Rows at both poles.
+            2 if height > 1 => {
+                Globe::new([0.0, 90.0 + 90.0 / (rows - 1.0)], [x, 180.0 / (rows - 1.0)])
+            }
+            3 => Globe::new([-180.0, 1e-8 * rows], [x, 2e-8]),
+            _ => Globe::new([170.0, 60.0], [0.01, 0.02]),
+        };
+        let pixels = u64::from(width) * u64::from(height);
+        let density = [0.0, 2.0 / pixels as f64, 0.02, 0.5][round % 4];
+        let mask: Vec<u8> = (0..pixels)
+            .map(|p| {
+                let is_on = round % 5 != 3 || p % u64::from(width) < 2;
+                u8::from(is_on && random.unit() < density)
+            })
+            .collect();
+        let grid = GridSpec::of_pixels(width, height);
+        let input = Input::new(Sites::Mask(&mask), grid);
+        let params = Params::new().nearest().coordinates().distance().distance_f64();
+        let params = if round % 3 == 0 { params.max_distance(2e6) } else { params };
+        let run =
+            |device: &gpu_core::Device| geodesic(device, &input, &globe, &params, &()).unwrap();
+        let expected = run(&gpu_core::Device::Cpu);
+        for device in devices() {
+            assert!(run(&device) == expected, "{}: {globe:?}, {width} x {height}", device.name());
+        }
+    }
+}
+
 /// Of a site on the equator a pixel a quarter of a turn away is a quarter of the circumference away, whatever its latitude.
 #[test]
 fn known_distances() {

@@ -11,6 +11,7 @@
 //! columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie alike to
 //! both sides of a pixel have the same numbers in the formula, hence the same h to the last bit, and the tie rule decides.
 
+use geographiclib_rs::{Geodesic, InverseGeodesic};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};
 use kernels_rs::spatial::sphere::{arc_of_squared_chord, sine_cosine};
@@ -129,6 +130,8 @@ pub(crate) struct Tables {
     pub cosine: Vec<f64>,
     /// The sines of the rows' latitudes.
     sine: Vec<f64>,
+    /// The rows' latitudes in degrees.
+    latitudes: Vec<f64>,
     /// Columns of a turn.
     pub turn: f64,
     /// Degrees from a column to the next.
@@ -160,6 +163,7 @@ impl Tables {
             across: host_memory::zeroed(columns)?,
             cosine: host_memory::zeroed(rows)?,
             sine: host_memory::zeroed(rows)?,
+            latitudes: host_memory::zeroed(rows)?,
             turn,
             east: degrees.copysign(globe.sides[0]),
             north: -side,
@@ -179,6 +183,7 @@ impl Tables {
             let from_south = (90.0 + last) + from_last;
             let is_north = from_north <= from_south;
             let from_pole = f64::max(0.0, if is_north { from_north } else { from_south });
+            tables.latitudes[i] = if is_north { 90.0 - from_pole } else { from_pole - 90.0 };
             let [sine, cosine] = sine_cosine(if from_pole < 1e-13 { 0.0 } else { from_pole });
             tables.cosine[i] = sine.abs();
             tables.sine[i] = if is_north { cosine } else { -cosine };
@@ -206,6 +211,12 @@ impl Tables {
     /// Whether a row lies at a pole, where all its pixels are one place.
     pub fn is_pole(&self, row: u32) -> bool {
         self.cosine[row as usize] == 0.0
+    }
+
+    /// Degrees east from a column to another, the short way round.
+    fn difference(&self, from: u32, to: u32) -> f64 {
+        let columns = f64::from(to) - f64::from(from);
+        (columns - self.turn * (columns / self.turn).round()) * self.east
     }
 
     /// h of a pixel and a site, each a column and a row.
@@ -255,10 +266,8 @@ impl Tables {
         if from == to || self.squared_half_chord(from, to) == 0.0 {
             return 0.0;
         }
-        let columns = f64::from(to[0]) - f64::from(from[0]);
         let rows = f64::from(to[1]) - f64::from(from[1]);
-        let turned = columns - self.turn * (columns / self.turn).round();
-        let [east, _] = sine_cosine(turned * self.east);
+        let [east, _] = sine_cosine(self.difference(from[0], to[0]));
         let [north, _] = sine_cosine(rows * self.north);
         let (row, other) = (from[1] as usize, self.cosine[to[1] as usize]);
         let across = self.across[from[0].abs_diff(to[0]) as usize];
@@ -287,6 +296,52 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
     parallel::for_each(&mut out, FINE, |p, out| {
         let to = |site| tables.direction(pixel(p as u64, &grid), pixel(site, &grid));
         *out = nearest.get(p).map_or(f32::NAN, to);
+    });
+    Ok(Grid::new(out, grid)?)
+}
+
+/// The length in metres of the geodesic on the WGS 84 ellipsoid from each pixel to its nearest site, out of what
+/// [`geodesic`](crate::geodesic()) gives as [`nearest`](crate::Diagram::nearest): infinite where there is none.
+///
+/// The site is that which is nearest on the sphere. A distance on the mean sphere is between 0.56% too long and 0.45% too short, so
+/// another site may be nearer on the ellipsoid, but by 1.02% at most. Lengths are good to some nanometres (Karney 2013,
+/// DOI 10.1007/s00190-012-0578-z; crate geographiclib-rs).
+///
+/// O(pixels) on all cores, about a microsecond each.
+///
+/// ```
+/// use gpu_core::{Device, DeviceChoice, GridSpec};
+/// use pba_voronoi::{Globe, Input, Params, Sites, ellipsoidal_distances, geodesic};
+///
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// // A column of two pixels, whose centres lie at the north pole and on the equator.
+/// let device = Device::open(DeviceChoice::Cpu)?;
+/// let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(1, 2));
+/// let globe = Globe::new([0.0, 135.0], [1.0, 90.0]);
+/// let diagram = geodesic(&device, &input, &globe, &Params::new().nearest(), &())?;
+/// let metres = ellipsoidal_distances(&diagram.nearest.unwrap(), &globe)?;
+/// assert_eq!(metres.values()[1].round(), 10_001_966.0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory
+/// fails.
+pub fn ellipsoidal_distances(nearest: &Integers, globe: &Globe) -> Result<Grid<f64>> {
+    let grid = *nearest.grid();
+    check_indices(nearest)?;
+    let tables = globe.tables(grid.width, grid.height)?;
+    let ellipsoid = Geodesic::wgs84();
+    let mut out = host_memory::zeroed(nearest.len())?;
+    // A pixel takes as long as thousands of the simplest loops.
+    parallel::for_each(&mut out, FINE / 64, |p, out| {
+        *out = nearest.get(p).map_or(f64::INFINITY, |site| {
+            let ([column, row], [x, y]) = (pixel(p as u64, &grid), pixel(site, &grid));
+            let longitudes = tables.difference(column, x);
+            let (from, to) = (tables.latitudes[row as usize], tables.latitudes[y as usize]);
+            ellipsoid.inverse(from, 0.0, to, longitudes)
+        });
     });
     Ok(Grid::new(out, grid)?)
 }

@@ -37,6 +37,10 @@ pub struct Args {
     /// sphere with the Earth's area]
     #[arg(long, value_name = "R", value_parser = fraction, allow_negative_numbers = true, requires = "geodesic")]
     pub radius: Option<f64>,
+    /// With --geodesic: give the lengths of the geodesics on the WGS 84 ellipsoid to the sites that are nearest on the sphere. Another
+    /// site may be nearer by 1% at most. --max-distance stays one on the sphere
+    #[arg(long, requires = "geodesic", conflicts_with = "radius")]
+    pub ellipsoid: bool,
     /// Leave pixels farther than this from every site without one; metres with --geodesic
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
@@ -97,7 +101,7 @@ impl Args {
 
     /// Whether an output names sites, or follows from those that do.
     pub fn wants_nearest(&self) -> bool {
-        self.nearest.is_some() || self.ground.is_some()
+        self.nearest.is_some() || self.ground.is_some() || self.ellipsoid
     }
 }
 

@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use geo_io::Georeference;
-use pba_voronoi::{Error, Globe};
+use gpu_core::{Device, Grid, Progress};
+use pba_voronoi::{Diagram, Error, Globe, Input, ellipsoidal_distances};
 use programs::report::Report;
+use rayon::prelude::*;
 use serde_json::json;
 
 use crate::args::Args;
@@ -39,16 +41,37 @@ pub fn of(args: &Args, place: Option<&Georeference>, notes: &[String]) -> Result
     }
 }
 
-/// An error of the transform with the file that it is about.
-pub fn explained(args: &Args, error: Error) -> anyhow::Error {
-    match error {
+/// The distances along great circles, or geodesics of the ellipsoid.
+pub fn transform(
+    args: &Args,
+    device: &Device,
+    input: &Input<'_>,
+    globe: &Globe,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    let params = crate::params(args);
+    let found = pba_voronoi::geodesic(device, input, globe, &params, progress);
+    let mut diagram = found.map_err(|error| match error {
         Error::Globe { .. } => anyhow!("--geodesic: {}: {error}", args.mask.display()),
         _ => error.into(),
+    })?;
+    if let (true, Some(nearest)) = (args.ellipsoid, &diagram.nearest) {
+        progress.at("ellipsoid", 0.0)?;
+        diagram.distance = None;
+        let metres = ellipsoidal_distances(nearest, globe)?;
+        let single = metres.values().par_iter().map(|&metres| metres as f32).collect();
+        diagram.distance = Some(Grid::new(single, diagram.grid)?);
     }
+    Ok(diagram)
 }
 
 /// Says how distances were measured.
-pub fn report(report: &mut Report, globe: &Globe) {
+pub fn report(report: &mut Report, globe: &Globe, is_ellipsoid: bool) {
+    if is_ellipsoid {
+        report.line("ellipsoid", "WGS 84: distances are in metres along geodesics");
+        report.field("ellipsoid", "WGS 84");
+        return;
+    }
     report.line(
         "sphere",
         format_args!("radius {} m: distances are in metres along great circles", globe.radius),

@@ -67,8 +67,7 @@ fn run(args: &Args) -> Result<()> {
         let input = input(args, &mask)?;
         let planar = params.spacing(sides.0, sides.1);
         Ok(match &globe {
-            Some(globe) => pba_voronoi::geodesic(&device, &input, globe, &params, progress)
-                .map_err(|error| globe::explained(args, error))?,
+            Some(globe) => globe::transform(args, &device, &input, globe, progress)?,
             None => pba_voronoi::transform(&device, &input, &planar, progress)?,
         })
     })?;
@@ -94,7 +93,7 @@ fn run(args: &Args) -> Result<()> {
         report.line("system", crs);
     }
     if let Some(globe) = &globe {
-        globe::report(&mut report, globe);
+        globe::report(&mut report, globe, args.ellipsoid);
     } else if crs.is_some_and(Crs::is_geographic) {
         report.note(globe::NOTE);
     }

@@ -3,7 +3,7 @@
 use gpu_core::{GridSpec, Progress};
 use pba_voronoi::{
     AUTHALIC_RADIUS, Algorithm, EARTH_RADIUS, Error, Globe, Input, Params, Sites,
-    directions_on_globe, geodesic,
+    directions_on_globe, ellipsoidal_distances, geodesic,
 };
 use testing::{Random, devices};
 
@@ -202,6 +202,66 @@ fn a_row_at_a_pole_is_one_place() {
         let input = Input::new(Sites::Mask(&beside), GridSpec::of_pixels(12, 7));
         let found = geodesic(&device, &input, &globe, &params, &()).unwrap().nearest.unwrap();
         assert!((0..12).all(|p| found.get(p) == Some(15)));
+    }
+}
+
+/// Lengths that GeographicLib's pages and the ellipsoid's axes give.
+#[test]
+fn geodesics_on_the_ellipsoid_have_their_known_lengths() {
+    let (a, f) = (6_378_137.0, 1.0 / 298.257_223_563);
+    let third = f / (2.0 - f);
+    // The quarter of a meridian (Helmert 1880).
+    let quarter = 0.5 * std::f64::consts::PI * a / (1.0 + third)
+        * (1.0 + third.powi(2) / 4.0 + third.powi(4) / 64.0 + third.powi(6) / 256.0);
+    for (from, to, expected) in [
+        // Wellington and Salamanca.
+        ([174.81, -41.32], [-5.5, 40.96], 19_959_679.267),
+        ([0.0, 90.0], [30.0, 0.0], quarter),
+        ([-179.0, 0.0], [178.0, 0.0], a * 3_f64.to_radians()),
+        ([5.0, 60.0], [5.0, 60.0], 0.0),
+    ] {
+        let sides =
+            [to[0] - from[0], from[1] - to[1]].map(|side| if side == 0.0 { 1.0 } else { side });
+        let globe = Globe::new([from[0] - 0.5 * sides[0], from[1] + 0.5 * sides[1]], sides);
+        let mut mask = [0; 4];
+        let (column, row) = (usize::from(to[0] != from[0]), usize::from(to[1] != from[1]));
+        mask[2 * row + column] = 1;
+        let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(2, 2));
+        for device in devices() {
+            let found = geodesic(&device, &input, &globe, &Params::new().nearest(), &()).unwrap();
+            let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
+            let off = metres.values()[0] - expected;
+            assert!(off.abs() < 1e-3, "{from:?} to {to:?}: off by {off}");
+        }
+    }
+}
+
+/// On the ellipsoid no site is nearer than the nearest on the sphere by more than is said.
+#[test]
+fn the_nearest_on_the_sphere_is_nearly_that_on_the_ellipsoid() {
+    use geographiclib_rs::{Geodesic, InverseGeodesic};
+    let ellipsoid = Geodesic::wgs84();
+    let (globe, width, height) = (Globe::new([-180.0, 90.0], [10.0, 10.0]), 36, 18);
+    let mut random = Random::new(6);
+    let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < 0.05)).collect();
+    let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
+    let params = Params::new().nearest().distance_f64();
+    let found = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params, &()).unwrap();
+    let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
+    let place = |p: usize| {
+        let [column, row] = pixel(p, width);
+        (85.0 - 10.0 * f64::from(row), -175.0 + 10.0 * f64::from(column))
+    };
+    let sites: Vec<usize> = (0..mask.len()).filter(|&p| mask[p] != 0).collect();
+    for (p, &metres) in metres.values().iter().enumerate() {
+        let length = |&site: &usize| -> f64 {
+            let ((a, b), (c, d)) = (place(p), place(site));
+            ellipsoid.inverse(a, b, c, d)
+        };
+        let least = sites.iter().map(length).fold(f64::INFINITY, f64::min);
+        assert!((least - 1e-6..=1.0102 * least + 1e-6).contains(&metres), "{p}: {metres}, {least}");
+        let ratio = found.distance_f64.as_ref().unwrap().values()[p] / metres;
+        assert!(metres == 0.0 || (1.0 - 0.0045..=1.0056).contains(&ratio), "{p}: {ratio}");
     }
 }
 

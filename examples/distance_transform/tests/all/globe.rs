@@ -88,6 +88,31 @@ fn distances_go_round_the_globe_in_metres() {
 }
 
 #[test]
+fn lengths_on_the_ellipsoid_are_given_where_asked_for() {
+    let folder = folder_of_earth(Some("EPSG:4326"));
+    let line = ["earth.tif", "--geodesic", "--ellipsoid", "-o", "e.npy", "--device", "cpu"];
+    let report = PROGRAM.succeeds(folder.path(), &line);
+    assert!(report.contains("WGS 84"), "{report}");
+    let metres = floats(&folder.path().join("e.npy"));
+    // Meridian arcs of WGS 84 from 75 degrees north to 55, and to 75 over the pole (5 and 15 degrees of latitude: Snyder 1987, equation 3-21).
+    let (a, e2) = (6_378_137.0, 0.006_694_379_990_141_f64);
+    let arc = |latitude: f64| {
+        let p = latitude.to_radians();
+        a * ((1.0 - e2 / 4.0 - 3.0 * e2.powi(2) / 64.0 - 5.0 * e2.powi(3) / 256.0) * p
+            - (3.0 * e2 / 8.0 + 3.0 * e2.powi(2) / 32.0 + 45.0 * e2.powi(3) / 1024.0)
+                * (2.0 * p).sin()
+            + (15.0 * e2.powi(2) / 256.0 + 45.0 * e2.powi(3) / 1024.0) * (4.0 * p).sin()
+            - (35.0 * e2.powi(3) / 3072.0) * (6.0 * p).sin())
+    };
+    for (p, expected) in
+        [(36 * 3, arc(75.0) - arc(55.0)), (36 + 18, 2.0 * (arc(90.0) - arc(75.0))), (36, 0.0)]
+    {
+        assert!((f64::from(metres[p]) - expected).abs() < 0.5, "{p}: {} {expected}", metres[p]);
+    }
+    PROGRAM.fails(folder.path(), &["earth.tif", "--ellipsoid"], &["--geodesic"]);
+}
+
+#[test]
 fn a_mask_in_degrees_is_told_of_the_option() {
     for (system, is_told) in [(Some("EPSG:4326"), true), (Some("EPSG:26910"), false), (None, false)]
     {

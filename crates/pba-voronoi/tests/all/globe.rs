@@ -383,6 +383,68 @@ fn bad_places_and_wishes_are_named() {
     assert_eq!(nearest.values()[8..], [0.0; 4]);
 }
 
+/// Whatever place is given, it is refused, or the distances are right.
+#[test]
+fn any_place_is_refused_or_measured() {
+    let mut random = Random::new(77);
+    let number = |random: &mut Random, decades: f64| {
+        let size = 10f64.powf(decades * (random.unit() - 0.7));
+        if random.below(2) == 0 { size } else { -size }
+    };
+    let mut measured = 0;
+    for round in 0..4000 {
+        let (width, height) = (1 + random.below(6) as u32, 1 + random.below(6) as u32);
+        let mut sides = [number(&mut random, 14.0), number(&mut random, 14.0)];
+        let mut corner = [number(&mut random, 8.0), 100.0 * random.unit() * f64::signum(sides[1])];
+        match round % 8 {
+            0 => sides[0] = 360.0 / f64::from(width) * f64::signum(sides[0]),
+            1 => sides[1] = 180.0 / f64::from(height) * f64::signum(sides[1]),
+            2 => corner[1] = 90.0 * f64::signum(sides[1]),
+            3 => corner[1] = 90.0 * f64::signum(sides[1]) + 0.5 * sides[1],
+            _ => {}
+        }
+        if round % 97 == 0 {
+            corner[round % 2] = [f64::NAN, f64::INFINITY, -1e308][round % 3];
+        }
+        let globe = Globe::new(corner, sides);
+        let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < 0.3)).collect();
+        let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
+        let params = Params::new().distance_f64().nearest();
+        let found = match geodesic(&gpu_core::Device::Cpu, &input, &globe, &params, &()) {
+            Ok(found) => found,
+            Err(error) => {
+                assert!(matches!(error, Error::Globe { .. }), "{globe:?}: {error}");
+                continue;
+            }
+        };
+        let nearest = found.nearest.unwrap();
+        let directions = directions_on_globe(&nearest, &globe).unwrap();
+        // Longitudes of one size with the sides, so that the sum loses nothing of them.
+        let near = Globe::new([0.0, corner[1]], sides);
+        let sites: Vec<usize> = (0..mask.len()).filter(|&p| mask[p] != 0).collect();
+        for (p, &metres) in found.distance_f64.unwrap().values().iter().enumerate() {
+            let Some(site) = nearest.get(p) else {
+                assert!(sites.is_empty() && metres == f64::INFINITY);
+                continue;
+            };
+            let far = |site: usize| {
+                angle(vector(&near, pixel(p, width)), vector(&near, pixel(site, width)))
+            };
+            let least = sites.iter().map(|&site| far(site)).fold(f64::INFINITY, f64::min);
+            // Sums of degrees are rounded, and where a row was moved to its pole all rows were.
+            let slack = 1e-14
+                + 3e-8 * f64::from(u8::from(least > 3.1))
+                + 2e-3 * sides[1].abs().to_radians();
+            let (arc, chosen) = (metres / EARTH_RADIUS, far(site as usize));
+            assert!((arc - least).abs() <= slack, "{globe:?} {width} x {height}: {arc}, {least}");
+            assert!((chosen - least).abs() <= slack, "{globe:?} {width} x {height}: {p} to {site}");
+            assert!((0.0..=360.0).contains(&directions.values()[p]));
+            measured += 1;
+        }
+    }
+    assert!(measured > 10_000, "{measured}");
+}
+
 #[test]
 fn a_call_can_be_cancelled() {
     /// Ends a call at its third report.

@@ -30,7 +30,7 @@ pub struct Args {
     #[command(flatten)]
     pub sites: SiteArgs,
     /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
-    /// too
+    /// too. Tiles of a plan are measured on the plane alone
     #[arg(long, conflicts_with = "spacing")]
     pub geodesic: bool,
     /// The radius of the sphere of --geodesic in metres [default: 6371008.8, the mean radius; 6371007.181 is that of the

@@ -58,6 +58,9 @@ pub(super) fn weights((width, height): (u32, u32), (x, y): (f64, f64)) -> Option
 /// Of the two fractions next to the ratio the nearer one is taken, if sites come in the true order by it. Else the other is, if
 /// they do by that: no fraction of differences of squares lies between the two, but one may be the nearer of them, and sites
 /// whose distances are not the same would tie.
+///
+/// If neither is, the nearer one is off by a part of 1 / N at most, N being the room for its numerator or denominator: the
+/// two differ by 1 / (q q'). Where a raster has at most a thousand million pixels that happens with N = 2^32 alone.
 fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     // Differences of two squares of steps.
     let most = |steps: u32| u128::from(steps.saturating_sub(1)).pow(2);
@@ -72,7 +75,9 @@ fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     };
     let [nearer, other] = around(ratio, room(longer), room(shorter));
     let ordered = [nearer, other].into_iter().find(|&fraction| is_ordered(fraction));
-    let near = Some(nearer).filter(|&nearer| error(nearer) <= MOST_ERROR);
+    // A ratio for which there is no room at all has nothing on its other side.
+    let has_room = ratio >> 64 < room(longer);
+    let near = Some(nearer).filter(|&nearer| has_room && error(nearer) <= MOST_ERROR);
     let fraction = ordered.or(near)?;
     Some((fraction.0 as u32, fraction.1 as u32, error(fraction)))
 }

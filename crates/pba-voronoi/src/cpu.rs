@@ -18,6 +18,7 @@
 
 mod divide;
 mod envelope;
+mod globe;
 mod outputs;
 mod rows;
 mod walk;
@@ -32,6 +33,7 @@ use crate::params::{Algorithm, check_short};
 use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
 
 use envelope::Envelope;
+pub use globe::geodesic;
 use outputs::Sinks;
 use rows::Candidates;
 

@@ -21,6 +21,14 @@ impl Integers {
         }
     }
 
+    /// Where the pixels lie.
+    pub fn grid(&self) -> &GridSpec {
+        match self {
+            Self::U32(raster) => raster.grid(),
+            Self::U64(raster) => raster.grid(),
+        }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -44,7 +52,7 @@ pub struct Diagram {
     /// Where the pixels lie.
     pub grid: GridSpec,
     /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared: the square
-    /// of a square pixel's side.
+    /// of a square pixel's side. 0 on the globe, where distances have no whole squares.
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,

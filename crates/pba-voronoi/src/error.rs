@@ -108,6 +108,29 @@ pub enum Error {
         /// As given.
         max_distance: f64,
     },
+    /// A raster does not lie on the globe as it is said to.
+    #[error(
+        "a raster of {width} x {height} pixels of {} x {} degrees from longitude {}, latitude {} on: {what}",
+        sides[0], sides[1], corner[0], corner[1]
+    )]
+    Globe {
+        /// What must be.
+        what: &'static str,
+        /// As given.
+        corner: [f64; 2],
+        /// As given.
+        sides: [f64; 2],
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// Something is wanted that distances on the globe do not have.
+    #[error("distances on the globe have no {what}")]
+    NotOnGlobe {
+        /// What is wanted.
+        what: &'static str,
+    },
     /// An output is wanted whose input is not there.
     #[error("the {output} of the nearest site is wanted, but the input has no {input}")]
     Missing {

@@ -6,6 +6,7 @@
 mod bits;
 mod derived;
 mod diagram;
+mod globe;
 mod host;
 mod input;
 mod outputs;
@@ -17,7 +18,7 @@ use gpu_core::{Blocks, DeviceGrid, GridSlice, GridSpec};
 
 pub use diagram::{Diagram, Integers};
 pub use gpu_scan::gpu::Workspace;
-pub(crate) use host::transform_host;
+pub(crate) use host::{geodesic_host, transform_host};
 pub use input::{Input, Sites, Strip};
 
 use crate::metric::Metric;

@@ -5,7 +5,7 @@
 //! `b` are squared numbers of steps. Two sites come in the true order if no fraction `a / b` of a difference of
 //! such squares lies between `large / small` and `ratio`. The fractions on the way to `ratio` in the Stern-Brocot
 //! tree have that property as soon as their numerator or their denominator is larger than any that a raster has:
-//! so the farthest one for which there is room decides.
+//! so the farthest one for which there is room decides, on that side of the ratio where it is so large.
 
 use crate::{Error, Result};
 
@@ -29,8 +29,7 @@ pub(crate) const MOST_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 /// whole numbers below 2^32 by which the sites of the raster have the order of their true distances, as far as `f64`
 /// tells these apart, or, where a large raster leaves no room for such numbers, the nearest there are. Then a site may be taken for nearer that is
 /// farther by a part in 10^6 at most; a ratio for which it could be more is refused
-/// ([`Error::SideRatio`](crate::Error::SideRatio)). Rasters up to 30,000 x 30,000 have every ratio in the true order
-/// or within a part in 10^9.
+/// ([`Error::SideRatio`](crate::Error::SideRatio)). In rasters of up to a thousand million pixels it is a part in 10^9 at most.
 ///
 /// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`; of square pixels, the side times the
 /// root of `dx^2 + dy^2`.

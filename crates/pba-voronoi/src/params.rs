@@ -170,6 +170,24 @@ impl Params {
         of_indices.into_iter().chain(distances).map(u32::from).sum()
     }
 
+    /// Checks what is wanted of distances on the globe.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), and [`Error::NotOnGlobe`].
+    pub(crate) fn check_on_globe(&self, input: &Shape) -> Result<()> {
+        let refused = [
+            (self.squared_distance, "squared distance that is a whole number"),
+            (self.algorithm == Algorithm::ScanPrune, "choice of the algorithm"),
+            (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
+            (self.part_of.is_some(), "parts of a raster"),
+            (input.strip.is_some(), "strips of a raster"),
+        ];
+        if let Some(&(_, what)) = refused.iter().find(|(is_wanted, _)| *is_wanted) {
+            return Err(Error::NotOnGlobe { what });
+        }
+        self.spacing(1.0, 1.0).check(input).map(drop)
+    }
+
     /// Checks them and the lengths of an input, and gives how its distances are counted.
     ///
     /// # Errors

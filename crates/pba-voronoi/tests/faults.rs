@@ -4,7 +4,7 @@
 
 use gpu_core::{Device, DeviceGrid, GridSpec};
 use pba_voronoi::gpu::{self, Workspace};
-use pba_voronoi::{Algorithm, Error, Input, Params, Sites, transform};
+use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, geodesic, transform};
 use testing::faults::{Failures, everywhere};
 
 const WIDTH: u32 = 41;
@@ -71,6 +71,25 @@ fn listed_sites_host_to_host() {
     let input = Input::new(sites, GridSpec::of_pixels(WIDTH, HEIGHT)).values(&[1.0, 2.0, 3.0]);
     let params = all().spacing(1.0, 2.0);
     let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params, &())?));
+    assert_complete(everywhere(&gpu, || Ok::<_, Error>(()), call), true);
+}
+
+#[test]
+fn on_the_globe_host_to_host() {
+    let gpu = testing::gpu();
+    let device = Device::Gpu(gpu.clone());
+    let (mask, grid) = (mask(), GridSpec::of_pixels(WIDTH, HEIGHT));
+    let excluded = vec![0; mask.len()];
+    let input = Input::new(Sites::Mask(&mask), grid).excluded(&excluded);
+    let globe = Globe::new([-180.0, 90.0], [360.0 / 41.0, 180.0 / 23.0]);
+    let params = Params::new().nearest().distance().signed_distance().max_distance(1e6);
+    let call = |_: &mut ()| {
+        let diagram = geodesic(&device, &input, &globe, &params, &())?;
+        let nearest = diagram.nearest.unwrap();
+        let floats = |raster: Option<gpu_core::Grid<f32>>| testing::bits(raster.unwrap().values());
+        let sites: Vec<Option<u64>> = (0..mask.len()).map(|p| nearest.get(p)).collect();
+        Ok((sites, floats(diagram.distance), floats(diagram.signed_distance)))
+    };
     assert_complete(everywhere(&gpu, || Ok::<_, Error>(()), call), true);
 }
 

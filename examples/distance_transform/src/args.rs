@@ -8,6 +8,8 @@ use clap::Parser;
 use geo_io::{Output, SiteValues};
 use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
 
+use crate::ground::GroundArgs;
+
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
 #[command(name = "distance_transform", version, after_help = AFTER_HELP)]
@@ -24,8 +26,22 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     #[command(flatten)]
+    pub ground: GroundArgs,
+    #[command(flatten)]
     pub sites: SiteArgs,
-    /// Leave pixels farther than this from every site without one
+    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
+    /// too. Tiles of a plan are measured on the plane alone
+    #[arg(long, conflicts_with = "spacing")]
+    pub geodesic: bool,
+    /// The radius of the sphere of --geodesic in metres [default: 6371008.8, the mean radius; 6371007.181 is that of the
+    /// sphere with the Earth's area]
+    #[arg(long, value_name = "R", value_parser = fraction, allow_negative_numbers = true, requires = "geodesic")]
+    pub radius: Option<f64>,
+    /// With --geodesic: give the lengths of the geodesics on the WGS 84 ellipsoid to the sites that are nearest on the sphere. Another
+    /// site may be nearer by 1% at most. --max-distance stays one on the sphere
+    #[arg(long, requires = "geodesic", conflicts_with = "radius")]
+    pub ellipsoid: bool,
+    /// Leave pixels farther than this from every site without one; metres with --geodesic
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -37,7 +53,7 @@ pub struct Args {
 pub const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
-site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
+site; its direction and coordinates are NODATA or NaN. Directions are those on the plane, as distances are; with --geodesic those at the pixel of the great circle to its site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side.\n\n\
 Values are those that the file stores: of a palette the indices, and no scale is applied. They are compared in the file's \
 own type: integers of 64 bits exactly, and a decimal of --values means the float that it rounds to. Both ends of a range \
@@ -69,6 +85,7 @@ impl Args {
             let npy = ending(path) == "npy";
             ensure!(npy, "--nearest {}: the name must end in .npy", path.display());
         }
+        self.ground.check()?;
         let outputs: Vec<&Path> = self.outputs().map(PathBuf::as_path).collect();
         geo_io::check_distinct(std::slice::from_ref(&self.mask), &outputs)?;
         for path in outputs {
@@ -79,7 +96,12 @@ impl Args {
 
     /// All files to be written.
     pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
-        self.output.iter().chain(&self.nearest)
+        self.output.iter().chain(&self.nearest).chain(self.ground.paths())
+    }
+
+    /// Whether an output names sites, or follows from those that do.
+    pub fn wants_nearest(&self) -> bool {
+        self.nearest.is_some() || self.ground.is_some() || self.ellipsoid
     }
 }
 

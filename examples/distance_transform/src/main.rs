@@ -4,6 +4,8 @@
 //! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
+mod globe;
+mod ground;
 mod rooms;
 mod scale;
 
@@ -11,10 +13,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{Cells, Georeference, Mask, Output};
+use geo_io::{Cells, Crs, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
-use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
+use pba_voronoi::{Diagram, Globe, Input, Integers, Params, Sites};
 use programs::args::Format;
 use programs::opening::Opening;
 use programs::program;
@@ -25,6 +27,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use args::{Args, Spacing};
+use ground::Lie;
 use rooms::Rooms;
 use scale::CommandLine;
 
@@ -58,15 +61,15 @@ fn run(args: &Args) -> Result<()> {
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     let place = mask.georeference.take();
+    let globe = args.geodesic.then(|| globe::of(args, place.as_ref(), &mask.notes)).transpose()?;
     let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;
-    let diagram = stages.run("transform", |progress| {
+    let diagram = stages.run("transform", |progress| -> Result<_> {
         let input = input(args, &mask)?;
-        Ok::<_, anyhow::Error>(pba_voronoi::transform(
-            &device,
-            &input,
-            &params.spacing(sides.0, sides.1),
-            progress,
-        )?)
+        let planar = params.spacing(sides.0, sides.1);
+        Ok(match &globe {
+            Some(globe) => globe::transform(args, &device, &input, globe, progress)?,
+            None => pba_voronoi::transform(&device, &input, &planar, progress)?,
+        })
     })?;
     let sites = count(&mask.sites);
     let (without_value, notes) = (mask.without_value, std::mem::take(&mut mask.notes));
@@ -89,6 +92,11 @@ fn run(args: &Args) -> Result<()> {
     if let Some(crs) = crs {
         report.line("system", crs);
     }
+    if let Some(globe) = &globe {
+        globe::report(&mut report, globe, args.ellipsoid);
+    } else if crs.is_some_and(Crs::is_geographic) {
+        report.note(globe::NOTE);
+    }
     if args.sites.spacing == Spacing::Georeference {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
         note_on_degrees(crs).iter().for_each(|note| report.note(note));
@@ -96,7 +104,9 @@ fn run(args: &Args) -> Result<()> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
-    stages.run("write", |progress| write(args, &place, diagram, &mut rooms, progress))?;
+    stages.run("write", |progress| {
+        write(args, (&place, sides, globe), diagram, &mut rooms, progress)
+    })?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
@@ -161,7 +171,7 @@ fn params(args: &Args) -> Params {
     if let Some(most) = args.max_distance {
         params = params.max_distance(most);
     }
-    if args.nearest.is_some() { params.nearest() } else { params }
+    if args.wants_nearest() { params.nearest() } else { params }
 }
 
 /// The largest distance, and how many pixels have none.
@@ -198,7 +208,7 @@ fn largest(distances: &[f32]) -> (f32, u64) {
 /// Writes all outputs.
 fn write(
     args: &Args,
-    place: &Georeference,
+    (place, sides, globe): (&Georeference, (f64, f64), Option<Globe>),
     mut diagram: Diagram,
     rooms: &mut Rooms,
     progress: &dyn Progress,
@@ -206,7 +216,12 @@ fn write(
     let (width, height) = (diagram.grid.width, diagram.grid.height);
     let size = (width as usize, height as usize);
     let existing = args.run.existing();
-    if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
+    let nearest = diagram.nearest.take();
+    if let Some(nearest) = &nearest {
+        let lie = Lie { place, sides, globe };
+        args.ground.write(nearest, &lie, &args.raster, existing)?;
+    }
+    if let (Some(path), Some(nearest)) = (&args.nearest, nearest) {
         let output = Output { path, existing };
         match nearest {
             Integers::U32(v) => rooms.write_nearest(output, v.values(), size)?,

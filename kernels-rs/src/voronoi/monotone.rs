@@ -22,13 +22,16 @@
 //! Of a strip of columns of a wider raster, as tall as it, the other columns matter by one site on each side of a row alone:
 //! [`beyond`] puts these among the candidates, after step 2.
 //!
-//! All comparisons are in integers, of 32 bits where the squared diagonal fits, and a tie goes to
+//! Of a raster in longitude and latitude steps 3 to 5 are those of [`globe`], in f64.
+//!
+//! All other comparisons are in integers, of 32 bits where the squared diagonal fits, and a tie goes to
 //! the lowest row, there to the left site: to the lowest index.
 
 pub mod beyond;
 pub mod bits;
 pub mod cut;
 pub mod derived;
+pub mod globe;
 pub mod rows;
 pub mod search;
 pub mod spread;
@@ -37,6 +40,7 @@ pub use super::BLOCK;
 pub use beyond::*;
 pub use bits::*;
 pub use derived::*;
+pub use globe::*;
 pub use rows::*;
 pub use search::*;
 pub use spread::*;

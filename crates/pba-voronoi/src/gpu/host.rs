@@ -1,10 +1,13 @@
 //! From host arrays to host arrays, on a GPU.
 
-use gpu_core::{Column, Element, Gpu, Progress};
+use gpu_core::{Column, Element, Gpu, GridSpec, Progress};
 
+use super::globe::OnGlobe;
 use super::outputs::{Output, Sources};
 use super::{Input, Sites, Strip};
-use crate::{Diagram, Params, Result};
+use crate::globe::Tables;
+use crate::metric::Metric;
+use crate::{Diagram, Globe, Params, Result};
 
 /// [`transform`](crate::transform) on a GPU. Each output goes to the host before the next is made, so that
 /// the device need not hold them all. Waits.
@@ -18,6 +21,38 @@ pub(crate) fn transform_host(
     progress: &dyn Progress,
 ) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
+    host(gpu, input, params, metric, None, progress)
+}
+
+/// [`geodesic`](crate::geodesic()) on a GPU. Waits.
+///
+/// # Errors
+/// As [`geodesic`](crate::geodesic()).
+pub(crate) fn geodesic_host(
+    gpu: &Gpu,
+    input: &crate::Input<'_>,
+    globe: &Globe,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    params.check_on_globe(&input.shape())?;
+    let GridSpec { width, height, .. } = input.grid;
+    let tables = globe.tables(width, height)?;
+    let mut diagram =
+        host(gpu, input, params, Metric::pixels(width, height), Some(&tables), progress)?;
+    diagram.square_unit = 0.0;
+    Ok(diagram)
+}
+
+/// Uploads an input, and downloads each output before the next is made; distances are the plane's, or the globe's with tables.
+fn host(
+    gpu: &Gpu,
+    input: &crate::Input<'_>,
+    params: &Params,
+    metric: Metric,
+    tables: Option<&Tables>,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
     input.check_sites()?;
     progress.at("to the device", 0.0)?;
     let uploaded = Uploaded::new(gpu, input, params)?;
@@ -30,7 +65,10 @@ pub(crate) fn transform_host(
     report()?;
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
     let resident = uploaded.input(input);
-    let sources = Sources::new(gpu, &resident, metric)?;
+    let mut sources = Sources::new(gpu, &resident, metric)?;
+    if let Some(tables) = tables {
+        sources = sources.on_globe(OnGlobe::new(gpu, tables, input.grid, params.max_distance)?);
+    }
     sources.each_output(params, |output| {
         match output {
             Output::Nearest(raster) => diagram.nearest = Some(raster.to_host()?),

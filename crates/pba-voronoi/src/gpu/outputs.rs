@@ -4,6 +4,7 @@ use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 
 use super::bits::Bits;
 use super::derived::{self, Measured, Wanted};
+use super::globe::OnGlobe;
 use super::winners::Winners;
 use super::{Input, Integers, Sites, scan_prune};
 use crate::metric::Metric;
@@ -28,13 +29,20 @@ pub(super) struct Sources<'a> {
     grid: GridSpec,
     metric: Metric,
     bits: Bits,
+    /// Where the raster lies on the globe, if distances are measured there.
+    globe: Option<OnGlobe>,
 }
 
 impl<'a> Sources<'a> {
     /// Those of an input that was checked.
     pub fn new(gpu: &'a Gpu, input: &'a Input<'a>, metric: Metric) -> Result<Self> {
         let bits = Bits::of(gpu, input)?;
-        Ok(Self { gpu, input, grid: input.grid, metric, bits })
+        Ok(Self { gpu, input, grid: input.grid, metric, bits, globe: None })
+    }
+
+    /// The same with distances on the globe.
+    pub fn on_globe(self, globe: OnGlobe) -> Self {
+        Self { globe: Some(globe), ..self }
     }
 
     /// Makes the outputs; `keep` gets each before the next is made.
@@ -91,6 +99,9 @@ impl<'a> Sources<'a> {
     }
 
     fn indices(&self, algorithm: Algorithm) -> Result<Integers> {
+        if let Some(globe) = &self.globe {
+            return globe.indices(self.gpu, &self.bits);
+        }
         match algorithm {
             Algorithm::ScanPrune => {
                 let unpacked: Column<u8>;
@@ -117,12 +128,18 @@ impl<'a> Sources<'a> {
         keep: &mut impl FnMut(Output) -> Result<()>,
     ) -> Result<()> {
         let (gpu, scale) = (self.gpu, self.metric.scale);
-        let winners = Winners::find(gpu, &self.bits, self.metric, self.input.strip.as_ref())?;
         let wanted = Wanted {
             squares: params.squared_distance,
             distances: params.distance || params.signed_distance,
             distances_f64: params.distance_f64,
         };
+        if let Some(globe) = &self.globe {
+            let mut indices = globe.indices(gpu, &self.bits)?;
+            let measured = globe.measure(gpu, &mut indices, wanted)?;
+            drop(indices);
+            return self.each_measured(params, measured, keep);
+        }
+        let winners = Winners::find(gpu, &self.bits, self.metric, self.input.strip.as_ref())?;
         if let Some(measured) = winners.measured(gpu, wanted)? {
             drop(winners);
             return self.each_measured(params, measured, keep);
@@ -173,8 +190,11 @@ impl<'a> Sources<'a> {
 
     /// The distance of each pixel, rounded, for the sites that the bits name.
     fn rounded(&self, bits: &Bits) -> Result<DeviceGrid<f32>> {
-        let winners = Winners::find(self.gpu, bits, self.metric, None)?;
+        if let Some(globe) = &self.globe {
+            return globe.distances(self.gpu, bits);
+        }
         let wanted = Wanted { distances: true, ..Wanted::default() };
+        let winners = Winners::find(self.gpu, bits, self.metric, None)?;
         match winners.measured(self.gpu, wanted)?.and_then(|measured| measured.distances) {
             Some(distances) => Ok(distances),
             None => winners.distances(self.gpu),

@@ -286,7 +286,7 @@ impl Candidates {
 }
 
 /// The columns of candidates, in as many bits as a [`Candidates`] has.
-fn candidates<C>(gpu: &Gpu, bits: &Bits) -> Result<Column<C>>
+pub(super) fn candidates<C>(gpu: &Gpu, bits: &Bits) -> Result<Column<C>>
 where
     C: Element + kernels::nearest_columns::Instance,
 {

@@ -1,6 +1,8 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
 mod exactness;
+mod globe;
+mod ground;
 mod scipy;
 mod strips;
 mod transforms;

@@ -7,6 +7,7 @@ use programs::args::{RasterArgs, RunArgs, fraction};
 use programs::scale::{BudgetArgs, RunTileArgs};
 
 use crate::args::{AFTER_HELP, Args, SiteArgs};
+use crate::ground::GroundArgs;
 
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
@@ -59,7 +60,8 @@ pub struct PlanArgs {
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
     pub output: PathBuf,
-    /// Also find the linear index (row * width + column) of each pixel's nearest site
+    /// Also find the linear index (row * width + column) of each pixel's nearest site, which `merge` needs for directions and
+    /// coordinates too
     #[arg(long)]
     pub nearest: bool,
     #[command(flatten)]
@@ -97,6 +99,9 @@ pub struct MergeArgs {
     /// Also write the linear index of each pixel's nearest site (.npy), of a plan with --nearest
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
+    // Of a plan with --nearest.
+    #[command(flatten)]
+    pub ground: GroundArgs,
     #[command(flatten)]
     pub raster: RasterArgs,
     #[command(flatten)]

@@ -1,16 +1,17 @@
 //! Putting tiles together.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use bytemuck::Pod;
-use geo_io::{NpyElement, Output, RasterFile};
+use geo_io::{ArrayFile, Georeference, Output, RasterFile};
+use pba_voronoi::Lay;
 use programs::args::{Format, ending};
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
 use serde_json::json;
 
+use crate::ground::{Index, with_sides};
 use crate::scale::args::MergeArgs;
 use crate::scale::tile::{NEAREST, open, open_nearest};
 use crate::scale::{Planned, is_short};
@@ -45,10 +46,9 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
                 geo_io::write_tiff_rows(output, &place, size, nodata, &options, &mut fill)?;
             }
         }
-        match (&args.nearest, is_short(&grid)) {
-            (None, _) => Ok(()),
-            (Some(path), true) => merge_nearest::<u32>(&planned, Output { path, existing }),
-            (Some(path), false) => merge_nearest::<u64>(&planned, Output { path, existing }),
+        match is_short(&grid) {
+            true => merge_nearest::<u32>(args, &planned, &place),
+            false => merge_nearest::<u64>(args, &planned, &place),
         }
     })?;
     let mut report = Report::default();
@@ -57,7 +57,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.field("raster", json!({"width": width, "height": height}));
     report.field("tiles", tiles);
     report.stages(&stages);
-    report.written(args.output.iter().chain(&args.nearest));
+    report.written(outputs(args));
     report.print(&args.run, false);
     Ok(())
 }
@@ -75,10 +75,23 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
         ensure!(ending(path) == "npy", "--nearest {name}: the name must end in .npy");
         ensure!(planned.recipe.nearest, "--nearest {name}: the plan was made without --nearest");
     }
-    let outputs: Vec<&Path> = args.output.iter().chain(&args.nearest).map(AsRef::as_ref).collect();
+    args.ground.check()?;
+    if let Some(path) = args.ground.paths().next() {
+        let name = path.display();
+        ensure!(
+            planned.recipe.nearest,
+            "{name}: directions and coordinates need a plan with --nearest"
+        );
+    }
+    let outputs: Vec<&Path> = outputs(args).map(AsRef::as_ref).collect();
     planned.check_distinct(&args.plan, &outputs)?;
     let existing = args.run.existing();
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)
+}
+
+/// All files to be written.
+fn outputs(args: &MergeArgs) -> impl Iterator<Item = &PathBuf> {
+    args.output.iter().chain(&args.nearest).chain(args.ground.paths())
 }
 
 /// Refuses a plan of which tiles are missing, damaged or not its own.
@@ -86,20 +99,66 @@ fn look(args: &MergeArgs, planned: &Planned) -> Result<()> {
     require_whole(planned)?;
     for number in 0..planned.plan.tiles().len() {
         open(planned, number)?;
-        match (&args.nearest, is_short(planned.plan.grid())) {
-            (None, _) => {}
-            (Some(_), true) => drop(open_nearest::<u32>(planned, number)?),
-            (Some(_), false) => drop(open_nearest::<u64>(planned, number)?),
+        let is_wanted = args.nearest.is_some() || args.ground.is_some();
+        match (is_wanted, is_short(planned.plan.grid())) {
+            (false, _) => {}
+            (true, true) => drop(open_nearest::<u32>(planned, number)?),
+            (true, false) => drop(open_nearest::<u64>(planned, number)?),
         }
     }
     Ok(())
 }
 
-fn merge_nearest<T: NpyElement + Pod>(planned: &Planned, output: Output) -> Result<()> {
+/// Writes the nearest sites of all tiles, and what follows from them, row by row.
+fn merge_nearest<T: Index>(
+    args: &MergeArgs,
+    planned: &Planned,
+    place: &Georeference,
+) -> Result<()> {
     let grid = planned.plan.grid();
-    let open = |number| geo_io::ArrayFile::open(&planned.path_of(number, NEAREST));
+    let (width, existing) = (grid.width, args.run.existing());
+    let size = (width as usize, grid.height as usize);
+    let open = |number| ArrayFile::open(&planned.path_of(number, NEAREST));
     let mut mosaic = Mosaic::new(&planned.plan, &open);
-    let mut fill = |first: usize, rows: &mut [T]| mosaic.fill(first, rows);
-    let size = (grid.width as usize, grid.height as usize);
-    Ok(geo_io::write_npy_rows(output, size, &mut fill)?)
+    if let Some(path) = &args.nearest {
+        let mut fill = |first: usize, rows: &mut [T]| mosaic.fill(first, rows);
+        geo_io::write_npy_rows(Output { path, existing }, size, &mut fill)?;
+    }
+    let lay = Lay::of_geotransform(place.transform);
+    let mut indices: Vec<T> = Vec::new();
+    if let Some(path) = &args.ground.direction {
+        let lay = with_sides(lay, planned.recipe.sides());
+        let mut fill = |first: usize, rows: &mut [f32]| {
+            indices.resize(rows.len(), T::zeroed());
+            mosaic.fill(first, &mut indices)?;
+            let lines = rows.chunks_exact_mut(size.0).zip(indices.chunks_exact(size.0));
+            for (row, (out, indices)) in (first as u32..).zip(lines) {
+                for (column, (out, index)) in (0..).zip(out.iter_mut().zip(indices)) {
+                    let to = |site| lay.direction([column, row], site);
+                    *out = index.pixel(width).map_or(f32::NAN, to);
+                }
+            }
+            Ok(())
+        };
+        let output = Output { path, existing };
+        if args.ground.is_direction_tiff() {
+            let (size, options) = ((grid.width, grid.height), args.raster.options());
+            let nodata = args.raster.nodata;
+            geo_io::write_tiff_rows(output, place, size, nodata, &options, &mut fill)?;
+        } else {
+            geo_io::write_npy_rows(output, size, &mut fill)?;
+        }
+    }
+    for (axis, path) in args.ground.coordinates() {
+        let mut fill = |first: usize, rows: &mut [f64]| {
+            indices.resize(rows.len(), T::zeroed());
+            mosaic.fill(first, &mut indices)?;
+            for (out, index) in rows.iter_mut().zip(&indices) {
+                *out = index.pixel(width).map_or(f64::NAN, |site| lay.centre(site)[axis]);
+            }
+            Ok(())
+        };
+        geo_io::write_npy_rows(Output { path, existing }, size, &mut fill)?;
+    }
+    Ok(())
 }

@@ -77,6 +77,11 @@ impl Recipe {
         if self.nearest { params.nearest() } else { params }
     }
 
+    /// The sides of a pixel.
+    pub fn sides(&self) -> (f64, f64) {
+        (self.spacing[0], self.spacing[1])
+    }
+
     /// The coordinate system.
     pub fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()

@@ -116,6 +116,53 @@ fn a_georeference_is_carried() {
     fails(folder.path(), &["askew.tif", "--spacing", "georeference"], &["askew", "right angles"]);
 }
 
+/// Directions are those of the raster's axes, coordinates those of its place, whatever device ran.
+#[test]
+fn directions_and_coordinates_of_nearest_sites_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let doubles = |name: &str| match read_npy(&at(name)).unwrap().data {
+        ArrayData::F64(values) => values,
+        other => panic!("{other:?}"),
+    };
+    let mask = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let north_up = [5e5, 30.0, 0.0, 4.6e6, 0.0, -40.0];
+    let south_up = [5e5, 30.0, 0.0, 4.6e6, 0.0, 40.0];
+    for device in ["cpu", "software"] {
+        for (transform, below, y) in
+            [(north_up, 360.0, 4.6e6 - 20.0), (south_up, 180.0, 4.6e6 + 20.0)]
+        {
+            let place = Georeference { transform, crs: Crs::parse("EPSG:26910").ok() };
+            write_georeferenced(&at("mask.tif"), &place, (3, 2), &mask, -9999.0).unwrap();
+            let line = ["mask.tif", "-o", "d.npy", "--direction", "b.tif"];
+            let line = [&line[..], &["--nearest-x", "x.npy", "--nearest-y", "y.npy"]].concat();
+            let more = ["--overwrite", "--device", device, "--spacing", "georeference"];
+            let report = succeeds(folder.path(), &[&line[..], &more].concat());
+            assert!(report.contains("b.tif") && report.contains("x.npy"), "{report}");
+            let found = read_mask(&at("b.tif")).georeference.unwrap();
+            assert_eq!(found.transform, place.transform);
+            let again = ["mask.tif", "-o", "d.npy", "--direction", "b.npy"];
+            succeeds(folder.path(), &[&again[..], &more].concat());
+            let turned =
+                270.0 + (below - 270.0) * f64::atan2(40.0, 30.0).to_degrees() as f32 / 90.0;
+            let found = floats(&at("b.npy")).1;
+            assert_eq!(found[..4], [0.0, 270.0, 270.0, below]);
+            assert!((found[4] - turned).abs() < 1e-4, "{found:?}");
+            assert_eq!(doubles("x.npy"), [5e5 + 15.0; 6]);
+            assert_eq!(doubles("y.npy"), [y; 6]);
+        }
+    }
+    // Without a site there is none, and neither without one in reach.
+    write_npy(&at("row.npy"), &[1u8, 0, 0], 3, 1).unwrap();
+    let line = ["row.npy", "-o", "d.npy", "--direction", "b.npy", "--nearest-x", "x.npy"];
+    let more = ["--max-distance", "1", "--overwrite", "--device", "cpu"];
+    succeeds(folder.path(), &[&line[..], &more].concat());
+    let found = floats(&at("b.npy")).1;
+    assert!(found[..2] == [0.0, 270.0] && found[2].is_nan(), "{found:?}");
+    let found = doubles("x.npy");
+    assert!(found[..2] == [0.5, 0.5] && found[2].is_nan(), "{found:?}");
+}
+
 #[test]
 fn distances_in_degrees_are_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,7 +261,7 @@ fn values_of_sites_are_those_that_the_file_has() {
 #[test]
 fn bad_input_gets_one_line_and_leaves_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 21] = [
         (&[], &["MASK"]),
         (&["missing.npy"], &["missing.npy"]),
         (&["empty.npy"], &["empty.npy"]),
@@ -226,6 +273,9 @@ fn bad_input_gets_one_line_and_leaves_nothing() {
         (&["row.npy", "-o", "nowhere/d.npy"], &["nowhere"]),
         (&["row.npy", "--nearest", "n.tif"], &["n.tif", ".npy"]),
         (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "same file"]),
+        (&["row.npy", "--direction", "n.png"], &["--direction", "n.png", ".npy"]),
+        (&["row.npy", "--nearest-x", "x.tif"], &["--nearest-x", "x.tif", ".npy"]),
+        (&["row.npy", "--nearest-y", "distance.tif"], &["--nearest-y", ".npy"]),
         (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
         (&["row.npy", "--spacing", "1"], &["two numbers"]),
         (&["row.npy", "--spacing", "georeference"], &["row.npy", "where it lies"]),

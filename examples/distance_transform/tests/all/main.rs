@@ -2,6 +2,7 @@
 
 mod distance_transform;
 mod files;
+mod globe;
 mod places;
 mod scale;
 

@@ -132,7 +132,9 @@ fn in_tiles(folder: &Path, plan: &[&str], cog: &[&str], device: &str) -> u64 {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let merge =
         ["merge", "plan.json", "-o", "tiles.tif", "-o", "tiles.npy", "--nearest", "near.npy"];
-    succeeds(folder, &[&merge, cog]);
+    let ground =
+        [["--direction", "direction.tif"], ["--nearest-x", "x.npy"], ["--nearest-y", "y.npy"]];
+    succeeds(folder, &[&merge, ground.as_flattened(), cog]);
     report["tiles"]["made"].as_u64().unwrap()
 }
 
@@ -152,11 +154,15 @@ proptest! {
         let words = [&[mask, "--spacing", case.spacing], limit, case.sites].concat();
         let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
         let plain = ["-o", "plain.tif", "-o", "plain.npy", "--nearest", "near-plain.npy"];
-        succeeds(folder, &[&words, &plain, cog, &["--device", "cpu"]]);
+        let ground = ["--direction", "direction-plain.tif", "--nearest-x", "x-plain.npy", "--nearest-y", "y-plain.npy"];
+        succeeds(folder, &[&words, &plain, &ground, cog, &["--device", "cpu"]]);
         let (tile, memory) = (case.tile.to_string(), format!("{}MiB", case.memory));
         let plan = [&words[..], &["--tile-size", &tile, "--memory", &memory]].concat();
         in_tiles(folder, &plan, cog, case.device);
-        for (a, b) in [("plain.tif", "tiles.tif"), ("plain.npy", "tiles.npy"), ("near-plain.npy", "near.npy")] {
+        for (a, b) in [
+            ("plain.tif", "tiles.tif"), ("plain.npy", "tiles.npy"), ("near-plain.npy", "near.npy"),
+            ("direction-plain.tif", "direction.tif"), ("x-plain.npy", "x.npy"), ("y-plain.npy", "y.npy"),
+        ] {
             prop_assert!(bytes(folder, a) == bytes(folder, b), "{} is not {}", b, a);
         }
     }

@@ -1,0 +1,195 @@
+//! The launches of distances on the globe; the kernels and the plan are in `kernels_rs::voronoi::monotone::globe`.
+//!
+//! Scratch, in bytes a pixel: 4 for the candidates, 12 for the winners and what is near them.
+
+use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
+use kernels_rs::voronoi::monotone as kernels;
+
+use super::Integers;
+use super::bits::{Bits, words_of};
+use super::derived::{Measured, Wanted};
+use super::winners::candidates;
+use crate::Result;
+use crate::globe::Tables;
+use crate::params::MAX_PIXELS;
+
+/// A raster on the globe, with its tables in device memory.
+#[derive(Debug)]
+pub(super) struct OnGlobe {
+    along: Column<f64>,
+    across: Column<f64>,
+    cosine: Column<f64>,
+    turn: f64,
+    slack: f64,
+    radius: f64,
+    grid: GridSpec,
+    /// The largest distance of a site.
+    most: f64,
+}
+
+impl OnGlobe {
+    /// Uploads the tables.
+    pub fn new(gpu: &Gpu, tables: &Tables, grid: GridSpec, most: Option<f64>) -> Result<Self> {
+        Ok(Self {
+            along: gpu.upload(&tables.along)?,
+            across: gpu.upload(&tables.across)?,
+            cosine: gpu.upload(&tables.cosine)?,
+            turn: tables.turn,
+            slack: tables.slack,
+            radius: tables.radius,
+            grid,
+            most: most.map_or(f64::INFINITY, crate::globe::reached),
+        })
+    }
+
+    fn pitch(&self) -> u32 {
+        words_of(self.grid.width) * kernels::WORD
+    }
+
+    fn arguments(&self) -> kernels::Globe<'_> {
+        kernels::Globe {
+            along: self.along.input(),
+            across: self.across.input(),
+            cosine: self.cosine.input(),
+            turn: self.turn,
+            slack: self.slack,
+            radius: self.radius,
+            width: self.grid.width,
+            height: self.grid.height,
+            pitch: self.pitch(),
+        }
+    }
+
+    /// The nearest site's linear index for each pixel, in as many bits as the raster needs, within the limit.
+    pub fn indices(&self, gpu: &Gpu, bits: &Bits) -> Result<Integers> {
+        let mut indices = match self.grid.cells() > MAX_PIXELS {
+            false => Integers::U32(self.indices_of(gpu, bits)?),
+            true => Integers::U64(self.indices_of(gpu, bits)?),
+        };
+        if self.most < f64::INFINITY {
+            self.measure(gpu, &mut indices, Wanted::default())?;
+        }
+        Ok(indices)
+    }
+
+    fn indices_of<I>(&self, gpu: &Gpu, bits: &Bits) -> Result<DeviceGrid<I>>
+    where
+        I: Element + kernels::name_sites::Instance,
+    {
+        let height = self.grid.height;
+        let pixels = u64::from(self.pitch()) * u64::from(height);
+        let mut nearest = candidates::<u32>(gpu, bits)?;
+        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: ends by the first
+        // kernel, what was solved level by level, the indices by the last.
+        unsafe {
+            let mut ends = gpu.uninitialized::<u32>(2 * height as usize)?;
+            let arguments = kernels::find_row_ends::Args {
+                nearest: nearest.input(),
+                ends: ends.output(),
+                globe: self.arguments(),
+            };
+            let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
+            gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
+            let arguments = kernels::go_round::Args {
+                nearest: nearest.output(),
+                ends: ends.input(),
+                globe: self.arguments(),
+            };
+            let blocks = Blocks::for_each(&kernels::go_round, pixels)?;
+            gpu.enqueue(kernels::go_round, blocks, arguments)?;
+            let winners = self.winners(gpu, &nearest)?;
+            let mut out = gpu.uninitialized::<I>(self.grid.cells() as usize)?;
+            let kernel = <I as kernels::name_sites::Instance>::KERNEL;
+            let arguments = kernels::name_sites::Args {
+                nearest: nearest.input(),
+                winners: winners.input(),
+                ends: ends.input(),
+                indices: out.output(),
+                globe: self.arguments(),
+            };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
+            Ok(DeviceGrid::from_column(out, self.grid)?)
+        }
+    }
+
+    /// The winners' rows: those of the middle row, of the middle rows of both halves, and so on.
+    fn winners(&self, gpu: &Gpu, nearest: &Column<u32>) -> Result<Column<u32>> {
+        let (pitch, height) = (u64::from(self.pitch()), self.grid.height);
+        let elements = pitch as usize * height as usize;
+        // SAFETY: the levels write all rows, each reading rows of those before.
+        unsafe {
+            let mut winners = gpu.uninitialized(elements)?;
+            let mut first = gpu.uninitialized(elements)?;
+            let mut end = gpu.uninitialized(elements)?;
+            let mut spacing = height.checked_ilog2().map_or(0, |log| 1 << log);
+            while spacing > 0 {
+                let rows = (height / spacing).div_ceil(2);
+                let arguments = kernels::halve_rows::Args {
+                    nearest: nearest.input(),
+                    solved: kernels::Solved {
+                        winners: winners.output(),
+                        first: first.output(),
+                        end: end.output(),
+                    },
+                    globe: self.arguments(),
+                    spacing,
+                };
+                let blocks = Blocks::for_each(&kernels::halve_rows, pitch * u64::from(rows))?;
+                gpu.enqueue(kernels::halve_rows, blocks, arguments)?;
+                spacing /= 2;
+            }
+            Ok(winners)
+        }
+    }
+
+    /// The distance of each pixel to the nearest of the sites that the bits name, rounded.
+    pub fn distances(&self, gpu: &Gpu, bits: &Bits) -> Result<DeviceGrid<f32>> {
+        let wanted = Wanted { distances: true, ..Wanted::default() };
+        let measured = self.measure(gpu, &mut self.indices(gpu, bits)?, wanted)?;
+        Ok(measured.distances.expect("they are wanted"))
+    }
+
+    /// Forgets indices of sites beyond the limit, and measures how far the others are.
+    pub fn measure(&self, gpu: &Gpu, indices: &mut Integers, wanted: Wanted) -> Result<Measured> {
+        match indices {
+            Integers::U32(raster) => self.measure_by(gpu, raster, wanted),
+            Integers::U64(raster) => self.measure_by(gpu, raster, wanted),
+        }
+    }
+
+    fn measure_by<I: Element + kernels::measure_arcs::Instance>(
+        &self,
+        gpu: &Gpu,
+        indices: &mut DeviceGrid<I>,
+        wanted: Wanted,
+    ) -> Result<Measured> {
+        fn room<T: Element>(gpu: &Gpu, is_wanted: bool, pixels: u64) -> Result<Option<Column<T>>> {
+            // SAFETY: the kernel writes every pixel.
+            Ok(is_wanted.then(|| unsafe { gpu.uninitialized(pixels as usize) }).transpose()?)
+        }
+        fn raster<T: Element>(
+            of: Option<Column<T>>,
+            grid: GridSpec,
+        ) -> Result<Option<DeviceGrid<T>>> {
+            Ok(of.map(|column| DeviceGrid::from_column(column, grid)).transpose()?)
+        }
+        let kernel = <I as kernels::measure_arcs::Instance>::KERNEL;
+        let pixels = self.grid.cells();
+        let mut distances = room(gpu, wanted.distances, pixels)?;
+        let mut distances_f64 = room(gpu, wanted.distances_f64, pixels)?;
+        let arguments = kernels::measure_arcs::Args {
+            indices: indices.column_mut().output(),
+            out: distances.as_mut().map(Column::output),
+            out_f64: distances_f64.as_mut().map(Column::output),
+            globe: self.arguments(),
+            most: self.most,
+        };
+        // SAFETY: indices and outputs have as many pixels as the raster.
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)? };
+        Ok(Measured {
+            squares: None,
+            distances: raster(distances, self.grid)?,
+            distances_f64: raster(distances_f64, self.grid)?,
+        })
+    }
+}

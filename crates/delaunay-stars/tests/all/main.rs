@@ -1,0 +1,6 @@
+//! The triangulation, against exact arithmetic, brute force and `spade`.
+
+mod exact;
+mod predicates;
+mod stars;
+mod triangulations;

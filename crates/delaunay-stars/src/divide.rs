@@ -27,6 +27,8 @@
 //!
 //! Cost: time O(n log n) for any sites; 72 bytes a site for edges.
 
+use std::cmp::Ordering;
+
 use gpu_core::parallel;
 use kernels_rs::stars::predicates::Predicates;
 
@@ -90,12 +92,14 @@ impl Axis {
         }
     }
 
-    fn compare(self, a: &Site, b: &Site) -> std::cmp::Ordering {
+    fn compare(self, a: &Site, b: &Site) -> Ordering {
         let [first, second] = match self {
             Self::X => [(a.place[0], b.place[0]), (a.place[1], b.place[1])],
             Self::Y => [(a.place[1], b.place[1]), (b.place[0], a.place[0])],
         };
-        first.0.total_cmp(&first.1).then(second.0.total_cmp(&second.1))
+        // Coordinates are finite.
+        let order = |(a, b): (f64, f64)| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+        order(first).then_with(|| order(second))
     }
 
     /// Along the longer side of the sites' bounding box.
@@ -103,8 +107,9 @@ impl Axis {
         let [mut least, mut greatest] = [sites[0].place; 2];
         for site in sites {
             for axis in 0..2 {
-                least[axis] = least[axis].min(site.place[axis]);
-                greatest[axis] = greatest[axis].max(site.place[axis]);
+                let value = site.place[axis];
+                least[axis] = if value < least[axis] { value } else { least[axis] };
+                greatest[axis] = if value > greatest[axis] { value } else { greatest[axis] };
             }
         }
         if greatest[1] - least[1] > greatest[0] - least[0] { Self::Y } else { Self::X }
@@ -298,6 +303,7 @@ impl Part<'_> {
 
 /// Sites and edges by their numbers among all.
 impl Part<'_> {
+    #[inline(always)]
     fn slot(&self, edge: u32) -> usize {
         edge as usize - self.first_site * EDGES_OF_SITE
     }
@@ -331,6 +337,7 @@ impl Part<'_> {
         self.predicates.orientation(self.place(a), self.place(b), self.place(c))
     }
 
+    #[inline(always)]
     fn is_inside(&self, circle: [u32; 3], site: u32) -> bool {
         let [a, b, c] = circle.map(|site| self.place(site));
         self.predicates.is_inside(a, b, c, self.place(site))

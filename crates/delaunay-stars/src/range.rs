@@ -58,6 +58,16 @@ impl Span {
         lowest_bit(self.greatest) + significant_bits(self.greatest)
     }
 
+    /// The error for coordinates of too many bits.
+    fn refused(&self, bits: i32) -> Error {
+        Error::Range {
+            least: self.least,
+            greatest: self.greatest,
+            bits: bits as u32,
+            most: MAX_BITS as u32,
+        }
+    }
+
     /// The scale that brings the coordinates to where predicates are exact, and the predicates there.
     pub(crate) fn scale(&self) -> Result<(Scale, Predicates)> {
         if self.greatest == 0.0 {
@@ -65,15 +75,24 @@ impl Span {
         }
         let (lowest, highest) = (self.lowest, self.highest());
         if highest - lowest > MAX_BITS {
-            return Err(Error::Range {
-                least: self.least,
-                greatest: self.greatest,
-                bits: (highest - lowest) as u32,
-                most: MAX_BITS as u32,
-            });
+            return Err(self.refused(highest - lowest));
         }
-        let shift = if lowest >= -LIMIT && highest <= LIMIT { 0 } else { LIMIT - highest };
-        Ok((Scale(shift), Predicates::new(lowest + shift)))
+        // Else the middle of the range goes to 1, so that there is room on both sides for places that are asked for.
+        let is_within = lowest >= -LIMIT && highest <= LIMIT;
+        let scale = Scale(if is_within { 0 } else { -(lowest + highest).div_euclid(2) });
+        Ok((scale, self.predicates(scale)?))
+    }
+
+    /// The predicates for coordinates times a scale.
+    pub(crate) fn predicates(&self, scale: Scale) -> Result<Predicates> {
+        if self.greatest == 0.0 {
+            return Ok(Predicates::new(0));
+        }
+        let [lowest, highest] = [self.lowest, self.highest()].map(|exponent| exponent + scale.0);
+        if lowest < -LIMIT || highest > LIMIT {
+            return Err(self.refused(2 * highest.max(-lowest)));
+        }
+        Ok(Predicates::new(lowest))
     }
 }
 
@@ -82,11 +101,6 @@ impl Span {
 pub(crate) struct Scale(i32);
 
 impl Scale {
-    /// Whether nothing changes.
-    pub(crate) fn is_one(self) -> bool {
-        self.0 == 0
-    }
-
     /// The number, multiplied.
     pub(crate) fn apply(self, value: f64) -> f64 {
         times_power_of_two(value, self.0)

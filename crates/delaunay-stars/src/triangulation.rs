@@ -1,5 +1,7 @@
 //! The triangulation, as stars.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use gpu_core::{Points, Progress, host_memory, parallel};
 use kernels_rs::stars::predicates::Predicates;
 
@@ -191,88 +193,77 @@ struct Stars {
 
 impl Stars {
     /// Those of a triangulation's edges. `hull` is an edge with the outside on its right.
+    ///
+    /// Sites and edges are read in their own order, in which neighbours lie near each other; only whole stars go elsewhere.
     fn of(sites: &[Site], edges: &[Edge], hull: u32, points: usize) -> Result<Self> {
-        let mut on_hull = host_memory::filled(0_u64, points.div_ceil(64))?;
-        // An edge of each point's star, the one that it begins with.
-        let mut firsts = host_memory::filled(NONE, points)?;
+        let (mut firsts, degrees) = ring_starts(sites.len(), edges)?;
         let mut starts = host_memory::filled(0_u32, points + 1)?;
-        let point = |site: u32| sites[site as usize].point;
-        let origin = |edge: u32| point(edges[edge as usize].origin);
-        for (i, edge) in edges.iter().enumerate() {
-            if edge.origin != NONE {
-                let point = point(edge.origin) as usize;
-                firsts[point] = i as u32;
-                starts[point + 1] += 1;
-            }
+        for (site, &degree) in sites.iter().zip(&degrees) {
+            starts[site.point as usize + 1] = degree;
         }
         for i in 0..points {
             starts[i + 1] += starts[i];
         }
+        let mut on_hull = host_memory::filled(0_u64, points.div_ceil(64))?;
         let mut around = Vec::new();
         let mut edge = hull;
         while edge != NONE {
-            let point = origin(edge);
+            let site = edges[edge as usize].origin;
+            let point = sites[site as usize].point;
             let bit = 1 << (point % 64);
             // Where all are in line, the way back comes again.
             if on_hull[point as usize / 64] & bit == 0 {
-                firsts[point as usize] = edge;
+                firsts[site as usize] = edge;
             }
             on_hull[point as usize / 64] |= bit;
-            around.push((edges[edge as usize].origin, point));
+            around.push((site, point));
             edge = edges[edge as usize ^ 1].next;
             if edge == hull {
                 break;
             }
         }
-        if let ([site], true) = (sites, around.is_empty()) {
+        if let [site] = sites {
             around.push((0, site.point));
             on_hull[site.point as usize / 64] |= 1 << (site.point % 64);
         }
-        let mut neighbours = host_memory::filled(NONE, starts[points] as usize)?;
-        {
-            // Parts of the neighbours that begin with a point's star.
-            let star = |point: usize, room: &mut [u32]| {
-                let mut edge = firsts[point];
-                for neighbour in &mut *room {
-                    *neighbour = origin(edge ^ 1);
+        let neighbours =
+            parallel::map(starts[points] as usize, parallel::FINE, |_| AtomicU32::new(0));
+        parallel::for_ranges(sites.len(), parallel::FINE, &|range| {
+            let mut star = Vec::new();
+            for site in range {
+                star.clear();
+                let mut edge = firsts[site];
+                for _ in 0..degrees[site] {
+                    star.push(sites[edges[edge as usize ^ 1].origin as usize].point);
                     edge = edges[edge as usize].next;
                 }
+                let point = sites[site].point as usize;
                 if on_hull[point / 64] >> (point % 64) & 1 == 0 {
-                    let first = (0..room.len()).min_by_key(|&i| room[i]);
-                    room.rotate_left(first.unwrap_or(0));
+                    let first = (0..star.len()).min_by_key(|&i| star[i]);
+                    star.rotate_left(first.unwrap_or(0));
                 }
-            };
-            fill(&mut neighbours, &starts, 0, points, &star);
-        }
+                let room = &neighbours[starts[point] as usize..];
+                for (slot, &neighbour) in room.iter().zip(&star) {
+                    slot.store(neighbour, Ordering::Relaxed);
+                }
+            }
+        });
+        let neighbours = neighbours.into_iter().map(AtomicU32::into_inner).collect();
         Ok(Self { starts, neighbours, hull: in_order(around, sites), on_hull })
     }
 }
 
-/// Fills the rooms of points, of which the first begins where `room` does, on all cores.
-fn fill(
-    room: &mut [u32],
-    starts: &[u32],
-    first: usize,
-    end: usize,
-    star: &(dyn Fn(usize, &mut [u32]) + Sync),
-) {
-    const SERIAL: usize = 16_384;
-    if end - first <= SERIAL {
-        let mut room = room;
-        for point in first..end {
-            let len = (starts[point + 1] - starts[point]) as usize;
-            let (own, rest) = std::mem::take(&mut room).split_at_mut(len);
-            star(point, own);
-            room = rest;
+/// An edge of each site, and how many it has.
+fn ring_starts(sites: usize, edges: &[Edge]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut firsts = host_memory::filled(NONE, sites)?;
+    let mut degrees = host_memory::filled(0_u32, sites)?;
+    for (i, edge) in edges.iter().enumerate() {
+        if edge.origin != NONE {
+            firsts[edge.origin as usize] = i as u32;
+            degrees[edge.origin as usize] += 1;
         }
-        return;
     }
-    let middle = first + (end - first) / 2;
-    let (left, right) = room.split_at_mut((starts[middle] - starts[first]) as usize);
-    parallel::join(
-        || fill(left, starts, first, middle, star),
-        || fill(right, starts, middle, end, star),
-    );
+    Ok((firsts, degrees))
 }
 
 /// The points of the hull from the first by x, then by y, each once. A way around sites in line meets those between the

@@ -36,7 +36,7 @@ type P = [f64; 2];
 /// Sites in the order of a tree, and its boxes: see [`Layout`](crate::rtree::layout::Layout).
 pub trait Tree {
     /// The number of sites.
-    fn len(&self) -> u32;
+    fn sites(&self) -> u32;
     /// Where a site lies.
     fn place(&self, site: u32) -> P;
     /// A box of a level: the least x and y, then the greatest.
@@ -165,7 +165,7 @@ impl<T: Tree> Search<'_, T> {
     #[inline(always)]
     fn each_of(&self, leaf: u32, mut see: impl FnMut(u32, P)) {
         let mut site = leaf * FANOUT;
-        let end = u32::min(site + FANOUT, self.tree.len());
+        let end = u32::min(site + FANOUT, self.tree.sites());
         while site < vector::unknown(end) {
             see(site, self.tree.place(site));
             site += 1;

@@ -2,5 +2,6 @@
 
 mod exact;
 mod predicates;
+mod queries;
 mod stars;
 mod triangulations;

@@ -16,7 +16,7 @@ struct Boxes<'a> {
 }
 
 impl Tree for Boxes<'_> {
-    fn len(&self) -> u32 {
+    fn sites(&self) -> u32 {
         self.index.len() as u32
     }
     fn place(&self, site: u32) -> [f64; 2] {
@@ -41,7 +41,7 @@ fn check(cloud: &Cloud) {
     let tree = Boxes { index: &index, layout: index.layout() };
     // The unit of coordinates up to 1e12 that are not below 1e-290 but 0; of these clouds.
     let search = Search { tree: &tree, predicates: Predicates::new(-250) };
-    for site in 0..tree.len() {
+    for site in 0..tree.sites() {
         let point = index.order()[site as usize];
         if triangulation.site_of(point) != point {
             continue;

@@ -41,6 +41,9 @@ pub(crate) const EDGES_OF_SITE: usize = 6;
 /// So many sites are triangulated by one thread.
 const SERIAL: usize = 4096;
 
+/// So few sites are sorted, and divided along one axis from there on: cheaper than finding the longer side each time.
+const SORTED: usize = 16;
+
 /// A place that one or more points share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Site {
@@ -84,22 +87,42 @@ enum Axis {
 }
 
 impl Axis {
+    /// Without a branch: half of the answers cannot be foreseen.
     #[inline(always)]
     fn is_before(self, a: [f64; 2], b: [f64; 2]) -> bool {
         match self {
-            Self::X => a[0] < b[0] || a[0] == b[0] && a[1] < b[1],
-            Self::Y => a[1] < b[1] || a[1] == b[1] && a[0] > b[0],
+            Self::X => (a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])),
+            Self::Y => (a[1] < b[1]) | ((a[1] == b[1]) & (a[0] > b[0])),
         }
     }
 
+    /// The order of sites.
+    #[inline(always)]
     fn compare(self, a: &Site, b: &Site) -> Ordering {
-        let [first, second] = match self {
-            Self::X => [(a.place[0], b.place[0]), (a.place[1], b.place[1])],
-            Self::Y => [(a.place[1], b.place[1]), (b.place[0], a.place[0])],
+        if self.is_before(a.place, b.place) {
+            Ordering::Less
+        } else if self.is_before(b.place, a.place) {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    /// Sorts sites. Each axis has a loop of its own.
+    fn sort(self, sites: &mut [Site]) {
+        match self {
+            Self::X => sites.sort_unstable_by(|a, b| Self::X.compare(a, b)),
+            Self::Y => sites.sort_unstable_by(|a, b| Self::Y.compare(a, b)),
+        }
+    }
+
+    /// Brings the first half of the sites to the front.
+    fn halve(self, sites: &mut [Site]) {
+        let middle = sites.len() / 2;
+        match self {
+            Self::X => sites.select_nth_unstable_by(middle, |a, b| Self::X.compare(a, b)),
+            Self::Y => sites.select_nth_unstable_by(middle, |a, b| Self::Y.compare(a, b)),
         };
-        // Coordinates are finite.
-        let order = |(a, b): (f64, f64)| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-        order(first).then_with(|| order(second))
     }
 
     /// Along the longer side of the sites' bounding box.
@@ -144,15 +167,12 @@ impl Part<'_> {
     /// Triangulates, and gives the ends along the axis, or along any.
     fn triangulate(&mut self, wanted: Option<Axis>) -> Ends {
         let axis = Axis::longer(self.sites);
-        let ends = match self.sites.len() {
-            2 | 3 => {
-                self.sites.sort_unstable_by(|a, b| axis.compare(a, b));
-                self.few()
-            }
-            _ => {
-                let [left, right] = self.halves(axis);
-                self.merge(left, right)
-            }
+        let ends = if self.sites.len() <= SORTED {
+            axis.sort(self.sites);
+            self.sorted()
+        } else {
+            let [left, right] = self.halves(axis);
+            self.merge(left, right)
         };
         match wanted {
             Some(wanted) if wanted != axis => self.ends(ends.0, wanted),
@@ -160,33 +180,41 @@ impl Part<'_> {
         }
     }
 
+    /// Triangulates sites that are in order along an axis, by that axis alone.
+    fn sorted(&mut self) -> Ends {
+        if self.sites.len() <= 3 {
+            return self.few();
+        }
+        let [left, right] = self.in_halves(|half| half.sorted());
+        self.merge(left, right)
+    }
+
     /// Divides along the axis and triangulates both halves.
     fn halves(&mut self, axis: Axis) -> [Ends; 2] {
+        axis.halve(self.sites);
+        self.in_halves(|half| half.triangulate(Some(axis)))
+    }
+
+    /// Does something with the first half of the sites and the others, at the same time if they are many.
+    #[inline(always)]
+    fn in_halves(&mut self, work: impl Fn(&mut Part<'_>) -> Ends + Sync) -> [Ends; 2] {
         let len = self.sites.len();
         let middle = len / 2;
-        self.sites.select_nth_unstable_by(middle, |a, b| axis.compare(a, b));
         let (first_site, predicates) = (self.first_site, self.predicates);
         let (left_sites, right_sites) = self.sites.split_at_mut(middle);
         let (left_edges, right_edges) = self.edges.split_at_mut(middle * EDGES_OF_SITE);
-        let part = |sites, edges, first_site| Part {
-            sites,
-            edges,
-            first_site,
-            predicates,
-            free: Free::EMPTY,
-        };
-        let mut left = part(left_sites, left_edges, first_site);
-        let mut right = part(right_sites, right_edges, first_site + middle);
+        let free = Free::EMPTY;
+        let mut left = Part { sites: left_sites, edges: left_edges, first_site, predicates, free };
+        let first_site = first_site + middle;
+        let mut right =
+            Part { sites: right_sites, edges: right_edges, first_site, predicates, free };
         let mut ends = [(NONE, NONE); 2];
         let [of_left, of_right] = &mut ends;
         if len < SERIAL {
-            *of_left = left.triangulate(Some(axis));
-            *of_right = right.triangulate(Some(axis));
+            *of_left = work(&mut left);
+            *of_right = work(&mut right);
         } else {
-            parallel::join(
-                || *of_left = left.triangulate(Some(axis)),
-                || *of_right = right.triangulate(Some(axis)),
-            );
+            parallel::join(|| *of_left = work(&mut left), || *of_right = work(&mut right));
         }
         let (left, right) = (left.free, right.free);
         self.free = self.joined(left, right);

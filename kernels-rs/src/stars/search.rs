@@ -5,7 +5,8 @@
 //! goes down only into boxes that the circle, or the half plane while there is no candidate, may touch:
 //!
 //! ```text
-//! first the leaves of the edge's two ends, which nearly always leave a small circle
+//! first the leaves of the edge's two ends, which nearly always leave a small circle; to begin with, the site of the first leaf
+//! whose circle is least by f64
 //! then all boxes in the order of the tree: for a box that may hold a site inside the circle, its children
 //! ```
 //!
@@ -83,6 +84,7 @@ impl<T: Tree> Search<'_, T> {
     #[inline(always)]
     pub fn apex(&self, from: u32, to: u32) -> u32 {
         let mut apex = Apex::beside(self, from, to);
+        apex.guess(from / FANOUT);
         apex.visit(from / FANOUT);
         if to / FANOUT != from / FANOUT {
             apex.visit(to / FANOUT);
@@ -298,6 +300,30 @@ impl<'a, T: Tree> Apex<'a, T> {
         Self { search, from, to, way, found: NONE, circle }
     }
 
+    /// Takes the site of a leaf whose circle reaches least far to the left, as f64 has it: a candidate to begin with.
+    ///
+    /// The centres of circles through both ends lie on one line, each so far along it as a quotient says.
+    #[inline(always)]
+    fn guess(&mut self, leaf: u32) {
+        let (search, from, [x, y]) = (self.search, self.from, self.way);
+        let (mut best, mut over, mut under) = (NONE, 1.0, 0.0);
+        search.each_of(leaf, |site, place| {
+            let seen = [place[0] - from[0], place[1] - from[1]];
+            let left = x * seen[1] - y * seen[0];
+            let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
+            if left > 0.0 && height * under < over * left {
+                (best, over, under) = (site, height, left);
+            }
+        });
+        if best != NONE {
+            let place = search.tree.place(best);
+            if search.predicates.orientation(from, self.to, place) > 0 {
+                self.found = best;
+                self.circle = Circle::through(self.way, [place[0] - from[0], place[1] - from[1]]);
+            }
+        }
+    }
+
     /// Whether a place on the left is better than the one found, or the same and earlier in the tree.
     #[inline(always)]
     fn is_better(&self, site: u32, place: P) -> bool {
@@ -328,17 +354,26 @@ impl<T: Tree> Visitor for Apex<'_, T> {
 
     #[inline(always)]
     fn visit(&mut self, leaf: u32) {
-        let search = self.search;
+        let (search, circle, from) = (self.search, self.circle, self.from);
+        // Most sites of a leaf are outside: a loop that only compares.
+        let mut inside = 0_u32;
         search.each_of(leaf, |site, place| {
-            let seen = [place[0] - self.from[0], place[1] - self.from[1]];
+            let seen = [place[0] - from[0], place[1] - from[1]];
+            inside |= ((circle.at(seen) <= circle.bound(seen)) as u32) << (site % FANOUT);
+        });
+        while inside != 0 {
+            let site = leaf * FANOUT + inside.trailing_zeros();
+            inside &= inside - 1;
+            let place = search.tree.place(site);
+            let seen = [place[0] - from[0], place[1] - from[1]];
             if self.circle.at(seen) <= self.circle.bound(seen)
                 && site != self.found
-                && search.predicates.orientation(self.from, self.to, place) > 0
+                && search.predicates.orientation(from, self.to, place) > 0
                 && self.is_better(site, place)
             {
                 self.found = site;
                 self.circle = Circle::through(self.way, seen);
             }
-        });
+        }
     }
 }

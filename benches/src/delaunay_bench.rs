@@ -1,8 +1,8 @@
 //! Times `delaunay-stars` beside the crate `spade`, which uses one thread, over `testing::clouds`.
 //!
 //! `delaunay_bench [POINTS [CLOUD]]`: every cloud of 1,000,000 points, or the one of that name. The number of threads is rayon's
-//! (`RAYON_NUM_THREADS`). Both must have as many edges. 3 runs; spade has one, which takes minutes for some clouds, such as a
-//! circle: name a cloud to leave these out.
+//! (`RAYON_NUM_THREADS`). Both must have as many edges. 3 runs; spade has one, which takes minutes or hours for some clouds, such as a
+//! straight line: name a cloud to leave these out.
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};

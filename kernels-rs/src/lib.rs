@@ -19,10 +19,12 @@ pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
-#[cfg(any(feature = "idw_neighbours", feature = "rtree"))]
+#[cfg(any(feature = "idw_neighbours", feature = "rtree", feature = "stars"))]
 pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;
+#[cfg(feature = "stars")]
+pub mod stars;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(any(feature = "monotone", feature = "voronoi"))]

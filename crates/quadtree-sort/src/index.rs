@@ -89,6 +89,18 @@ impl Index {
         &self.order
     }
 
+    /// The boxes of all levels, each the least x and y, then the greatest: for searches of other crates of Tessera.
+    #[doc(hidden)]
+    pub fn boxes(&self) -> &[[f64; 4]] {
+        &self.boxes
+    }
+
+    /// Where the boxes of each level lie.
+    #[doc(hidden)]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// The number of points.
     pub fn len(&self) -> usize {
         self.order.len()

@@ -1,0 +1,68 @@
+//! Voronoi cells.
+
+use crate::{Triangulation, circle};
+
+/// The Voronoi cell of a site: the places to which no other site is nearer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The corners in counter-clockwise order, each as far from the site as from two neighbours that follow each other in its
+    /// star. Corners may lie at one place, where more than three sites are on a circle.
+    ///
+    /// If the cell is unbounded its sides to the first and to the last neighbour are rays, from the first and from the
+    /// last corner.
+    pub corners: Vec<[f64; 2]>,
+    /// Whether it has an end in every direction: whether the site is not on the hull.
+    pub is_bounded: bool,
+    /// Its area; infinite if it is unbounded.
+    pub area: f64,
+    /// Its centre of gravity; `None` if it is unbounded.
+    pub centroid: Option<[f64; 2]>,
+}
+
+impl Triangulation {
+    /// The Voronoi cell of a point's site, rounded: corners by formulas in f64, relative to the site. Cost: that of the star.
+    ///
+    /// A corner between sites that are nearly in line lies far away, and is as inexact as they determine it.
+    ///
+    /// ```
+    /// # fn main() -> delaunay_stars::Result<()> {
+    /// use gpu_core::Points;
+    ///
+    /// let (x, y) = ([0.0, 2.0, 0.0, -2.0, 0.0], [0.0, 0.0, 2.0, 0.0, -2.0]);
+    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+    /// let cell = triangulation.cell(0);
+    /// assert_eq!((cell.area, cell.centroid), (4.0, Some([0.0, 0.0])));
+    /// assert!(!triangulation.cell(1).is_bounded);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such point.
+    pub fn cell(&self, point: u32) -> Cell {
+        let site = self.site_of(point);
+        let at = self.places[site as usize];
+        let ways: Vec<[f64; 2]> = self.star(site).iter().map(|&i| self.way(at, i)).collect();
+        let is_bounded = !self.is_on_hull(site);
+        let after = ways.iter().skip(1).chain(ways.first().filter(|_| is_bounded));
+        let pairs = ways.iter().zip(after).filter(|_| !self.is_in_line());
+        let corners: Vec<[f64; 2]> = pairs.map(|(&a, &b)| circle::centre(a, b)).collect();
+        let (area, centroid) = match is_bounded {
+            true => circle::area_and_centroid(&corners),
+            false => (f64::INFINITY, [f64::NAN; 2]),
+        };
+        let back = |[x, y]: [f64; 2]| [at[0] + x, at[1] + y].map(|v| self.scale.undo(v, 1));
+        Cell {
+            area: self.scale.undo(area, 2),
+            centroid: is_bounded.then(|| back(centroid)),
+            corners: corners.into_iter().map(back).collect(),
+            is_bounded,
+        }
+    }
+
+    /// The way from a place to a site.
+    pub(crate) fn way(&self, from: [f64; 2], site: u32) -> [f64; 2] {
+        let [x, y] = self.places[site as usize];
+        [x - from[0], y - from[1]]
+    }
+}

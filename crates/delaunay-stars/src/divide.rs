@@ -1,0 +1,438 @@
+//! Divide and conquer: all edges of the triangulation of sites, on all cores.
+//!
+//! The method is that of Guibas and Stolfi (1985, "Primitives for the manipulation of general subdivisions and the
+//! computation of Voronoi diagrams", doi:10.1145/282918.282923): divide the sites by a line, triangulate both halves, and
+//! merge them from the lower common tangent to the upper one. Two things differ:
+//!
+//! - Sites are divided across the longer side of their bounding box, not always by x: so a merge meets few sites (Dwyer 1987,
+//!   "A faster divide-and-conquer algorithm for constructing Delaunay triangulations", doi:10.1007/BF01840356).
+//! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
+//!   divided, nor on the number of threads.
+//!
+//! ```text
+//! triangulate(sites):
+//!     2 or 3 sites: an edge, or two edges and, unless these are in line, a third
+//!     divide the sites in two along the longer side; triangulate both; then merge:
+//!     base = the lower common tangent, from right to left
+//!     repeat
+//!         left  = of the edges at base's left end, the first whose circle with base has no site of the left half inside;
+//!                 those before it go
+//!         right = the same at the right end
+//!         none: base is the upper tangent, done
+//!         base = the edge from one end of base to the far end of left or right, whichever's circle is empty
+//! ```
+//!
+//! An edge is two directed ones, `e` and `e ^ 1`. Each knows its origin, and the next edges around it. The triangulation of
+//! n sites has fewer than 3 n edges, so each half has its own part of one array, and threads share nothing.
+//!
+//! Cost: time O(n log n) for any sites; 72 bytes a site for edges.
+
+use std::cmp::Ordering;
+
+use gpu_core::parallel;
+use kernels_rs::stars::predicates::Predicates;
+
+/// Stands for no edge.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Directed edges for each site.
+pub(crate) const EDGES_OF_SITE: usize = 6;
+
+/// So many sites are triangulated by one thread.
+const SERIAL: usize = 4096;
+
+/// So few sites are sorted, and divided along one axis from there on: cheaper than finding the longer side each time.
+const SORTED: usize = 16;
+
+/// A place that one or more points share.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Site {
+    /// Where.
+    pub(crate) place: [f64; 2],
+    /// The lowest index of its points.
+    pub(crate) point: u32,
+}
+
+/// A directed edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// The site that it leaves, by its position; [`NONE`] where there is no edge.
+    pub(crate) origin: u32,
+    /// The next edge of the same origin, counter-clockwise.
+    pub(crate) next: u32,
+    /// The next clockwise.
+    previous: u32,
+}
+
+impl Edge {
+    pub(crate) const FREE: Self = Self { origin: NONE, next: NONE, previous: NONE };
+}
+
+/// Triangulates sites, which are brought into another order, and gives an edge along the hull with the outside on its right;
+/// [`NONE`] if there are fewer than two. `edges` are six for each site.
+pub(crate) fn triangulate(sites: &mut [Site], edges: &mut [Edge], predicates: Predicates) -> u32 {
+    if sites.len() < 2 {
+        return NONE;
+    }
+    let mut part = Part { sites, edges, first_site: 0, predicates, free: Free::EMPTY };
+    part.triangulate(None).0
+}
+
+/// The coordinate by which sites are divided. The order by y is that by x, turned by a quarter of a circle, so that the same
+/// merge serves both.
+#[derive(Clone, Copy, PartialEq)]
+enum Axis {
+    X,
+    Y,
+}
+
+impl Axis {
+    /// Without a branch: half of the answers cannot be foreseen.
+    #[inline(always)]
+    fn is_before(self, a: [f64; 2], b: [f64; 2]) -> bool {
+        match self {
+            Self::X => (a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])),
+            Self::Y => (a[1] < b[1]) | ((a[1] == b[1]) & (a[0] > b[0])),
+        }
+    }
+
+    /// The order of sites.
+    #[inline(always)]
+    fn compare(self, a: &Site, b: &Site) -> Ordering {
+        if self.is_before(a.place, b.place) {
+            Ordering::Less
+        } else if self.is_before(b.place, a.place) {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    /// Sorts sites. Each axis has a loop of its own.
+    fn sort(self, sites: &mut [Site]) {
+        match self {
+            Self::X => sites.sort_unstable_by(|a, b| Self::X.compare(a, b)),
+            Self::Y => sites.sort_unstable_by(|a, b| Self::Y.compare(a, b)),
+        }
+    }
+
+    /// Brings the first half of the sites to the front.
+    fn halve(self, sites: &mut [Site]) {
+        let middle = sites.len() / 2;
+        match self {
+            Self::X => sites.select_nth_unstable_by(middle, |a, b| Self::X.compare(a, b)),
+            Self::Y => sites.select_nth_unstable_by(middle, |a, b| Self::Y.compare(a, b)),
+        };
+    }
+
+    /// Along the longer side of the sites' bounding box.
+    fn longer(sites: &[Site]) -> Self {
+        let [mut least, mut greatest] = [sites[0].place; 2];
+        for site in sites {
+            for axis in 0..2 {
+                let value = site.place[axis];
+                least[axis] = if value < least[axis] { value } else { least[axis] };
+                greatest[axis] = if value > greatest[axis] { value } else { greatest[axis] };
+            }
+        }
+        if greatest[1] - least[1] > greatest[0] - least[0] { Self::Y } else { Self::X }
+    }
+}
+
+/// Two hull edges: out of the first site along an axis, with the outside on its right; out of the last site, with the outside
+/// on its left.
+type Ends = (u32, u32);
+
+/// Edges that are free, chained by `next`; each stands for the pair with its twin.
+#[derive(Clone, Copy)]
+struct Free {
+    first: u32,
+    last: u32,
+}
+
+impl Free {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
+/// Some sites with their part of the edges.
+struct Part<'a> {
+    sites: &'a mut [Site],
+    edges: &'a mut [Edge],
+    first_site: usize,
+    predicates: Predicates,
+    free: Free,
+}
+
+impl Part<'_> {
+    /// Triangulates, and gives the ends along the axis, or along any.
+    fn triangulate(&mut self, wanted: Option<Axis>) -> Ends {
+        let axis = Axis::longer(self.sites);
+        let ends = if self.sites.len() <= SORTED {
+            axis.sort(self.sites);
+            self.sorted()
+        } else {
+            let [left, right] = self.halves(axis);
+            self.merge(left, right)
+        };
+        match wanted {
+            Some(wanted) if wanted != axis => self.ends(ends.0, wanted),
+            _ => ends,
+        }
+    }
+
+    /// Triangulates sites that are in order along an axis, by that axis alone.
+    fn sorted(&mut self) -> Ends {
+        if self.sites.len() <= 3 {
+            return self.few();
+        }
+        let [left, right] = self.in_halves(|half| half.sorted());
+        self.merge(left, right)
+    }
+
+    /// Divides along the axis and triangulates both halves.
+    fn halves(&mut self, axis: Axis) -> [Ends; 2] {
+        axis.halve(self.sites);
+        self.in_halves(|half| half.triangulate(Some(axis)))
+    }
+
+    /// Does something with the first half of the sites and the others, at the same time if they are many.
+    #[inline(always)]
+    fn in_halves(&mut self, work: impl Fn(&mut Part<'_>) -> Ends + Sync) -> [Ends; 2] {
+        let len = self.sites.len();
+        let middle = len / 2;
+        let (first_site, predicates) = (self.first_site, self.predicates);
+        let (left_sites, right_sites) = self.sites.split_at_mut(middle);
+        let (left_edges, right_edges) = self.edges.split_at_mut(middle * EDGES_OF_SITE);
+        let free = Free::EMPTY;
+        let mut left = Part { sites: left_sites, edges: left_edges, first_site, predicates, free };
+        let first_site = first_site + middle;
+        let mut right =
+            Part { sites: right_sites, edges: right_edges, first_site, predicates, free };
+        let mut ends = [(NONE, NONE); 2];
+        let [of_left, of_right] = &mut ends;
+        if len < SERIAL {
+            *of_left = work(&mut left);
+            *of_right = work(&mut right);
+        } else {
+            parallel::join(|| *of_left = work(&mut left), || *of_right = work(&mut right));
+        }
+        let (left, right) = (left.free, right.free);
+        self.free = self.joined(left, right);
+        ends
+    }
+
+    /// Two or three sites in order.
+    fn few(&mut self) -> Ends {
+        self.free_all();
+        let first = self.first_site as u32;
+        let a = self.edge(first, first + 1);
+        if self.sites.len() == 2 {
+            return (a, a ^ 1);
+        }
+        let b = self.edge(first + 1, first + 2);
+        self.splice(a ^ 1, b);
+        match self.orientation(first, first + 1, first + 2) {
+            0 => (a, b ^ 1),
+            side => {
+                let c = self.connect(b, a);
+                if side > 0 { (a, b ^ 1) } else { (c ^ 1, c) }
+            }
+        }
+    }
+
+    /// Merges two halves.
+    fn merge(&mut self, left: Ends, right: Ends) -> Ends {
+        let (mut left_outer, mut left_inner) = left;
+        let (mut right_inner, mut right_outer) = right;
+        loop {
+            let [l, r] = [self.origin(left_inner), self.origin(right_inner)];
+            if self.orientation(l, self.end(left_inner), r) > 0 {
+                left_inner = self.left_next(left_inner);
+            } else if self.orientation(r, self.end(right_inner), l) < 0 {
+                right_inner = self.next(right_inner ^ 1);
+            } else {
+                break;
+            }
+        }
+        let mut base = self.connect(right_inner ^ 1, left_inner);
+        if self.origin(left_inner) == self.origin(left_outer) {
+            left_outer = base ^ 1;
+        }
+        if self.origin(right_inner) == self.origin(right_outer) {
+            right_outer = base;
+        }
+        loop {
+            let [right_end, left_end] = [self.origin(base), self.end(base)];
+            let is_above =
+                |part: &Self, edge| part.orientation(left_end, right_end, part.end(edge)) > 0;
+            let (left, is_left) = self.candidate(base, base ^ 1, Self::next, is_above);
+            let (right, is_right) = self.candidate(base, base, Self::previous, is_above);
+            base = match (is_left, is_right) {
+                (false, false) => return (left_outer, right_outer),
+                (true, false) => self.connect(base ^ 1, left ^ 1),
+                (false, true) => self.connect(right, base ^ 1),
+                (true, true) => {
+                    let circle = [left_end, right_end, self.end(left)];
+                    if self.is_inside(circle, self.end(right)) {
+                        self.connect(right, base ^ 1)
+                    } else {
+                        self.connect(base ^ 1, left ^ 1)
+                    }
+                }
+            };
+        }
+    }
+
+    /// Of the edges around an end of the base, the first one from the base on whose circle with it has none of the following
+    /// ones' ends inside, and whether it lies above the base at all. Those before it are deleted.
+    #[inline(always)]
+    fn candidate(
+        &mut self,
+        base: u32,
+        from: u32,
+        turned: impl Fn(&Self, u32) -> u32,
+        is_above: impl Fn(&Self, u32) -> bool,
+    ) -> (u32, bool) {
+        let mut candidate = turned(self, from);
+        if !is_above(self, candidate) {
+            return (candidate, false);
+        }
+        loop {
+            let following = turned(self, candidate);
+            let circle = [self.end(base), self.origin(base), self.end(candidate)];
+            if !self.is_inside(circle, self.end(following)) {
+                return (candidate, true);
+            }
+            self.delete(candidate);
+            candidate = following;
+        }
+    }
+
+    /// The ends along another axis, by a way around the hull.
+    fn ends(&self, hull: u32, axis: Axis) -> Ends {
+        let [mut first, mut last] = [hull, hull ^ 1];
+        let mut edge = hull;
+        loop {
+            let place = self.place(self.origin(edge));
+            if axis.is_before(place, self.place(self.origin(first))) {
+                first = edge;
+            }
+            let end = self.place(self.end(edge));
+            if axis.is_before(self.place(self.origin(last)), end) {
+                last = edge ^ 1;
+            }
+            edge = self.next(edge ^ 1);
+            if edge == hull {
+                return (first, last);
+            }
+        }
+    }
+}
+
+/// Sites and edges by their numbers among all.
+impl Part<'_> {
+    #[inline(always)]
+    fn slot(&self, edge: u32) -> usize {
+        edge as usize - self.first_site * EDGES_OF_SITE
+    }
+
+    fn place(&self, site: u32) -> [f64; 2] {
+        self.sites[site as usize - self.first_site].place
+    }
+
+    fn origin(&self, edge: u32) -> u32 {
+        self.edges[self.slot(edge)].origin
+    }
+
+    fn end(&self, edge: u32) -> u32 {
+        self.origin(edge ^ 1)
+    }
+
+    fn next(&self, edge: u32) -> u32 {
+        self.edges[self.slot(edge)].next
+    }
+
+    fn previous(&self, edge: u32) -> u32 {
+        self.edges[self.slot(edge)].previous
+    }
+
+    /// The next edge around the face on the left.
+    fn left_next(&self, edge: u32) -> u32 {
+        self.previous(edge ^ 1)
+    }
+
+    fn orientation(&self, a: u32, b: u32, c: u32) -> i32 {
+        self.predicates.orientation(self.place(a), self.place(b), self.place(c))
+    }
+
+    #[inline(always)]
+    fn is_inside(&self, circle: [u32; 3], site: u32) -> bool {
+        let [a, b, c] = circle.map(|site| self.place(site));
+        self.predicates.is_inside(a, b, c, self.place(site))
+    }
+
+    /// Makes all edges free.
+    fn free_all(&mut self) {
+        let first = (self.first_site * EDGES_OF_SITE) as u32;
+        let len = self.edges.len() as u32;
+        for (i, edge) in (0..len).zip(&mut *self.edges) {
+            let next = if i + 2 < len { first + i + 2 } else { NONE };
+            *edge = Edge { next, ..Edge::FREE };
+        }
+        self.free = Free { first, last: first + len - 2 };
+    }
+
+    /// The free edges of two halves.
+    fn joined(&mut self, a: Free, b: Free) -> Free {
+        if a.first == NONE {
+            return b;
+        }
+        if b.first == NONE {
+            return a;
+        }
+        let last = self.slot(a.last);
+        self.edges[last].next = b.first;
+        Free { first: a.first, last: b.last }
+    }
+
+    /// A new edge between two sites, beside no other.
+    fn edge(&mut self, from: u32, to: u32) -> u32 {
+        let edge = self.free.first;
+        let slot = self.slot(edge);
+        self.free.first = self.edges[slot].next;
+        self.edges[slot] = Edge { origin: from, next: edge, previous: edge };
+        self.edges[slot ^ 1] = Edge { origin: to, next: edge ^ 1, previous: edge ^ 1 };
+        edge
+    }
+
+    /// Exchanges what follows two edges around their origin: joins two rings, or divides one.
+    fn splice(&mut self, a: u32, b: u32) {
+        let [after_a, after_b] = [self.next(a), self.next(b)];
+        for (edge, next) in [(a, after_b), (b, after_a)] {
+            let [slot, slot_of_next] = [self.slot(edge), self.slot(next)];
+            self.edges[slot].next = next;
+            self.edges[slot_of_next].previous = edge;
+        }
+    }
+
+    /// A new edge from the end of one edge to the origin of another, with the same face on the left.
+    fn connect(&mut self, a: u32, b: u32) -> u32 {
+        let edge = self.edge(self.end(a), self.origin(b));
+        self.splice(edge, self.left_next(a));
+        self.splice(edge ^ 1, b);
+        edge
+    }
+
+    fn delete(&mut self, edge: u32) {
+        self.splice(edge, self.previous(edge));
+        self.splice(edge ^ 1, self.previous(edge ^ 1));
+        let edge = edge & !1;
+        let slot = self.slot(edge);
+        self.edges[slot] = Edge { next: self.free.first, ..Edge::FREE };
+        self.edges[slot + 1] = Edge::FREE;
+        if self.free.first == NONE {
+            self.free.last = edge;
+        }
+        self.free.first = edge;
+    }
+}

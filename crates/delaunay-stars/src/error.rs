@@ -1,0 +1,39 @@
+//! What can go wrong.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong when points are triangulated or a triangulation is asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The columns, or memory.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
+    /// More points than a star can name.
+    #[error("{points} points; a triangulation holds at most {most}")]
+    TooManyPoints {
+        /// As given.
+        points: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The coordinates, as whole numbers of the least unit of which all are multiples, have too many bits.
+    #[error(
+        "coordinates between {least:e} and {greatest:e} in magnitude have {bits} bits from the highest to the lowest, more \
+         than {most}: round the smallest of them to 0"
+    )]
+    Range {
+        /// The least magnitude but 0.
+        least: f64,
+        /// The greatest.
+        greatest: f64,
+        /// From the highest bit of all coordinates to the lowest.
+        bits: u32,
+        /// The most.
+        most: u32,
+    },
+}

@@ -1,0 +1,70 @@
+//! The exact Delaunay triangulation and Voronoi diagram of points in the plane, on all cores of the CPU.
+//!
+//! ```
+//! # fn main() -> delaunay_stars::Result<()> {
+//! use delaunay_stars::Location;
+//! use gpu_core::Points;
+//!
+//! let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
+//! let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+//! assert_eq!(triangulation.star(4), [0, 1, 2, 3]); // neighbours, counter-clockwise
+//! assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
+//! let area = triangulation.cell(4).area; // of its Voronoi cell
+//! assert!((area - 49.0 / 6.0).abs() < 1e-12);
+//! let mut walk = triangulation.walk();
+//! assert_eq!(walk.locate(3.0, 2.0)?, Location::Triangle([1, 2, 4]));
+//! let near = walk.natural_neighbours(3.0, 2.0)?; // and their shares
+//! assert!(near.sites.contains(&4));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Which triangulation
+//!
+//! A triangle of three sites belongs to it if no other site lies inside its circle. Where four or more sites lie on an empty
+//! circle there is a choice. The rule: their polygon is divided into a fan around its first corner by x, then by y. The rule
+//! is that of a symbolic perturbation (Devillers and Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D
+//! triangulations", doi:10.1016/j.comgeo.2010.09.010), so it always gives triangles that cover the hull and do not overlap.
+//!
+//! So there is one triangulation of any points. It does not depend on their order, nor on the number of threads, and whoever
+//! finds a triangle by itself finds one of it: if a site has another one in its star, the other has it too.
+//!
+//! # Exactness
+//!
+//! Every decision about orientation and circles is exact, for the coordinates as given: f64 with a bound of its error first
+//! (Shewchuk 1997, doi:10.1007/PL00009321), and whole numbers of 2048 bits where the bound leaves the sign open
+//! (`kernels_rs::stars`). Coordinates may have any exponent, but together at most 500 bits, from the highest bit of the largest
+//! to the lowest bit of all: 1e300 goes with 1e200, and subnormal numbers with each other, 1e300 with 1 does not. Other
+//! points are refused with [`Error::Range`]. Cells and shares are computed from exact neighbours in f64, and rounded.
+//!
+//! # Special points
+//!
+//! | points | result |
+//! |---|---|
+//! | none | no sites, an empty hull |
+//! | one, or all at one place | one site, without neighbours, which is the hull |
+//! | two, or all in line | no triangles; neighbours are those next on the line; the hull is the line |
+//! | several at one place | one site, that the lowest index stands for: [`Triangulation::duplicates`] |
+//! | NaN or infinite | an error with the first index |
+//!
+//! # Method
+//!
+//! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923), halved along the longer side of the bounding box.
+//! Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters.
+#![deny(missing_docs)]
+
+mod cell;
+mod circle;
+mod divide;
+mod error;
+mod natural;
+mod range;
+mod sites;
+mod triangulation;
+mod walk;
+
+pub use cell::Cell;
+pub use error::{Error, Result};
+pub use natural::NaturalNeighbours;
+pub use triangulation::{MOST_POINTS, Triangulation, triangulate};
+pub use walk::{Location, Walk};

@@ -1,0 +1,217 @@
+//! Natural neighbours of a place, and interpolation.
+
+use gpu_core::{Error as CoreError, parallel};
+
+use crate::walk::{Location, Target, Walk};
+use crate::{Result, Triangulation, circle};
+
+/// Places of a task.
+const PLACES: usize = 256;
+
+/// The natural neighbours of a place: the sites whose Voronoi cells a new site there would take from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NaturalNeighbours {
+    /// Indices of points, counter-clockwise around the place.
+    pub sites: Vec<u32>,
+    /// Sibson's share of each: the part of the new site's cell that lies in its cell (Sibson 1981, "A brief description of
+    /// natural neighbour interpolation"). Shares sum to 1.
+    pub sibson: Vec<f64>,
+    /// Laplace's share of each: the length of the new cell's side towards it over its distance, in parts of the sum of all
+    /// (Belikov et al. 1997, "The non-Sibsonian interpolation").
+    pub laplace: Vec<f64>,
+}
+
+impl NaturalNeighbours {
+    /// Where the neighbours' shares are given, by both rules.
+    fn given(sites: &[u32], shares: &[f64]) -> Self {
+        Self { sites: sites.to_vec(), sibson: shares.to_vec(), laplace: shares.to_vec() }
+    }
+
+    /// Divides shares by their sums.
+    fn normalised(mut self) -> Self {
+        for shares in [&mut self.sibson, &mut self.laplace] {
+            let sum: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        self
+    }
+}
+
+impl Walk<'_> {
+    /// Finds the natural neighbours of a place, and their shares. None if the place lies outside the hull.
+    ///
+    /// On a site it has all; on an edge of the hull its ends have theirs, as in the limit. Which sites are neighbours is exact:
+    /// those of the triangles whose circles have the place inside (Watson 1981, "Computing the n-dimensional Delaunay
+    /// tessellation with application to Voronoi polytopes", doi:10.1093/comjnl/24.2.167). Shares are
+    /// rounded: to some ulps times the square of how many times farther the farthest neighbour is than the nearest one.
+    ///
+    /// ```
+    /// # fn main() -> delaunay_stars::Result<()> {
+    /// use gpu_core::Points;
+    ///
+    /// let (x, y) = ([0.0, 2.0, 2.0, 0.0], [0.0, 0.0, 2.0, 2.0]);
+    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+    /// let near = triangulation.walk().natural_neighbours(1.0, 1.0)?;
+    /// assert_eq!((near.sites.len(), &near.sibson[..]), (4, &[0.25; 4][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate).
+    pub fn natural_neighbours(&mut self, x: f64, y: f64) -> Result<NaturalNeighbours> {
+        let target = self.triangulation.target(x, y)?;
+        let all = self.triangulation;
+        Ok(match self.locate_target(target) {
+            Location::Nowhere | Location::Outside(_) => NaturalNeighbours::default(),
+            Location::Site(site) => NaturalNeighbours::given(&[site], &[1.0]),
+            Location::Edge([a, b]) => match [all.apex(a, b), all.apex(b, a)] {
+                [Some(apex), Some(_)] => all.cavity(target, [a, b, apex]),
+                _ => {
+                    let part = all.part_of_edge(target.place, [a, b]);
+                    NaturalNeighbours::given(&[a, b], &[1.0 - part, part])
+                }
+            },
+            Location::Triangle(corners) => all.cavity(target, corners),
+        })
+    }
+
+    /// The value at a place of the surface that is linear in each triangle (a TIN), from the values of all points. `None`
+    /// outside the hull. A site has the value of the point that stands for it.
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as points.
+    pub fn interpolate_linear(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
+        let all = self.triangulation;
+        all.check_values(values)?;
+        let target = all.target(x, y)?;
+        let value = |i: u32| values[i as usize];
+        Ok(match self.locate_target(target) {
+            Location::Nowhere | Location::Outside(_) => None,
+            Location::Site(site) => Some(value(site)),
+            Location::Edge([a, b]) => {
+                let part = all.part_of_edge(target.place, [a, b]);
+                Some(value(a) * (1.0 - part) + value(b) * part)
+            }
+            Location::Triangle(corners) => {
+                let [a, b, c] = corners.map(|i| all.way(target.place, i));
+                let parts = [circle::cross(b, c), circle::cross(c, a), circle::cross(a, b)];
+                let sum = parts[0] + parts[1] + parts[2];
+                let [a, b, c] = corners.map(value);
+                Some((a * parts[0] + b * parts[1] + c * parts[2]) / sum)
+            }
+        })
+    }
+}
+
+impl Triangulation {
+    /// The values at places of the surface that is linear in each triangle, on all cores; NaN outside the hull. Fastest for
+    /// places that follow each other.
+    ///
+    /// ```
+    /// # fn main() -> delaunay_stars::Result<()> {
+    /// use gpu_core::Points;
+    ///
+    /// let (x, y, z) = ([0.0, 4.0, 0.0], [0.0, 0.0, 4.0], [1.0, 5.0, 9.0]);
+    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+    /// assert_eq!(triangulation.interpolate_linear(&z, &[1.0], &[2.0])?, [6.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`gpu_core::Error::Length`] for columns of other lengths, and as [`Walk::locate`], with the index of the place.
+    pub fn interpolate_linear(&self, values: &[f64], x: &[f64], y: &[f64]) -> Result<Vec<f64>> {
+        self.check_values(values)?;
+        gpu_core::Extent::of(&gpu_core::Points::new(x, y))?;
+        let value = |walk: &mut Walk<'_>, i: usize| walk.interpolate_linear(values, x[i], y[i]);
+        let found = parallel::map_init(x.len(), PLACES, || self.walk(), value);
+        found.into_iter().map(|value| Ok(value?.unwrap_or(f64::NAN))).collect()
+    }
+
+    fn check_values(&self, values: &[f64]) -> Result<()> {
+        let (expected, found) = (self.len() as u64, values.len() as u64);
+        if found != expected {
+            return Err(CoreError::Length { what: "column of values", expected, found }.into());
+        }
+        Ok(())
+    }
+
+    /// Which part of an edge lies before a place on it.
+    fn part_of_edge(&self, place: [f64; 2], [a, b]: [u32; 2]) -> f64 {
+        let at = self.places[a as usize];
+        let ([x, y], way) = (self.way(at, b), [place[0] - at[0], place[1] - at[1]]);
+        (way[0] * x + way[1] * y) / (x * x + y * y)
+    }
+
+    /// The shares of the corners of the triangles whose circles have a place inside, of which one is given.
+    ///
+    /// These triangles make up a polygon that the place sees all of. The new site's triangles join the place to each edge of its
+    /// border. All lengths and areas follow from the angles of both, also where a new triangle is so flat, beside the hull,
+    /// that its circle has no centre in f64: then its terms have its area as their common divisor.
+    fn cavity(&self, target: Target, triangle: [u32; 3]) -> NaturalNeighbours {
+        let sites = self.border(target, triangle);
+        let ways: Vec<[f64; 2]> = sites.iter().map(|&site| self.way(target.place, site)).collect();
+        let len = sites.len();
+        let after = |i: usize| if i + 1 == len { 0 } else { i + 1 };
+        let areas: Vec<f64> =
+            (0..len).map(|i| circle::positive_cross(ways[i], ways[after(i)])).collect();
+        let mut found = NaturalNeighbours {
+            laplace: vec![0.0; len],
+            sibson: (0..len).map(|i| self.lost(&sites, i)).collect(),
+            sites,
+        };
+        for i in 0..len {
+            let (j, twice_area) = (after(i), areas[i]);
+            let [a, b] = [ways[i], ways[j]];
+            found.laplace[i] += circle::cotangent(a, b) / twice_area;
+            found.laplace[j] += circle::cotangent(b, a) / twice_area;
+            let (to_place_a, to_place_b) = (a.map(|v| -v), b.map(|v| -v));
+            let edge = [b[0] - a[0], b[1] - a[1]];
+            let back = edge.map(|v| -v);
+            found.sibson[i] -= circle::kite(edge, to_place_a, twice_area);
+            found.sibson[j] -= circle::kite(to_place_b, back, twice_area);
+        }
+        // What rounding took from nothing.
+        for shares in [&mut found.sibson, &mut found.laplace] {
+            shares.iter_mut().for_each(|share| *share = share.max(0.0));
+        }
+        found.normalised()
+    }
+
+    /// Eight times the area that the cell of site `i` of the border has of the triangles inside.
+    fn lost(&self, border: &[u32], i: usize) -> f64 {
+        let len = border.len();
+        let (site, after, before) = (border[i], border[(i + 1) % len], border[(i + len - 1) % len]);
+        let star = self.star(site);
+        let position = |neighbour| star.iter().position(|&i| i == neighbour).unwrap_or(0);
+        let (mut at, end) = (position(after), position(before));
+        let from = self.places[site as usize];
+        let mut area = 0.0;
+        while at != end {
+            let next = if at + 1 == star.len() { 0 } else { at + 1 };
+            let [a, b] = [self.way(from, star[at]), self.way(from, star[next])];
+            area += circle::kite(a, b, circle::positive_cross(a, b));
+            at = next;
+        }
+        area
+    }
+
+    /// The border, counter-clockwise, of the triangles whose circles have a place inside. No site lies within it.
+    fn border(&self, target: Target, [a, b, c]: [u32; 3]) -> Vec<u32> {
+        let mut border = Vec::new();
+        // Edges that are yet to be crossed, with the polygon on their left; the next one last.
+        let mut edges = vec![[c, a], [b, c], [a, b]];
+        while let Some([from, to]) = edges.pop() {
+            let beyond = self.apex(to, from).filter(|&apex| {
+                let [to, from, apex] = [to, from, apex].map(|i| self.places[i as usize]);
+                target.predicates.in_circle(to, from, apex, target.place) > 0
+            });
+            match beyond {
+                Some(apex) => edges.extend([[apex, to], [from, apex]]),
+                None => border.push(from),
+            }
+        }
+        border
+    }
+}

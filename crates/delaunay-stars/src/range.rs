@@ -1,0 +1,177 @@
+//! Whether decisions about coordinates are exact, and the power of two that makes them so.
+
+use gpu_core::parallel;
+use kernels_rs::stars::exact::MAX_BITS;
+use kernels_rs::stars::predicates::Predicates;
+
+use crate::{Error, Result};
+
+/// The greatest power of two that a magnitude may reach, and the negative of the least unit.
+const LIMIT: i32 = MAX_BITS / 2;
+
+/// The bits that coordinates have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    /// The least magnitude but 0.
+    least: f64,
+    /// The greatest magnitude.
+    greatest: f64,
+    /// All coordinates are multiples of 2 to this power.
+    lowest: i32,
+}
+
+impl Span {
+    const EMPTY: Self = Self { least: f64::INFINITY, greatest: 0.0, lowest: i32::MAX };
+
+    /// That of columns of finite numbers.
+    pub(crate) fn of(columns: [&[f64]; 2]) -> Self {
+        let parts = columns.map(|column| {
+            parallel::map_ranges(column.len(), parallel::FINE, &|range| {
+                column[range].iter().fold(Self::EMPTY, |span, &value| span.with(value))
+            })
+        });
+        parts.into_iter().flatten().fold(Self::EMPTY, Self::joined)
+    }
+
+    pub(crate) fn with(self, value: f64) -> Self {
+        if value == 0.0 {
+            return self;
+        }
+        let magnitude = value.abs();
+        Self {
+            least: self.least.min(magnitude),
+            greatest: self.greatest.max(magnitude),
+            lowest: self.lowest.min(lowest_bit(magnitude)),
+        }
+    }
+
+    fn joined(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            greatest: self.greatest.max(other.greatest),
+            lowest: self.lowest.min(other.lowest),
+        }
+    }
+
+    /// The power of two that magnitudes are below.
+    fn highest(&self) -> i32 {
+        lowest_bit(self.greatest) + significant_bits(self.greatest)
+    }
+
+    /// The error for coordinates of too many bits.
+    fn refused(&self, bits: i32) -> Error {
+        Error::Range {
+            least: self.least,
+            greatest: self.greatest,
+            bits: bits as u32,
+            most: MAX_BITS as u32,
+        }
+    }
+
+    /// The scale that brings the coordinates to where predicates are exact, and the predicates there.
+    pub(crate) fn scale(&self) -> Result<(Scale, Predicates)> {
+        if self.greatest == 0.0 {
+            return Ok((Scale(0), Predicates::new(0)));
+        }
+        let (lowest, highest) = (self.lowest, self.highest());
+        if highest - lowest > MAX_BITS {
+            return Err(self.refused(highest - lowest));
+        }
+        // Else the middle of the range goes to 1, so that there is room on both sides for places that are asked for.
+        let is_within = lowest >= -LIMIT && highest <= LIMIT;
+        let scale = Scale(if is_within { 0 } else { -(lowest + highest).div_euclid(2) });
+        Ok((scale, self.predicates(scale)?))
+    }
+
+    /// The predicates for coordinates times a scale.
+    pub(crate) fn predicates(&self, scale: Scale) -> Result<Predicates> {
+        if self.greatest == 0.0 {
+            return Ok(Predicates::new(0));
+        }
+        let [lowest, highest] = [self.lowest, self.highest()].map(|exponent| exponent + scale.0);
+        if lowest < -LIMIT || highest > LIMIT {
+            return Err(self.refused(2 * highest.max(-lowest)));
+        }
+        Ok(Predicates::new(lowest))
+    }
+}
+
+/// A multiplication by a power of two, of which only the exponent is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scale(i32);
+
+impl Scale {
+    /// The number, multiplied.
+    pub(crate) fn apply(self, value: f64) -> f64 {
+        times_power_of_two(value, self.0)
+    }
+
+    /// A product of so many lengths, brought back.
+    pub(crate) fn undo(self, value: f64, lengths: i32) -> f64 {
+        times_power_of_two(value, -self.0 * lengths)
+    }
+}
+
+/// A number times a power of two, by steps that f64 holds. Exact where the result is a normal number, and where the
+/// number gets larger.
+fn times_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
+    while exponent != 0 {
+        let step = exponent.clamp(-1000, 1000);
+        value *= f64::from_bits(((step + 1023) as u64) << 52);
+        exponent -= step;
+    }
+    value
+}
+
+/// The exponent of the lowest bit of a positive number.
+fn lowest_bit(magnitude: f64) -> i32 {
+    let (significand, exponent) = parts(magnitude);
+    exponent + significand.trailing_zeros() as i32
+}
+
+/// The bits of a positive number from its highest to its lowest.
+fn significant_bits(magnitude: f64) -> i32 {
+    let (significand, _) = parts(magnitude);
+    (u64::BITS - significand.leading_zeros() - significand.trailing_zeros()) as i32
+}
+
+/// A positive number as a whole number times a power of two.
+fn parts(magnitude: f64) -> (u64, i32) {
+    let bits = magnitude.to_bits();
+    let (biased, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
+    if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_span_of_numbers_reaches_from_their_highest_to_their_lowest_bit() {
+        let span = Span::of([&[0.0, -5.0, 0.75], &[2.0, 0.0, 1.0]]);
+        assert_eq!((span.lowest, span.highest()), (-2, 3));
+        assert_eq!((span.least, span.greatest), (0.75, 5.0));
+        let tiny = f64::from_bits(3);
+        let span = Span::of([&[tiny], &[0.0]]);
+        assert_eq!((span.lowest, span.highest()), (-1074, -1072));
+        let (scale, _) = span.scale().unwrap();
+        let large = scale.apply(tiny);
+        assert!(large.is_normal() && scale.undo(large, 1) == tiny);
+        let span = Span::of([&[f64::MAX], &[1e200]]);
+        assert_eq!(span.highest(), 1024);
+        let (scale, _) = span.scale().unwrap();
+        assert_eq!(scale.undo(scale.apply(f64::MAX), 1), f64::MAX);
+    }
+
+    #[test]
+    fn a_span_that_is_too_long_is_refused() {
+        let limit = 2f64.powi(MAX_BITS);
+        assert!(Span::of([&[limit / 2.0], &[1.0]]).scale().is_ok());
+        let error = Span::of([&[limit], &[-1.0]]).scale().unwrap_err();
+        let bits = MAX_BITS as u32 + 1;
+        assert_eq!(
+            error,
+            Error::Range { least: 1.0, greatest: limit, bits, most: MAX_BITS as u32 }
+        );
+    }
+}

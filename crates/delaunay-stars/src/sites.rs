@@ -1,0 +1,42 @@
+//! The sites of points: their different places.
+
+use gpu_core::{Points, host_memory, parallel};
+
+use crate::Result;
+use crate::divide::Site;
+use crate::range::Scale;
+
+/// The different places of points, by x, then by y, and of each point that shares its place with one of a lower index, in
+/// order: the point and the lowest one there.
+pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u32; 2]>)> {
+    let mut order: Vec<(u64, u32)> =
+        parallel::map(points.len(), parallel::FINE, |i| (ordered_bits(points.x[i]), i as u32));
+    parallel::sort_pairs(&mut order);
+    sort_by_y(&mut order, points.y);
+    let mut sites: Vec<Site> = host_memory::with_capacity(points.len())?;
+    let mut duplicates = Vec::new();
+    for &(_, point) in &order {
+        let place = [points.x, points.y].map(|column| scale.apply(column[point as usize]) + 0.0);
+        match sites.last() {
+            Some(last) if last.place == place => duplicates.push([point, last.point]),
+            _ => sites.push(Site { place, point }),
+        }
+    }
+    duplicates.sort_unstable();
+    Ok((sites, duplicates))
+}
+
+/// Sorts those of one x by y, then by index.
+fn sort_by_y(order: &mut [(u64, u32)], y: &[f64]) {
+    for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
+        if run.len() > 1 {
+            run.sort_unstable_by_key(|&(_, point)| (ordered_bits(y[point as usize]), point));
+        }
+    }
+}
+
+/// Bits in the order of the numbers, the same for both zeros.
+fn ordered_bits(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}

@@ -1,0 +1,281 @@
+//! The triangulation, as stars.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gpu_core::{Points, Progress, host_memory, parallel};
+use kernels_rs::stars::predicates::Predicates;
+
+use crate::divide::{self, EDGES_OF_SITE, Edge, NONE, Site};
+use crate::range::{Scale, Span};
+use crate::{Error, Result, sites};
+
+/// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
+pub const MOST_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
+
+/// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
+///
+/// Points at one place are one *site*, which the one of the lowest index stands for. The others have no neighbours:
+/// [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Triangulation {
+    /// Where points lie, times the scale.
+    pub(crate) places: Vec<[f64; 2]>,
+    pub(crate) scale: Scale,
+    /// All coordinates lie between powers of two.
+    pub(crate) span: Span,
+    pub(crate) predicates: Predicates,
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    hull: Vec<u32>,
+    /// A bit for each point: whether it is on the hull.
+    on_hull: Vec<u64>,
+    duplicates: Vec<[u32; 2]>,
+}
+
+/// Triangulates points, on all cores of the CPU. Values of points are ignored.
+///
+/// The result is the Delaunay triangulation as the [crate](crate) defines it: it depends on the places of the points alone,
+/// not on their order.
+///
+/// Cost: time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs.
+///
+/// ```
+/// # fn main() -> delaunay_stars::Result<()> {
+/// use gpu_core::Points;
+///
+/// let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
+/// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+/// assert_eq!(triangulation.star(4), [0, 1, 2, 3]);
+/// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
+/// assert_eq!(triangulation.triangles().count(), 4);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
+/// [`Error::TooManyPoints`] for more than [`MOST_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
+/// bits than these have; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory fails.
+pub fn triangulate(points: Points<'_>, progress: &dyn Progress) -> Result<Triangulation> {
+    let points = Points::new(points.x, points.y);
+    let given = points.len() as u64;
+    gpu_core::Extent::of(&points)?;
+    if given > MOST_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    }
+    let span = Span::of([points.x, points.y]);
+    let (scale, predicates) = span.scale()?;
+    progress.at("sort", 0.0)?;
+    let (mut sites, duplicates) = sites::of(points, scale)?;
+    progress.at("triangulate", 0.2)?;
+    let mut edges = host_memory::filled(Edge::FREE, sites.len() * EDGES_OF_SITE)?;
+    let hull = divide::triangulate(&mut sites, &mut edges, predicates);
+    progress.at("stars", 0.8)?;
+    let stars = Stars::of(&sites, &edges, hull, points.len())?;
+    let places = parallel::map(points.len(), parallel::FINE, |i| {
+        [points.x[i], points.y[i]].map(|value| scale.apply(value) + 0.0)
+    });
+    progress.at("stars", 1.0)?;
+    let Stars { starts, neighbours, hull, on_hull } = stars;
+    Ok(Triangulation {
+        places,
+        scale,
+        span,
+        predicates,
+        starts,
+        neighbours,
+        hull,
+        on_hull,
+        duplicates,
+    })
+}
+
+impl Triangulation {
+    /// The number of points, as given.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The number of sites: of different places.
+    pub fn sites(&self) -> usize {
+        self.len() - self.duplicates.len()
+    }
+
+    /// Of each point that shares its place with one of a lower index: the point, and the lowest index there, which stands
+    /// for the site. In the order of the points.
+    pub fn duplicates(&self) -> &[[u32; 2]] {
+        &self.duplicates
+    }
+
+    /// The point that stands for the site of a point: mostly the point itself.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    pub fn site_of(&self, point: u32) -> u32 {
+        assert!((point as usize) < self.len(), "point {point} of {}", self.len());
+        match self.duplicates.binary_search_by_key(&point, |&[point, _]| point) {
+            Ok(found) => self.duplicates[found][1],
+            Err(_) => point,
+        }
+    }
+
+    /// Where each star begins in [`neighbours`](Self::neighbours), and at last where they end: one more than there are
+    /// points.
+    pub fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// The stars of all points, one after the other: see [`star`](Self::star).
+    pub fn neighbours(&self) -> &[u32] {
+        &self.neighbours
+    }
+
+    /// The neighbours of a point in counter-clockwise order. If the point is on the hull they begin with the next point of the
+    /// hull counter-clockwise and end with the next clockwise; else they begin with the neighbour of the lowest index. None
+    /// if another point stands for its site.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    pub fn star(&self, point: u32) -> &[u32] {
+        &self.neighbours[self.slots(point)]
+    }
+
+    /// Whether a site is on the hull, be it between two others in line. No point that another one stands for is.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    pub fn is_on_hull(&self, point: u32) -> bool {
+        self.on_hull[point as usize / 64] >> (point % 64) & 1 != 0
+    }
+
+    /// The sites on the hull in counter-clockwise order, those between two others in line among them, from the first by x,
+    /// then by y. If all sites are in line: all of them, from the first to the last, each once.
+    pub fn hull(&self) -> &[u32] {
+        &self.hull
+    }
+
+    /// Each triangle once, its corners counter-clockwise from the one of the lowest index; in the order of that index, then of
+    /// its star.
+    pub fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
+        let points = if self.is_in_line() { 0 } else { self.len() as u32 };
+        (0..points).flat_map(|point| {
+            let star = self.star(point);
+            let corners = if self.is_on_hull(point) { star.len().max(1) - 1 } else { star.len() };
+            let after = move |i: usize| star[if i + 1 == star.len() { 0 } else { i + 1 }];
+            let triangle = move |i: usize| [point, star[i], after(i)];
+            (0..corners).map(triangle).filter(|&[a, b, c]| a < b && a < c)
+        })
+    }
+
+    /// Whether all sites are in line, so that there are no triangles: as where there are fewer than three.
+    pub fn is_in_line(&self) -> bool {
+        self.neighbours.len() < 2 * self.sites().max(1)
+    }
+
+    /// The places of a star in the neighbours of all.
+    pub(crate) fn slots(&self, point: u32) -> std::ops::Range<usize> {
+        self.starts[point as usize] as usize..self.starts[point as usize + 1] as usize
+    }
+}
+
+/// Stars by the indices of points.
+struct Stars {
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    hull: Vec<u32>,
+    on_hull: Vec<u64>,
+}
+
+impl Stars {
+    /// Those of a triangulation's edges. `hull` is an edge with the outside on its right.
+    ///
+    /// Sites and edges are read in their own order, in which neighbours lie near each other; only whole stars go elsewhere.
+    fn of(sites: &[Site], edges: &[Edge], hull: u32, points: usize) -> Result<Self> {
+        let (mut firsts, degrees) = ring_starts(sites.len(), edges)?;
+        let mut starts = host_memory::filled(0_u32, points + 1)?;
+        for (site, &degree) in sites.iter().zip(&degrees) {
+            starts[site.point as usize + 1] = degree;
+        }
+        for i in 0..points {
+            starts[i + 1] += starts[i];
+        }
+        let mut on_hull = host_memory::filled(0_u64, points.div_ceil(64))?;
+        let mut around = Vec::new();
+        let mut edge = hull;
+        while edge != NONE {
+            let site = edges[edge as usize].origin;
+            let point = sites[site as usize].point;
+            let bit = 1 << (point % 64);
+            // Where all are in line, the way back comes again.
+            if on_hull[point as usize / 64] & bit == 0 {
+                firsts[site as usize] = edge;
+            }
+            on_hull[point as usize / 64] |= bit;
+            around.push((site, point));
+            edge = edges[edge as usize ^ 1].next;
+            if edge == hull {
+                break;
+            }
+        }
+        if let [site] = sites {
+            around.push((0, site.point));
+            on_hull[site.point as usize / 64] |= 1 << (site.point % 64);
+        }
+        let neighbours =
+            parallel::map(starts[points] as usize, parallel::FINE, |_| AtomicU32::new(0));
+        parallel::for_ranges(sites.len(), parallel::FINE, &|range| {
+            let mut star = Vec::new();
+            for site in range {
+                star.clear();
+                let mut edge = firsts[site];
+                for _ in 0..degrees[site] {
+                    star.push(sites[edges[edge as usize ^ 1].origin as usize].point);
+                    edge = edges[edge as usize].next;
+                }
+                let point = sites[site].point as usize;
+                if on_hull[point / 64] >> (point % 64) & 1 == 0 {
+                    let first = (0..star.len()).min_by_key(|&i| star[i]);
+                    star.rotate_left(first.unwrap_or(0));
+                }
+                let room = &neighbours[starts[point] as usize..];
+                for (slot, &neighbour) in room.iter().zip(&star) {
+                    slot.store(neighbour, Ordering::Relaxed);
+                }
+            }
+        });
+        let neighbours = neighbours.into_iter().map(AtomicU32::into_inner).collect();
+        Ok(Self { starts, neighbours, hull: in_order(around, sites), on_hull })
+    }
+}
+
+/// An edge of each site, and how many it has.
+fn ring_starts(sites: usize, edges: &[Edge]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut firsts = host_memory::filled(NONE, sites)?;
+    let mut degrees = host_memory::filled(0_u32, sites)?;
+    for (i, edge) in edges.iter().enumerate() {
+        if edge.origin != NONE {
+            firsts[edge.origin as usize] = i as u32;
+            degrees[edge.origin as usize] += 1;
+        }
+    }
+    Ok((firsts, degrees))
+}
+
+/// The points of the hull from the first by x, then by y, each once. A way around sites in line meets those between the
+/// ends twice.
+fn in_order(mut around: Vec<(u32, u32)>, sites: &[Site]) -> Vec<u32> {
+    let place = |&(site, _): &(u32, u32)| sites[site as usize].place;
+    let compare = |a: &[f64; 2], b: &[f64; 2]| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1]));
+    let least = (0..around.len()).min_by(|&a, &b| compare(&place(&around[a]), &place(&around[b])));
+    around.rotate_left(least.unwrap_or(0));
+    if around.len() + 2 == 2 * sites.len() {
+        // In line: then comes the way back.
+        around.truncate(sites.len());
+    }
+    around.into_iter().map(|(_, point)| point).collect()
+}

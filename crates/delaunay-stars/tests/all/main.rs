@@ -1,0 +1,7 @@
+//! The triangulation, against exact arithmetic, brute force and `spade`.
+
+mod exact;
+mod predicates;
+mod queries;
+mod stars;
+mod triangulations;

@@ -1,0 +1,249 @@
+//! Exact geometric predicates in the plane.
+//!
+//! Plan of each: compute the determinant in f64, with a bound of its rounding error; where the bound does not decide,
+//! compute it exactly.
+//!
+//! 1. **The bound** is half an ulp times the sum of the absolute products, times a count of the roundings that a product
+//!    goes through (Shewchuk 1997, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates",
+//!    doi:10.1007/PL00009321, section 4.3).
+//! 2. **Short numbers**: all coordinates are multiples of one unit. Where the sum of the absolute products is below 2^52
+//!    units to the power of the determinant's degree, every operation was exact, and so is the sign, or the zero. So it is
+//!    on lattices.
+//! 3. **Exactly**: [`exact`](super::exact).
+//!
+//! Coordinates are at most 2^250 in magnitude, and multiples of a unit of at least 2^-250 with at most
+//! [`MAX_BITS`](super::exact::MAX_BITS) bits. Then no operation in f64 overflows, and none rounds a number below the normal
+//! ones. Multiplication by a power of two brings most clouds there, without a change of any sign.
+//!
+//! # Sites on one circle
+//!
+//! [`is_inside`](Predicates::is_inside) never ties: the site that comes first by x, then by y, counts as moved inwards by an
+//! amount that is less than any number. In terms of the sites' heights on a paraboloid, whose lower hull is the Delaunay
+//! triangulation, its height is lowered by an infinitesimal, the next site's by one that is infinitely less (Devillers and
+//! Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D triangulations", doi:10.1016/j.comgeo.2010.09.010).
+//! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
+//! circle is divided into a fan around its first corner.
+
+use super::exact::{Factor, Sum};
+
+/// Half an ulp of 1.
+const HALF_ULP: f64 = 1.0 / (1u64 << 53) as f64;
+
+/// Decides for coordinates of one unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Predicates {
+    /// The exponent of the unit.
+    unit: i32,
+    /// Sums of absolute products of two coordinates below this are exact.
+    exact_areas: f64,
+    /// Sums of absolute products of four.
+    exact_circles: f64,
+}
+
+/// A place.
+type P = [f64; 2];
+
+impl Predicates {
+    /// For coordinates that are multiples of `2^unit`, with `unit` from -250 to 250.
+    pub const fn new(unit: i32) -> Self {
+        Self {
+            unit,
+            exact_areas: power_of_two(52 + 2 * unit),
+            exact_circles: power_of_two(52 + 4 * unit),
+        }
+    }
+
+    /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
+    #[inline(always)]
+    pub fn orientation(&self, a: P, b: P, c: P) -> i32 {
+        let left = (a[0] - c[0]) * (b[1] - c[1]);
+        let right = (a[1] - c[1]) * (b[0] - c[0]);
+        let (twice_area, sum) = (left - right, left.abs() + right.abs());
+        // Two differences, a product and the last difference, each rounded, and the sum.
+        if twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas {
+            return sign(twice_area);
+        }
+        self.exact_orientation(a, b, c)
+    }
+
+    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
+    /// it.
+    #[inline(always)]
+    pub fn in_circle(&self, a: P, b: P, c: P, d: P) -> i32 {
+        let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
+        let [bx, by] = [b[0] - d[0], b[1] - d[1]];
+        let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
+        let lifts = [ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy];
+        let left = [bx * cy, cx * ay, ax * by];
+        let right = [by * cx, cy * ax, ay * bx];
+        let term = |i: usize| lifts[i] * (left[i] - right[i]);
+        let size = |i: usize| lifts[i] * (left[i].abs() + right[i].abs());
+        let (determinant, sum) = (term(0) + term(1) + term(2), size(0) + size(1) + size(2));
+        // Four differences, two squares or products with a sum or difference each, the product of both, and two sums: 11.
+        if determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles {
+            return sign(determinant);
+        }
+        self.exact_in_circle([a, b, c, d])
+    }
+
+    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle
+    /// the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
+    #[inline(always)]
+    pub fn is_inside(&self, a: P, b: P, c: P, d: P) -> bool {
+        match self.in_circle(a, b, c, d) {
+            0 => self.is_inside_if_first_moves(a, b, c, d),
+            side => side > 0,
+        }
+    }
+
+    /// Which of `a` and `b` is nearer to `p`: 1 if `a` is, -1 if `b` is, 0 if both are as near.
+    #[inline(always)]
+    pub fn nearer(&self, p: P, a: P, b: P) -> i32 {
+        let square = |q: P| {
+            let [x, y] = [q[0] - p[0], q[1] - p[1]];
+            x * x + y * y
+        };
+        let (of_a, of_b) = (square(a), square(b));
+        let (difference, sum) = (of_b - of_a, of_a + of_b);
+        // Two differences, a square and a sum, and the last difference: 5.
+        if difference.abs() > 8.0 * HALF_ULP * sum || sum < self.exact_areas {
+            return sign(difference);
+        }
+        self.exact_nearer(p, a, b)
+    }
+
+    /// [`is_inside`](Self::is_inside) for four places on one circle.
+    #[inline(always)]
+    fn is_inside_if_first_moves(&self, a: P, b: P, c: P, d: P) -> bool {
+        let is_first = |p: P, others: [P; 3]| {
+            is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
+        };
+        // How the determinant falls with a height is the orientation of the other three.
+        if is_first(d, [a, b, c]) {
+            true
+        } else if is_first(a, [b, c, d]) {
+            self.orientation(b, c, d) < 0
+        } else if is_first(b, [a, c, d]) {
+            self.orientation(c, a, d) < 0
+        } else {
+            self.orientation(a, b, d) < 0
+        }
+    }
+
+    fn exact_orientation(&self, a: P, b: P, c: P) -> i32 {
+        let mut sum = Sum::zero();
+        let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
+        add_orientation(&mut sum, [a, b, c], [Factor::ONE, Factor::ONE]);
+        sum.sign()
+    }
+
+    fn exact_in_circle(&self, places: [P; 4]) -> i32 {
+        let mut sum = Sum::zero();
+        let [a, b, c, d] = places;
+        match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
+            // As with short numbers, 12 products.
+            (Some(a), Some(b), Some(c)) => {
+                let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
+                add_turn(&mut sum, a, [b, c]);
+                add_turn(&mut sum, b, [c, a]);
+                add_turn(&mut sum, c, [a, b]);
+            }
+            // The determinant of four rows x, y, x^2 + y^2, 1: 48 products.
+            _ => {
+                let [a, b, c, d] =
+                    [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
+                add_lifted(&mut sum, a, [b, c, d]);
+                add_lifted(&mut sum, b, [a, d, c]);
+                add_lifted(&mut sum, c, [a, b, d]);
+                add_lifted(&mut sum, d, [a, c, b]);
+            }
+        }
+        sum.sign()
+    }
+
+    fn exact_nearer(&self, p: P, a: P, b: P) -> i32 {
+        let mut sum = Sum::zero();
+        let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
+        let mut i = 0;
+        while i < 2 {
+            // b^2 - 2 b p - a^2 + 2 a p.
+            sum.add([b[i], b[i], Factor::ONE, Factor::ONE]);
+            sum.add([b[i].negated(), p[i], Factor::TWO, Factor::ONE]);
+            sum.add([a[i].negated(), a[i], Factor::ONE, Factor::ONE]);
+            sum.add([a[i], p[i], Factor::TWO, Factor::ONE]);
+            i += 1;
+        }
+        sum.sign()
+    }
+
+    #[inline(always)]
+    fn factors(&self, [x, y]: P) -> [Factor; 2] {
+        [Factor::of(x, self.unit), Factor::of(y, self.unit)]
+    }
+}
+
+/// Whether a place comes before another one: by x, then by y.
+#[inline(always)]
+pub fn is_before(a: P, b: P) -> bool {
+    a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
+}
+
+/// 2 to that power, or to the power of 1000 where that is less: a lower limit is always allowed.
+const fn power_of_two(exponent: i32) -> f64 {
+    let exponent = if exponent > 1000 { 1000 } else { exponent };
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+#[inline(always)]
+fn sign(value: f64) -> i32 {
+    (value > 0.0) as i32 - (value < 0.0) as i32
+}
+
+/// The way from one place to another, where f64 has it exactly.
+#[inline(always)]
+fn exact_way(from: P, to: P) -> Option<P> {
+    let [x, error_x] = difference(to[0], from[0]);
+    let [y, error_y] = difference(to[1], from[1]);
+    (error_x == 0.0 && error_y == 0.0).then_some([x, y])
+}
+
+/// The difference of two numbers, rounded, and what rounding left out (Knuth 1969, "Seminumerical algorithms", 4.2.2).
+#[inline(always)]
+fn difference(a: f64, b: f64) -> [f64; 2] {
+    let rounded = a - b;
+    let of_b = a - rounded;
+    let of_a = rounded + of_b;
+    [rounded, (a - of_a) + (of_b - b)]
+}
+
+/// Adds twice the area of a triangle, times two factors.
+#[inline(always)]
+fn add_orientation(sum: &mut Sum, [a, b, c]: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
+    let mut edges = [[a, b], [b, c], [c, a]];
+    let mut i = 0;
+    while i < 3 {
+        let [[p, q], ..] = edges;
+        sum.add([p[0], q[1], s, t]);
+        sum.add([p[1].negated(), q[0], s, t]);
+        edges = [edges[1], edges[2], edges[0]];
+        i += 1;
+    }
+}
+
+/// Adds the square of the distance of `a` from the origin times twice the area of a triangle.
+#[inline(always)]
+fn add_lifted(sum: &mut Sum, a: [Factor; 2], triangle: [[Factor; 2]; 3]) {
+    add_orientation(sum, triangle, [a[0], a[0]]);
+    add_orientation(sum, triangle, [a[1], a[1]]);
+}
+
+/// Adds the square of the length of `a` times the cross product of `b` and `c`.
+#[inline(always)]
+fn add_turn(sum: &mut Sum, a: [Factor; 2], [b, c]: [[Factor; 2]; 2]) {
+    let mut i = 0;
+    while i < 2 {
+        sum.add([a[i], a[i], b[0], c[1]]);
+        sum.add([a[i], a[i], b[1].negated(), c[0]]);
+        i += 1;
+    }
+}

@@ -93,8 +93,7 @@ mod tests {
     fn lists_of_any_length_are_the_first_in_order() {
         let mut random = testing::Random::new(5);
         // Squares of few values, so that indices decide.
-        let offered: Vec<Found> =
-            (0..3000).map(|i| (random.below(500) as f64, i)).collect();
+        let offered: Vec<Found> = (0..3000).map(|i| (random.below(500) as f64, i)).collect();
         let mut wanted = offered.clone();
         wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for len in [1, 7, LONG - 1, LONG, 1000, 3000, 5000] {

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn arcs_are_great_circles() {
         let (a, b) = (unit_vector(179.0, 0.0), unit_vector(-179.0, 0.0));
-        let squared = (0..3).map(|i| (a[i] - b[i]).powi(2)).sum();
+        let squared: f64 = (0..3).map(|i| (a[i] - b[i]).powi(2)).sum();
         assert!((arc_of_squared_chord(squared).to_degrees() - 2.0).abs() < 1e-12);
         assert!((squared_chord_of_arc(2f64.to_radians()) - squared).abs() < 1e-15);
         assert_eq!((normalised(190.0), normalised(-180.0)), (-170.0, -180.0));

@@ -8,7 +8,7 @@
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
-//! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
+//! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]), triangles as PLY ([`write_ply`]) and OBJ ([`write_obj`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_features`]), polygons alone ([`read_polygons`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
@@ -40,6 +40,7 @@ mod las;
 mod lines;
 mod mask;
 mod mask_file;
+mod mesh;
 mod nodata;
 mod npy;
 mod npy_file;
@@ -80,6 +81,7 @@ pub use las::{LasPoints, write_las};
 pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
+pub use mesh::{write_obj, write_ply};
 pub use nodata::{Number, SampleType};
 pub use npy::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,

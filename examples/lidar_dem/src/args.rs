@@ -10,6 +10,7 @@ use programs::products::Products;
 use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
 
 use crate::surface::SurfaceArgs;
+use crate::triangles::mesh_format;
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
@@ -99,6 +100,10 @@ pub struct Args {
     /// From one contour line to the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
     pub contour_interval: f64,
+    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply) or Wavefront
+    /// OBJ (.obj). Points at one place have the height that --duplicates says
+    #[arg(long, value_name = "PATH", help_heading = None)]
+    pub triangles: Option<PathBuf>,
     #[command(flatten)]
     pub surface: SurfaceArgs,
     #[command(flatten)]
@@ -138,6 +143,9 @@ impl Args {
         if let Some(path) = &self.contours {
             lines_format(path)?;
         }
+        if let Some(path) = &self.triangles {
+            mesh_format(path)?;
+        }
         for (option, path) in [("--hillshade", self.hillshade.clone()), ("--relief", self.relief())]
         {
             if let Some(path) = path {
@@ -156,8 +164,13 @@ impl Args {
     /// All files to be written, in order.
     pub fn outputs(&self) -> Vec<PathBuf> {
         let survey = self.is_simulated().then(|| self.survey_path());
-        let others =
-            [self.hillshade.clone(), self.relief(), self.slope.clone(), self.contours.clone()];
+        let others = [
+            self.hillshade.clone(),
+            self.relief(),
+            self.slope.clone(),
+            self.contours.clone(),
+            self.triangles.clone(),
+        ];
         survey
             .into_iter()
             .chain([self.output.clone()])

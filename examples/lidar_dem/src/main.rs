@@ -9,6 +9,7 @@ mod halo;
 mod scale;
 mod surface;
 mod survey;
+mod triangles;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -77,6 +78,14 @@ fn run(args: &Args) -> Result<()> {
     report.line("units", units.text(crs));
     report.device(&device, args.run.device);
 
+    if let Some(path) = &args.triangles {
+        let output = Output { path, existing: args.existing() };
+        let [corners, triangles] = stages.run("triangles", |progress| {
+            triangles::write(output, &cloud, args.surface.duplicates, progress)
+        })?;
+        report.line("triangles", format_args!("{triangles} of {corners} places"));
+        report.field("triangles", json!({"triangles": triangles, "places": corners}));
+    }
     let dem = stages.run("interpolate", |progress| {
         progress.at("extent", 0.0)?;
         let extents = extent::extents(args, &cloud, &device)?;

@@ -105,7 +105,7 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 35] = [
+    let cases: [(&[&str], &[&str]); 36] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
@@ -133,6 +133,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--hillshade", "dem.jpg"], &[".png", ".tif"]),
         (&["--slope", "slope.png"], &["--slope", ".tif"]),
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
+        (&["--triangles", "mesh.stl"], &["--triangles", ".ply"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
         (&["--weights", "linear"], &["linear", "laplace"]),
         (
@@ -182,6 +183,23 @@ fn contours_whose_file_drops_the_vertical_system_are_noted_and_the_dem_keeps_it(
             let found = dem.georeference.unwrap().crs.unwrap();
             assert_eq!(found.vertical_epsg(), is_noted.then_some(5703));
         }
+    }
+}
+
+#[test]
+fn triangles_are_written_in_the_coordinates_of_the_points() {
+    let folder = tempfile::tempdir().unwrap();
+    // A square and its middle, which two points share.
+    let rows = "5e5,54e5,1\n500010,54e5,2\n500010,5400010,3\n5e5,5400010,4\n500005,5400005,5\n500005,5400005,8\n";
+    std::fs::write(folder.path().join("p.csv"), format!("x,y,z\n{rows}")).unwrap();
+    for (name, policy, height) in [("m.obj", "mean", 6.5), ("n.obj", "max", 8.0)] {
+        let run =
+            ["p.csv", "-o", "d.npy", "--overwrite", "--triangles", name, "--duplicates", policy];
+        let report = succeeds(folder.path(), &[&run[..], &["--device", "cpu"]].concat());
+        assert!(report.contains("4 of 5 places"), "{report}");
+        let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(text.contains(&format!("v 500005 5400005 {height}\n")), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("f ")).count(), 4);
     }
 }
 

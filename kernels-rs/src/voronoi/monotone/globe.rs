@@ -4,12 +4,12 @@
 //! difference of columns, c and c' are the cosines of the rows' latitudes. `pba_voronoi::cpu::geodesic` has the same plan and its
 //! proofs.
 //!
-//! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](fn@find_row_ends) keeps each row's
-//!    first and last site, and [`go_round`](fn@go_round) takes one of these where it is nearer the other way round the globe.
-//! 2. [`halve_rows`](fn@halve_rows), level by level, a thread a pixel of the level's rows: the winner among the candidates between those that
+//! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](const@find_row_ends) keeps each row's
+//!    first and last site, and [`go_round`](const@go_round) takes one of these where it is nearer the other way round the globe.
+//! 2. [`halve_rows`](const@halve_rows), level by level, a thread a pixel of the level's rows: the winner among the candidates between those that
 //!    are *near* in the rows solved before, above and below. Near are those whose h is the least but for rounding.
-//! 3. [`name_sites`](fn@name_sites): the indices of the winners' sites.
-//! 4. [`measure_arcs`](fn@measure_arcs): great-circle distances, from indices.
+//! 3. [`name_sites`](mod@name_sites): the indices of the winners' sites.
+//! 4. [`measure_arcs`](mod@measure_arcs): great-circle distances, from indices.
 
 use device_std::real::Real;
 use device_std::{In, Out, arguments, kernel, thread, vector};
@@ -92,7 +92,7 @@ pub unsafe fn find_row_ends(nearest: In<'_, u32>, ends: Out<'_, u32>, globe: Glo
 /// one place and the first counts. Grid: a thread an element of the candidates.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements, `ends` what [`find_row_ends`](fn@find_row_ends) gave of it.
+/// `nearest` has `pitch * height` elements, `ends` what [`find_row_ends`](const@find_row_ends) gave of it.
 #[kernel(block = BLOCK)]
 pub unsafe fn go_round(nearest: Out<'_, u32>, ends: In<'_, u32>, globe: Globe<'_>) {
     let at = thread::index_1d();
@@ -137,7 +137,7 @@ const MANY: u32 = 48;
 /// Grid: a thread a pixel of the level's rows, in rows of `pitch`.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements as [`go_round`](fn@go_round) left them; rows of the levels before are solved.
+/// `nearest` has `pitch * height` elements as [`go_round`](const@go_round) left them; rows of the levels before are solved.
 #[kernel(block = BLOCK)]
 pub unsafe fn halve_rows(nearest: In<'_, u32>, solved: Solved<'_>, globe: Globe<'_>, spacing: u32) {
     let at = thread::index_1d();

@@ -22,6 +22,9 @@ const ALL_QUADRANTS: u8 = 4;
 /// How often a radius is widened before cells are given up.
 const MOST_TRIES: u32 = 4;
 
+/// Points that are looked at for each that may be listed, at most, before cells are given up.
+const MOST_LOOKS: usize = 8;
+
 /// A target as the search sees it.
 struct Query<'a, 'b> {
     at: Place<'a, 'b>,
@@ -135,16 +138,22 @@ impl Query<'_, '_> {
         if !cells.are_few() || cells.are_crowded(index) {
             return false;
         }
+        // Cells at the edge hold what lies beyond it, and one cell may hold all points: the tree tells such apart.
+        let looks = || cells.runs(index).map(|run| run.len()).sum::<usize>();
+        if self.search.many < usize::MAX && looks() > MOST_LOOKS * self.search.many {
+            return false;
+        }
         let most = f64::min(chord * chord, self.search.reach.powi(2));
         for run in cells.runs(index) {
             way.looks += run.len() as u64;
             for (sorted, &place) in (run.start as u32..).zip(&index.places[run]) {
                 if let Some(c) = self.candidate(&Point { place, sorted }, ALL_QUADRANTS, most) {
                     candidates.push(c);
+                    // At once: all points may lie in one cell.
+                    if candidates.len() > self.search.many {
+                        return true;
+                    }
                 }
-            }
-            if candidates.len() > self.search.many {
-                return true;
             }
         }
         true

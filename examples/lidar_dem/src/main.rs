@@ -58,12 +58,10 @@ fn run(args: &Args) -> Result<()> {
         inputs.push(path);
     }
     let wanted = extent::wanted(args, &inputs)?;
-    let (device, (cloud, range)) = opening.beside(&mut stages, "read", |progress| {
+    let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
         let mut cloud = read(args, &inputs, &wanted, progress)?;
-        progress.at("heights", 0.0)?;
-        let range = cloud.settle_heights();
         cloud.notes.extend(cloud.note_on_strays());
-        Ok((cloud, range))
+        Ok(cloud)
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
@@ -87,6 +85,9 @@ fn run(args: &Args) -> Result<()> {
         report.field("triangles", json!({"triangles": triangles, "places": corners}));
     }
     let dem = stages.run("interpolate", |progress| {
+        progress.at("heights", 0.0)?;
+        // Behind the triangles, which have the heights as given.
+        let range = cloud.settle_heights();
         progress.at("extent", 0.0)?;
         let extents = extent::extents(args, &cloud, &device)?;
         interpolate(&device, cloud, range, extents, &args.surface, progress)

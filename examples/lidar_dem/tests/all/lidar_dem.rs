@@ -190,7 +190,7 @@ fn contours_whose_file_drops_the_vertical_system_are_noted_and_the_dem_keeps_it(
 fn triangles_are_written_in_the_coordinates_of_the_points() {
     let folder = tempfile::tempdir().unwrap();
     // A square and its middle, which two points share.
-    let rows = "5e5,54e5,1\n500010,54e5,2\n500010,5400010,3\n5e5,5400010,4\n500005,5400005,5\n500005,5400005,8\n";
+    let rows = "5e5,54e5,1.1\n500010,54e5,2\n500010,5400010,3\n5e5,5400010,4\n500005,5400005,5\n500005,5400005,8\n";
     std::fs::write(folder.path().join("p.csv"), format!("x,y,z\n{rows}")).unwrap();
     for (name, policy, height) in [("m.obj", "mean", 6.5), ("n.obj", "max", 8.0)] {
         let run =
@@ -199,6 +199,8 @@ fn triangles_are_written_in_the_coordinates_of_the_points() {
         assert!(report.contains("4 of 5 places"), "{report}");
         let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert!(text.contains(&format!("v 500005 5400005 {height}\n")), "{text}");
+        // Heights have the digits of the file, which those that are interpolated need not.
+        assert!(text.contains("v 500000 5400000 1.1\n"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("f ")).count(), 4);
     }
 }

@@ -8,17 +8,19 @@ pub(crate) fn centre(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
     [(of_a * b[1] - of_b * a[1]) * scale, (of_b * a[0] - of_a * b[0]) * scale]
 }
 
-/// Twice the area of the triangle of the origin and two places, if the way around them is counter-clockwise: within two units
-/// in the last place, however flat the triangle (Kahan's difference of products; Jeannerod, Louvet and Muller 2013, "Further
-/// analysis of Kahan's algorithm for the accurate computation of 2 x 2 determinants", doi:10.1090/S0025-5718-2013-02679-8).
+/// Twice the signed area of the triangle of the origin, `a` and `b`: positive if they turn counter-clockwise.
+///
+/// It is exact to two units in the last place, however flat the triangle is. This is Kahan's difference of products (Jeannerod,
+/// Louvet and Muller 2013, "Further analysis of Kahan's algorithm for the accurate computation of 2 x 2 determinants",
+/// doi:10.1090/S0025-5718-2013-02679-8).
 pub(crate) fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     let right = a[1] * b[0];
     let error = (-a[1]).mul_add(b[0], right);
     a[0].mul_add(b[1], -right) + error
 }
 
-/// Twice the area of the triangle of the origin and two places to the left of each other: at least what rounding may have left
-/// of it, so that it can be divided by.
+/// Twice the area of the triangle of the origin, `a` and `b`, which turn counter-clockwise. If rounding has made it 0 or less, it
+/// is the error that rounding may make: callers divide by it.
 pub(crate) fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     // The ways themselves are rounded.
     let rounding = f64::EPSILON / 4.0 * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs());
@@ -31,9 +33,10 @@ pub(crate) fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {
     b[0] * (b[0] - a[0]) + b[1] * (b[1] - a[1])
 }
 
-/// Eight times the area, with its sign, that the cell of a site at the origin has of the triangle with two neighbours, of which
-/// twice the area is given: the two triangles of the site, the middle of an edge, and the centre of the circle. By angles, not
-/// by the centre, which may be far away.
+/// Eight times the signed area of the part of a site's Voronoi cell that belongs to one triangle of its star.
+///
+/// The site lies at the origin, its neighbours are `a` and `b`. The part is a kite: the site, the middle of one edge, the centre of
+/// the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
 pub(crate) fn kite(a: [f64; 2], b: [f64; 2], twice_area: f64) -> f64 {
     let square = |[x, y]: [f64; 2]| x * x + y * y;
     (square(a) * cotangent(a, b) + square(b) * cotangent(b, a)) / twice_area

@@ -283,8 +283,10 @@ impl Part<'_> {
         }
     }
 
-    /// Of the edges around an end of the base, the first one from the base on whose circle with it has none of the following
-    /// ones' ends inside, and whether it lies above the base at all. Those before it are deleted.
+    /// Finds the next edge at one end of the base, and tells whether it lies above the base.
+    ///
+    /// Edges are tried in their order around that end, beginning beside the base. An edge stays if the circle through it and
+    /// the base does not hold the end of the next edge. An edge that does not stay is deleted.
     #[inline(always)]
     fn candidate(
         &mut self,

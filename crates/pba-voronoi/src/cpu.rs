@@ -92,19 +92,7 @@ pub fn nearest_sites(sites: GridView<'_, u8>, progress: &dyn Progress) -> Result
 fn bytes_needed(input: &Input<'_>, metric: &Metric, params: &Params) -> u64 {
     let (columns, rows) = (u64::from(input.grid.width), u64::from(input.grid.height));
     let pixels = columns * rows;
-    let index = if input.shape().is_short() { 4 } else { 8 };
-    let square = if metric.is_narrow { 4 } else { 8 };
-    let outputs = [
-        (params.nearest, index),
-        (params.coordinates, 8),
-        (params.squared_distance, square),
-        (params.distance || params.signed_distance, 4),
-        (params.distance_f64, 8),
-        (params.signed_distance, 4),
-        (params.value, 4),
-        (params.label, 4),
-    ];
-    let written: u64 = outputs.iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes).sum();
+    let written = params.bytes_of_pixel(input.shape().is_short(), metric.is_narrow);
     let candidate = if metric.is_narrow { 2 } else { 4 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let strips = columns.div_ceil(STRIP as u64).min(rayon::current_num_threads() as u64);

@@ -113,6 +113,22 @@ impl Params {
         self
     }
 
+    /// Bytes that the outputs have for each pixel: indices of 32 bits if they are short, squares of 32 if these are narrow.
+    pub(crate) fn bytes_of_pixel(&self, is_short: bool, is_narrow: bool) -> u64 {
+        let bytes = |is_half| if is_half { 4 } else { 8 };
+        let outputs = [
+            (self.nearest, bytes(is_short)),
+            (self.coordinates, 8),
+            (self.squared_distance, bytes(is_narrow)),
+            (self.distance || self.signed_distance, 4),
+            (self.distance_f64, 8),
+            (self.signed_distance, 4),
+            (self.value, 4),
+            (self.label, 4),
+        ];
+        outputs.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, bytes)| bytes).sum()
+    }
+
     /// Adds [`nearest`](Self::nearest) to the outputs.
     pub fn nearest(mut self) -> Self {
         self.nearest = true;

@@ -84,17 +84,7 @@ fn empty(input: &Input<'_>) -> Result<Grid<f32>> {
 fn bytes_needed(input: &Input<'_>, params: &Params) -> u64 {
     let GridSpec { width, height, .. } = input.grid;
     let pixels = u64::from(width) * u64::from(height);
-    let index = if input.shape().is_short() { 4 } else { 8 };
-    let outputs = [
-        (params.nearest, index),
-        (params.coordinates, 8),
-        (params.distance || params.signed_distance, 4),
-        (params.distance_f64, 8),
-        (params.signed_distance, 4),
-        (params.value, 4),
-        (params.label, 4),
-    ];
-    let written: u64 = outputs.iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes).sum();
+    let written = params.bytes_of_pixel(input.shape().is_short(), false);
     let candidate = if width > MAX_NARROW { 4 } else { 2 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let threads = rayon::current_num_threads() as u64;

@@ -32,8 +32,8 @@
 //! walk 1: of each place, the k + 1 least keys, in registers: the f32 square of a distance, whose lowest bits are the
 //!         number of the point among those that the warp has seen
 //! bound:  what f32 may have rounded away widens the k-th distance
-//! walk 2: only where the next key lies within the bound: every point within it goes into a list in shared memory;
-//!         where a list is full, the f64 distance and the index decide which point leaves it
+//! decide: only where the next key lies within the bound: f64 distances of all points that the warp has seen; in walk 2 those
+//!         within the bound, if more were seen than can be remembered
 //! then:   the list is sorted by f64 distance, then by index
 //! ```
 //!
@@ -48,6 +48,7 @@ mod bounds;
 pub mod choice;
 #[cfg(feature = "rtree")]
 mod codes;
+mod decide;
 pub mod descent;
 pub mod few;
 mod first;

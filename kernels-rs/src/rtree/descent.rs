@@ -75,10 +75,16 @@ impl<T: Place> Tree<'_, T> {
     /// The square of the distance of a point from a place, in f64, and the point's index: the nearer point comes first, of
     /// those as near the lower index.
     #[inline(always)]
-    pub fn exact(&self, point: u32, [x, y]: [f64; 2]) -> (f64, u32) {
+    pub fn exact(&self, point: u32, place: [f64; 2]) -> (f64, u32) {
+        (self.squared(point, place), self.order.get(point))
+    }
+
+    /// The square of the distance of a point from a place, in f64.
+    #[inline(always)]
+    pub fn squared(&self, point: u32, [x, y]: [f64; 2]) -> f64 {
         let dx = self.x.get(point).widened() - x;
         let dy = self.y.get(point).widened() - y;
-        (dx * dx + dy * dy, self.order.get(point))
+        dx * dx + dy * dy
     }
 
     /// A box of a level.

@@ -4,10 +4,11 @@ use device_std::shared::SharedArray;
 use device_std::{vector, warp};
 
 use super::choice::Choice;
-use super::descent::{Tree, Visitor, walk};
-use super::first::{First, NUMBER, below};
+use super::decide::{Collector, Decider};
+use super::descent::{Tree, walk};
+use super::first::{First, Guess, NUMBER, below};
 use super::group::Group;
-use super::list::{List, SEEN, STRIDE, room_of_warp, seen_of_warp};
+use super::list::{List, SEEN, STRIDE, lists_of_warp, room_of_warp, seen_of_warp};
 use crate::spatial::place::Place;
 
 /// `LISTS` lists of a lane's place, each of at most `K` entries; `L` is one more than `K`, and `SLOTS` are the entries of
@@ -29,7 +30,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     #[inline(always)]
     pub fn new(place: [f64; 2], most: u32) -> Self {
         const { assert!(K * LISTS == SLOTS && L == K + 1 && K <= 64, "there is room for these") };
-        Self { place, most, counts: 0, positions: room_of_warp::<SLOTS>().as_elements() }
+        Self { place, most, counts: 0, positions: lists_of_warp::<SLOTS>() }
     }
 
     /// The entries of list `i`.
@@ -42,7 +43,27 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     #[inline(always)]
     pub fn list(&self, i: u32) -> List {
         let positions = self.positions.skip(i * K as u32 * STRIDE);
-        List { place: self.place, most: self.most, count: self.count(i), positions }
+        List { place: self.place, count: self.count(i), positions }
+    }
+
+    /// The lane's place.
+    #[inline(always)]
+    pub fn place(&self) -> [f64; 2] {
+        self.place
+    }
+
+    /// Puts a point at the end of a list, or in the place of entry `at` if the list is full; returns whether it is now.
+    ///
+    /// # Safety
+    /// The lists have room for at least one, and a full one has the entry.
+    #[inline(always)]
+    pub unsafe fn put(&mut self, i: u32, position: u32, at: u32) -> bool {
+        let list = self.list(i);
+        let is_full = list.count == self.most;
+        // SAFETY: passed on to the caller.
+        unsafe { list.set_position(if is_full { at } else { list.count }, position) };
+        self.counts += u32::from(!is_full) << (8 * i);
+        self.count(i) == self.most
     }
 
     /// Fills the lists with the nearest points whose squared distance in f32 is at most `limit`: nearest first, of those
@@ -58,23 +79,24 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         choice: &C,
         limit: f32,
     ) {
+        let room = (room_of_warp::<SLOTS>(), seen_of_warp::<SLOTS>());
+        let mut guess = if tree.points > SEEN { Guess::Around } else { Guess::Nothing };
+        let (mut part, mut most) = (*group, self.most);
         // SAFETY: passed on to the caller.
         unsafe {
-            let first = self.walk_first(tree, group, choice, below(limit));
-            // The lists lie where the points were.
-            warp::sync_warp(warp::FULL);
-            let mut bounds = [-1.0; LISTS];
-            let (mut most, mut i) = (-1.0, 0);
-            while i < LISTS {
-                if self.most > 0 {
-                    bounds[i] = self.take(&first, group, i, limit);
+            while warp::any(warp::FULL, most > 0) {
+                let mut first = First::new(choice, &part, (most, below(limit)), guess, room);
+                walk(tree, &part, &mut first);
+                let mut bounds = [-1.0; LISTS];
+                if most > 0 && first.is_done(&part, below(limit)) {
+                    bounds = self.take_all(&first, (tree, &part), choice, limit);
+                    most = 0;
                 }
-                most = f32::max(most, bounds[i]);
-                i += 1;
-            }
-            if warp::any(warp::FULL, most >= 0.0) {
-                let reach = warp::max(if most < 0.0 { 0 } else { most.to_bits() + 1 });
-                walk(tree, group, &mut Collector { lists: self, choice, bounds, most, reach });
+                if first.count > SEEN {
+                    self.collect((tree, &part), choice, bounds);
+                }
+                guess = guess.next();
+                part = group.of_lanes(most > 0);
             }
             let mut i = 0;
             while i < vector::unknown(LISTS as u32) {
@@ -84,41 +106,72 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         }
     }
 
-    /// The first walk: once with a guess, and if that was too short for a lane once more without it.
+    /// Fills the lists from the first walk. Gives the bounds of those that need another walk, since the first has seen more
+    /// points than it can remember; a negative number for the others.
+    ///
+    /// # Safety
+    /// The first walk is that of this place in this tree.
+    #[inline(always)]
+    unsafe fn take_all<T: Place, C: Choice<LISTS>>(
+        &mut self,
+        first: &First<'_, L, LISTS, C>,
+        (tree, group): (&Tree<'_, T>, &Group),
+        choice: &C,
+        limit: f32,
+    ) -> [f32; LISTS] {
+        let (mut bounds, mut squares) = ([-1.0; LISTS], [-1.0; LISTS]);
+        let (mut are_certain, mut i) = (true, 0);
+        // SAFETY: passed on to the caller; the first walk saw the points whose positions are read.
+        unsafe {
+            while i < LISTS {
+                bounds[i] = self.take(first, group, i, limit);
+                if bounds[i] >= 0.0 && first.count <= SEEN {
+                    // The points of a full list lie within what all that are wanted lie within.
+                    let (farthest, _) = self.list(i as u32).farthest(tree);
+                    squares[i] = if first.is_full(i) { farthest.0 } else { f64::INFINITY };
+                    are_certain = false;
+                    self.counts &= !(255 << (8 * i));
+                }
+                i += 1;
+            }
+            if first.count > SEEN {
+                return bounds;
+            }
+            if !are_certain {
+                Decider::new(tree, choice, self, squares)
+                    .choose(seen_of_warp::<SLOTS>(), first.count);
+            }
+        }
+        [-1.0; LISTS]
+    }
+
+    /// Fills lists whose bound is not negative from another walk.
     ///
     /// # Safety
     /// As [`find`](Self::find).
     #[inline(always)]
-    unsafe fn walk_first<'a, T: Place, C: Choice<LISTS>>(
-        &self,
-        tree: &Tree<'_, T>,
-        group: &Group,
-        choice: &'a C,
-        below: u32,
-    ) -> First<'a, L, LISTS, C> {
-        let room = (room_of_warp::<SLOTS>(), seen_of_warp::<SLOTS>());
-        let mut guesses = tree.points > SEEN;
-        loop {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let mut first = First::new(choice, group, (self.most, below), guesses, room);
-                walk(tree, group, &mut first);
-                let (mut is_done, mut i) = (true, 0);
-                while i < LISTS {
-                    is_done &= first.last_wanted(i) < first.below;
-                    i += 1;
-                }
-                is_done |= self.most == 0 || first.below == below;
-                if warp::all(warp::FULL, is_done) {
-                    return first;
-                }
-            }
-            guesses = false;
+    unsafe fn collect<T: Place, C: Choice<LISTS>>(
+        &mut self,
+        (tree, group): (&Tree<'_, T>, &Group),
+        choice: &C,
+        bounds: [f32; LISTS],
+    ) {
+        let (mut most, mut i) = (-1.0, 0);
+        while i < LISTS {
+            most = f32::max(most, bounds[i]);
+            i += 1;
+        }
+        let squares = bounds.map(|bound| if bound < 0.0 { -1.0 } else { f64::INFINITY });
+        let decider = Decider::new(tree, choice, self, squares);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let reach = warp::max(if most < 0.0 { 0 } else { most.to_bits() + 1 });
+            walk(tree, group, &mut Collector { decider, bounds, reach });
         }
     }
 
-    /// Takes the points of list `i` from the first walk, if their keys tell them apart from all others: then there is
-    /// nothing more to do, and the result is negative. Else it is the bound within which they are.
+    /// Takes the points of list `i` from the first walk, unless it has forgotten some. The result is negative if their keys
+    /// tell them apart from all others; else it is the bound within which they are.
     ///
     /// # Safety
     /// The first walk is that of this place.
@@ -131,91 +184,27 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         limit: f32,
     ) -> f32 {
         let keys = &first.keys[i];
-        let is_full = first.last_wanted(i) < first.below;
+        let is_full = first.is_full(i);
         let next = keys.last();
         let bound = if is_full { f32::min(first.bound(group, i), limit) } else { limit };
         let has_next = next < first.below;
         // What was not seen lies beyond what was wanted, or beyond what the lists were begun with.
         let others = if has_next { next & !NUMBER } else { first.below };
         let is_certain = bound.to_bits() < others || (!has_next && first.below == below(limit));
-        if first.count > SEEN || !is_certain {
+        if first.count > SEEN {
             return bound;
         }
         let seen = seen_of_warp::<SLOTS>();
         let unused = K as u32 - self.most;
-        let (mut count, mut j) = (0, 0);
+        let mut j = 0;
         while j < K {
             let key = keys.get(j);
             if j as u32 >= unused && key < first.below {
-                let slot = (i * K) as u32 + count;
-                // SAFETY: the key's number is that of a point that was seen; the slot is the lane's own.
-                unsafe {
-                    let position = seen.load(key & NUMBER);
-                    self.positions.store(slot * STRIDE + warp::lane_id(), position);
-                }
-                count += 1;
+                // SAFETY: the key's number is that of a point that was seen; the list has room.
+                unsafe { self.put(i as u32, seen.load(key & NUMBER), 0) };
             }
             j += 1;
         }
-        self.counts |= count << (8 * i);
-        -1.0
-    }
-}
-
-/// The second walk: the points within the bound of each list.
-struct Collector<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, C> {
-    lists: &'a mut Few<K, L, LISTS, SLOTS>,
-    choice: &'a C,
-    /// Negative for a list that has its points.
-    bounds: [f32; LISTS],
-    /// The greatest of the bounds.
-    most: f32,
-    reach: u32,
-}
-
-impl<T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Visitor<T>
-    for Collector<'_, K, L, LISTS, SLOTS, C>
-where
-    T: Place,
-    C: Choice<LISTS>,
-{
-    const NEAREST_FIRST: bool = false;
-    const SKIPS_REPEATED: bool = true;
-
-    #[inline(always)]
-    fn reach(&self) -> u32 {
-        self.reach
-    }
-
-    #[inline(always)]
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool {
-        let below = self.bounds.map(|bound| if bound < 0.0 { 0 } else { bound.to_bits() + 1 });
-        self.choice.wants(group, bounds, below)
-    }
-
-    #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
-        // SAFETY: passed on to the caller; a list is one of these.
-        unsafe {
-            tree.each_near(group, leaf, self.reach, |position, x, y| {
-                let squared = group.squared(x, y);
-                if squared > self.most {
-                    return;
-                }
-                let list = self.choice.list(tree, position);
-                let mut is_within = false;
-                let mut i = 0;
-                while i < LISTS {
-                    is_within |= list == i as u32 && squared <= self.bounds[i];
-                    i += 1;
-                }
-                if is_within {
-                    let mut of = self.lists.list(list);
-                    let before = of.count;
-                    of.add(tree, position);
-                    self.lists.counts += (of.count - before) << (8 * list);
-                }
-            });
-        }
+        if is_certain { -1.0 } else { bound }
     }
 }

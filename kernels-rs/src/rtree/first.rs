@@ -8,8 +8,9 @@
 //! walk:   nearest box first; each lane takes in the keys of points within its distance
 //! ```
 //!
-//! Without the guess the first leaves would fill the lists with points that later ones push out again. If it was too short,
-//! the walk is made again without it.
+//! Without the guess the first leaves would fill the lists with points that later ones push out again. The first [`Guess`]
+//! is that points lie around the places as densely as in the leaf. Lanes that find too few within it walk again, with a
+//! farther one, and at last without.
 
 use device_std::shared::SharedArray;
 use device_std::vector::Vector;
@@ -35,6 +36,25 @@ const MORE: f32 = 1.0 / 0.88;
 /// The least ratio of a leaf's sides when its density is judged: points along a line have a box without area.
 const SLIMMEST: f32 = 0.25;
 
+/// How far the first points are, as the first leaf tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// Points lie around the place as densely as in the leaf.
+    Around,
+    /// They lie as densely, but no nearer to the place than the leaf.
+    Beyond,
+    /// Nothing is guessed.
+    Nothing,
+}
+
+impl Guess {
+    /// What to guess where this was too near.
+    #[inline(always)]
+    pub fn next(self) -> Self {
+        if self == Self::Around { Self::Beyond } else { Self::Nothing }
+    }
+}
+
 /// `LISTS` lists of the lane's place, each of the `L` least keys: one more than points are wanted, which tells whether the
 /// keys can tell these apart from the others.
 pub struct First<'a, const L: usize, const LISTS: usize, C> {
@@ -45,8 +65,8 @@ pub struct First<'a, const L: usize, const LISTS: usize, C> {
     most: u32,
     /// What all keys of the lists are below: the limit of the search, or what was guessed.
     pub below: u32,
-    /// Whether the first leaf is to be guessed from.
-    guesses: bool,
+    /// What is to be guessed from the first leaf.
+    guess: Guess,
     /// What of each list is still wanted is below this.
     wanted: [u32; LISTS],
     reach: u32,
@@ -79,7 +99,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         choice: &'a C,
         group: &Group,
         (most, below): (u32, u32),
-        guesses: bool,
+        guess: Guess,
         (room, seen): (SharedArray<Vector>, SharedArray<u32>),
     ) -> Self {
         let keys = core::array::from_fn(|_| Keys::NONE);
@@ -89,7 +109,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             choice,
             most,
             below,
-            guesses,
+            guess,
             wanted,
             reach,
             room,
@@ -121,8 +141,14 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
 
     /// The key of the last point that is wanted of list `i`.
     #[inline(always)]
-    pub fn last_wanted(&self, i: usize) -> u32 {
+    fn last_wanted(&self, i: usize) -> u32 {
         self.keys[i].get(L - 2)
+    }
+
+    /// Whether list `i` has as many points as are wanted.
+    #[inline(always)]
+    pub fn is_full(&self, i: usize) -> bool {
+        self.last_wanted(i) < self.below
     }
 
     /// The f32 square that no point exceeds which is as near as the last one wanted of list `i`, or nearer.
@@ -140,8 +166,9 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         let (mut farthest, mut i) = (0, 0);
         while i < LISTS {
             let mut wanted = self.keys[i].last();
-            if self.last_wanted(i) < self.below && self.most > 0 {
-                wanted = u32::min(wanted, self.bound(group, i).to_bits() + 1);
+            if self.is_full(i) && self.most > 0 {
+                // Also what keys cannot tell from the last one wanted: f64 decides among the points that were seen.
+                wanted = u32::min(self.below, self.bound(group, i).to_bits() + 1);
             }
             self.wanted[i] = wanted;
             farthest = u32::max(farthest, wanted);
@@ -151,13 +178,13 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.reach = u32::min(unsafe { warp::max(farthest) }, INFINITE);
     }
 
-    /// Begins the lists with a guess from the points of a leaf, of which the lane has one: at their density, the circle of
-    /// the guess holds some standard deviations more points than are wanted.
+    /// Begins the lists with the guess from the points of a leaf, of which the lane has one: at their density, its circle
+    /// holds some standard deviations more points than are wanted.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn guess(&mut self, group: &Group, is_there: bool, x: f32, y: f32) {
+    unsafe fn begin_with_guess(&mut self, group: &Group, is_there: bool, x: f32, y: f32) {
         // SAFETY: passed on to the caller.
         unsafe {
             let or = |along: f32, other: f32| if is_there { along } else { other };
@@ -177,7 +204,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             let of_list = wanted + spread * (math::sqrt_f32(wanted) + 1.0);
             let within = of_list * LISTS as f32;
             let squared = within * long * short * (MORE / core::f32::consts::PI) / count;
-            let radius = math::sqrt_f32(group.gap_of_lane(bounds)) + math::sqrt_f32(squared);
+            let gap = if self.guess == Guess::Beyond { group.gap_of_lane(bounds) } else { 0.0 };
+            let radius = math::sqrt_f32(gap) + math::sqrt_f32(squared);
             // Points at one place tell nothing.
             let guessed = if long > 0.0 { below(radius * radius) } else { INFINITE };
             self.begin(group, u32::min(self.below, guessed));
@@ -201,6 +229,18 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         }
         self.count += near.count_ones();
         first
+    }
+
+    /// Whether the walk went far enough for the lane: every list has its points, and all that keys cannot tell from them are
+    /// nearer than the guess; or there was none, and all keys are below `limit`.
+    #[inline(always)]
+    pub fn is_done(&self, group: &Group, limit: u32) -> bool {
+        let (mut is_done, mut i) = (true, 0);
+        while i < LISTS {
+            is_done &= self.is_full(i) && self.bound(group, i).to_bits() < self.below;
+            i += 1;
+        }
+        is_done || self.below == limit
     }
 
     /// Offers two keys of list 0, the last ones of a leaf or others. After the last none waits.
@@ -354,9 +394,9 @@ impl<T: Place, const L: usize, const LISTS: usize, C: Choice<LISTS>> Visitor<T>
         // SAFETY: passed on to the caller.
         unsafe {
             let (is_there, x, y) = tree.point(group, leaf);
-            if self.guesses {
-                self.guesses = false;
-                self.guess(group, is_there, x, y);
+            if self.guess != Guess::Nothing {
+                self.begin_with_guess(group, is_there, x, y);
+                self.guess = Guess::Nothing;
             }
             let is_near = is_there && group.gap([x, y, x, y]).to_bits() < self.reach;
             let near = warp::ballot(warp::FULL, is_near);

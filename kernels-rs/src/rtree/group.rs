@@ -82,14 +82,28 @@ impl Group {
             let scale = u64::clamp(2 * 1023 + 60 - u64::min(exponent, 2047), 1, 2046);
             let origin = Origin { x, y, scale: f64::from_bits(scale << 52) };
             let [x, y] = [(dx * origin.scale) as f32, (dy * origin.scale) as f32];
-            let bounds = [
-                warp::reduce(x, f32::min),
-                warp::reduce(y, f32::min),
-                warp::reduce(x, f32::max),
-                warp::reduce(y, f32::max),
-            ];
-            Some(Self { origin, x, y, bounds })
+            Some(Self { origin, x, y, bounds: [x, y, x, y] }.of_lanes(true))
         }
+    }
+
+    /// The same with a bounding box around the places of some lanes alone.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn of_lanes(&self, is_one: bool) -> Self {
+        let or = |along: f32, other: f32| if is_one { along } else { other };
+        let (x, y) = (self.x, self.y);
+        // SAFETY: passed on to the caller.
+        let bounds = unsafe {
+            [
+                warp::reduce(or(x, f32::INFINITY), f32::min),
+                warp::reduce(or(y, f32::INFINITY), f32::min),
+                warp::reduce(or(x, f32::NEG_INFINITY), f32::max),
+                warp::reduce(or(y, f32::NEG_INFINITY), f32::max),
+            ]
+        };
+        Self { bounds, ..*self }
     }
 
     /// The squared distance between a box and the bounding box of the places.

@@ -6,6 +6,7 @@ use device_std::{vector, warp};
 
 use super::descent::Tree;
 use super::layout::FANOUT;
+use crate::spatial::keys::BATCH;
 use crate::spatial::place::Place;
 
 /// Threads of a block that searches.
@@ -28,10 +29,17 @@ const fn rooms<const K: usize>(carver: &mut Carver) -> (SharedArray<Vector>, Sha
     (carver.array(warps * vectors_of_warp::<K>()), carver.array(warps * SEEN))
 }
 
-/// The shared memory of the warp, with lists of `K` entries.
+/// The lists of the warp, of `K` entries each.
+#[inline(always)]
+pub fn lists_of_warp<const K: usize>() -> SharedArray<u32> {
+    rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>()).as_elements()
+}
+
+/// The room of the warp for the points of a leaf and batches of keys, beside lists of `K` entries.
 #[inline(always)]
 pub fn room_of_warp<const K: usize>() -> SharedArray<Vector> {
-    rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>())
+    let first = warp::warp_id() * vectors_of_warp::<K>() + vectors_of_lists::<K>();
+    rooms::<K>(&mut Carver::new()).0.skip(first)
 }
 
 /// The shared memory of the warp for the positions of points that it has seen, beside lists of `K` entries.
@@ -43,10 +51,15 @@ pub fn seen_of_warp<const K: usize>() -> SharedArray<u32> {
 /// The points that a warp has seen, at most, of which it keeps the positions.
 pub const SEEN: u32 = 512;
 
-/// Vectors of shared memory of a warp: a leaf's points first, then the lanes' lists.
+/// Vectors of shared memory of a warp: its lists, a leaf's points, and of long lists the lanes' batches.
 const fn vectors_of_warp<const K: usize>() -> u32 {
-    let of_lists = (K as u32 * STRIDE).div_ceil(4);
-    if of_lists > STAGED { of_lists } else { STAGED }
+    let batches = if K > BATCH { (BATCH as u32 * STRIDE).div_ceil(4) } else { 0 };
+    vectors_of_lists::<K>() + STAGED + batches
+}
+
+/// Vectors of the lists of a warp.
+const fn vectors_of_lists<const K: usize>() -> u32 {
+    (K as u32 * STRIDE).div_ceil(4)
 }
 
 /// Vectors of the points of a leaf, two of each, and one for an odd one.
@@ -57,8 +70,6 @@ pub const STAGED: u32 = FANOUT / 2 + 1;
 pub struct List {
     /// The place that was searched from.
     pub place: [f64; 2],
-    /// The most entries.
-    pub most: u32,
     /// The entries.
     pub count: u32,
     /// Of the warp; entry `i` of a lane is element `STRIDE i + lane`.
@@ -86,46 +97,23 @@ impl List {
         unsafe { self.positions.store(i * STRIDE + warp::lane_id(), position) }
     }
 
-    /// Takes a point in. Where the list is full the farthest leaves it, the new one or another.
+    /// The last entry in the order of the list, as it is to be, and where it stands now.
     ///
     /// # Safety
-    /// The point is one of the tree.
+    /// The list is that of a search in this tree.
     #[inline(always)]
-    pub unsafe fn add<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if self.count < self.most {
-                self.set_position(self.count, position);
-                self.count += 1;
-            } else {
-                self.replace_farthest(tree, position);
+    pub unsafe fn farthest<T: Place>(&self, tree: &Tree<'_, T>) -> ((f64, u32), u32) {
+        let (mut farthest, mut at) = ((-1.0, 0), 0);
+        let mut i = 0;
+        while i < vector::unknown(self.count) {
+            // SAFETY: entries below the count were written.
+            let point = tree.exact(unsafe { self.position(i) }, self.place);
+            if is_before(farthest, point) {
+                (farthest, at) = (point, i);
             }
+            i += 1;
         }
-    }
-
-    /// Puts a point in the place of the farthest, unless it is farther itself. This happens where f32 cannot tell the k-th
-    /// point from the next, as where several are as far.
-    ///
-    /// # Safety
-    /// As [`add`](Self::add); the list is full.
-    #[inline(always)]
-    unsafe fn replace_farthest<T: Place>(&mut self, tree: &Tree<'_, T>, position: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut farthest = tree.exact(position, self.place);
-            let mut at = self.most;
-            let mut i = 0;
-            while i < vector::unknown(self.most) {
-                let other = tree.exact(self.position(i), self.place);
-                if is_before(farthest, other) {
-                    (farthest, at) = (other, i);
-                }
-                i += 1;
-            }
-            if at < self.most {
-                self.set_position(at, position);
-            }
-        }
+        (farthest, at)
     }
 
     /// Sorts the list, nearest first, of those as near the lower index first: by insertion, since most lists are nearly in

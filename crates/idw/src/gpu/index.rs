@@ -31,7 +31,7 @@ pub struct Index {
     /// Values in the points' own order, column after column; without neighbours nothing.
     values: Column<f64>,
     to_tile: Option<Tiled>,
-    tree: Option<DeviceIndex<f64>>,
+    tree: Option<InTree>,
     cells: Option<Cells>,
 }
 
@@ -84,6 +84,15 @@ pub(super) struct Tiled {
     pub values: Column<f64>,
     /// How far the points of each tile are from its origin; empty on the sphere.
     pub reaches: Column<f32>,
+}
+
+/// Points in the order of a tree.
+#[derive(Debug)]
+pub(super) struct InTree {
+    /// The tree.
+    pub index: DeviceIndex<f64>,
+    /// Values in its order, column after column: what a warp finds lies side by side.
+    pub values: Column<f64>,
 }
 
 /// Points in the order of their cells.
@@ -165,7 +174,9 @@ impl Index {
         let to_tile = if needs.tiles { Some(source.along_curve(workspace)?) } else { None };
         let tree = match (needs.tree, about.ground.bounds) {
             (true, Some(bounds)) => {
-                Some(index_unchecked(workspace, points.x(), points.y(), bounds)?)
+                let index = index_unchecked(workspace, points.x(), points.y(), bounds)?;
+                let values = source.values(&gpu, Some(index.order()))?;
+                Some(InTree { index, values })
             }
             _ => None,
         };
@@ -220,7 +231,7 @@ impl Index {
     }
 
     /// The part for few neighbours, which a checked call has.
-    pub(super) fn tree(&self) -> Result<&DeviceIndex<f64>> {
+    pub(super) fn tree(&self) -> Result<&InTree> {
         let missing = Error::Conflict { option: "neighbours", with: "this index" };
         self.tree.as_ref().ok_or(missing)
     }
@@ -231,10 +242,15 @@ impl Index {
         self.cells.as_ref().ok_or(missing)
     }
 
-    /// The values of the points as a search takes them.
-    pub(super) fn point_values(&self) -> Values<'_> {
+    /// The values of the points, in their own order, as a search takes them.
+    pub(super) fn own_values(&self) -> Values<'_> {
+        self.values_as(&self.values)
+    }
+
+    /// Values in some order as a search takes them.
+    pub(super) fn values_as<'a>(&'a self, values: &'a Column<f64>) -> Values<'a> {
         Values {
-            of_points: self.values.input(),
+            of_points: values.input(),
             ranges: self.ranges.input(),
             columns: self.about.ranges.len() as u32,
             points: self.len() as u32,

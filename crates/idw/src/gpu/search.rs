@@ -146,8 +146,9 @@ impl Call<'_> {
         // SAFETY: the columns of places have an element for each query.
         let place =
             |column: *const f64| unsafe { In::from_raw_parts(column, queries.count as usize) };
+        let tree = self.index.tree()?;
         let arguments = interpolate_together::Args {
-            tree: self.index.tree()?.tree(),
+            tree: tree.index.tree(),
             patches: Patches {
                 x: (!is_grid).then(|| place(queries.x)),
                 y: (!is_grid).then(|| place(queries.y)),
@@ -157,7 +158,7 @@ impl Call<'_> {
                 grid: queries.grid_numbers(),
                 wanted: wanted.map(|wanted| wanted.input()),
             },
-            values: self.index.point_values(),
+            values: self.index.values_as(&tree.values),
             weights: self.weights(together.exponents),
             limits: together.search.limits(self.leave_out),
             results: columns.results(),
@@ -192,7 +193,7 @@ impl Call<'_> {
             width: queries.width(),
             grid: queries.grid_numbers(),
             sphere: if index.about.ground.geographic { RADIUS } else { 0.0 },
-            values: index.point_values(),
+            values: index.own_values(),
             weights: self.weights(exponents),
             limits: search.limits(self.leave_out),
             results: columns.results(),

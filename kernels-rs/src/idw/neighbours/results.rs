@@ -8,7 +8,7 @@ use crate::idw::statistic;
 /// The values of the points.
 #[arguments]
 pub struct Values<'a> {
-    /// In the points' own order, one column after the other.
+    /// In the order in which a search numbers points, one column after the other: that of the tree, or the points' own.
     pub of_points: In<'a, f64>,
     /// Of each column: offset, lowest, highest.
     pub ranges: In<'a, f64>,
@@ -63,7 +63,7 @@ pub trait Neighbours {
     /// Whether they are as many as are wanted at least.
     fn are_enough(&self) -> bool;
 
-    /// Shows squared distance and index of each: the nearest first, of equal ones the lower index.
+    /// Shows squared distance and number of each: the nearest first, of equal ones that of the lower index.
     ///
     /// # Safety
     /// They lie where they say.

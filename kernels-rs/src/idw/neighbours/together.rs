@@ -204,7 +204,7 @@ impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
             while i < LISTS {
                 let list = lists.list(i as u32);
                 let mut count = list.count;
-                while count > 0 && tree.exact(list.position(count - 1), list.place).0 > squared {
+                while count > 0 && tree.squared(list.position(count - 1), list.place) > squared {
                     count -= 1;
                 }
                 let mut entry = 0;
@@ -244,24 +244,26 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Nei
                 let list = lists.list(0);
                 let (mut i, mut shown) = (0, 0);
                 while shown < taken[0] {
-                    let (squared, point) = tree.exact(list.position(i), list.place);
-                    if except == NONE || point != except {
-                        see(squared, point);
+                    let position = list.position(i);
+                    if except == NONE || tree.order.get(position) != except {
+                        see(tree.squared(position, list.place), position);
                         shown += 1;
                     }
                     i += 1;
                 }
                 return;
             }
+            // The point, and its position.
             let head = |of: usize, i: u32| {
                 if i < taken[of] {
                     let list = lists.list(of as u32);
-                    tree.exact(list.position(i), list.place)
+                    let position = list.position(i);
+                    (tree.exact(position, list.place), position)
                 } else {
-                    (f64::INFINITY, NONE)
+                    ((f64::INFINITY, NONE), NONE)
                 }
             };
-            let (mut heads, mut shown) = ([(f64::INFINITY, NONE); LISTS], [0; LISTS]);
+            let (mut heads, mut shown) = ([((f64::INFINITY, NONE), NONE); LISTS], [0; LISTS]);
             let mut list = 0;
             while list < LISTS {
                 heads[list] = head(list, 0);
@@ -271,7 +273,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Nei
                 let (mut next, mut of) = (heads[0], 0);
                 let mut list = 1;
                 while list < LISTS {
-                    if is_before(heads[list], next) {
+                    if is_before(heads[list].0, next.0) {
                         (next, of) = (heads[list], list);
                     }
                     list += 1;
@@ -279,7 +281,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Nei
                 if next.1 == NONE {
                     return;
                 }
-                see(next.0, next.1);
+                see(next.0.0, next.1);
                 let mut list = 0;
                 while list < LISTS {
                     if list == of {

@@ -5,9 +5,10 @@
 //! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
-//! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
+//! FILTER: `voronoi`, `geodesic` (the globe in pixels of half a minute), `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
 //! `copies` (between host and device), `exact` or `terrain`.
 
+use std::f64::consts::TAU;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,7 +19,8 @@ use gpu_core::{
 };
 use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Weights};
-use pba_voronoi::{Algorithm, Input, Params as VoronoiParams, Sites};
+use pba_voronoi::gpu::DeviceGlobe;
+use pba_voronoi::{Algorithm, Globe, Input, Params as VoronoiParams, Sites};
 use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
 
 const RUNS: usize = 10;
@@ -33,6 +35,9 @@ fn main() -> Result<()> {
                 voronoi(&gpu, side, density)?;
             }
         }
+    }
+    if "geodesic".contains(&filter) {
+        geodesic(&gpu, 43_200, 21_600)?;
     }
     if let Some(path) = std::env::args().nth(2) {
         distances_to_zeros(&gpu, Path::new(&path))?;
@@ -241,6 +246,51 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let times = Times::on_device(gpu, RUNS, &mut run)?;
     ensure!(host_indices(run()?)? == cpu.values(), "from bits, GPU and CPU differ");
     times.print("tessera", name("from_bits"), grid.cells(), count);
+    Ok(())
+}
+
+/// The whole globe, of which blots that cover about a third are sites, as land does.
+fn geodesic(gpu: &Gpu, width: u32, height: u32) -> Result<()> {
+    let globe = Globe::new([-180.0, 90.0], [360.0 / f64::from(width), 180.0 / f64::from(height)]);
+    let waves = [(3.0, 2.0), (7.0, 5.0), (31.0, 23.0), (157.0, 101.0)];
+    let along = |count: u32, of: fn((f64, f64), f64) -> f64| -> Vec<[f64; 4]> {
+        let part = |i: u32| f64::from(i) / f64::from(count);
+        (0..count).map(|i| waves.map(|wave| of(wave, part(i)))).collect()
+    };
+    let columns = along(width, |(a, b), x| ((a * x + 0.3 * b) * TAU).sin() / a);
+    let rows = along(height, |(_, b), y| (b * y * TAU).cos());
+    let is_land =
+        |a: &[f64; 4], b: &[f64; 4]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() > 0.12;
+    let row = |of_row: &[f64; 4]| -> Vec<u8> {
+        columns.iter().map(|of_column| u8::from(is_land(of_column, of_row))).collect()
+    };
+    let sites: Vec<u8> = rows.iter().flat_map(row).collect();
+    let grid = GridSpec::of_pixels(width, height);
+    let mask = gpu.upload(&sites)?;
+    let on_device = DeviceGlobe::new(gpu, &globe, width, height)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let count = sites.iter().map(|&site| u64::from(site)).sum();
+    for (what, params) in [
+        ("indices", VoronoiParams::new().nearest()),
+        ("distances", VoronoiParams::new().distance()),
+    ] {
+        let mut run = || {
+            let input = GridSlice::new(&mask, grid)?.into();
+            Ok(pba_voronoi::gpu::geodesic(&mut workspace, &input, &on_device, &params)?)
+        };
+        let times = Times::on_device(gpu, RUNS, &mut run)?;
+        let name = format!("geodesic_{what}");
+        if what == "indices" {
+            times.print("tessera", name, grid.cells(), count);
+            continue;
+        }
+        let found = run()?.distance.context("no distances")?.to_host()?;
+        let input = Input::new(Sites::Mask(&sites), grid);
+        let (cpu, time) =
+            clocked(|| Ok(pba_voronoi::geodesic(&Device::Cpu, &input, &globe, &params, &())?))?;
+        ensure!(cpu.distance == Some(found), "GPU and CPU differ");
+        print_both(&name, grid.cells(), count, &times, time);
+    }
     Ok(())
 }
 

@@ -125,6 +125,17 @@ pub enum Error {
         /// Rows.
         height: u32,
     },
+    /// A globe in device memory was made for a raster of another shape.
+    #[error(
+        "a globe for {} x {} pixels is given with a raster of {} x {}",
+        given[0], given[1], expected[0], expected[1]
+    )]
+    GlobeShape {
+        /// Columns and rows of the globe.
+        given: [u32; 2],
+        /// Columns and rows of the raster.
+        expected: [u32; 2],
+    },
     /// Something is wanted that distances on the globe do not have.
     #[error("distances on the globe have no {what}")]
     NotOnGlobe {

@@ -17,6 +17,7 @@ use device_std::host::Kernel;
 use gpu_core::{Blocks, DeviceGrid, GridSlice, GridSpec};
 
 pub use diagram::{Diagram, Integers};
+pub use globe::DeviceGlobe;
 pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::{geodesic_host, transform_host};
 pub use input::{Input, Sites, Strip};
@@ -25,6 +26,7 @@ use crate::metric::Metric;
 use crate::params::check_short;
 use crate::{Error, Params, Result};
 use bits::Bits;
+use globe::OnGlobe;
 use outputs::Sources;
 use winners::Winners;
 
@@ -47,6 +49,54 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
     let sources = Sources::new(&gpu, input, metric)?;
     sources.each_output(params, |output| {
+        diagram.set(output);
+        Ok(())
+    })?;
+    Ok(diagram)
+}
+
+/// The transform of a raster in longitude and latitude in device memory, by great circles: the same bits as
+/// [`geodesic`](crate::geodesic()) on the CPU. The result's `square_unit` is 0.
+///
+/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, beside the outputs, is 16
+/// bytes a pixel.
+///
+/// ```no_run
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// use gpu_core::{DeviceChoice, Gpu, GridSpec};
+/// use pba_voronoi::gpu::{DeviceGlobe, Input, Sites, Workspace, geodesic};
+/// use pba_voronoi::{Globe, Params};
+///
+/// let gpu = Gpu::open(DeviceChoice::Cuda(0))?;
+/// // The whole Earth in pixels of half a degree; one site.
+/// let mut mask = vec![0; 720 * 360];
+/// mask[0] = 1;
+/// let (mask, grid) = (gpu.upload(&mask)?, GridSpec::of_pixels(720, 360));
+/// let globe = DeviceGlobe::new(&gpu, &Globe::new([-180.0, 90.0], [0.5, 0.5]), 720, 360)?;
+/// let input = Input::new(Sites::Mask((&mask).into()), grid);
+/// let mut workspace = Workspace::new(&gpu)?;
+/// let diagram = geodesic(&mut workspace, &input, &globe, &Params::new().distance())?;
+/// let metres = diagram.distance.unwrap().to_host()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing
+/// and [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune), and otherwise as [`transform`].
+pub fn geodesic(
+    workspace: &mut Workspace,
+    input: &Input<'_>,
+    globe: &DeviceGlobe,
+    params: &Params,
+) -> Result<Diagram> {
+    params.check_on_globe(&input.shape())?;
+    globe.check(&input.grid)?;
+    let gpu = workspace.gpu().clone();
+    let metric = Metric::pixels(input.grid.width, input.grid.height);
+    let mut diagram = Diagram::new(input.grid, 0.0);
+    let on_globe = OnGlobe::new(globe, input.grid, params.max_distance);
+    Sources::new(&gpu, input, metric)?.on_globe(on_globe).each_output(params, |output| {
         diagram.set(output);
         Ok(())
     })?;

@@ -9,27 +9,32 @@ use super::Integers;
 use super::bits::{Bits, words_of};
 use super::derived::{Measured, Wanted};
 use super::winners::candidates;
-use crate::Result;
-use crate::globe::Tables;
 use crate::params::MAX_PIXELS;
+use crate::{Error, Globe, Result};
 
-/// A raster on the globe, with its tables in device memory.
+/// Where the pixels of a raster lie on the sphere, in device memory: the device's [`Globe`].
+///
+/// It holds the sines and cosines that distances are compared by, 8 bytes for each column and 16 for each row, so that every
+/// transform of a raster of this shape shares them.
 #[derive(Debug)]
-pub(super) struct OnGlobe {
+pub struct DeviceGlobe {
     along: Column<f64>,
     across: Column<f64>,
     cosine: Column<f64>,
     turn: f64,
     slack: f64,
     radius: f64,
-    grid: GridSpec,
-    /// The largest distance of a site.
-    most: f64,
+    width: u32,
+    height: u32,
 }
 
-impl OnGlobe {
-    /// Uploads the tables.
-    pub fn new(gpu: &Gpu, tables: &Tables, grid: GridSpec, most: Option<f64>) -> Result<Self> {
+impl DeviceGlobe {
+    /// Computes the numbers of a raster of so many columns and rows on the host, and copies them to the device. Waits.
+    ///
+    /// # Errors
+    /// [`Error::Globe`] for a raster that does not lie on the globe; [`Error::Core`] where memory or the device fails.
+    pub fn new(gpu: &Gpu, globe: &Globe, width: u32, height: u32) -> Result<Self> {
+        let tables = globe.tables(width, height)?;
         Ok(Self {
             along: gpu.upload(&tables.along)?,
             across: gpu.upload(&tables.across)?,
@@ -37,9 +42,34 @@ impl OnGlobe {
             turn: tables.turn,
             slack: tables.slack,
             radius: tables.radius,
-            grid,
-            most: most.map_or(f64::INFINITY, crate::globe::reached),
+            width,
+            height,
         })
+    }
+
+    /// Checks that it is the one for a raster.
+    pub(super) fn check(&self, grid: &GridSpec) -> Result<()> {
+        let given = [self.width, self.height];
+        match given == [grid.width, grid.height] {
+            true => Ok(()),
+            false => Err(Error::GlobeShape { given, expected: [grid.width, grid.height] }),
+        }
+    }
+}
+
+/// A raster on the globe.
+#[derive(Debug)]
+pub(super) struct OnGlobe<'a> {
+    globe: &'a DeviceGlobe,
+    grid: GridSpec,
+    /// The largest distance of a site.
+    most: f64,
+}
+
+impl<'a> OnGlobe<'a> {
+    /// With sites up to a largest distance.
+    pub fn new(globe: &'a DeviceGlobe, grid: GridSpec, most: Option<f64>) -> Self {
+        Self { globe, grid, most: most.map_or(f64::INFINITY, crate::globe::reached) }
     }
 
     fn pitch(&self) -> u32 {
@@ -48,12 +78,12 @@ impl OnGlobe {
 
     fn arguments(&self) -> kernels::Globe<'_> {
         kernels::Globe {
-            along: self.along.input(),
-            across: self.across.input(),
-            cosine: self.cosine.input(),
-            turn: self.turn,
-            slack: self.slack,
-            radius: self.radius,
+            along: self.globe.along.input(),
+            across: self.globe.across.input(),
+            cosine: self.globe.cosine.input(),
+            turn: self.globe.turn,
+            slack: self.globe.slack,
+            radius: self.globe.radius,
             width: self.grid.width,
             height: self.grid.height,
             pitch: self.pitch(),

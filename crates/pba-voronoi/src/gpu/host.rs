@@ -2,10 +2,9 @@
 
 use gpu_core::{Column, Element, Gpu, GridSpec, Progress};
 
-use super::globe::OnGlobe;
+use super::globe::{DeviceGlobe, OnGlobe};
 use super::outputs::{Output, Sources};
 use super::{Input, Sites, Strip};
-use crate::globe::Tables;
 use crate::metric::Metric;
 use crate::{Diagram, Globe, Params, Result};
 
@@ -37,20 +36,20 @@ pub(crate) fn geodesic_host(
 ) -> Result<Diagram> {
     params.check_on_globe(&input.shape())?;
     let GridSpec { width, height, .. } = input.grid;
-    let tables = globe.tables(width, height)?;
+    let globe = DeviceGlobe::new(gpu, globe, width, height)?;
     let mut diagram =
-        host(gpu, input, params, Metric::pixels(width, height), Some(&tables), progress)?;
+        host(gpu, input, params, Metric::pixels(width, height), Some(&globe), progress)?;
     diagram.square_unit = 0.0;
     Ok(diagram)
 }
 
-/// Uploads an input, and downloads each output before the next is made; distances are the plane's, or the globe's with tables.
+/// Uploads an input, and downloads each output before the next is made; distances are the plane's, or those on a globe.
 fn host(
     gpu: &Gpu,
     input: &crate::Input<'_>,
     params: &Params,
     metric: Metric,
-    tables: Option<&Tables>,
+    globe: Option<&DeviceGlobe>,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
     input.check_sites()?;
@@ -66,8 +65,8 @@ fn host(
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
     let resident = uploaded.input(input);
     let mut sources = Sources::new(gpu, &resident, metric)?;
-    if let Some(tables) = tables {
-        sources = sources.on_globe(OnGlobe::new(gpu, tables, input.grid, params.max_distance)?);
+    if let Some(globe) = globe {
+        sources = sources.on_globe(OnGlobe::new(globe, input.grid, params.max_distance));
     }
     sources.each_output(params, |output| {
         match output {

@@ -30,7 +30,7 @@ pub(super) struct Sources<'a> {
     metric: Metric,
     bits: Bits,
     /// Where the raster lies on the globe, if distances are measured there.
-    globe: Option<OnGlobe>,
+    globe: Option<OnGlobe<'a>>,
 }
 
 impl<'a> Sources<'a> {
@@ -41,7 +41,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The same with distances on the globe.
-    pub fn on_globe(self, globe: OnGlobe) -> Self {
+    pub fn on_globe(self, globe: OnGlobe<'a>) -> Self {
         Self { globe: Some(globe), ..self }
     }
 

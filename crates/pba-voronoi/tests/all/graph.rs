@@ -1,8 +1,8 @@
 //! A transform captured once, and launched on other sites.
 
 use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
-use pba_voronoi::gpu::{self, Workspace};
-use pba_voronoi::{Algorithm, Error, Input, Params, Sites, cpu, transform};
+use pba_voronoi::gpu::{self, DeviceGlobe, Workspace};
+use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, cpu, geodesic, transform};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
 fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
@@ -101,4 +101,60 @@ fn a_captured_transform_follows_its_sites() {
             }
         }
     }
+}
+
+#[test]
+fn captured_distances_on_the_globe_follow_their_sites() {
+    let gpu = testing::gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    for (globe, width, height) in [
+        (Globe::new([-180.0, 90.0], [2.0, 2.0]), 180, 90),
+        (Globe::new([170.0, 70.0], [0.25, 0.5]), 97, 61),
+        (Globe::new([0.0, 1.0], [1.0, 1.0]), 1, 1),
+    ] {
+        let on_device = DeviceGlobe::new(&gpu, &globe, width, height).unwrap();
+        let grid = GridSpec::of_pixels(width, height);
+        let params = Params::new().nearest().coordinates().distance().distance_f64();
+        let params = params.signed_distance().max_distance(4e6);
+        let mut sites = gpu.upload(&mask(width, height, 3, 0)).unwrap();
+        let mut diagram = None;
+        let graph = gpu.capture(|| {
+            let input = GridSlice::new(&sites, grid)?.into();
+            diagram = Some(gpu::geodesic(&mut workspace, &input, &on_device, &params)?);
+            Ok::<_, Error>(())
+        });
+        let (graph, diagram) = (graph.unwrap(), diagram.unwrap());
+        for (one_in, seed) in LATER {
+            let now = mask(width, height, one_in, seed);
+            sites.copy_from(&gpu.upload(&now).unwrap()).unwrap();
+            // SAFETY: what was captured is where it was, and as long.
+            unsafe { graph.launch().unwrap() };
+            let input = Input::new(Sites::Mask(&now), grid);
+            let expected = geodesic(&Device::Cpu, &input, &globe, &params, &()).unwrap();
+            assert_eq!(diagram.square_unit, expected.square_unit);
+            assert_eq!(diagram.nearest.as_ref().unwrap().to_host().ok(), expected.nearest);
+            let coordinates = diagram.coordinates.as_ref().unwrap().to_host().ok();
+            assert_eq!(coordinates, expected.coordinates);
+            let metres = diagram.distance_f64.as_ref().unwrap().to_host().ok();
+            assert_eq!(metres, expected.distance_f64);
+            for (found, expected) in [
+                (&diagram.distance, &expected.distance),
+                (&diagram.signed_distance, &expected.signed_distance),
+            ] {
+                assert_eq!(found.as_ref().unwrap().to_host().ok(), *expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_globe_of_another_raster_is_refused() {
+    let gpu = testing::gpu();
+    let globe = DeviceGlobe::new(&gpu, &Globe::new([0.0, 90.0], [1.0, 1.0]), 5, 4).unwrap();
+    let sites = gpu.upload(&[1; 20]).unwrap();
+    let input = GridSlice::new(&sites, GridSpec::of_pixels(4, 5)).unwrap().into();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let error = gpu::geodesic(&mut workspace, &input, &globe, &Params::new().distance());
+    let error = error.unwrap_err();
+    assert!(matches!(error, Error::GlobeShape { given: [5, 4], expected: [4, 5] }), "{error}");
 }

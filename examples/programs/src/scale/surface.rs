@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
+use geo_io::{Bands, Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
 use serde_json::json;
 use tile_plan::Tile;
 
@@ -59,9 +59,9 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     let open = |number| RasterFile::open(&planned.surface_path(number));
     let mut mosaic = Mosaic::new(&planned.plan, &open);
     stages.run("merge", |_| {
-        let options = args.raster.options();
+        let (bands, options) = (Bands::one(args.raster.nodata), args.raster.options());
         let mut fill = |first: usize, rows: &mut [f32]| mosaic.fill(first, rows);
-        geo_io::write_tiff_rows(output, &place, size, args.raster.nodata, &options, &mut fill)
+        geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)
     })?;
     let mut report = Report::default();
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use geo_io::{Existing, Output};
+use nni_grid::Fill;
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
 use programs::products::Products;
 use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
@@ -81,7 +82,8 @@ impl AsRef<RunArgs> for CommandLine {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output)
+    /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output); several bands need
+    /// a GeoTIFF
     #[arg(short, long, value_name = "PATH", default_value = "dem.tif", help_heading = None)]
     pub output: PathBuf,
     /// Also draw the hillshade in grey (.png, .tif)
@@ -136,7 +138,18 @@ impl Args {
         self.surface.check()?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
-        Format::of("--output", &self.output, &Products::VALUES)?;
+        let format = Format::of("--output", &self.output, &Products::VALUES)?;
+        let (bands, output) = (self.surface.bands(), self.output.display());
+        ensure!(
+            bands.len() == 1 || format == Format::GeoTiff,
+            "--output {output}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            bands.join(", ")
+        );
+        let nodata = self.raster.nodata;
+        ensure!(
+            format != Format::GeoTiff || self.surface.fill != Fill::Value(nodata),
+            "--fill {nodata} is what stands for no value: choose another --nodata, or --fill nodata"
+        );
         if let Some(path) = &self.slope {
             Format::of("--slope", path, &Products::VALUES)?;
         }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
-use nni_grid::{Dem, Method};
+use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
+use nni_grid::Method;
 use programs::cloud::Cloud;
 use programs::scale::joined;
 use programs::{edges, units};
@@ -104,7 +104,9 @@ fn sized(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
     }
     let extents = match args.points.bounds {
         Some(_) if args.surface.method == Method::Pixels => {
-            Extents::within(grid, args.surface.reach_on_pixels(), &points)?
+            let (reach, radii) =
+                (args.surface.reach_on_pixels(), args.surface.reach_within_radii());
+            Extents::within(grid, (reach, radii), &points)?
         }
         _ => Extents { grid, with_margin: grid, corner: (0, 0) },
     };
@@ -113,13 +115,15 @@ fn sized(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
 }
 
 impl Extents {
-    /// With as many cells around as points reach, or as the points take where they reach everywhere.
-    fn within(grid: GridSpec, reach: f64, points: &Bounds) -> Result<Self> {
+    /// With as many cells around as points reach, or as the points take where they reach everywhere; then no fewer than
+    /// a cell looks at by its radii, where these have an end.
+    fn within(grid: GridSpec, (reach, radii): (f64, f64), points: &Bounds) -> Result<Self> {
         let (b, cell) = (grid.bounds(), grid.cell_size);
+        let least = if radii.is_finite() { radii } else { 1.0 };
         let sides = if reach.is_finite() {
             [reach; 4]
         } else {
-            let beyond = |distance: f64| (distance / cell).ceil().max(0.0) + 1.0;
+            let beyond = |distance: f64| ((distance / cell).ceil() + 1.0).max(least);
             [
                 beyond(b.min_x - points.min_x),
                 beyond(points.max_y - b.max_y),
@@ -161,23 +165,15 @@ impl Extents {
         grid_in_cells(&self.with_margin)
     }
 
-    /// A DEM without its margin.
-    pub fn cut(&self, mut dem: Dem) -> Result<Dem> {
+    /// The cells of a raster without its margin.
+    pub fn cut<T: Copy>(&self, raster: Vec<T>) -> Vec<T> {
         if self.with_margin == self.grid {
-            let heights = dem.values.remove(0).into_values();
-            dem.grid = self.grid;
-            dem.values = vec![Grid::new(heights, self.grid)?];
-            return Ok(dem);
+            return raster;
         }
         let ((left, top), width) = (self.corner, self.grid.width as usize);
-        let rows = dem.values[0].values().chunks_exact(self.with_margin.width.max(1) as usize);
+        let rows = raster.chunks_exact(self.with_margin.width.max(1) as usize);
         let rows = rows.skip(top as usize).take(self.grid.height as usize);
-        let heights: Vec<f32> =
-            rows.flat_map(|row| &row[left as usize..left as usize + width]).copied().collect();
-        dem.grid = self.grid;
-        dem.summary.nodata = heights.iter().filter(|v| v.is_nan()).count() as u64;
-        dem.values = vec![Grid::new(heights, self.grid)?];
-        Ok(dem)
+        rows.flat_map(|row| &row[left as usize..left as usize + width]).copied().collect()
     }
 }
 
@@ -217,12 +213,13 @@ pub fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
     }
 }
 
-/// Asks for the host memory of a grid: the values, once more for the writer, and on the CPU and
+/// Asks for the host memory of a grid: the values, once more for the writer, of further bands the cells side by side, too; and on the CPU and
 /// the software device the Voronoi raster (index, height and distance of a pixel).
 fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
     let on_host = matches!(device, Device::Cpu) || args.run.device == DeviceChoice::Software;
     let pixels = f64::from(args.surface.supersample).powi(2);
-    let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 };
+    let further = 12.0 * (args.surface.bands().len() - 1) as f64;
+    let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 } + further;
     let needed = grid.cells() as f64 * a_cell;
     let gib = |bytes: f64| bytes / f64::from(1 << 30);
     let available = host_memory::available().map_or(f64::INFINITY, |bytes| bytes as f64);

@@ -4,6 +4,7 @@
 //! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
 
 mod args;
+mod bands;
 mod extent;
 mod halo;
 mod scale;
@@ -16,8 +17,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, GridSpec, Points, Progress, ValueRange};
-use nni_grid::{Dem, Method};
+use gpu_core::{Device, GridSpec, GridView, Points, Progress, ValueRange};
+use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
 use programs::ground::Ground;
 use programs::opening::Opening;
@@ -30,6 +31,7 @@ use serde_json::json;
 use terrain_grid::ContourParams;
 
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
+use bands::Made;
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
 
@@ -92,9 +94,12 @@ fn run(args: &Args) -> Result<()> {
         let extents = extent::extents(args, &cloud, &device)?;
         interpolate(&device, cloud, range, extents, &args.surface, progress)
     })?;
-    report_sites(&mut report, &dem, &args.surface);
-    report.raster("dem", &dem.grid, "heights", heights(&dem));
-    report_emptiness(&mut report, &dem, &args.surface);
+    report_sites(&mut report, &dem.summary, &args.surface);
+    report.raster("dem", &dem.grid, "heights", &dem.bands[0]);
+    for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
+        report.quantity(name, band);
+    }
+    report_emptiness(&mut report, &dem.summary, &args.surface);
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
@@ -149,11 +154,11 @@ fn interpolate(
     extents: Extents,
     surface: &SurfaceArgs,
     progress: &dyn Progress,
-) -> Result<Dem> {
+) -> Result<Made> {
     let params = surface.params(extents.in_cells(&mut cloud), range);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let dem = nni_grid::interpolate(device, points, &params, progress)?;
-    extents.cut(dem)
+    Made::of(dem, points, &extents, surface)
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.
@@ -168,13 +173,7 @@ fn load(device: &Device, surface: &SurfaceArgs) {
     drop(nni_grid::interpolate(device, points, &params, &()));
 }
 
-/// The heights of a DEM, row by row.
-fn heights(dem: &Dem) -> &[f32] {
-    dem.values[0].values()
-}
-
-fn report_sites(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
-    let s = &dem.summary;
+fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {
     let shared = if surface.method == Method::Pixels { "pixel" } else { "place" };
     let (merged, outside) = (s.merged, s.outside);
     let merged = format!("{merged} merged into a shared {shared}, {outside} outside the grid");
@@ -186,8 +185,8 @@ fn report_sites(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
 }
 
 /// Says why cells have no height.
-fn report_emptiness(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
-    let (empty, distance) = (dem.summary.nodata, surface.max_distance);
+fn report_emptiness(report: &mut Report, summary: &Summary, surface: &SurfaceArgs) {
+    let (empty, distance) = (summary.nodata, surface.max_distance);
     if empty == 0 || surface.method == Method::Pixels {
         return;
     }
@@ -204,16 +203,16 @@ fn report_emptiness(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
 /// Makes and writes the DEM and what is asked for beside it.
 fn write_products(
     args: &Args,
-    dem: &Dem,
+    dem: &Made,
     crs: Option<&Crs>,
     units: Units,
     device: &Device,
     stages: &mut Stages,
     report: &mut Report,
 ) -> Result<()> {
-    let heights = heights(dem);
+    let (heights, names) = (&dem.bands[0][..], args.surface.bands());
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
-    stages.run("write", |_| products.write_values("--output", &args.output, heights))?;
+    stages.run("write", |_| products.write_bands("--output", &args.output, &names, &dem.bands))?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
         stages.run("hillshade", |progress| -> Result<()> {
@@ -259,13 +258,14 @@ fn write_products(
 fn write_contours(
     output: Output,
     args: &Args,
-    dem: &Dem,
+    dem: &Made,
     device: &Device,
     crs: Option<&Crs>,
     progress: &dyn Progress,
 ) -> Result<usize> {
+    let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
-    let contours = terrain_grid::contours(device, dem.values[0].view(), &every, progress)?;
+    let contours = terrain_grid::contours(device, heights, &every, progress)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

@@ -3,8 +3,10 @@
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::{GridSpec, ValueRange};
-use nni_grid::{Duplicates, Method, Params, Weights};
+use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{number, positive};
+
+use crate::bands::{HEIGHT, Layer};
 
 /// How the surface through the points is made.
 #[derive(Args, Clone, Debug)]
@@ -20,6 +22,14 @@ pub struct SurfaceArgs {
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
     pub hull: bool,
+    /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
+    #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
+    pub fill: Fill,
+    /// Also give, as further bands of a GeoTIFF: count (the points in each cell), distance (from a cell's centre to the nearest
+    /// point, in the coordinates' units, up to --max-distance), neighbours (of how many natural neighbours a height is
+    /// made; not with --method pixels). Several with commas between
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub layer: Vec<Layer>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
@@ -56,6 +66,19 @@ const WIDE: f64 = 10.0;
 /// How wide a halo is read first by the exact method, in distances within which ground has a height, and in cells at least.
 const HALO: (f64, f64) = (3.0, 16.0);
 
+/// What `--fill` says.
+pub fn fill(text: &str) -> Result<Fill, String> {
+    let value = |text: &str| {
+        let value = text.trim().parse::<f32>().ok().filter(|value| value.is_finite());
+        value.ok_or_else(|| format!("\"{text}\" is not nodata, nearest or a number of f32"))
+    };
+    match text {
+        "nodata" => Ok(Fill::Nodata),
+        "nearest" => Ok(Fill::Nearest),
+        _ => value(text).map(Fill::Value),
+    }
+}
+
 impl SurfaceArgs {
     /// Checks what clap does not.
     pub fn check(&self) -> Result<()> {
@@ -83,6 +106,14 @@ impl SurfaceArgs {
         let s = self.supersample;
         let most = nni_grid::MAX_SUPERSAMPLE;
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
+        for (i, layer) in self.layer.iter().enumerate() {
+            let name = layer.name();
+            ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
+        }
+        ensure!(
+            self.method == Method::Exact || !self.layer.contains(&Layer::Neighbours),
+            "--layer neighbours is of --method exact: the method on pixels counts pixels, not natural neighbours"
+        );
         let is_bounded = self.query_radius().is_finite();
         ensure!(
             self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
@@ -102,7 +133,32 @@ impl SurfaceArgs {
             .duplicates(self.duplicates)
             .weights(self.weights)
             .hull(self.hull)
+            .fill(self.fill)
+            .distances(self.layer.contains(&Layer::Distance))
+            .counts(self.layer.contains(&Layer::Neighbours))
             .value_range(range)
+    }
+
+    /// How many rasters of values there are.
+    pub fn values(&self) -> usize {
+        1
+    }
+
+    /// What the bands of the result are called; heights alone have no name.
+    pub fn bands(&self) -> Vec<String> {
+        if self.layer.is_empty() {
+            return vec![String::new()];
+        }
+        let layers = self.layer.iter().map(|layer| layer.name());
+        std::iter::once(HEIGHT).chain(layers).map(str::to_owned).collect()
+    }
+
+    /// What a cell holds that no point reaches.
+    pub fn empty_value(&self) -> f32 {
+        match self.fill {
+            Fill::Value(value) => value,
+            _ => f32::NAN,
+        }
     }
 
     /// How far a DEM cell looks, in cells.
@@ -128,7 +184,7 @@ impl SurfaceArgs {
     /// infinite where there is no limit. Where [`reaches`](Self::reaches) are finite no other point counts. Without a query
     /// radius only gaps in the points that are wider than [`WIDE`] times the distance let points farther away take part.
     pub fn reach_on_pixels(&self) -> f64 {
-        if self.hull || self.site_reach().is_infinite() {
+        if self.hull || self.fill == Fill::Nearest || self.site_reach().is_infinite() {
             f64::INFINITY
         } else if self.query_radius().is_infinite() {
             (WIDE * self.site_reach() + 1.0).ceil()
@@ -142,6 +198,7 @@ impl SurfaceArgs {
         let is_on_pixels = self.method == Method::Pixels;
         let options = [
             ("--hull", self.hull),
+            ("--fill nearest", self.fill == Fill::Nearest),
             ("--query-radius inf", is_on_pixels && self.query_radius().is_infinite()),
             ("--max-distance inf", self.site_reach().is_infinite()),
             ("--weights c1", self.weights == Weights::SibsonC1),
@@ -172,12 +229,13 @@ impl SurfaceArgs {
             ("--query-radius 4", is_wide && !is_laplace_on_pixels),
             ("--max-distance 10", self.site_reach().is_infinite()),
             ("without --hull", self.hull),
+            ("--fill nodata", self.fill == Fill::Nearest),
         ];
         options.into_iter().filter(|(_, is_needed)| *is_needed).map(|(option, _)| option).collect()
     }
 
     /// How far from a cell the nearest of the sites may lie by which it has a height.
-    fn site_reach(&self) -> f64 {
+    pub fn site_reach(&self) -> f64 {
         self.max_distance.min(self.region_of_influence())
     }
 
@@ -186,7 +244,7 @@ impl SurfaceArgs {
     /// A pixel within the query radius belongs to its nearest site. The nearest site of a cell that has a height is within
     /// the distance of the cell; so the pixel's is within that and the query radius of the pixel, and within that and twice
     /// the query radius of the cell.
-    fn reach_within_radii(&self) -> f64 {
+    pub fn reach_within_radii(&self) -> f64 {
         // The least circle, and the cell's own size.
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
@@ -243,6 +301,7 @@ mod tests {
         assert_eq!(on_pixels(&["--query-radius", "5"]).reaches(), [(radii, 21.0)]);
         for (name, words) in [
             ("--hull", &["--hull"][..]),
+            ("--fill nearest", &["--fill", "nearest"]),
             ("--max-distance inf", &["--max-distance", "inf"]),
             ("--weights c1", &["--weights", "c1"]),
             ("--query-radius inf", &["--method", "pixels", "--query-radius", "inf"]),

@@ -168,7 +168,7 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.surface_path(number)]
+        planned.surface_paths(number)
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
@@ -195,6 +195,6 @@ impl scale::Recipe for Recipe {
     }
 
     fn write(planned: &Planned, number: usize, values: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &values)
+        planned.write_surface(number, &[values])
     }
 }

@@ -47,7 +47,7 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
     let grid = grid(args, headers)?;
     let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
-    let kind = Kind { method, supersample };
+    let kind = Kind { method, supersample, bands: args.surface.bands().len() as u64 };
     let params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)

@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
-use nni_grid::{Method, Weights};
+use nni_grid::{Fill, Method, Weights};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
+use crate::bands::Layer;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
-use crate::surface::SurfaceArgs;
+use crate::surface::{self, SurfaceArgs};
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct Recipe {
     region_of_influence: Option<f64>,
     query_radius: Option<f64>,
     supersample: u32,
+    fill: String,
+    layers: Vec<String>,
     /// The lowest and the highest point of all inputs.
     pub heights: [f64; 2],
     crs: Option<System>,
@@ -70,6 +73,12 @@ impl Recipe {
             region_of_influence: limit(surface.region_of_influence()),
             query_radius: limit(surface.query_radius()),
             supersample: surface.supersample,
+            fill: match surface.fill {
+                Fill::Nodata => "nodata".to_owned(),
+                Fill::Nearest => "nearest".to_owned(),
+                Fill::Value(value) => value.to_string(),
+            },
+            layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
             heights,
             crs: crs.map(System::of).transpose()?,
             ends_at_grid: points.bounds.is_none(),
@@ -82,6 +91,8 @@ impl Recipe {
             resolution: None,
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
+            fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
+            layer: self.layers().map_err(|reason| anyhow!("layers: {reason}"))?,
             method: self.method.parse()?,
             weights: self.weights.parse()?,
             query_radius: self.query_radius,
@@ -92,6 +103,10 @@ impl Recipe {
         })
     }
 
+    fn layers(&self) -> Result<Vec<Layer>, String> {
+        self.layers.iter().map(|name| name.parse()).collect()
+    }
+
     /// Whether it is made by the exact method.
     pub fn is_exact(&self) -> bool {
         self.method == EXACT
@@ -100,7 +115,7 @@ impl Recipe {
     /// What decides the memory of a tile.
     fn kind(&self) -> Kind {
         let method = if self.is_exact() { Method::Exact } else { Method::Pixels };
-        Kind { method, supersample: self.supersample }
+        Kind { method, supersample: self.supersample, bands: 1 + self.layers.len() as u64 }
     }
 }
 
@@ -109,6 +124,10 @@ impl SurfaceRecipe for Recipe {
 
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
+    }
+
+    fn bands(&self) -> Result<Vec<String>> {
+        Ok(self.surface()?.bands())
     }
 }
 
@@ -130,16 +149,16 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "lidar_dem";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     type Read = Cloud;
-    type Made = Vec<f32>;
+    type Made = Vec<Vec<f32>>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         planned.recipe.kind().needs(tile)
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.surface_path(number)]
+        planned.surface_paths(number)
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
@@ -156,11 +175,11 @@ impl scale::Recipe for Recipe {
         cloud: Cloud,
         device: &Device,
         progress: &dyn Progress,
-    ) -> Result<Vec<f32>> {
-        tile::heights(planned, tile, cloud, device, progress)
+    ) -> Result<Vec<Vec<f32>>> {
+        tile::bands(planned, tile, cloud, device, progress)
     }
 
-    fn write(planned: &Planned, number: usize, heights: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &heights)
+    fn write(planned: &Planned, number: usize, bands: Vec<Vec<f32>>) -> Result<()> {
+        planned.write_surface(number, &bands)
     }
 }

@@ -8,6 +8,7 @@ use programs::ground::Ground;
 use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
+use crate::bands::without_points;
 use crate::extent::Extents;
 use crate::halo::read_dependence;
 use crate::interpolate;
@@ -28,16 +29,17 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<C
     Ok(cloud)
 }
 
-/// The heights of a tile.
-pub fn heights(
+/// The bands of a tile.
+pub fn bands(
     planned: &Planned,
     tile: &Tile,
     mut cloud: Cloud,
     device: &Device,
     progress: &dyn Progress,
-) -> Result<Vec<f32>> {
+) -> Result<Vec<Vec<f32>>> {
+    let surface = planned.recipe.surface()?;
     if cloud.x.is_empty() {
-        return Ok(vec![f32::NAN; tile.width as usize * tile.height as usize]);
+        return without_points(tile.width as usize * tile.height as usize, &surface);
     }
     let [low, high] = planned.recipe.heights;
     let range = cloud.settle_heights().with_context(|| {
@@ -46,9 +48,7 @@ pub fn heights(
         )
     })?;
     let extents = Extents::around(planned.plan.grid_of(tile), margins(planned, tile))?;
-    let surface = planned.recipe.surface()?;
-    let mut dem = interpolate(device, cloud, Some(range), extents, &surface, progress)?;
-    Ok(dem.values.remove(0).into_values())
+    Ok(interpolate(device, cloud, Some(range), extents, &surface, progress)?.bands)
 }
 
 /// Cells around a tile over which it is made: on pixels the halo, as far as there is ground.

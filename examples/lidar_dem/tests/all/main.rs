@@ -2,7 +2,9 @@
 
 mod bins;
 mod command_line;
+mod common;
 mod files;
+mod layers;
 mod lidar_dem;
 mod scale;
 

@@ -1,0 +1,119 @@
+//! What the result holds: a raster for each value, and layers that tell how far a value is to be trusted.
+
+use std::str::FromStr;
+
+use anyhow::Result;
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{GridSpec, Points, host_memory};
+use nni_grid::{Dem, Summary};
+
+use crate::extent::{Extents, grid_in_cells};
+use crate::surface::SurfaceArgs;
+
+/// The name of the heights among bands.
+pub const HEIGHT: &str = "z";
+
+/// What is known of a cell beside its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// How many points lie in it.
+    Count,
+    /// How far its centre is from the nearest point.
+    Distance,
+    /// Of how many natural neighbours its value is made.
+    Neighbours,
+}
+
+impl Layer {
+    const ALL: [Self; 3] = [Self::Count, Self::Distance, Self::Neighbours];
+
+    /// As the command line and the band's description have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Distance => "distance",
+            Self::Neighbours => "neighbours",
+        }
+    }
+}
+
+impl FromStr for Layer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|layer| layer.name() == text.trim());
+        found.ok_or_else(|| format!("unknown layer \"{text}\": use count, distance or neighbours"))
+    }
+}
+
+/// What was made of points: a raster for each band, in the order of [`SurfaceArgs::bands`].
+pub struct Made {
+    /// Where the cells lie.
+    pub grid: GridSpec,
+    /// Row by row from the north; NaN is NODATA.
+    pub bands: Vec<Vec<f32>>,
+    /// What was read, merged and left out. Cells without a value are those of the first band.
+    pub summary: Summary,
+}
+
+impl Made {
+    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells.
+    pub fn of(dem: Dem, points: Points, extents: &Extents, surface: &SurfaceArgs) -> Result<Self> {
+        let (grid, mut summary) = (extents.grid, dem.summary);
+        let mut bands: Vec<Vec<f32>> =
+            dem.values.into_iter().map(|raster| extents.cut(raster.into_values())).collect();
+        summary.nodata = parallel::count(bands[0].len(), FINE, |i| bands[0][i].is_nan());
+        let (mut distances, mut counts) = (dem.distances, dem.counts);
+        for layer in &surface.layer {
+            bands.push(match layer {
+                Layer::Count => points_of_cells(points, &grid_in_cells(&grid))?,
+                Layer::Distance => {
+                    let of_cells = distances.take().map(|raster| extents.cut(raster.into_values()));
+                    in_units(of_cells.unwrap_or_default(), surface.site_reach(), grid.cell_size)
+                }
+                Layer::Neighbours => {
+                    let of_cells = counts.take().map(|raster| extents.cut(raster.into_values()));
+                    let number = |count: u32| if count > 0 { count as f32 } else { f32::NAN };
+                    of_cells.unwrap_or_default().into_iter().map(number).collect()
+                }
+            });
+        }
+        Ok(Self { grid, bands, summary })
+    }
+}
+
+/// The bands of cells that no point reaches.
+pub fn without_points(cells: usize, surface: &SurfaceArgs) -> Result<Vec<Vec<f32>>> {
+    let values = std::iter::repeat_n(surface.empty_value(), surface.values());
+    let layers = surface.layer.iter().map(|layer| match layer {
+        Layer::Count => 0.0,
+        Layer::Distance | Layer::Neighbours => f32::NAN,
+    });
+    let bands = values.chain(layers).map(|value| host_memory::filled(value, cells));
+    Ok(bands.collect::<Result<_, _>>()?)
+}
+
+/// How many points lie in each cell.
+fn points_of_cells(points: Points, grid: &GridSpec) -> Result<Vec<f32>> {
+    let mut counts = host_memory::filled(0_u32, grid.cells() as usize)?;
+    for (&x, &y) in points.x.iter().zip(points.y) {
+        if let Some((column, row)) = grid.cell_of(x, y) {
+            counts[row as usize * grid.width as usize + column as usize] += 1;
+        }
+    }
+    Ok(counts.into_iter().map(|count| count as f32).collect())
+}
+
+/// Distances in the units of the coordinates. Those beyond the reach are NODATA: a tile does not know of farther points.
+fn in_units(mut distances: Vec<f32>, reach: f64, cell_size: f64) -> Vec<f32> {
+    // Distances were rounded to f32 in the same way, so that none within the reach is beyond it.
+    let reach = reach as f32;
+    parallel::for_each(&mut distances, FINE, |_, distance| {
+        let is_known = *distance <= reach && distance.is_finite();
+        *distance = match is_known {
+            true => (f64::from(*distance) * cell_size) as f32,
+            false => f32::NAN,
+        };
+    });
+    distances
+}

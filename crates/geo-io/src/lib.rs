@@ -70,7 +70,7 @@ pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::Georeference;
+pub use georeference::{Georeference, RasterPlace, read_place};
 pub use geotiff::{
     Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };

@@ -10,6 +10,7 @@ use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, 
 use programs::products::Products;
 use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
 
+use crate::asked::Asked;
 use crate::surface::SurfaceArgs;
 use crate::triangles::mesh_format;
 
@@ -134,8 +135,10 @@ then one line on standard error says what, and no unfinished file is left.";
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written, so that nobody
     /// waits for an interpolation whose result has no place. `inputs` are all files to read.
-    pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
+    /// Gives the grid that is asked for.
+    pub fn check(&self, inputs: &[PathBuf]) -> Result<Asked> {
         self.surface.check()?;
+        let asked = Asked::of(&self.points, &self.surface)?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
         let format = Format::of("--output", &self.output, &Products::VALUES)?;
@@ -167,11 +170,12 @@ impl Args {
         }
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
-        geo_io::check_distinct(inputs, &paths)?;
+        let read: Vec<PathBuf> = inputs.iter().chain(&self.surface.template).cloned().collect();
+        geo_io::check_distinct(&read, &paths)?;
         for path in paths {
             geo_io::check_output(Output { path, existing: self.existing() })?;
         }
-        Ok(())
+        Ok(asked)
     }
 
     /// All files to be written, in order.

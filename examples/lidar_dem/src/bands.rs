@@ -7,7 +7,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Points, host_memory};
 use nni_grid::{Dem, Summary};
 
-use crate::extent::{Extents, grid_in_cells};
+use crate::extent::Extents;
 use crate::surface::SurfaceArgs;
 
 /// The name of the heights among bands.
@@ -66,7 +66,7 @@ impl Made {
         let (mut distances, mut counts) = (dem.distances, dem.counts);
         for layer in &surface.layer {
             bands.push(match layer {
-                Layer::Count => points_of_cells(points, &grid_in_cells(&grid))?,
+                Layer::Count => points_of_cells(points, &extents.lattice.grid_in_cells(&grid))?,
                 Layer::Distance => {
                     let of_cells = distances.take().map(|raster| extents.cut(raster.into_values()));
                     in_units(of_cells.unwrap_or_default(), surface.site_reach(), grid.cell_size)

@@ -4,9 +4,11 @@
 //! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
 
 mod args;
+mod asked;
 mod bands;
 mod extent;
 mod halo;
+mod lattice;
 mod scale;
 mod surface;
 mod survey;
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
 /// The DEM at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
-    args.check(&inputs)?;
+    let asked = args.check(&inputs)?;
     let surface = args.surface.clone();
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
@@ -59,10 +61,12 @@ fn run(args: &Args) -> Result<()> {
         stages.run("survey", |progress| simulate(args, &path, progress))?;
         inputs.push(path);
     }
-    let wanted = extent::wanted(args, &inputs)?;
+    let wanted = extent::wanted(args, &asked, &inputs)?;
     let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        let mut cloud = read(args, &inputs, &wanted, progress)?;
+        let read = read(args, &inputs, &wanted, progress);
+        let mut cloud = read.map_err(|error| asked.explained(error))?;
         cloud.notes.extend(cloud.note_on_strays());
+        cloud.crs = asked.crs(cloud.crs.take())?;
         Ok(cloud)
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
@@ -91,7 +95,7 @@ fn run(args: &Args) -> Result<()> {
         // Behind the triangles, which have the heights as given.
         let range = cloud.settle_heights();
         progress.at("extent", 0.0)?;
-        let extents = extent::extents(args, &cloud, &device)?;
+        let extents = extent::extents(args, &asked, &cloud, &device)?;
         interpolate(&device, cloud, range, extents, &args.surface, progress)
     })?;
     report_sites(&mut report, &dem.summary, &args.surface);
@@ -123,9 +127,9 @@ fn read(
             Ok(cloud)
         }
         Wanted::Within(bounds) => Cloud::read(inputs, points, Some(*bounds), progress),
-        Wanted::Dependence { grid, all, halo } => {
+        Wanted::Dependence { grid, lattice, all, halo } => {
             let read = |ground: &dyn Ground| Cloud::read_of(inputs, points, Some(ground), progress);
-            halo::read_dependence(surface, grid, all, *halo, read)
+            halo::read_dependence(surface, (grid, *lattice), all, *halo, read)
         }
     }
 }

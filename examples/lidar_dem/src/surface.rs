@@ -1,11 +1,14 @@
 //! How the surface through the points is made, and how far points reach by that.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::{GridSpec, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{number, positive};
 
+use crate::asked::Size;
 use crate::bands::{HEIGHT, Layer};
 
 /// How the surface through the points is made.
@@ -15,6 +18,13 @@ pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub resolution: Option<f64>,
+    /// Divide --bounds into so many columns and rows of square cells, whose edges then need not be multiples of their side
+    #[arg(long, value_name = "W,H")]
+    pub size: Option<Size>,
+    /// Give the result the cells of this raster: their place, side and number, and its coordinate system where the points name
+    /// none. Its cells are square, and its rows run east from the north
+    #[arg(long, value_name = "RASTER", conflicts_with_all = ["resolution", "size", "bounds"])]
+    pub template: Option<PathBuf>,
     /// How far from the nearest point ground still has a height, in DEM cells ("inf": everywhere); farther ground is
     /// NODATA. Heights are of all natural neighbours, however far away these are
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]

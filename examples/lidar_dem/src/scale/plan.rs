@@ -15,7 +15,9 @@ use serde_json::json;
 use tile_plan::{Params, Plan, Reach};
 
 use crate::args::PlanArgs;
-use crate::extent::{FARTHEST, covering, snapped, too_large};
+use crate::asked::Asked;
+use crate::extent::{FARTHEST, too_large};
+use crate::lattice::Lattice;
 use crate::scale::Planned;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::Recipe;
@@ -23,14 +25,20 @@ use crate::scale::recipe::Recipe;
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
+    let asked = Asked::of(&args.points, &args.surface)?;
     let paths = args.points.files()?;
-    geo_io::check_distinct(&paths, &[&args.output])?;
+    let read: Vec<_> = paths.iter().chain(&args.surface.template).cloned().collect();
+    geo_io::check_distinct(&read, &[&args.output])?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
-    let headers = stages.run("headers", |_| Headers::read(&paths, &args.points, is_ordered))?;
-    let plan = stages.run("divide", |_| divide(args, &headers))?;
+    let headers = stages.run("headers", |_| -> Result<Headers> {
+        let mut headers = Headers::read(&paths, &args.points, is_ordered)?;
+        headers.crs = asked.crs(headers.crs.take())?;
+        Ok(headers)
+    })?;
+    let plan = stages.run("divide", |_| divide(args, &asked, &headers))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
@@ -38,20 +46,21 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     Ok(())
 }
 
-fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
+fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
     let range @ [low, high] = headers.range()?;
     ensure!(
         step_of_heights(range).is_some(),
         "heights from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
     );
-    let grid = grid(args, headers)?;
-    let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
+    let (grid, lattice) = grid(asked, headers)?;
+    let recipe =
+        Recipe::new((&args.points, &args.surface), asked, lattice, range, headers.crs.as_ref())?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
     let kind = Kind { method, supersample, bands: args.surface.bands().len() as u64 };
     let params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)
-        .ends_at_grid(args.points.bounds.is_none())
+        .ends_at_grid(asked.bounds.is_none())
         .most_side(args.budget.tile_size)
         .program(Planned::held(recipe, args.budget.memory)?);
     let reaches = args.surface.reaches();
@@ -70,26 +79,24 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
 }
 
 /// The whole grid: over `--bounds`, or over the bounds of the headers.
-fn grid(args: &PlanArgs, headers: &Headers) -> Result<GridSpec> {
+fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     let all = headers.bounds;
-    let cell = match args.surface.resolution {
-        Some(cell) => cell,
-        None => units::default_resolution(headers.crs.as_ref())?,
-    };
-    let grid = match args.points.bounds {
-        Some(extent) => snapped(extent.0, cell),
-        None => covering(all, cell),
+    let lattice = asked.lattice(headers.crs.as_ref())?;
+    let cell = lattice.cell;
+    let grid = match &asked.bounds {
+        Some(bounds) => lattice.snapped(bounds),
+        None => lattice.covering(&all),
     };
     let grid = grid.map_err(|error| too_large(cell, error))?;
-    if args.surface.resolution.is_none() && args.points.bounds.is_none() {
+    if asked.lattice.is_none() && asked.bounds.is_none() {
         units::check_default(&grid, &all, headers.points() as usize)?;
     }
-    let b = grid.bounds();
-    let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(|v| (v / cell).abs());
+    let b = lattice.bounds_in_cells(&grid.bounds());
+    let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs);
     if farthest.into_iter().any(|cells| cells > FARTHEST) {
         bail!("--resolution {cell}: cells this small have no exact place in these coordinates");
     }
-    Ok(grid)
+    Ok((grid, lattice))
 }
 
 fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {

@@ -12,7 +12,9 @@ use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
+use crate::asked::Asked;
 use crate::bands::Layer;
+use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
 use crate::surface::{self, SurfaceArgs};
@@ -37,6 +39,8 @@ pub struct Recipe {
     /// The lowest and the highest point of all inputs.
     pub heights: [f64; 2],
     crs: Option<System>,
+    /// A crossing of edges of cells.
+    anchor: [f64; 2],
     /// Whether there is no ground beyond the grid, as where it is that of the points.
     pub ends_at_grid: bool,
 }
@@ -47,8 +51,9 @@ const EXACT: &str = "exact";
 impl Recipe {
     /// That of the command line.
     pub fn new(
-        points: &PointArgs,
-        surface: &SurfaceArgs,
+        (points, surface): (&PointArgs, &SurfaceArgs),
+        asked: &Asked,
+        lattice: Lattice,
         heights: [f64; 2],
         crs: Option<&Crs>,
     ) -> Result<Self> {
@@ -81,7 +86,8 @@ impl Recipe {
             layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
             heights,
             crs: crs.map(System::of).transpose()?,
-            ends_at_grid: points.bounds.is_none(),
+            anchor: lattice.anchor,
+            ends_at_grid: asked.bounds.is_none(),
         })
     }
 
@@ -89,6 +95,8 @@ impl Recipe {
     pub fn surface(&self) -> Result<SurfaceArgs> {
         Ok(SurfaceArgs {
             resolution: None,
+            size: None,
+            template: None,
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
             fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
@@ -105,6 +113,11 @@ impl Recipe {
 
     fn layers(&self) -> Result<Vec<Layer>, String> {
         self.layers.iter().map(|name| name.parse()).collect()
+    }
+
+    /// Where edges of cells of this side lie.
+    pub fn lattice(&self, cell: f64) -> Lattice {
+        Lattice { anchor: self.anchor, cell }
     }
 
     /// Whether it is made by the exact method.

@@ -12,6 +12,7 @@ use crate::bands::without_points;
 use crate::extent::Extents;
 use crate::halo::read_dependence;
 use crate::interpolate;
+use crate::lattice::Lattice;
 use crate::scale::Planned;
 
 /// The points that count.
@@ -22,7 +23,8 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<C
         Method::Pixels => read(&tile.read)?,
         Method::Exact => {
             let all = bounds_of(plan).context("this plan is damaged: no input has bounds")?;
-            read_dependence(&surface, &plan.grid_of(tile), &all, plan.halo().into(), read)?
+            let (grid, lattice) = (plan.grid_of(tile), lattice(planned));
+            read_dependence(&surface, (&grid, lattice), &all, plan.halo().into(), read)?
         }
     };
     cloud.range = Some(planned.recipe.heights);
@@ -47,8 +49,14 @@ pub fn bands(
             "a point lies outside the heights {low} to {high} that the headers of the inputs state"
         )
     })?;
-    let extents = Extents::around(planned.plan.grid_of(tile), margins(planned, tile))?;
+    let extents =
+        Extents::around((planned.plan.grid_of(tile), lattice(planned)), margins(planned, tile))?;
     Ok(interpolate(device, cloud, Some(range), extents, &surface, progress)?.bands)
+}
+
+/// Where edges of cells lie.
+fn lattice(planned: &Planned) -> Lattice {
+    planned.recipe.lattice(planned.plan.grid().cell_size)
 }
 
 /// Cells around a tile over which it is made: on pixels the halo, as far as there is ground.

@@ -4,6 +4,7 @@ mod bins;
 mod command_line;
 mod common;
 mod files;
+mod grid;
 mod layers;
 mod lidar_dem;
 mod scale;

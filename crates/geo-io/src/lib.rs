@@ -77,7 +77,7 @@ pub use geotiff::{
 pub use gpu_core::files::remove_unfinished;
 /// A float of 16 bits.
 pub use half::f16;
-pub use las::{LasPoints, write_las};
+pub use las::{LasField, LasPoints, ranges_of_fields, write_las};
 pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};

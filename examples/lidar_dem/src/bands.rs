@@ -2,10 +2,11 @@
 
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{GridSpec, Points, host_memory};
+use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
 use nni_grid::{Dem, Summary};
+use programs::cloud::Cloud;
 
 use crate::extent::Extents;
 use crate::surface::SurfaceArgs;
@@ -44,6 +45,62 @@ impl FromStr for Layer {
         let found = Self::ALL.into_iter().find(|layer| layer.name() == text.trim());
         found.ok_or_else(|| format!("unknown layer \"{text}\": use count, distance or neighbours"))
     }
+}
+
+/// Between what values lie that are interpolated, where that is known.
+pub struct Ranges {
+    heights: Option<ValueRange>,
+    further: Vec<Option<ValueRange>>,
+}
+
+impl Ranges {
+    /// Rounds the values of points as [`Cloud::settle_heights`] does.
+    pub fn settled(cloud: &mut Cloud) -> Self {
+        Self { heights: cloud.settle_heights(), further: cloud.settle_values() }
+    }
+
+    /// Whether all are known that count.
+    pub fn are_known(&self, surface: &SurfaceArgs) -> bool {
+        let heights = self.heights.is_some() || !surface.has_heights();
+        heights && self.further.iter().all(Option::is_some)
+    }
+}
+
+/// Interpolates all values of points, whose places are in cells. Those of one range are interpolated together, as fields of one
+/// type are: the geometry is worked out once for all of them.
+pub fn interpolated(
+    device: &Device,
+    cloud: &Cloud,
+    ranges: &Ranges,
+    (grid, surface): (GridSpec, &SurfaceArgs),
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    let mut further = cloud.values.iter().zip(&ranges.further);
+    let column = |name: &String| match name == HEIGHT {
+        true => Some((&cloud.z, &ranges.heights)),
+        false => further.next(),
+    };
+    let columns: Vec<_> = surface.value.iter().filter_map(column).collect();
+    let mut first: Option<Dem> = None;
+    let mut rasters = vec![None; columns.len()];
+    while let Some(next) = rasters.iter().position(Option::is_none) {
+        let range = columns[next].1;
+        let group: Vec<usize> = (next..columns.len()).filter(|&i| columns[i].1 == range).collect();
+        let values: Vec<&[f64]> = group.iter().map(|&i| &columns[i].0[..]).collect();
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
+        let mut params = surface.params(grid, *range);
+        if first.is_some() {
+            params = params.distances(false).counts(false);
+        }
+        let mut dem = nni_grid::interpolate(device, points, &params, progress)?;
+        for (&i, raster) in group.iter().zip(dem.values.drain(..)) {
+            rasters[i] = Some(raster);
+        }
+        first.get_or_insert(dem);
+    }
+    let mut dem = first.context("there is no value to interpolate")?;
+    dem.values = rasters.into_iter().flatten().collect();
+    Ok(dem)
 }
 
 /// What was made of points: a raster for each band, in the order of [`SurfaceArgs::bands`].

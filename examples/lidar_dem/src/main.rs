@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, GridSpec, GridView, Points, Progress, ValueRange};
+use gpu_core::{Device, GridSpec, GridView, Points, Progress};
 use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
 use programs::ground::Ground;
@@ -33,7 +33,7 @@ use serde_json::json;
 use terrain_grid::ContourParams;
 
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
-use bands::Made;
+use bands::{HEIGHT, Made, Ranges, interpolated};
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
 
@@ -93,13 +93,15 @@ fn run(args: &Args) -> Result<()> {
     let dem = stages.run("interpolate", |progress| {
         progress.at("heights", 0.0)?;
         // Behind the triangles, which have the heights as given.
-        let range = cloud.settle_heights();
+        let ranges = Ranges::settled(&mut cloud);
         progress.at("extent", 0.0)?;
         let extents = extent::extents(args, &asked, &cloud, &device)?;
-        interpolate(&device, cloud, range, extents, &args.surface, progress)
+        interpolate(&device, cloud, &ranges, extents, &args.surface, progress)
     })?;
     report_sites(&mut report, &dem.summary, &args.surface);
-    report.raster("dem", &dem.grid, "heights", &dem.bands[0]);
+    let first = &args.surface.value[0];
+    let quantity = if first == HEIGHT { "heights" } else { first };
+    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
     for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
         report.quantity(name, band);
     }
@@ -118,17 +120,21 @@ fn read(
     wanted: &Wanted,
     progress: &dyn Progress,
 ) -> Result<Cloud> {
-    let (points, surface) = (&args.points, &args.surface);
+    let surface = &args.surface;
+    let columns = args.points.columns.names().values(surface.further());
+    let read = |ground: Option<&dyn Ground>| {
+        Cloud::read_of(inputs, (&args.points, &columns), ground, progress)
+    };
     match wanted {
-        Wanted::All => Cloud::read(inputs, points, None, progress),
+        Wanted::All => read(None),
         Wanted::AllNear(bounds) => {
-            let cloud = Cloud::read(inputs, points, None, progress)?;
+            let cloud = read(None)?;
             cloud.require_points_within(bounds)?;
             Ok(cloud)
         }
-        Wanted::Within(bounds) => Cloud::read(inputs, points, Some(*bounds), progress),
+        Wanted::Within(bounds) => read(Some(bounds)),
         Wanted::Dependence { grid, lattice, all, halo } => {
-            let read = |ground: &dyn Ground| Cloud::read_of(inputs, points, Some(ground), progress);
+            let read = |ground: &dyn Ground| read(Some(ground));
             halo::read_dependence(surface, (grid, *lattice), all, *halo, read)
         }
     }
@@ -150,19 +156,18 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The DEM over an extent, from all points within reach of it, whose heights lie in a range, if that is known.
+/// The rasters over an extent, from all points within reach of it.
 fn interpolate(
     device: &Device,
     mut cloud: Cloud,
-    range: Option<ValueRange>,
+    ranges: &Ranges,
     extents: Extents,
     surface: &SurfaceArgs,
     progress: &dyn Progress,
 ) -> Result<Made> {
-    let params = surface.params(extents.in_cells(&mut cloud), range);
-    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let dem = nni_grid::interpolate(device, points, &params, progress)?;
-    Made::of(dem, points, &extents, surface)
+    let grid = extents.in_cells(&mut cloud);
+    let dem = interpolated(device, &cloud, ranges, (grid, surface), progress)?;
+    Made::of(dem, Points::new(&cloud.x, &cloud.y), &extents, surface)
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.

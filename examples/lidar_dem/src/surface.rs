@@ -32,6 +32,11 @@ pub struct SurfaceArgs {
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
     pub hull: bool,
+    /// What is interpolated, each as a band of a GeoTIFF: z (the heights), fields of LAS files (intensity, return, returns, class,
+    /// scan_angle, user_data, source, gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas
+    /// between; hillshade, relief, slope and contours are of the first
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT)]
+    pub value: Vec<String>,
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
     pub fill: Fill,
@@ -76,6 +81,11 @@ const WIDE: f64 = 10.0;
 /// How wide a halo is read first by the exact method, in distances within which ground has a height, and in cells at least.
 const HALO: (f64, f64) = (3.0, 16.0);
 
+/// The names of values other than heights, which every point has.
+pub fn further(names: &[String]) -> Vec<String> {
+    names.iter().filter(|name| *name != HEIGHT).cloned().collect()
+}
+
 /// What `--fill` says.
 pub fn fill(text: &str) -> Result<Fill, String> {
     let value = |text: &str| {
@@ -116,6 +126,13 @@ impl SurfaceArgs {
         let s = self.supersample;
         let most = nni_grid::MAX_SUPERSAMPLE;
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
+        for (i, name) in self.value.iter().enumerate() {
+            ensure!(
+                !name.trim().is_empty(),
+                "--value has an empty name: give names with commas between"
+            );
+            ensure!(!self.value[..i].contains(name), "--value has {name} twice: name it once");
+        }
         for (i, layer) in self.layer.iter().enumerate() {
             let name = layer.name();
             ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
@@ -151,16 +168,26 @@ impl SurfaceArgs {
 
     /// How many rasters of values there are.
     pub fn values(&self) -> usize {
-        1
+        self.value.len()
+    }
+
+    /// Whether heights are among the values.
+    pub fn has_heights(&self) -> bool {
+        self.value.iter().any(|name| name == HEIGHT)
+    }
+
+    /// What is read beside coordinates.
+    pub fn further(&self) -> Vec<String> {
+        further(&self.value)
     }
 
     /// What the bands of the result are called; heights alone have no name.
     pub fn bands(&self) -> Vec<String> {
-        if self.layer.is_empty() {
+        if self.layer.is_empty() && self.value == [HEIGHT] {
             return vec![String::new()];
         }
-        let layers = self.layer.iter().map(|layer| layer.name());
-        std::iter::once(HEIGHT).chain(layers).map(str::to_owned).collect()
+        let layers = self.layer.iter().map(|layer| layer.name().to_owned());
+        self.value.iter().cloned().chain(layers).collect()
     }
 
     /// What a cell holds that no point reaches.

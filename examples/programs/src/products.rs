@@ -63,8 +63,8 @@ impl<'a> Products<'a> {
         Ok(())
     }
 
-    /// Writes numbers in several bands, which must be a GeoTIFF's; one without a name as [`write_values`](Self::write_values)
-    /// does.
+    /// Writes numbers in bands; several must be a GeoTIFF's. One without a name, or of another format, is written as
+    /// [`write_values`](Self::write_values) does.
     ///
     /// # Errors
     /// Another format's name, a value that is what stands for none, and those of writing.
@@ -75,12 +75,18 @@ impl<'a> Products<'a> {
         names: &[String],
         bands: &[Vec<f32>],
     ) -> Result<()> {
+        let format = Format::of(option, path, &Self::VALUES)?;
         if let ([name], [values]) = (names, bands)
-            && name.is_empty()
+            && (name.is_empty() || format != Format::GeoTiff)
         {
             return self.write_values(option, path, values);
         }
-        Format::of(option, path, &[Format::GeoTiff])?;
+        ensure!(
+            format == Format::GeoTiff,
+            "{option} {}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            path.display(),
+            names.join(", ")
+        );
         bands.iter().try_for_each(|values| self.require_nodata_free(path, values))?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let values: Vec<&[f32]> = bands.iter().map(Vec::as_slice).collect();

@@ -144,8 +144,7 @@ impl PointRecipe for Recipe {
     }
 
     fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.columns.clone())
     }
 
     fn reads_beyond(&self) -> bool {

@@ -20,7 +20,7 @@ use crate::extent::{FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::Planned;
 use crate::scale::needs::Kind;
-use crate::scale::recipe::Recipe;
+use crate::scale::recipe::{Ends, Recipe};
 
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -33,8 +33,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
+    let columns = args.points.columns.names().values(args.surface.further());
     let headers = stages.run("headers", |_| -> Result<Headers> {
-        let mut headers = Headers::read(&paths, &args.points, is_ordered)?;
+        let mut headers = Headers::read(&paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
         Ok(headers)
     })?;
@@ -47,16 +48,17 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 }
 
 fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
-    let range @ [low, high] = headers.range()?;
-    ensure!(
-        step_of_heights(range).is_some(),
-        "heights from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
-    );
+    let ranges = ranges(args, headers)?;
     let (grid, lattice) = grid(asked, headers)?;
     let recipe =
-        Recipe::new((&args.points, &args.surface), asked, lattice, range, headers.crs.as_ref())?;
+        Recipe::new((&args.points, &args.surface), asked, lattice, ranges, headers.crs.as_ref())?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
-    let kind = Kind { method, supersample, bands: args.surface.bands().len() as u64 };
+    let kind = Kind {
+        method,
+        supersample,
+        bands: args.surface.bands().len() as u64,
+        further: args.surface.further().len() as u64,
+    };
     let params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)
@@ -76,6 +78,23 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
         }
         _ => args.budget.explain(error),
     })
+}
+
+/// Between what the heights lie, if they are interpolated, and the further values.
+fn ranges(args: &PlanArgs, headers: &Headers) -> Result<Ends> {
+    let heights = if args.surface.has_heights() { Some(headers.range()?) } else { None };
+    let names = args.surface.further();
+    let further = headers.ranges(&names)?;
+    let heights_named = heights.iter().map(|range| (range, "heights"));
+    for ([low, high], name) in
+        heights_named.chain(further.iter().zip(names.iter().map(String::as_str)))
+    {
+        ensure!(
+            step_of_heights([*low, *high]).is_some(),
+            "{name} from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
+        );
+    }
+    Ok(Ends { heights, further })
 }
 
 /// The whole grid: over `--bounds`, or over the bounds of the headers.
@@ -116,7 +135,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     let dem = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
     report.field("dem", dem);
     report_tiles(plan, &mut report);
-    report_reading::<Recipe>(plan, &mut report);
+    report_reading::<Recipe>(plan, 1 + args.surface.further().len(), &mut report);
     let exactness = match args.surface.is_exact_in_parts() {
         true => "the bits of one run",
         false => "the heights of one run to rounding; --method pixels gives its bits",

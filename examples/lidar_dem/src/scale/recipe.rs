@@ -17,7 +17,7 @@ use crate::bands::Layer;
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
-use crate::surface::{self, SurfaceArgs};
+use crate::surface::{self, SurfaceArgs, further};
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,13 +36,24 @@ pub struct Recipe {
     supersample: u32,
     fill: String,
     layers: Vec<String>,
-    /// The lowest and the highest point of all inputs.
-    pub heights: [f64; 2],
+    values: Vec<String>,
+    /// The lowest and the highest point of all inputs, where heights are among the values.
+    pub heights: Option<[f64; 2]>,
+    /// Between what the other values lie.
+    pub ranges: Vec<[f64; 2]>,
     crs: Option<System>,
     /// A crossing of edges of cells.
     anchor: [f64; 2],
     /// Whether there is no ground beyond the grid, as where it is that of the points.
     pub ends_at_grid: bool,
+}
+
+/// Between what values lie.
+pub struct Ends {
+    /// Heights, where they are interpolated.
+    pub heights: Option<[f64; 2]>,
+    /// The others.
+    pub further: Vec<[f64; 2]>,
 }
 
 /// The name of the exact method.
@@ -54,7 +65,7 @@ impl Recipe {
         (points, surface): (&PointArgs, &SurfaceArgs),
         asked: &Asked,
         lattice: Lattice,
-        heights: [f64; 2],
+        ends: Ends,
         crs: Option<&Crs>,
     ) -> Result<Self> {
         let limit = |cells: f64| cells.is_finite().then_some(cells);
@@ -84,7 +95,9 @@ impl Recipe {
                 Fill::Value(value) => value.to_string(),
             },
             layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
-            heights,
+            values: surface.value.clone(),
+            heights: ends.heights,
+            ranges: ends.further,
             crs: crs.map(System::of).transpose()?,
             anchor: lattice.anchor,
             ends_at_grid: asked.bounds.is_none(),
@@ -97,6 +110,7 @@ impl Recipe {
             resolution: None,
             size: None,
             template: None,
+            value: self.values.clone(),
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
             fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
@@ -128,7 +142,12 @@ impl Recipe {
     /// What decides the memory of a tile.
     fn kind(&self) -> Kind {
         let method = if self.is_exact() { Method::Exact } else { Method::Pixels };
-        Kind { method, supersample: self.supersample, bands: 1 + self.layers.len() as u64 }
+        Kind {
+            method,
+            supersample: self.supersample,
+            bands: (self.values.len() + self.layers.len()) as u64,
+            further: self.ranges.len() as u64,
+        }
     }
 }
 
@@ -151,8 +170,7 @@ impl PointRecipe for Recipe {
     }
 
     fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.columns.clone()).values(further(&self.values))
     }
 
     fn reads_beyond(&self) -> bool {

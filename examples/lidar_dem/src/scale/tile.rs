@@ -1,6 +1,6 @@
 //! The steps of a tile.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use gpu_core::{Device, Progress};
 use nni_grid::Method;
 use programs::cloud::Cloud;
@@ -8,7 +8,7 @@ use programs::ground::Ground;
 use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
-use crate::bands::without_points;
+use crate::bands::{Ranges, without_points};
 use crate::extent::Extents;
 use crate::halo::read_dependence;
 use crate::interpolate;
@@ -27,7 +27,8 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<C
             read_dependence(&surface, (&grid, lattice), &all, plan.halo().into(), read)?
         }
     };
-    cloud.range = Some(planned.recipe.heights);
+    cloud.range = planned.recipe.heights;
+    cloud.ranges = planned.recipe.ranges.iter().copied().map(Some).collect();
     Ok(cloud)
 }
 
@@ -43,15 +44,16 @@ pub fn bands(
     if cloud.x.is_empty() {
         return without_points(tile.width as usize * tile.height as usize, &surface);
     }
-    let [low, high] = planned.recipe.heights;
-    let range = cloud.settle_heights().with_context(|| {
-        format!(
-            "a point lies outside the heights {low} to {high} that the headers of the inputs state"
-        )
-    })?;
+    let ranges = Ranges::settled(&mut cloud);
+    ensure!(
+        ranges.are_known(&surface),
+        "a value of a point lies outside of what the headers of the inputs state: heights {:?}, others {:?}",
+        planned.recipe.heights,
+        planned.recipe.ranges
+    );
     let extents =
         Extents::around((planned.plan.grid_of(tile), lattice(planned)), margins(planned, tile))?;
-    Ok(interpolate(device, cloud, Some(range), extents, &surface, progress)?.bands)
+    Ok(interpolate(device, cloud, &ranges, extents, &surface, progress)?.bands)
 }
 
 /// Where edges of cells lie.

@@ -52,3 +52,19 @@ pub fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> usi
 pub fn are_same(a: &[f32], b: &[f32]) -> bool {
     a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
 }
+
+/// Writes a LAS or LAZ file of a point format, whose points are as given but for fields that the format lacks.
+pub fn write_points(path: &Path, format: u8, points: impl IntoIterator<Item = las::Point>) {
+    let mut format = las::point::Format::new(format).unwrap();
+    let (has_colour, has_time) = (format.has_color, format.has_gps_time);
+    format.is_compressed = path.extension().is_some_and(|ending| ending == "laz");
+    let mut builder = las::Builder::from(las::Version::new(1, 4));
+    builder.point_format = format;
+    let mut writer = las::Writer::from_path(path, builder.into_header().unwrap()).unwrap();
+    for mut point in points {
+        point.color = point.color.filter(|_| has_colour);
+        point.gps_time = point.gps_time.filter(|_| has_time);
+        writer.write_point(point).unwrap();
+    }
+    writer.close().unwrap();
+}

@@ -8,6 +8,7 @@ mod grid;
 mod layers;
 mod lidar_dem;
 mod scale;
+mod values;
 
 use testing::program::Program;
 

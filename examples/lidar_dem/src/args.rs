@@ -10,6 +10,7 @@ use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, 
 use programs::products::Products;
 use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
 
+use crate::above::Floor;
 use crate::asked::Asked;
 use crate::surface::SurfaceArgs;
 use crate::triangles::mesh_format;
@@ -139,6 +140,7 @@ impl Args {
     pub fn check(&self, inputs: &[PathBuf]) -> Result<Asked> {
         self.surface.check()?;
         let asked = Asked::of(&self.points, &self.surface)?;
+        self.surface.above.as_deref().map(Floor::open).transpose()?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
         let format = Format::of("--output", &self.output, &Products::VALUES)?;
@@ -170,7 +172,7 @@ impl Args {
         }
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
-        let read: Vec<PathBuf> = inputs.iter().chain(&self.surface.template).cloned().collect();
+        let read: Vec<PathBuf> = inputs.iter().chain(self.surface.rasters()).cloned().collect();
         geo_io::check_distinct(&read, &paths)?;
         for path in paths {
             geo_io::check_output(Output { path, existing: self.existing() })?;

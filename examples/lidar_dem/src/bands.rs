@@ -8,11 +8,15 @@ use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
 use nni_grid::{Dem, Summary};
 use programs::cloud::Cloud;
 
+use crate::above::Floor;
 use crate::extent::Extents;
 use crate::surface::SurfaceArgs;
 
 /// The name of the heights among bands.
 pub const HEIGHT: &str = "z";
+
+/// The name of heights above a ground.
+pub const ABOVE: &str = "height";
 
 /// What is known of a cell beside its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +63,14 @@ impl Ranges {
         Self { heights: cloud.settle_heights(), further: cloud.settle_values() }
     }
 
-    /// Whether all are known that count.
-    pub fn are_known(&self, surface: &SurfaceArgs) -> bool {
-        let heights = self.heights.is_some() || !surface.has_heights();
-        heights && self.further.iter().all(Option::is_some)
+    /// The first of the values that count whose range is not known.
+    pub fn unknown<'a>(&self, surface: &'a SurfaceArgs) -> Option<&'a str> {
+        let mut further = self.further.iter();
+        let is_unknown = |name: &&String| match *name == HEIGHT {
+            true => self.heights.is_none(),
+            false => further.next().is_some_and(Option::is_none),
+        };
+        surface.value.iter().find(is_unknown).map(String::as_str)
     }
 }
 
@@ -111,6 +119,8 @@ pub struct Made {
     pub bands: Vec<Vec<f32>>,
     /// What was read, merged and left out. Cells without a value are those of the first band.
     pub summary: Summary,
+    /// Cells whose height is lost, since there is no ground below.
+    pub lost: u64,
 }
 
 impl Made {
@@ -119,7 +129,18 @@ impl Made {
         let (grid, mut summary) = (extents.grid, dem.summary);
         let mut bands: Vec<Vec<f32>> =
             dem.values.into_iter().map(|raster| extents.cut(raster.into_values())).collect();
-        summary.nodata = parallel::count(bands[0].len(), FINE, |i| bands[0][i].is_nan());
+        let nodata = |band: &[f32]| parallel::count(band.len(), FINE, |i| band[i].is_nan());
+        let mut lost = 0;
+        if let Some(path) = &surface.above {
+            let heights = surface.value.iter().position(|name| name == HEIGHT);
+            let heights = &mut bands[heights.context("--above needs heights")?];
+            lost = Floor::open(path)?.take_off(heights, &grid, &extents.lattice)?;
+            let value = surface.empty_value();
+            for band in &mut bands {
+                parallel::for_each(band, FINE, |_, v| *v = if v.is_nan() { value } else { *v });
+            }
+        }
+        summary.nodata = nodata(&bands[0]).saturating_sub(lost);
         let (mut distances, mut counts) = (dem.distances, dem.counts);
         for layer in &surface.layer {
             bands.push(match layer {
@@ -135,7 +156,7 @@ impl Made {
                 }
             });
         }
-        Ok(Self { grid, bands, summary })
+        Ok(Self { grid, bands, summary, lost })
     }
 }
 

@@ -41,8 +41,8 @@ pub enum Wanted {
     All,
     /// All of them, some of which must lie within bounds.
     AllNear(Bounds),
-    /// Those within bounds.
-    Within(Bounds),
+    /// Those within bounds, of a ground with these cells.
+    Within(Bounds, Lattice),
     /// Those that the cells of a grid depend on, of points within bounds.
     Dependence { grid: GridSpec, lattice: Lattice, all: Bounds, halo: f64 },
 }
@@ -62,7 +62,7 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     let cell = lattice.cell;
     let grid = lattice.snapped(&bounds).map_err(|error| too_large(cell, error))?;
     let Some(halo) = first_halo else {
-        return Ok(Wanted::Within(widened(&grid.bounds(), reach * cell)));
+        return Ok(Wanted::Within(widened(&grid.bounds(), reach * cell), lattice));
     };
     // A table does not say where its points lie.
     let bounds = headers.into_iter().map(|header| header.and_then(|header| header.bounds));

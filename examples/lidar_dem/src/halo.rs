@@ -13,6 +13,7 @@ use programs::cloud::Cloud;
 use programs::ground::Ground;
 use programs::scale::joined;
 
+use crate::dsm::WholeCells;
 use crate::extent::widened;
 use crate::lattice::Lattice;
 use crate::surface::SurfaceArgs;
@@ -43,7 +44,12 @@ pub fn read_dependence(
     let near = widened(&grid.bounds(), halo * cell);
     let mut ground = Near { near, wanted: Vec::new(), lattice };
     loop {
-        let cloud = read(&ground)?;
+        let mut cloud = match surface.dsm {
+            true => read(&WholeCells { ground: &ground, lattice })?,
+            false => read(&ground)?,
+        };
+        // Points that do not count are no neighbours.
+        surface.choose(&mut cloud, &lattice);
         let column = |axis: usize, from: &[f64]| {
             parallel::map(from.len(), FINE, |i| lattice.in_cells(axis, from[i]))
         };

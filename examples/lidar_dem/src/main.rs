@@ -3,9 +3,11 @@
 //! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu` and `gpu` are
 //! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
 
+mod above;
 mod args;
 mod asked;
 mod bands;
+mod dsm;
 mod extent;
 mod halo;
 mod lattice;
@@ -32,8 +34,10 @@ use programs::units::Units;
 use serde_json::json;
 use terrain_grid::ContourParams;
 
+use above::Floor;
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
 use bands::{HEIGHT, Made, Ranges, interpolated};
+use dsm::WholeCells;
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
 
@@ -67,6 +71,17 @@ fn run(args: &Args) -> Result<()> {
         let mut cloud = read.map_err(|error| asked.explained(error))?;
         cloud.notes.extend(cloud.note_on_strays());
         cloud.crs = asked.crs(cloud.crs.take())?;
+        if let Some(path) = &args.surface.above {
+            Floor::open(path)?.require_system(cloud.crs.as_ref())?;
+        }
+        if args.surface.dsm {
+            let (all, lattice) = (cloud.x.len(), asked.lattice(cloud.crs.as_ref())?);
+            args.surface.choose(&mut cloud, &lattice);
+            let kept = cloud.x.len();
+            cloud
+                .notes
+                .push(format!("the highest points of cells: {kept} of the {all} that were read"));
+        }
         Ok(cloud)
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
@@ -91,21 +106,29 @@ fn run(args: &Args) -> Result<()> {
         report.field("triangles", json!({"triangles": triangles, "places": corners}));
     }
     let dem = stages.run("interpolate", |progress| {
+        progress.at("extent", 0.0)?;
+        let extents = extent::extents(args, &asked, &cloud, &device)?;
         progress.at("heights", 0.0)?;
         // Behind the triangles, which have the heights as given.
         let ranges = Ranges::settled(&mut cloud);
-        progress.at("extent", 0.0)?;
-        let extents = extent::extents(args, &asked, &cloud, &device)?;
         interpolate(&device, cloud, &ranges, extents, &args.surface, progress)
     })?;
     report_sites(&mut report, &dem.summary, &args.surface);
     let first = &args.surface.value[0];
-    let quantity = if first == HEIGHT { "heights" } else { first };
+    let quantity = match (first == HEIGHT, &args.surface.above) {
+        (true, Some(_)) => "heights above",
+        (true, None) => "heights",
+        (false, _) => first,
+    };
     report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
     for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
         report.quantity(name, band);
     }
     report_emptiness(&mut report, &dem.summary, &args.surface);
+    if let (Some(path), lost @ 1..) = (&args.surface.above, dem.lost) {
+        report
+            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
+    }
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
@@ -132,7 +155,10 @@ fn read(
             cloud.require_points_within(bounds)?;
             Ok(cloud)
         }
-        Wanted::Within(bounds) => read(Some(bounds)),
+        Wanted::Within(bounds, lattice) if surface.dsm => {
+            read(Some(&WholeCells { ground: bounds, lattice: *lattice }))
+        }
+        Wanted::Within(bounds, _) => read(Some(bounds)),
         Wanted::Dependence { grid, lattice, all, halo } => {
             let read = |ground: &dyn Ground| read(Some(ground));
             halo::read_dependence(surface, (grid, *lattice), all, *halo, read)

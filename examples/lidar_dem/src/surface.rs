@@ -7,9 +7,12 @@ use clap::Args;
 use gpu_core::{GridSpec, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{number, positive};
+use programs::cloud::Cloud;
 
 use crate::asked::Size;
-use crate::bands::{HEIGHT, Layer};
+use crate::bands::{ABOVE, HEIGHT, Layer};
+use crate::dsm::keep_highest;
+use crate::lattice::Lattice;
 
 /// How the surface through the points is made.
 #[derive(Args, Clone, Debug)]
@@ -45,6 +48,14 @@ pub struct SurfaceArgs {
     /// made; not with --method pixels). Several with commas between
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
+    /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not. Cells
+    /// without a point are filled by natural neighbours
+    #[arg(long)]
+    pub dsm: bool,
+    /// Give heights above this raster (.tif), such as the ground's: less its value at the centre of a cell, bilinear. Cells where
+    /// it has none are NODATA
+    #[arg(long, value_name = "RASTER")]
+    pub above: Option<PathBuf>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
@@ -133,6 +144,13 @@ impl SurfaceArgs {
             );
             ensure!(!self.value[..i].contains(name), "--value has {name} twice: name it once");
         }
+        if let Some(path) = &self.above {
+            let path = path.display();
+            ensure!(
+                self.has_heights(),
+                "--above {path} is of heights, and --value has none: add {HEIGHT} to --value"
+            );
+        }
         for (i, layer) in self.layer.iter().enumerate() {
             let name = layer.name();
             ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
@@ -160,10 +178,30 @@ impl SurfaceArgs {
             .duplicates(self.duplicates)
             .weights(self.weights)
             .hull(self.hull)
-            .fill(self.fill)
+            .fill(self.fill_of_heights())
             .distances(self.layer.contains(&Layer::Distance))
             .counts(self.layer.contains(&Layer::Neighbours))
             .value_range(range)
+    }
+
+    /// What the interpolation fills: numbers wait until the ground is taken off.
+    fn fill_of_heights(&self) -> Fill {
+        match (&self.above, self.fill) {
+            (Some(_), Fill::Value(_)) => Fill::Nodata,
+            (_, fill) => fill,
+        }
+    }
+
+    /// Leaves out the points that do not count. Once more it changes nothing.
+    pub fn choose(&self, cloud: &mut Cloud, lattice: &Lattice) {
+        if self.dsm {
+            keep_highest(cloud, lattice);
+        }
+    }
+
+    /// The rasters that are read.
+    pub fn rasters(&self) -> impl Iterator<Item = &PathBuf> {
+        self.template.iter().chain(&self.above)
     }
 
     /// How many rasters of values there are.
@@ -183,11 +221,15 @@ impl SurfaceArgs {
 
     /// What the bands of the result are called; heights alone have no name.
     pub fn bands(&self) -> Vec<String> {
-        if self.layer.is_empty() && self.value == [HEIGHT] {
+        if self.layer.is_empty() && self.value == [HEIGHT] && self.above.is_none() {
             return vec![String::new()];
         }
+        let value = |name: &String| match (&self.above, name == HEIGHT) {
+            (Some(_), true) => ABOVE.to_owned(),
+            _ => name.clone(),
+        };
         let layers = self.layer.iter().map(|layer| layer.name().to_owned());
-        self.value.iter().cloned().chain(layers).collect()
+        self.value.iter().map(value).chain(layers).collect()
     }
 
     /// What a cell holds that no point reaches.

@@ -14,6 +14,7 @@ use programs::units;
 use serde_json::json;
 use tile_plan::{Params, Plan, Reach};
 
+use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
 use crate::extent::{FARTHEST, too_large};
@@ -27,7 +28,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
     let asked = Asked::of(&args.points, &args.surface)?;
     let paths = args.points.files()?;
-    let read: Vec<_> = paths.iter().chain(&args.surface.template).cloned().collect();
+    let read: Vec<_> = paths.iter().chain(args.surface.rasters()).cloned().collect();
     geo_io::check_distinct(&read, &[&args.output])?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
@@ -37,6 +38,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let headers = stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
+        if let Some(path) = &args.surface.above {
+            Floor::open(path)?.require_system(headers.crs.as_ref())?;
+        }
         Ok(headers)
     })?;
     let plan = stages.run("divide", |_| divide(args, &asked, &headers))?;

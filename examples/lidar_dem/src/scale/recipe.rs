@@ -1,6 +1,6 @@
 //! What a plan holds of the program's own: how each tile is made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use geo_io::{Crs, CsvColumns, Filter};
@@ -10,7 +10,7 @@ use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
-use tile_plan::Tile;
+use tile_plan::{Input, Tile};
 
 use crate::asked::Asked;
 use crate::bands::Layer;
@@ -37,6 +37,9 @@ pub struct Recipe {
     fill: String,
     layers: Vec<String>,
     values: Vec<String>,
+    dsm: bool,
+    /// The raster that heights are above.
+    above: Option<Input>,
     /// The lowest and the highest point of all inputs, where heights are among the values.
     pub heights: Option<[f64; 2]>,
     /// Between what the other values lie.
@@ -46,6 +49,11 @@ pub struct Recipe {
     anchor: [f64; 2],
     /// Whether there is no ground beyond the grid, as where it is that of the points.
     pub ends_at_grid: bool,
+}
+
+/// A raster as a plan has it.
+fn raster(path: &Path) -> Result<Input> {
+    Ok(Input::new(scale::name(path)?).stamp(scale::stamp(path)?))
 }
 
 /// Between what values lie.
@@ -96,6 +104,8 @@ impl Recipe {
             },
             layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
             values: surface.value.clone(),
+            dsm: surface.dsm,
+            above: surface.above.as_deref().map(raster).transpose()?,
             heights: ends.heights,
             ranges: ends.further,
             crs: crs.map(System::of).transpose()?,
@@ -111,6 +121,8 @@ impl Recipe {
             size: None,
             template: None,
             value: self.values.clone(),
+            dsm: self.dsm,
+            above: self.above.as_ref().map(|input| PathBuf::from(&input.path)),
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
             fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
@@ -127,6 +139,11 @@ impl Recipe {
 
     fn layers(&self) -> Result<Vec<Layer>, String> {
         self.layers.iter().map(|name| name.parse()).collect()
+    }
+
+    /// Refuses rasters that are not those that were planned with.
+    pub fn require_rasters(&self) -> Result<()> {
+        self.above.iter().try_for_each(scale::require_unchanged)
     }
 
     /// Where edges of cells of this side lie.

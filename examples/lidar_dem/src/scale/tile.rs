@@ -1,6 +1,6 @@
 //! The steps of a tile.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use gpu_core::{Device, Progress};
 use nni_grid::Method;
 use programs::cloud::Cloud;
@@ -9,6 +9,7 @@ use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
 use crate::bands::{Ranges, without_points};
+use crate::dsm::WholeCells;
 use crate::extent::Extents;
 use crate::halo::read_dependence;
 use crate::interpolate;
@@ -20,6 +21,9 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<C
     let (plan, surface) = (&planned.plan, planned.recipe.surface()?);
     let read = |ground: &dyn Ground| read_points(planned, ground, progress);
     let mut cloud = match surface.method {
+        Method::Pixels if surface.dsm => {
+            read(&WholeCells { ground: &tile.read, lattice: lattice(planned) })?
+        }
         Method::Pixels => read(&tile.read)?,
         Method::Exact => {
             let all = bounds_of(plan).context("this plan is damaged: no input has bounds")?;
@@ -40,19 +44,19 @@ pub fn bands(
     device: &Device,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<f32>>> {
-    let surface = planned.recipe.surface()?;
+    let (surface, lattice) = (planned.recipe.surface()?, lattice(planned));
+    planned.recipe.require_rasters()?;
     if cloud.x.is_empty() {
         return without_points(tile.width as usize * tile.height as usize, &surface);
     }
+    surface.choose(&mut cloud, &lattice);
     let ranges = Ranges::settled(&mut cloud);
-    ensure!(
-        ranges.are_known(&surface),
-        "a value of a point lies outside of what the headers of the inputs state: heights {:?}, others {:?}",
-        planned.recipe.heights,
-        planned.recipe.ranges
-    );
-    let extents =
-        Extents::around((planned.plan.grid_of(tile), lattice(planned)), margins(planned, tile))?;
+    if let Some(name) = ranges.unknown(&surface) {
+        bail!(
+            "{name} of a point lies outside of what the headers of the inputs state: have them written anew"
+        );
+    }
+    let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;
     Ok(interpolate(device, cloud, &ranges, extents, &surface, progress)?.bands)
 }
 

@@ -1,8 +1,10 @@
 //! The tests of the program, in one binary: what they share is compiled and linked once.
 
+mod above;
 mod bins;
 mod command_line;
 mod common;
+mod dsm;
 mod files;
 mod grid;
 mod layers;

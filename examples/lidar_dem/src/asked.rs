@@ -103,7 +103,7 @@ impl Asked {
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
         match &self.template {
             Some((name, _)) => {
-                error.context(format!("--template {name}, whose bounds are --bounds"))
+                error.context(format!("--template {name} is the ground of --bounds"))
             }
             None => error,
         }

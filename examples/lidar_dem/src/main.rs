@@ -75,12 +75,10 @@ fn run(args: &Args) -> Result<()> {
             Floor::open(path)?.require_system(cloud.crs.as_ref())?;
         }
         if args.surface.dsm {
-            let (all, lattice) = (cloud.x.len(), asked.lattice(cloud.crs.as_ref())?);
+            let lattice = asked.lattice(cloud.crs.as_ref())?;
             args.surface.choose(&mut cloud, &lattice);
             let kept = cloud.x.len();
-            cloud
-                .notes
-                .push(format!("the highest points of cells: {kept} of the {all} that were read"));
+            cloud.notes.push(format!("of each cell the highest point counts: {kept} points"));
         }
         Ok(cloud)
     })?;

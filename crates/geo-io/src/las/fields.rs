@@ -71,11 +71,10 @@ impl LasField {
         }
     }
 
-    /// The lowest and the highest value that it can hold in any file; `None` for the time.
+    /// Between what its values lie in any file; `None` for the time. All whole numbers have the range of 16 bits, so that
+    /// whoever scales values by their range has one scale for all of them.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
-            Self::Return | Self::Returns => Some([0.0, 15.0]),
-            Self::Class | Self::UserData => Some([0.0, 255.0]),
             // In units of 0.006 degrees, of 16 bits with a sign.
             Self::ScanAngle => Some([-32_768.0 * SCAN_STEP, 32_767.0 * SCAN_STEP]),
             Self::GpsTime => None,

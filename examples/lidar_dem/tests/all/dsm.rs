@@ -81,7 +81,7 @@ fn the_surface_is_that_of_the_highest_points_alone() {
             let report = run("all.csv", "all.tif", &["--dsm", "--device", "cpu"]);
             let kept = chosen.len() + 1 + usize::from(side != "2.5");
             // On pixels far points are not read.
-            let is_said = report.contains(&format!("highest points of cells: {kept} of"));
+            let is_said = report.contains(&format!("the highest point counts: {kept} points"));
             assert!(is_said || method == "pixels", "{report}");
             run("all.csv", "device.tif", &["--dsm", "--device", "software"]);
             let bytes = |name: &str| std::fs::read(at(name)).unwrap();

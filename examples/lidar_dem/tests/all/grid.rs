@@ -83,12 +83,15 @@ fn tiles_of_a_template_are_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     write_points(folder.path());
     write_template(folder.path(), "t.tif", &place(Some("EPSG:26910")));
-    for method in ["exact", "pixels"] {
+    for (method, dsm) in [("exact", false), ("pixels", false), ("exact", true), ("pixels", true)] {
         let common = ["p.csv", "--template", "t.tif", "--layer", "count", "--method", method];
+        let common = [&common[..], if dsm { &["--dsm", "--overwrite"] } else { &[] }].concat();
         let name = format!("{method}.tif");
         PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", &name, "--device", "cpu"]].concat());
         let plan = [&common[..], &["--tile-size", "16"]].concat();
         assert_eq!(in_tiles(folder.path(), &plan, "cpu", "tiles.tif"), 12);
+        // Cells are the template's, so that none has two of the highest.
+        assert_eq!(dsm, bands(&folder.path().join(&name)).0[1].iter().all(|&count| count <= 1.0));
         let [whole, tiles] =
             [&name[..], "tiles.tif"].map(|name| bands(&folder.path().join(name)).0);
         assert!(whole[0].iter().zip(&tiles[0]).all(|(a, b)| (a - b).abs() < 1e-4), "{method}");

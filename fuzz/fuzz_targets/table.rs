@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     let name = ["input.csv", "input.txt", "input.xyz"][usize::from(kind % 3)];
     let path = tessera_fuzz::file(name, bytes);
-    let numbers = CsvColumns { x: "1".into(), y: "2".into(), z: "3".into() };
+    let numbers = CsvColumns::new(["1", "2", "3"].map(str::to_owned));
     let columns = if kind % 2 == 0 { CsvColumns::default() } else { numbers };
     if let Ok(cloud) = read_points(&path, &Filter::default(), &columns, &()) {
         let all = cloud.x.iter().chain(&cloud.y).chain(&cloud.z);

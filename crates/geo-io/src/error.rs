@@ -79,6 +79,16 @@ pub enum Error {
         /// The names there, comma-separated.
         columns: String,
     },
+    /// A LAS or LAZ file has no such field.
+    #[error("{} has no field \"{field}\"; its point format has {fields}", path.display())]
+    NoField {
+        /// The file.
+        path: PathBuf,
+        /// The name looked for.
+        field: String,
+        /// The names of those there, comma-separated.
+        fields: String,
+    },
     /// A table has several columns of that name.
     #[error(
         "{} has {count} columns of the name \"{column}\": rename all but the one that is meant",

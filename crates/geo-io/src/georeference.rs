@@ -9,6 +9,8 @@ use tiff_reader::ifd::Ifd;
 
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::pam;
+use crate::points::ending;
+use crate::tiff_image::TiffImage;
 use crate::world_file::WorldFile;
 use crate::{Crs, Error, GeoKeys, Result};
 
@@ -82,6 +84,31 @@ fn keys(image: &Ifd) -> GeoKeys {
         doubles: value(DOUBLES_TAG).and_then(TagValue::as_f64_vec).unwrap_or_default(),
         ascii: ascii.trim_end_matches('\0').to_owned(),
     }
+}
+
+/// How large a raster is and where it lies, without its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RasterPlace {
+    /// Columns and rows.
+    pub size: (usize, usize),
+    /// Where it lies on the ground, if it says so or a file beside it does.
+    pub georeference: Option<Georeference>,
+    /// What it says that gives no place, and what to do about it.
+    pub notes: Vec<String>,
+}
+
+/// Reads how large a TIFF is and where it lies, of any number of bands of any type.
+///
+/// # Errors
+/// [`Error::UnknownEnding`] for another file, and what is wrong with the file.
+pub fn read_place(path: &Path) -> Result<RasterPlace> {
+    if !matches!(ending(path).as_str(), "tif" | "tiff") {
+        return Err(Error::UnknownEnding { path: path.to_owned(), known: ".tif or .tiff" });
+    }
+    let image = TiffImage::open(path, (1, 1))?;
+    let Place { georeference, note } = Place::of_tiff(path, image.directory())?;
+    let size = (image.layout().width, image.layout().height);
+    Ok(RasterPlace { size, georeference, notes: note.into_iter().collect() })
 }
 
 /// What a raster's file and the files beside it say of where it lies, as GDAL takes them.

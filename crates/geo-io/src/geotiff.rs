@@ -4,11 +4,12 @@
 //! smaller and smaller copies beside the raster, each half the size of the one before down to a tile (means
 //! of the cells that have a value), and the raster's statistics as GDAL states them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_core::GridSpec;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{GridSpec, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
@@ -80,10 +81,45 @@ pub enum Cells<'a> {
         /// What the file holds where there is none.
         nodata: f32,
     },
+    /// Several numbers a cell; NaN is written as NODATA.
+    Bands {
+        /// The numbers of each band.
+        values: &'a [&'a [f32]],
+        /// What the file says of them: a name for each.
+        bands: Bands<'a>,
+    },
     /// One byte a cell: 0 for NODATA, brightness from 1 to 255.
     Grey(&'a [u8]),
     /// Four bytes a cell: red, green, blue and opacity, which is 0 or 255.
     Colours(&'a [u8]),
+}
+
+/// What a GeoTIFF says of its bands of numbers, one at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// The description of each band, as GDAL has it; empty for none.
+    pub names: &'a [&'a str],
+    /// What the file holds where there is no number; it may be NaN.
+    pub nodata: f32,
+}
+
+impl Bands<'static> {
+    /// One band without a description.
+    pub fn one(nodata: f32) -> Self {
+        Self { names: &[""], nodata }
+    }
+}
+
+impl Bands<'_> {
+    /// Refuses names of no band, and of more than a file can state.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bands = self.names.len();
+        if !(1..=usize::from(u16::MAX)).contains(&bands) {
+            let (value, expected) = (bands as f64, "from 1 to 65535");
+            return Err(Error::BadValue { what: "number of bands", value, expected });
+        }
+        Ok(())
+    }
 }
 
 /// Writes a raster as GeoTIFF. `values` are row-major, row 0 in the north; NaN becomes `nodata`.
@@ -121,9 +157,12 @@ pub fn write_georeferenced<'a>(
 
 /// Writes a raster of `width` columns and `height` rows as GeoTIFF.
 ///
+/// Numbers of several bands lie in the file cell by cell.
+///
 /// # Errors
-/// [`Error::Shape`] unless there is one cell for each place, [`Error::BadValue`] for a raster without
-/// cells or for a value that equals `nodata` and would be lost, and those of writing.
+/// [`Error::Shape`] unless there is one cell for each place, in each band, and one name for each band;
+/// [`Error::BadValue`] for a raster without cells or bands or for a value that equals `nodata` and would be lost, and
+/// those of writing.
 pub fn write_tiff<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
@@ -132,68 +171,85 @@ pub fn write_tiff<'a>(
     options: &TiffOptions,
 ) -> Result<()> {
     let output = output.into();
-    let bytes = match cells {
-        Cells::Values { values, .. } => values.len(),
-        Cells::Grey(bytes) => bytes.len(),
-        Cells::Colours(bytes) => bytes.len() / 4,
+    let expected = u64::from(width) * u64::from(height);
+    let check = |found: usize| match found as u64 {
+        found if found != expected => Err(Error::Shape { what: "raster", expected, found }),
+        0 => Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" }),
+        _ => Ok(()),
     };
-    let (found, expected) = (bytes as u64, u64::from(width) * u64::from(height));
-    if found != expected {
-        return Err(Error::Shape { what: "raster", expected, found });
-    }
-    if found == 0 {
-        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
-    }
-    let mut tags = place.tags();
-    match cells {
-        Cells::Values { nodata, .. } => tags.push(nodata_tag(nodata)),
-        Cells::Grey(_) => tags.push(nodata_tag(0.0)),
-        Cells::Colours(_) => {}
-    }
-    let size = (width as usize, height as usize);
+    let (size, mut tags) = ((width as usize, height as usize), place.tags());
     match cells {
         Cells::Values { values, nodata } => {
-            check_nodata(values, nodata)?;
-            let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
-            tags.extend(statistics(options, values, number));
-            let value = |v: f32| if v.is_nan() { nodata } else { v };
-            let mean = |cells: &[f32]| mean_of(cells).unwrap_or(f32::NAN);
-            let levels = Levels { size, cells: values, per_cell: 1, padding: nodata };
-            write(output, levels, options, tags, value, |cells, out| out[0] = mean(cells))
+            check(values.len())?;
+            write_bands(output, size, (&[values], Bands::one(nodata)), tags, options)
+        }
+        Cells::Bands { values, bands } => {
+            let (expected, found) = (values.len() as u64, bands.names.len() as u64);
+            if expected != found {
+                return Err(Error::Shape { what: "names of bands", expected, found });
+            }
+            bands.check()?;
+            values.iter().try_for_each(|band| check(band.len()))?;
+            write_bands(output, size, (values, bands), tags, options)
         }
         Cells::Grey(bytes) => {
+            check(bytes.len())?;
+            tags.push(nodata_tag(0.0));
             let number = |v: &u8| (*v != 0).then_some(f64::from(*v));
-            tags.extend(statistics(options, bytes, number));
+            tags.extend(metadata_tag(&[""], &[statistics(options, bytes, number)]));
             let levels = Levels { size, cells: bytes, per_cell: 1, padding: 0 };
-            write(
-                output,
-                levels,
-                options,
-                tags,
-                |v| v,
-                |cells, out| {
-                    let known = cells.iter().filter(|v| **v != 0).map(|v| u32::from(*v));
-                    out[0] = rounded_mean(known);
-                },
-            )
+            let mean = |cells: &[u8], out: &mut [u8]| {
+                let known = cells.iter().filter(|v| **v != 0).map(|v| u32::from(*v));
+                out[0] = rounded_mean(known);
+            };
+            write(output, levels, options, tags, |v| v, mean)
         }
         Cells::Colours(bytes) => {
+            check(bytes.len() / 4)?;
             let levels = Levels { size, cells: bytes, per_cell: 4, padding: 0 };
-            write(
-                output,
-                levels,
-                options,
-                tags,
-                |v| v,
-                |cells, out| {
-                    for (colour, out) in out.iter_mut().enumerate() {
-                        let opaque = cells.as_chunks::<4>().0.iter().filter(|cell| cell[3] != 0);
-                        *out = rounded_mean(opaque.map(|cell| u32::from(cell[colour])));
-                    }
-                },
-            )
+            let mean = |cells: &[u8], out: &mut [u8]| {
+                for (colour, out) in out.iter_mut().enumerate() {
+                    let opaque = cells.as_chunks::<4>().0.iter().filter(|cell| cell[3] != 0);
+                    *out = rounded_mean(opaque.map(|cell| u32::from(cell[colour])));
+                }
+            };
+            write(output, levels, options, tags, |v| v, mean)
         }
     }
+}
+
+/// Writes bands of numbers, cell by cell.
+fn write_bands(
+    output: Output,
+    size: (usize, usize),
+    (values, bands): (&[&[f32]], Bands),
+    mut tags: Vec<Tag>,
+    options: &TiffOptions,
+) -> Result<()> {
+    let nodata = bands.nodata;
+    values.iter().try_for_each(|band| check_nodata(band, nodata))?;
+    tags.push(nodata_tag(nodata));
+    let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
+    let stated: Vec<_> = values.iter().map(|band| statistics(options, band, number)).collect();
+    tags.extend(metadata_tag(bands.names, &stated));
+    let per_cell = values.len();
+    let cells = match values {
+        [band] => Cow::Borrowed(*band),
+        _ => {
+            let numbers = per_cell * values[0].len();
+            let mut cells = host_memory::filled(nodata, numbers).map_err(|_| {
+                let asked = (numbers * size_of::<f32>()) as u64;
+                Error::OutOfMemory { path: output.path.to_owned(), asked }
+            })?;
+            parallel::for_chunks(&mut cells, per_cell, |i, cell| {
+                cell.iter_mut().zip(values).for_each(|(out, band)| *out = band[i]);
+            });
+            Cow::Owned(cells)
+        }
+    };
+    let stored = |v: f32| if v.is_nan() { nodata } else { v };
+    let levels = Levels { size, cells: &cells[..], per_cell, padding: nodata };
+    write(output, levels, options, tags, stored, means_of)
 }
 
 /// What a file says stands for no value.
@@ -281,10 +337,14 @@ pub(crate) fn halved<T: Sample>(
     ((columns, rows), out)
 }
 
-pub(crate) fn mean_of(cells: &[f32]) -> Option<f32> {
-    let known = cells.iter().filter(|v| !v.is_nan());
-    let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
-    (count > 0).then(|| (sum / f64::from(count)) as f32)
+/// The mean of what has a value, in each band of some cells; NaN where nothing has.
+pub(crate) fn means_of(cells: &[f32], out: &mut [f32]) {
+    let bands = out.len();
+    for (band, out) in out.iter_mut().enumerate() {
+        let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
+        *out = if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN };
+    }
 }
 
 fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
@@ -295,14 +355,16 @@ fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
 /// Cells that are summed in order before their sum is added to that of those before.
 pub(crate) const SUMMED: usize = 1 << 16;
 
-/// GDAL's tag of lowest and highest value, mean and standard deviation, where they are asked for and there
-/// is a value. Sums over rows of a stated length are added in order, so that the text does not depend on the
-/// number of cores.
+/// What a file states of a band: lowest and highest value, mean, standard deviation and percentage of cells with a value.
+pub(crate) type Statistics = [f64; 5];
+
+/// The statistics of a band, where they are asked for and there is a value. Sums over rows of a stated length are added in
+/// order, so that the text does not depend on the number of cores.
 fn statistics<T: Sync>(
     options: &TiffOptions,
     values: &[T],
     number: impl Fn(&T) -> Option<f64> + Sync,
-) -> Option<Tag> {
+) -> Option<Statistics> {
     if !options.cloud_optimised {
         return None;
     }
@@ -329,19 +391,38 @@ fn statistics<T: Sync>(
     let ends_of = |row: usize| finite(row).into_iter().map(|v| (v, v)).fold(nothing, ends);
     let (low, high) = parallel::map(rows.len(), 1, ends_of).into_iter().fold(nothing, ends);
     let percent = 100.0 * count as f64 / values.len() as f64;
-    Some(statistics_tag([low, high, mean, deviation, percent]))
+    Some([low, high, mean, deviation, percent])
 }
 
-/// Lowest and highest value, mean, standard deviation and percentage of cells with a value, as GDAL has them.
-pub(crate) fn statistics_tag(values: [f64; 5]) -> Tag {
-    let names = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
-    let items: String = names
-        .iter()
-        .zip(values)
-        .map(|(name, value)| {
-            format!("  <Item name=\"STATISTICS_{name}\" sample=\"0\">{value}</Item>\n")
-        })
-        .collect();
+/// GDAL's tag of the descriptions and the statistics of bands; none where there is neither.
+pub(crate) fn metadata_tag(names: &[&str], stated: &[Option<Statistics>]) -> Option<Tag> {
+    const NAMES: [&str; 5] = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
+    let mut items = String::new();
+    for (band, (name, stated)) in names.iter().zip(stated).enumerate() {
+        for (name, value) in NAMES.iter().zip(stated.iter().flatten()) {
+            items +=
+                &format!("  <Item name=\"STATISTICS_{name}\" sample=\"{band}\">{value}</Item>\n");
+        }
+        if !name.is_empty() {
+            // GDAL writes its values escaped twice, and reads them so.
+            let name = escaped(&escaped(name));
+            items += &format!(
+                "  <Item name=\"DESCRIPTION\" sample=\"{band}\" role=\"description\">{name}</Item>\n"
+            );
+        }
+    }
     let text = format!("<GDALMetadata>\n{items}</GDALMetadata>\n");
-    Tag::new(GDAL_METADATA, TagValue::Ascii(text))
+    (!items.is_empty()).then(|| Tag::new(GDAL_METADATA, TagValue::Ascii(text)))
+}
+
+/// A text as XML has it, without what XML has no form for.
+fn escaped(text: &str) -> String {
+    let of = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        c if c.is_control() => String::new(),
+        c => c.to_string(),
+    };
+    text.chars().map(of).collect()
 }

@@ -6,7 +6,7 @@
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]), into room taken before ([`NpyRoom`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
-//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
+//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]), triangles as PLY ([`write_ply`]) and OBJ ([`write_obj`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_features`]), polygons alone ([`read_polygons`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
@@ -70,14 +70,14 @@ pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::Georeference;
+pub use georeference::{Georeference, RasterPlace, read_place};
 pub use geotiff::{
-    Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
+    Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use gpu_core::files::remove_unfinished;
 /// A float of 16 bits.
 pub use half::f16;
-pub use las::{LasPoints, write_las};
+pub use las::{LasField, LasPoints, ranges_of_fields, write_las};
 pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};

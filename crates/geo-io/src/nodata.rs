@@ -95,6 +95,35 @@ impl FromStr for Number {
     }
 }
 
+impl ArrayData {
+    /// The values as floats of 64 bits; NaN where a value is what stands for none.
+    pub fn to_floats(&self, nodata: Option<Number>) -> Vec<f64> {
+        match self {
+            Self::Bool(v) => floats(bytemuck::cast_slice::<bool, u8>(v), nodata),
+            Self::U8(v) => floats(v, nodata),
+            Self::I8(v) => floats(v, nodata),
+            Self::U16(v) => floats(v, nodata),
+            Self::I16(v) => floats(v, nodata),
+            Self::U32(v) => floats(v, nodata),
+            Self::I32(v) => floats(v, nodata),
+            Self::U64(v) => floats(v, nodata),
+            Self::I64(v) => floats(v, nodata),
+            Self::F16(v) => floats(v, nodata),
+            Self::F32(v) => floats(v, nodata),
+            Self::F64(v) => floats(v, nodata),
+        }
+    }
+}
+
+fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
+    let nodata = nodata.and_then(T::of);
+    let float = |value: &T| match nodata {
+        Some(nodata) if *value == nodata => f64::NAN,
+        _ => value.number().to_f64(),
+    };
+    values.iter().map(float).collect()
+}
+
 impl Number {
     /// The nearest float of 64 bits.
     pub fn to_f64(self) -> f64 {

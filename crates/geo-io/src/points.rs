@@ -22,10 +22,14 @@ pub struct PointCloud {
     pub z: Vec<f64>,
     /// ASPRS classes (2 ground, 9 water ...), where the file has them.
     pub class: Option<Vec<u8>>,
+    /// Further values, a column for each that [`CsvColumns::values`] names.
+    pub values: Vec<Vec<f64>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
     /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
     pub heights: Option<[f64; 2]>,
+    /// The same of each further value: of a table's column its lowest and highest, of a LAS file what the field can hold.
+    pub ranges: Vec<Option<[f64; 2]>>,
     /// What was read, kept and dropped.
     pub tally: Tally,
     /// Points that lie where their file's header says that there are none.
@@ -42,21 +46,27 @@ impl PointCloud {
         self.x.len()
     }
 
-    /// No points yet, of a LAS file: with room for some.
-    pub(crate) fn of_las(room: usize) -> Self {
+    /// No points yet, of a LAS file: with room for some, and so many further values of each.
+    pub(crate) fn of_las(room: usize, values: usize) -> Self {
         let column = || Vec::with_capacity(room);
         let class = Some(Vec::with_capacity(room));
-        Self { x: column(), y: column(), z: column(), class, ..Self::default() }
+        let values = std::iter::repeat_with(column).take(values).collect();
+        Self { x: column(), y: column(), z: column(), class, values, ..Self::default() }
+    }
+
+    /// The columns of floats.
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [&mut self.x, &mut self.y, &mut self.z].into_iter().chain(&mut self.values)
     }
 
     /// Makes room for more points.
     pub(crate) fn reserve(&mut self, path: &Path, more: usize) -> Result<()> {
-        let columns = [&mut self.x, &mut self.y, &mut self.z];
-        let made = columns.into_iter().try_for_each(|column| column.try_reserve(more));
+        let made = self.columns().try_for_each(|column| column.try_reserve(more));
         made.and_then(|()| self.class.iter_mut().try_for_each(|column| column.try_reserve(more)))
             .map_err(|_| {
                 // A column that grows doubles.
-                let asked = (2 * self.x.len() + more) as u64 * 25;
+                let a_point = 25 + 8 * self.values.len();
+                let asked = ((2 * self.x.len() + more) * a_point) as u64;
                 Error::OutOfMemory { path: path.to_owned(), asked }
             })
     }
@@ -65,7 +75,7 @@ impl PointCloud {
     /// columns that grow are of small ones. What is not there after all costs nothing.
     pub(crate) fn expect(&mut self, points: u64) {
         let room = usize::try_from(points).unwrap_or(usize::MAX);
-        for column in [&mut self.x, &mut self.y, &mut self.z] {
+        for column in self.columns() {
             if let (true, Ok(with_room)) = (column.is_empty(), host_memory::with_capacity(room)) {
                 *column = with_room;
             }
@@ -75,8 +85,8 @@ impl PointCloud {
     /// Adds some points of another cloud of the same columns; not its tally.
     pub(crate) fn append(&mut self, path: &Path, other: &Self, points: Range<usize>) -> Result<()> {
         self.reserve(path, points.len())?;
-        let columns = [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.z, &other.z)];
-        for (column, more) in columns {
+        let others = [&other.x, &other.y, &other.z].into_iter().chain(&other.values);
+        for (column, more) in self.columns().zip(others) {
             column.extend_from_slice(&more[points.clone()]);
         }
         if let (Some(column), Some(more)) = (&mut self.class, &other.class) {
@@ -277,7 +287,8 @@ fn contains(b: &Bounds, x: f64, y: f64) -> bool {
 /// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
 /// `.xyz`, in upper or lower case. The name `-` stands for standard input; what comes through it or through a pipe without
 /// an ending is LAS or LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much room among the temporary
-/// files. `columns` names the columns of a table.
+/// files. `columns` names the columns of a table, and further values of each point: of a LAS file its fields
+/// ([`LasField`](crate::LasField)), which are decoded where they are asked for alone.
 ///
 /// Of a COPC only the chunks that touch the filter's bounds are read.
 ///
@@ -285,7 +296,8 @@ fn contains(b: &Bounds, x: f64, y: f64) -> bool {
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file; [`Error::NoAttribute`] where a table
-/// lacks what the filter asks for; [`Error::Cancelled`].
+/// lacks what the filter asks for; [`Error::NoField`] and [`Error::NoColumn`] for values that a file lacks;
+/// [`Error::Cancelled`].
 pub fn read_points(
     path: &Path,
     filter: &Filter,
@@ -299,7 +311,7 @@ pub fn read_points(
 /// hold: `take` gets what was kept of at most `most` points, in the order of the file, and never an empty cloud.
 /// Gives what became of all points.
 ///
-/// Memory: about 60 bytes for each of `most` points, and as many again of a LAZ file's chunk.
+/// Memory: about 60 bytes for each of `most` points, 16 more for each further value, and as many again of a LAZ file's chunk.
 ///
 /// # Errors
 /// As [`read_points`], and those of `take`. [`Error::Malformed`] for a LAS or LAZ file with a point that is kept and
@@ -325,7 +337,7 @@ pub(crate) fn read(
     keep: Keep,
 ) -> Result<PointCloud> {
     let read = match Format::of(path)? {
-        Format::Las => las::read(path, filter, progress, keep),
+        Format::Las => las::read(path, filter, &columns.values, progress, keep),
         Format::Table => csv::read(path, filter, columns, progress, keep),
     };
     stream::forget(path);
@@ -420,7 +432,7 @@ impl Keep<'_> {
         }
         if let Self::Batches { take, .. } = self {
             take(cloud)?;
-            [&mut cloud.x, &mut cloud.y, &mut cloud.z].into_iter().for_each(Vec::clear);
+            cloud.columns().for_each(Vec::clear);
             cloud.class.iter_mut().for_each(Vec::clear);
         }
         Ok(())

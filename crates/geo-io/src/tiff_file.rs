@@ -44,14 +44,28 @@ const ORDER: ByteOrder = ByteOrder::LittleEndian;
 /// What a cell is made of.
 pub(crate) trait Sample: TiffWriteSample + Copy + Send + Sync {
     const PREDICTOR: Predictor;
+
+    /// Says what several samples of a cell are.
+    fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder;
 }
 
 impl Sample for f32 {
     const PREDICTOR: Predictor = Predictor::FloatingPoint;
+
+    fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder {
+        let further = vec![ExtraSample::Unspecified; per_cell - 1];
+        image.photometric(PhotometricInterpretation::MinIsBlack).extra_samples(further)
+    }
 }
 
 impl Sample for u8 {
     const PREDICTOR: Predictor = Predictor::Horizontal;
+
+    /// Colours with opacity.
+    fn named(image: ImageBuilder, _: usize) -> ImageBuilder {
+        let opacity = vec![ExtraSample::UnassociatedAlpha];
+        image.photometric(PhotometricInterpretation::Rgb).extra_samples(opacity)
+    }
 }
 
 /// Rows of samples, which are there or are made.
@@ -124,8 +138,8 @@ struct Directory {
     codes: (u16, u16),
 }
 
-/// Writes a raster, the first of the levels, and its overviews. `per_cell` is 1, or 4 for colours with
-/// opacity; `stored` makes a sample what the file has; beyond the edge it is `padding`.
+/// Writes a raster, the first of the levels, and its overviews. `per_cell` is 1, the number of bands of floats, or 4 for
+/// colours with opacity; `stored` makes a sample what the file has; beyond the edge it is `padding`.
 pub(crate) fn write_levels<T: Sample>(
     file: &mut BufWriter<File>,
     levels: &mut [Level<T>],
@@ -188,10 +202,8 @@ fn write_directories<T: Sample>(
             true => image.strips(block.height as u32),
             false => image.tiles(block.width as u32, block.height as u32),
         };
-        if per_cell == 4 {
-            image = image
-                .photometric(PhotometricInterpretation::Rgb)
-                .extra_samples(vec![ExtraSample::UnassociatedAlpha]);
+        if per_cell > 1 {
+            image = T::named(image, per_cell);
         }
         if i == 0 {
             image = tags.iter().cloned().fold(image, ImageBuilder::tag);

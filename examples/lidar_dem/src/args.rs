@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use geo_io::{Existing, Output};
+use nni_grid::Fill;
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
 use programs::products::Products;
 use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
 
+use crate::above::Floor;
+use crate::asked::Asked;
 use crate::surface::SurfaceArgs;
 use crate::triangles::mesh_format;
 
@@ -81,7 +84,8 @@ impl AsRef<RunArgs> for CommandLine {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output)
+    /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output); several bands need
+    /// a GeoTIFF
     #[arg(short, long, value_name = "PATH", default_value = "dem.tif", help_heading = None)]
     pub output: PathBuf,
     /// Also draw the hillshade in grey (.png, .tif)
@@ -132,11 +136,25 @@ then one line on standard error says what, and no unfinished file is left.";
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written, so that nobody
     /// waits for an interpolation whose result has no place. `inputs` are all files to read.
-    pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
+    /// Gives the grid that is asked for.
+    pub fn check(&self, inputs: &[PathBuf]) -> Result<Asked> {
         self.surface.check()?;
+        let asked = Asked::of(&self.points, &self.surface)?;
+        self.surface.above.as_deref().map(Floor::open).transpose()?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
-        Format::of("--output", &self.output, &Products::VALUES)?;
+        let format = Format::of("--output", &self.output, &Products::VALUES)?;
+        let (bands, output) = (self.surface.bands(), self.output.display());
+        ensure!(
+            bands.len() == 1 || format == Format::GeoTiff,
+            "--output {output}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            bands.join(", ")
+        );
+        let nodata = self.raster.nodata;
+        ensure!(
+            format != Format::GeoTiff || self.surface.fill != Fill::Value(nodata),
+            "--fill {nodata} is what stands for no value: choose another --nodata, or --fill nodata"
+        );
         if let Some(path) = &self.slope {
             Format::of("--slope", path, &Products::VALUES)?;
         }
@@ -154,11 +172,12 @@ impl Args {
         }
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
-        geo_io::check_distinct(inputs, &paths)?;
+        let read: Vec<PathBuf> = inputs.iter().chain(self.surface.rasters()).cloned().collect();
+        geo_io::check_distinct(&read, &paths)?;
         for path in paths {
             geo_io::check_output(Output { path, existing: self.existing() })?;
         }
-        Ok(())
+        Ok(asked)
     }
 
     /// All files to be written, in order.

@@ -10,11 +10,12 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, GridSpec};
 use nni_grid::{Dependence, Wanted};
 use programs::cloud::Cloud;
-use programs::edges::{bounds_in_cells, in_cells};
 use programs::ground::Ground;
 use programs::scale::joined;
 
-use crate::extent::{grid_in_cells, widened};
+use crate::dsm::WholeCells;
+use crate::extent::widened;
+use crate::lattice::Lattice;
 use crate::surface::SurfaceArgs;
 
 /// How many times as wide as the last halo the next is.
@@ -30,22 +31,29 @@ const STRIPS: u32 = 16;
 /// Those of `read`, and what is wrong with the points or the memory.
 pub fn read_dependence(
     surface: &SurfaceArgs,
-    grid: &GridSpec,
+    (grid, lattice): (&GridSpec, Lattice),
     all: &Bounds,
     mut halo: f64,
     mut read: impl FnMut(&dyn Ground) -> Result<Cloud>,
 ) -> Result<Cloud> {
     let cell = grid.cell_size;
-    let cells = grid_in_cells(grid);
+    let cells = lattice.grid_in_cells(grid);
     // Points may lie a rounding beyond the bounds of their headers.
-    let all = widened(&bounds_in_cells(*all, cell), 1.0);
+    let all = widened(&lattice.bounds_in_cells(all), 1.0);
     let mut dependence = Dependence::new(&surface.params(cells, None), all)?;
     let near = widened(&grid.bounds(), halo * cell);
-    let mut ground = Near { near, wanted: Vec::new(), cell };
+    let mut ground = Near { near, wanted: Vec::new(), lattice };
     loop {
-        let cloud = read(&ground)?;
-        let column = |from: &[f64]| parallel::map(from.len(), FINE, |i| in_cells(from[i], cell));
-        let (x, y) = (column(&cloud.x), column(&cloud.y));
+        let mut cloud = match surface.dsm {
+            true => read(&WholeCells { ground: &ground, lattice })?,
+            false => read(&ground)?,
+        };
+        // Points that do not count are no neighbours.
+        surface.choose(&mut cloud, &lattice);
+        let column = |axis: usize, from: &[f64]| {
+            parallel::map(from.len(), FINE, |i| lattice.in_cells(axis, from[i]))
+        };
+        let (x, y) = (column(0, &cloud.x), column(1, &cloud.y));
         // What lies next to the border may have been rounded beyond it.
         if dependence.look(&x, &y, &widened(&cells.bounds(), halo - 1.0))? {
             return Ok(cloud);
@@ -61,17 +69,13 @@ pub fn read_dependence(
 struct Near {
     near: Bounds,
     wanted: Vec<Wanted>,
-    cell: f64,
+    lattice: Lattice,
 }
 
 impl Near {
     /// The rectangles that hold what is wanted.
     fn rectangles(&self) -> impl Iterator<Item = Bounds> {
-        let in_units = |b: Bounds| {
-            let Bounds { min_x, min_y, max_x, max_y } = widened(&b, 1.0);
-            let of = |cells: f64| cells * self.cell;
-            Bounds { min_x: of(min_x), min_y: of(min_y), max_x: of(max_x), max_y: of(max_y) }
-        };
+        let in_units = |b: Bounds| self.lattice.bounds(&widened(&b, 1.0));
         self.wanted.iter().filter_map(Wanted::bounds).map(in_units)
     }
 }
@@ -82,14 +86,14 @@ impl Ground for Near {
     }
 
     fn touches(&self, area: &Bounds) -> bool {
-        let in_cells = widened(&bounds_in_cells(*area, self.cell), 1.0);
+        let in_cells = widened(&self.lattice.bounds_in_cells(area), 1.0);
         self.near.touches(area) || self.wanted.iter().any(|wanted| wanted.touches(&in_cells))
     }
 
     fn holds(&self, x: f64, y: f64) -> bool {
         let Bounds { min_x, min_y, max_x, max_y } = self.near;
         let is_near = min_x <= x && x <= max_x && min_y <= y && y <= max_y;
-        let place = || [in_cells(x, self.cell), in_cells(y, self.cell)];
+        let place = || [self.lattice.in_cells(0, x), self.lattice.in_cells(1, y)];
         is_near || !self.wanted.is_empty() && self.is_wanted(place())
     }
 

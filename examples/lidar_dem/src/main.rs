@@ -3,9 +3,14 @@
 //! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu` and `gpu` are
 //! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
 
+mod above;
 mod args;
+mod asked;
+mod bands;
+mod dsm;
 mod extent;
 mod halo;
+mod lattice;
 mod scale;
 mod surface;
 mod survey;
@@ -16,8 +21,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, GridSpec, Points, Progress, ValueRange};
-use nni_grid::{Dem, Method};
+use gpu_core::{Device, GridSpec, GridView, Points, Progress};
+use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
 use programs::ground::Ground;
 use programs::opening::Opening;
@@ -29,7 +34,10 @@ use programs::units::Units;
 use serde_json::json;
 use terrain_grid::ContourParams;
 
+use above::Floor;
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
+use bands::{HEIGHT, Made, Ranges, interpolated};
+use dsm::WholeCells;
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
 
@@ -46,7 +54,7 @@ fn main() -> ExitCode {
 /// The DEM at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
-    args.check(&inputs)?;
+    let asked = args.check(&inputs)?;
     let surface = args.surface.clone();
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
@@ -57,10 +65,21 @@ fn run(args: &Args) -> Result<()> {
         stages.run("survey", |progress| simulate(args, &path, progress))?;
         inputs.push(path);
     }
-    let wanted = extent::wanted(args, &inputs)?;
+    let wanted = extent::wanted(args, &asked, &inputs)?;
     let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        let mut cloud = read(args, &inputs, &wanted, progress)?;
+        let read = read(args, &inputs, &wanted, progress);
+        let mut cloud = read.map_err(|error| asked.explained(error))?;
         cloud.notes.extend(cloud.note_on_strays());
+        cloud.crs = asked.crs(cloud.crs.take())?;
+        if let Some(path) = &args.surface.above {
+            Floor::open(path)?.require_system(cloud.crs.as_ref())?;
+        }
+        if args.surface.dsm {
+            let lattice = asked.lattice(cloud.crs.as_ref())?;
+            args.surface.choose(&mut cloud, &lattice);
+            let kept = cloud.x.len();
+            cloud.notes.push(format!("of each cell the highest point counts: {kept} points"));
+        }
         Ok(cloud)
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
@@ -85,16 +104,29 @@ fn run(args: &Args) -> Result<()> {
         report.field("triangles", json!({"triangles": triangles, "places": corners}));
     }
     let dem = stages.run("interpolate", |progress| {
+        progress.at("extent", 0.0)?;
+        let extents = extent::extents(args, &asked, &cloud, &device)?;
         progress.at("heights", 0.0)?;
         // Behind the triangles, which have the heights as given.
-        let range = cloud.settle_heights();
-        progress.at("extent", 0.0)?;
-        let extents = extent::extents(args, &cloud, &device)?;
-        interpolate(&device, cloud, range, extents, &args.surface, progress)
+        let ranges = Ranges::settled(&mut cloud);
+        interpolate(&device, cloud, &ranges, extents, &args.surface, progress)
     })?;
-    report_sites(&mut report, &dem, &args.surface);
-    report.raster("dem", &dem.grid, "heights", heights(&dem));
-    report_emptiness(&mut report, &dem, &args.surface);
+    report_sites(&mut report, &dem.summary, &args.surface);
+    let first = &args.surface.value[0];
+    let quantity = match (first == HEIGHT, &args.surface.above) {
+        (true, Some(_)) => "heights above",
+        (true, None) => "heights",
+        (false, _) => first,
+    };
+    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
+    for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
+        report.quantity(name, band);
+    }
+    report_emptiness(&mut report, &dem.summary, &args.surface);
+    if let (Some(path), lost @ 1..) = (&args.surface.above, dem.lost) {
+        report
+            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
+    }
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
@@ -109,18 +141,25 @@ fn read(
     wanted: &Wanted,
     progress: &dyn Progress,
 ) -> Result<Cloud> {
-    let (points, surface) = (&args.points, &args.surface);
+    let surface = &args.surface;
+    let columns = args.points.columns.names().values(surface.further());
+    let read = |ground: Option<&dyn Ground>| {
+        Cloud::read_of(inputs, (&args.points, &columns), ground, progress)
+    };
     match wanted {
-        Wanted::All => Cloud::read(inputs, points, None, progress),
+        Wanted::All => read(None),
         Wanted::AllNear(bounds) => {
-            let cloud = Cloud::read(inputs, points, None, progress)?;
+            let cloud = read(None)?;
             cloud.require_points_within(bounds)?;
             Ok(cloud)
         }
-        Wanted::Within(bounds) => Cloud::read(inputs, points, Some(*bounds), progress),
-        Wanted::Dependence { grid, all, halo } => {
-            let read = |ground: &dyn Ground| Cloud::read_of(inputs, points, Some(ground), progress);
-            halo::read_dependence(surface, grid, all, *halo, read)
+        Wanted::Within(bounds, lattice) if surface.dsm => {
+            read(Some(&WholeCells { ground: bounds, lattice: *lattice }))
+        }
+        Wanted::Within(bounds, _) => read(Some(bounds)),
+        Wanted::Dependence { grid, lattice, all, halo } => {
+            let read = |ground: &dyn Ground| read(Some(ground));
+            halo::read_dependence(surface, (grid, *lattice), all, *halo, read)
         }
     }
 }
@@ -141,19 +180,18 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The DEM over an extent, from all points within reach of it, whose heights lie in a range, if that is known.
+/// The rasters over an extent, from all points within reach of it.
 fn interpolate(
     device: &Device,
     mut cloud: Cloud,
-    range: Option<ValueRange>,
+    ranges: &Ranges,
     extents: Extents,
     surface: &SurfaceArgs,
     progress: &dyn Progress,
-) -> Result<Dem> {
-    let params = surface.params(extents.in_cells(&mut cloud), range);
-    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let dem = nni_grid::interpolate(device, points, &params, progress)?;
-    extents.cut(dem)
+) -> Result<Made> {
+    let grid = extents.in_cells(&mut cloud);
+    let dem = interpolated(device, &cloud, ranges, (grid, surface), progress)?;
+    Made::of(dem, Points::new(&cloud.x, &cloud.y), &extents, surface)
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.
@@ -168,13 +206,7 @@ fn load(device: &Device, surface: &SurfaceArgs) {
     drop(nni_grid::interpolate(device, points, &params, &()));
 }
 
-/// The heights of a DEM, row by row.
-fn heights(dem: &Dem) -> &[f32] {
-    dem.values[0].values()
-}
-
-fn report_sites(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
-    let s = &dem.summary;
+fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {
     let shared = if surface.method == Method::Pixels { "pixel" } else { "place" };
     let (merged, outside) = (s.merged, s.outside);
     let merged = format!("{merged} merged into a shared {shared}, {outside} outside the grid");
@@ -186,8 +218,8 @@ fn report_sites(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
 }
 
 /// Says why cells have no height.
-fn report_emptiness(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
-    let (empty, distance) = (dem.summary.nodata, surface.max_distance);
+fn report_emptiness(report: &mut Report, summary: &Summary, surface: &SurfaceArgs) {
+    let (empty, distance) = (summary.nodata, surface.max_distance);
     if empty == 0 || surface.method == Method::Pixels {
         return;
     }
@@ -204,16 +236,16 @@ fn report_emptiness(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
 /// Makes and writes the DEM and what is asked for beside it.
 fn write_products(
     args: &Args,
-    dem: &Dem,
+    dem: &Made,
     crs: Option<&Crs>,
     units: Units,
     device: &Device,
     stages: &mut Stages,
     report: &mut Report,
 ) -> Result<()> {
-    let heights = heights(dem);
+    let (heights, names) = (&dem.bands[0][..], args.surface.bands());
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
-    stages.run("write", |_| products.write_values("--output", &args.output, heights))?;
+    stages.run("write", |_| products.write_bands("--output", &args.output, &names, &dem.bands))?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
         stages.run("hillshade", |progress| -> Result<()> {
@@ -259,13 +291,14 @@ fn write_products(
 fn write_contours(
     output: Output,
     args: &Args,
-    dem: &Dem,
+    dem: &Made,
     device: &Device,
     crs: Option<&Crs>,
     progress: &dyn Progress,
 ) -> Result<usize> {
+    let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
-    let contours = terrain_grid::contours(device, dem.values[0].view(), &every, progress)?;
+    let contours = terrain_grid::contours(device, heights, &every, progress)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

@@ -1,10 +1,18 @@
 //! How the surface through the points is made, and how far points reach by that.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::{GridSpec, ValueRange};
-use nni_grid::{Duplicates, Method, Params, Weights};
+use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{number, positive};
+use programs::cloud::Cloud;
+
+use crate::asked::Size;
+use crate::bands::{ABOVE, HEIGHT, Layer};
+use crate::dsm::keep_highest;
+use crate::lattice::Lattice;
 
 /// How the surface through the points is made.
 #[derive(Args, Clone, Debug)]
@@ -13,6 +21,13 @@ pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub resolution: Option<f64>,
+    /// Divide --bounds into so many columns and rows of square cells, whose edges then need not be multiples of their side
+    #[arg(long, value_name = "W,H")]
+    pub size: Option<Size>,
+    /// Give the result the cells of this raster: their place, side and number, and its coordinate system where the points name
+    /// none. Its cells are square, and its rows run east from the north
+    #[arg(long, value_name = "RASTER", conflicts_with_all = ["resolution", "size", "bounds"])]
+    pub template: Option<PathBuf>,
     /// How far from the nearest point ground still has a height, in DEM cells ("inf": everywhere); farther ground is
     /// NODATA. Heights are of all natural neighbours, however far away these are
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
@@ -20,6 +35,27 @@ pub struct SurfaceArgs {
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
     pub hull: bool,
+    /// What is interpolated, each as a band of a GeoTIFF: z (the heights), fields of LAS files (intensity, return, returns, class,
+    /// scan_angle, user_data, source, gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas
+    /// between; hillshade, relief, slope and contours are of the first
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT)]
+    pub value: Vec<String>,
+    /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
+    #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
+    pub fill: Fill,
+    /// Also give, as further bands of a GeoTIFF: count (the points in each cell), distance (from a cell's centre to the nearest
+    /// point, in the coordinates' units, up to --max-distance), neighbours (of how many natural neighbours a height is
+    /// made; not with --method pixels). Several with commas between
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub layer: Vec<Layer>,
+    /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not. Cells
+    /// without a point are filled by natural neighbours
+    #[arg(long)]
+    pub dsm: bool,
+    /// Give heights above this raster (.tif), such as the ground's: less its value at the centre of a cell, bilinear. Cells where
+    /// it has none are NODATA
+    #[arg(long, value_name = "RASTER")]
+    pub above: Option<PathBuf>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
@@ -56,6 +92,24 @@ const WIDE: f64 = 10.0;
 /// How wide a halo is read first by the exact method, in distances within which ground has a height, and in cells at least.
 const HALO: (f64, f64) = (3.0, 16.0);
 
+/// The names of values other than heights, which every point has.
+pub fn further(names: &[String]) -> Vec<String> {
+    names.iter().filter(|name| *name != HEIGHT).cloned().collect()
+}
+
+/// What `--fill` says.
+pub fn fill(text: &str) -> Result<Fill, String> {
+    let value = |text: &str| {
+        let value = text.trim().parse::<f32>().ok().filter(|value| value.is_finite());
+        value.ok_or_else(|| format!("\"{text}\" is not nodata, nearest or a number of f32"))
+    };
+    match text {
+        "nodata" => Ok(Fill::Nodata),
+        "nearest" => Ok(Fill::Nearest),
+        _ => value(text).map(Fill::Value),
+    }
+}
+
 impl SurfaceArgs {
     /// Checks what clap does not.
     pub fn check(&self) -> Result<()> {
@@ -83,6 +137,28 @@ impl SurfaceArgs {
         let s = self.supersample;
         let most = nni_grid::MAX_SUPERSAMPLE;
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
+        for (i, name) in self.value.iter().enumerate() {
+            ensure!(
+                !name.trim().is_empty(),
+                "--value has an empty name: give names with commas between"
+            );
+            ensure!(!self.value[..i].contains(name), "--value has {name} twice: name it once");
+        }
+        if let Some(path) = &self.above {
+            let path = path.display();
+            ensure!(
+                self.has_heights(),
+                "--above {path} is of heights, and --value has none: add {HEIGHT} to --value"
+            );
+        }
+        for (i, layer) in self.layer.iter().enumerate() {
+            let name = layer.name();
+            ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
+        }
+        ensure!(
+            self.method == Method::Exact || !self.layer.contains(&Layer::Neighbours),
+            "--layer neighbours is of --method exact: the method on pixels counts pixels, not natural neighbours"
+        );
         let is_bounded = self.query_radius().is_finite();
         ensure!(
             self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
@@ -102,7 +178,66 @@ impl SurfaceArgs {
             .duplicates(self.duplicates)
             .weights(self.weights)
             .hull(self.hull)
+            .fill(self.fill_of_heights())
+            .distances(self.layer.contains(&Layer::Distance))
+            .counts(self.layer.contains(&Layer::Neighbours))
             .value_range(range)
+    }
+
+    /// What the interpolation fills: numbers wait until the ground is taken off.
+    fn fill_of_heights(&self) -> Fill {
+        match (&self.above, self.fill) {
+            (Some(_), Fill::Value(_)) => Fill::Nodata,
+            (_, fill) => fill,
+        }
+    }
+
+    /// Leaves out the points that do not count. Once more it changes nothing.
+    pub fn choose(&self, cloud: &mut Cloud, lattice: &Lattice) {
+        if self.dsm {
+            keep_highest(cloud, lattice);
+        }
+    }
+
+    /// The rasters that are read.
+    pub fn rasters(&self) -> impl Iterator<Item = &PathBuf> {
+        self.template.iter().chain(&self.above)
+    }
+
+    /// How many rasters of values there are.
+    pub fn values(&self) -> usize {
+        self.value.len()
+    }
+
+    /// Whether heights are among the values.
+    pub fn has_heights(&self) -> bool {
+        self.value.iter().any(|name| name == HEIGHT)
+    }
+
+    /// What is read beside coordinates.
+    pub fn further(&self) -> Vec<String> {
+        further(&self.value)
+    }
+
+    /// What the bands of the result are called; heights alone have no name.
+    pub fn bands(&self) -> Vec<String> {
+        if self.layer.is_empty() && self.value == [HEIGHT] && self.above.is_none() {
+            return vec![String::new()];
+        }
+        let value = |name: &String| match (&self.above, name == HEIGHT) {
+            (Some(_), true) => ABOVE.to_owned(),
+            _ => name.clone(),
+        };
+        let layers = self.layer.iter().map(|layer| layer.name().to_owned());
+        self.value.iter().map(value).chain(layers).collect()
+    }
+
+    /// What a cell holds that no point reaches.
+    pub fn empty_value(&self) -> f32 {
+        match self.fill {
+            Fill::Value(value) => value,
+            _ => f32::NAN,
+        }
     }
 
     /// How far a DEM cell looks, in cells.
@@ -128,7 +263,7 @@ impl SurfaceArgs {
     /// infinite where there is no limit. Where [`reaches`](Self::reaches) are finite no other point counts. Without a query
     /// radius only gaps in the points that are wider than [`WIDE`] times the distance let points farther away take part.
     pub fn reach_on_pixels(&self) -> f64 {
-        if self.hull || self.site_reach().is_infinite() {
+        if self.hull || self.fill == Fill::Nearest || self.site_reach().is_infinite() {
             f64::INFINITY
         } else if self.query_radius().is_infinite() {
             (WIDE * self.site_reach() + 1.0).ceil()
@@ -142,6 +277,7 @@ impl SurfaceArgs {
         let is_on_pixels = self.method == Method::Pixels;
         let options = [
             ("--hull", self.hull),
+            ("--fill nearest", self.fill == Fill::Nearest),
             ("--query-radius inf", is_on_pixels && self.query_radius().is_infinite()),
             ("--max-distance inf", self.site_reach().is_infinite()),
             ("--weights c1", self.weights == Weights::SibsonC1),
@@ -172,12 +308,13 @@ impl SurfaceArgs {
             ("--query-radius 4", is_wide && !is_laplace_on_pixels),
             ("--max-distance 10", self.site_reach().is_infinite()),
             ("without --hull", self.hull),
+            ("--fill nodata", self.fill == Fill::Nearest),
         ];
         options.into_iter().filter(|(_, is_needed)| *is_needed).map(|(option, _)| option).collect()
     }
 
     /// How far from a cell the nearest of the sites may lie by which it has a height.
-    fn site_reach(&self) -> f64 {
+    pub fn site_reach(&self) -> f64 {
         self.max_distance.min(self.region_of_influence())
     }
 
@@ -186,7 +323,7 @@ impl SurfaceArgs {
     /// A pixel within the query radius belongs to its nearest site. The nearest site of a cell that has a height is within
     /// the distance of the cell; so the pixel's is within that and the query radius of the pixel, and within that and twice
     /// the query radius of the cell.
-    fn reach_within_radii(&self) -> f64 {
+    pub fn reach_within_radii(&self) -> f64 {
         // The least circle, and the cell's own size.
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
@@ -243,6 +380,7 @@ mod tests {
         assert_eq!(on_pixels(&["--query-radius", "5"]).reaches(), [(radii, 21.0)]);
         for (name, words) in [
             ("--hull", &["--hull"][..]),
+            ("--fill nearest", &["--fill", "nearest"]),
             ("--max-distance inf", &["--max-distance", "inf"]),
             ("--weights c1", &["--weights", "c1"]),
             ("--query-radius inf", &["--method", "pixels", "--query-radius", "inf"]),

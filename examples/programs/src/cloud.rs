@@ -24,10 +24,14 @@ pub struct Cloud {
     pub y: Vec<f64>,
     /// Height of each point, or what else was measured.
     pub z: Vec<f64>,
+    /// Further values of each point, a column for each that was asked for.
+    pub values: Vec<Vec<f64>>,
     /// The coordinate system, if any file or the caller names one.
     pub crs: Option<Crs>,
     /// The lowest and the highest value of the files, whichever points were kept.
     pub range: Option<[f64; 2]>,
+    /// The same of each further value: or between what it lies in any file.
+    pub ranges: Vec<Option<[f64; 2]>>,
     /// What was read and dropped, one per file.
     pub tallies: Vec<Tally>,
     /// The points that lie where their files' headers say that there are none, one per file.
@@ -47,26 +51,27 @@ impl Cloud {
         bounds: Option<Bounds>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        Self::read_of(paths, args, bounds.as_ref().map(|bounds| bounds as &dyn Ground), progress)
+        let ground = bounds.as_ref().map(|bounds| bounds as &dyn Ground);
+        Self::read_of(paths, (args, &args.columns.names()), ground, progress)
     }
 
-    /// As [`read`](Self::read), of a ground that need not be a rectangle.
+    /// As [`read`](Self::read), of a ground that need not be a rectangle, with columns that may have further values.
     ///
     /// # Errors
     /// As said there.
     pub fn read_of(
         paths: &[PathBuf],
-        args: &PointArgs,
+        (args, columns): (&PointArgs, &CsvColumns),
         ground: Option<&dyn Ground>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let bounds = ground.map(Ground::bounds);
-        let (filter, columns, given) = (args.filter(bounds), args.columns.names(), args.crs()?);
+        let (filter, given) = (args.filter(bounds), args.crs()?);
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
         let mut left_out = Vec::new();
-        Several::new(&filter, &columns).read(paths, progress, |path, part| {
+        Several::new(&filter, columns).read(paths, progress, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
                 require_on_globe(path, crs, Bounds::of(&part.x, &part.y))?;
@@ -112,24 +117,62 @@ impl Cloud {
     }
 
     fn append(&mut self, part: PointCloud, ground: Option<&dyn Ground>) {
-        let PointCloud { mut x, mut y, mut z, heights, mut tally, strays, .. } = part;
+        let PointCloud { x, y, z, values, heights, ranges, mut tally, strays, .. } = part;
+        let mut more = Self { x, y, z, values, ..Self::default() };
         if let Some(ground) = ground {
-            let before = x.len();
-            keep_of(ground, [&mut x, &mut y, &mut z]);
-            let dropped = (before - x.len()) as u64;
+            let before = more.x.len();
+            more.keep_of(ground);
+            let dropped = (before - more.x.len()) as u64;
             (tally.kept, tally.dropped_outside) =
                 (tally.kept - dropped, tally.dropped_outside + dropped);
         }
-        for (all, more) in [(&mut self.x, x), (&mut self.y, y), (&mut self.z, z)] {
-            // The columns of the first file, or the only one, are taken as they are.
-            if all.is_empty() { *all = more } else { all.extend(more) }
-        }
-        self.range = match (self.range, heights) {
+        self.extend(more);
+        let joined = |a: Option<[f64; 2]>, b: Option<[f64; 2]>| match (a, b) {
             (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
             (a, b) => a.or(b),
         };
+        self.range = joined(self.range, heights);
+        self.ranges.resize(ranges.len(), None);
+        for (range, more) in self.ranges.iter_mut().zip(ranges) {
+            *range = joined(*range, more);
+        }
         self.tallies.push(tally);
         self.strays.push(strays);
+    }
+
+    /// The columns of x, y, z and further values.
+    pub fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [&mut self.x, &mut self.y, &mut self.z].into_iter().chain(&mut self.values)
+    }
+
+    /// Adds the points of another cloud of the same columns; nothing else of it.
+    pub fn extend(&mut self, mut more: Self) {
+        self.values.resize(more.values.len(), Vec::new());
+        for (all, more) in self.columns().zip(more.columns()) {
+            // The columns of the first file, or the only one, are taken as they are.
+            if all.is_empty() { std::mem::swap(all, more) } else { all.append(more) }
+        }
+    }
+
+    /// Keeps the points that a ground holds.
+    pub fn keep_of(&mut self, ground: &dyn Ground) {
+        if !ground.is_rectangle() {
+            self.keep(|cloud, i| ground.holds(cloud.x[i], cloud.y[i]));
+        }
+    }
+
+    /// Keeps the points of which the numbers are so, in their order.
+    pub fn keep(&mut self, is_kept: impl Fn(&Self, usize) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.x.len() {
+            if is_kept(self, i) {
+                if kept < i {
+                    self.columns().for_each(|column| column[kept] = column[i]);
+                }
+                kept += 1;
+            }
+        }
+        self.columns().for_each(|column| column.truncate(kept));
     }
 
     fn require_points(&self, args: &PointArgs) -> Result<()> {
@@ -177,16 +220,13 @@ impl Cloud {
     /// of this step are such integers exactly. Heights are left as they are, and there is no range, where that
     /// which the files state is none of the points', or too wide.
     pub fn settle_heights(&mut self) -> Option<ValueRange> {
-        let [low, high] = self.range?;
-        let is_beyond = |i: usize| !(low..=high).contains(&self.z[i]);
-        let within = parallel::first(self.z.len(), FINE, is_beyond).is_none();
-        let step = step_of_heights([low, high]).filter(|_| within)?;
-        if step == 0.0 {
-            return Some(ValueRange { min: low, max: high });
-        }
-        parallel::for_each(&mut self.z, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
-        let (min, max) = ((low / step).floor() * step, (high / step).ceil() * step);
-        Some(ValueRange { min, max })
+        settled(&mut self.z, self.range)
+    }
+
+    /// The same of each further value.
+    pub fn settle_values(&mut self) -> Vec<Option<ValueRange>> {
+        let columns = self.values.iter_mut().zip(&self.ranges);
+        columns.map(|(column, range)| settled(column, *range)).collect()
     }
 
     /// Refuses a value that no raster of f32 holds, and says which point of the inputs has it.
@@ -409,19 +449,18 @@ fn bits(point: [f64; 3]) -> [u64; 3] {
     point.map(f64::to_bits)
 }
 
-/// Keeps of columns of x, y and values the points that a ground holds.
-pub fn keep_of(ground: &dyn Ground, [x, y, z]: [&mut Vec<f64>; 3]) {
-    if ground.is_rectangle() {
-        return;
+/// Rounds values to the step of a range that holds them, and gives the range, whose ends are multiples of the step.
+fn settled(values: &mut [f64], range: Option<[f64; 2]>) -> Option<ValueRange> {
+    let [low, high] = range?;
+    let is_beyond = |i: usize| !(low..=high).contains(&values[i]);
+    let within = parallel::first(values.len(), FINE, is_beyond).is_none();
+    let step = step_of_heights([low, high]).filter(|_| within)?;
+    if step == 0.0 {
+        return Some(ValueRange { min: low, max: high });
     }
-    let mut kept = 0;
-    for i in 0..x.len() {
-        if ground.holds(x[i], y[i]) {
-            (x[kept], y[kept], z[kept]) = (x[i], y[i], z[i]);
-            kept += 1;
-        }
-    }
-    [x, y, z].into_iter().for_each(|column| column.truncate(kept));
+    parallel::for_each(values, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
+    let (min, max) = ((low / step).floor() * step, (high / step).ceil() * step);
+    Some(ValueRange { min, max })
 }
 
 /// Whether a value is larger than any of f32.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use geo_io::{Cells, Crs, Existing, Georeference, Output};
+use geo_io::{Bands, Cells, Crs, Existing, Georeference, Output};
 use gpu_core::GridSpec;
 use gpu_core::parallel::{self, FINE};
 
@@ -46,9 +46,7 @@ impl<'a> Products<'a> {
         let (output, nodata) = (self.output(path), self.how.nodata);
         let format = Format::of(option, path, &Self::VALUES)?;
         if format == Format::GeoTiff || ending(path) == "xyz" {
-            let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
-            let path = path.display();
-            ensure!(!clash, "--nodata {nodata}: a cell of {path} has this value: choose another");
+            self.require_nodata_free(path, values)?;
         }
         match format {
             Format::Npy => {
@@ -62,6 +60,47 @@ impl<'a> Products<'a> {
                 geo_io::write_tiff(output, &self.place(), self.size(), cells, &options)?;
             }
         }
+        Ok(())
+    }
+
+    /// Writes numbers in bands; several must be a GeoTIFF's. One without a name, or of another format, is written as
+    /// [`write_values`](Self::write_values) does.
+    ///
+    /// # Errors
+    /// Another format's name, a value that is what stands for none, and those of writing.
+    pub fn write_bands(
+        &self,
+        option: &str,
+        path: &Path,
+        names: &[String],
+        bands: &[Vec<f32>],
+    ) -> Result<()> {
+        let format = Format::of(option, path, &Self::VALUES)?;
+        if let ([name], [values]) = (names, bands)
+            && (name.is_empty() || format != Format::GeoTiff)
+        {
+            return self.write_values(option, path, values);
+        }
+        ensure!(
+            format == Format::GeoTiff,
+            "{option} {}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            path.display(),
+            names.join(", ")
+        );
+        bands.iter().try_for_each(|values| self.require_nodata_free(path, values))?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let values: Vec<&[f32]> = bands.iter().map(Vec::as_slice).collect();
+        let bands = Bands { names: &names, nodata: self.how.nodata };
+        let (place, options) = (self.place(), self.how.options());
+        let cells = Cells::Bands { values: &values, bands };
+        Ok(geo_io::write_tiff(self.output(path), &place, self.size(), cells, &options)?)
+    }
+
+    /// Refuses values of which one would be taken for none.
+    fn require_nodata_free(&self, path: &Path, values: &[f32]) -> Result<()> {
+        let (nodata, path) = (self.how.nodata, path.display());
+        let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
+        ensure!(!clash, "--nodata {nodata}: a cell of {path} has this value: choose another");
         Ok(())
     }
 

@@ -121,23 +121,13 @@ impl Report {
     /// A grid and the range of its values, NaN being NODATA.
     pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
         let (width, height) = (grid.width, grid.height);
-        let of_parts = parallel::map_ranges(values.len(), FINE, &|range| summary(&values[range]));
-        let count: usize = of_parts.iter().map(|(count, _)| count).sum();
+        let (count, range) = ends_of(values);
         let share = 100.0 * (1.0 - count as f64 / grid.cells().max(1) as f64);
         let cell = grid.cell_size;
         self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
         let b = grid.bounds();
         self.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-        let ends = of_parts.into_iter().map(|(_, ends)| ends);
-        let (low, high) = ends.fold(NO_ENDS, |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let range = (count > 0).then_some((low, high));
-        match range {
-            Some((low, high)) => {
-                let [low, high] = digits([low.into(), high.into()], 2);
-                self.line(quantity, format_args!("{low} to {high}"));
-            }
-            None => self.line(quantity, "none: every cell is NODATA"),
-        }
+        self.range(quantity, range);
         self.field(
             what,
             json!({
@@ -147,6 +137,24 @@ impl Report {
                 quantity: range.map(|(low, high)| [low, high]),
             }),
         );
+    }
+
+    /// The range of a further band of a raster, NaN being NODATA.
+    pub fn quantity(&mut self, name: &str, values: &[f32]) {
+        let (count, range) = ends_of(values);
+        self.range(name, range);
+        let range = range.map(|(low, high)| [low, high]);
+        self.field(name, json!({"nodata_cells": values.len() - count, "range": range}));
+    }
+
+    fn range(&mut self, quantity: &str, range: Option<(f32, f32)>) {
+        match range {
+            Some((low, high)) => {
+                let [low, high] = digits([low.into(), high.into()], 2);
+                self.line(quantity, format_args!("{low} to {high}"));
+            }
+            None => self.line(quantity, "none: every cell is NODATA"),
+        }
     }
 
     /// Seconds per stage, and per part of a stage; those of all, and the stage to which most of them go.
@@ -227,6 +235,15 @@ pub(crate) fn lost() -> Option<std::io::Error> {
 
 /// The ends of no values.
 const NO_ENDS: (f32, f32) = (f32::INFINITY, f32::NEG_INFINITY);
+
+/// How many cells have a value, and the lowest and the highest.
+fn ends_of(values: &[f32]) -> (usize, Option<(f32, f32)>) {
+    let of_parts = parallel::map_ranges(values.len(), FINE, &|range| summary(&values[range]));
+    let count: usize = of_parts.iter().map(|(count, _)| count).sum();
+    let ends = of_parts.into_iter().map(|(_, ends)| ends);
+    let (low, high) = ends.fold(NO_ENDS, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    (count, (count > 0).then_some((low, high)))
+}
 
 /// How many values there are that are not NaN, and the lowest and the highest of them.
 fn summary(values: &[f32]) -> (usize, (f32, f32)) {

@@ -175,7 +175,7 @@ impl Columns {
     /// As geo-io takes them: there is no third that matters.
     pub fn names(&self) -> CsvColumns {
         let (x, y) = (self.longitude.clone(), self.latitude.clone());
-        CsvColumns { x, z: y.clone(), y }
+        CsvColumns::new([x, y.clone(), y])
     }
 }
 

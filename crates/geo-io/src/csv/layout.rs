@@ -31,6 +31,8 @@ pub(super) struct Layout {
     pub names: Vec<String>,
     pub xyz: [usize; 3],
     pub class: Option<usize>,
+    /// Columns of further values.
+    pub values: Vec<usize>,
     pub style: Style,
     /// How many rows the first line promises, where it is a number alone.
     pub promised: Option<u64>,
@@ -120,7 +122,7 @@ impl Layout {
             if self.divide(line, &mut fields) != Ok(true) {
                 continue;
             }
-            for column in self.xyz {
+            for &column in self.xyz.iter().chain(&self.values) {
                 let text = fields[column].text(&line.text);
                 has_points |= text.contains('.') && text.parse::<f64>().is_ok();
                 has_commas |= has_clear_decimal_comma(&text);
@@ -261,7 +263,13 @@ impl Guess<'_> {
 
     fn layout(&self, found: Found, separator: u8, spare: usize) -> Result<(Layout, bool)> {
         let Found { names, xyz, is_named } = found;
-        let wanted = xyz.into_iter().fold(0, usize::max) + 1;
+        let value = |name: &String| {
+            let found = self.position(&names, name.trim())?;
+            let found = found.or_else(|| column_number(name.trim(), names.len()));
+            found.ok_or_else(|| self.no_column(&names, name))
+        };
+        let values = self.columns.values.iter().map(value).collect::<Result<Vec<usize>>>()?;
+        let wanted = xyz.iter().chain(&values).fold(0, |most, &column| most.max(column)) + 1;
         let (most, fewest) = (names.len(), (names.len() - spare).max(wanted));
         let class = match self.position(&names, "classification")? {
             Some(class) => Some(class),
@@ -271,6 +279,7 @@ impl Guess<'_> {
             separator,
             xyz,
             class,
+            values,
             style: Style::of(separator),
             promised: None,
             notes: Vec::new(),
@@ -286,7 +295,7 @@ impl Guess<'_> {
         let style = Style { is_settled: true, ..Style::of(separator) };
         let is_number = |text: &String| style.number(text, true).is_ok();
         let is_value = |text: &String| is_number(text) || (!is_strict && stands_for_number(text));
-        let CsvColumns { x, y, z } = self.columns;
+        let CsvColumns { x, y, z, .. } = self.columns;
         let wanted = [x, y, z].map(|name| name.trim());
         let numbers = || (1..=texts.len()).map(|i| i.to_string()).collect::<Vec<_>>();
         let row = |names: Vec<String>, xyz| Found { names, xyz, is_named: false };

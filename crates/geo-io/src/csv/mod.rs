@@ -18,7 +18,8 @@ use layout::Layout;
 use lines::{Line, Lines};
 
 /// The coordinate columns of a table: their names, upper or lower case alike, or their numbers from 1 where no name is
-/// such a number. Where a table has no names, the default names mean the first three columns.
+/// such a number. Where a table has no names, the default names mean the first three columns. Further values of each point may be
+/// named as well, of LAS files too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvColumns {
     /// Column of the eastings or longitudes.
@@ -27,11 +28,25 @@ pub struct CsvColumns {
     pub y: String,
     /// Column of the elevations.
     pub z: String,
+    /// Columns of further values; of a LAS file the names of its fields.
+    pub values: Vec<String>,
+}
+
+impl CsvColumns {
+    /// Three columns, and no further values.
+    pub fn new([x, y, z]: [String; 3]) -> Self {
+        Self { x, y, z, values: Vec::new() }
+    }
+
+    /// Sets the further values: the field of that name.
+    pub fn values(self, values: impl Into<Vec<String>>) -> Self {
+        Self { values: values.into(), ..self }
+    }
 }
 
 impl Default for CsvColumns {
     fn default() -> Self {
-        Self { x: "x".into(), y: "y".into(), z: "z".into() }
+        Self::new(["x", "y", "z"].map(str::to_owned))
     }
 }
 
@@ -110,7 +125,9 @@ pub(crate) fn read(
         return Err(Error::NoAttribute { path: path.to_owned(), what: "return numbers" });
     }
 
-    let mut cloud = PointCloud { class: layout.class.map(|_| Vec::new()), ..Default::default() };
+    let (values, ranges) = (vec![Vec::new(); layout.values.len()], vec![None; layout.values.len()]);
+    let class = layout.class.map(|_| Vec::new());
+    let mut cloud = PointCloud { class, values, ranges, ..Default::default() };
     while let Some(([x, y, z], class)) = rows.next()? {
         if rows.read % 65_536 == 1 {
             report(progress, rows.line.end, size)?;
@@ -118,13 +135,18 @@ pub(crate) fn read(
         }
         let point =
             Attributes { x, y, class, return_number: 1, number_of_returns: 1, withheld: false };
-        let [low, high] = cloud.heights.unwrap_or([z; 2]);
-        cloud.heights = Some([low.min(z), high.max(z)]);
+        widen(&mut cloud.heights, z);
+        cloud.ranges.iter_mut().zip(&rows.values).for_each(|(range, &value)| widen(range, value));
         if filter.keeps(point, &mut cloud.tally) {
             cloud.x.push(x);
             cloud.y.push(y);
             cloud.z.push(z);
             cloud.class.iter_mut().for_each(|column| column.push(point.class));
+            cloud
+                .values
+                .iter_mut()
+                .zip(&rows.values)
+                .for_each(|(column, &value)| column.push(value));
             keep.hand_on(&mut cloud, false)?;
         }
     }
@@ -134,6 +156,12 @@ pub(crate) fn read(
     Ok(cloud)
 }
 
+/// Makes a range hold a value.
+fn widen(range: &mut Option<[f64; 2]>, value: f64) {
+    let [low, high] = range.unwrap_or([value; 2]);
+    *range = Some([low.min(value), high.max(value)]);
+}
+
 /// The rows of a table, one after the other.
 struct Rows<'a, R> {
     path: &'a Path,
@@ -141,6 +169,8 @@ struct Rows<'a, R> {
     layout: Layout,
     line: Line,
     fields: Vec<Field>,
+    /// The further values of the last row.
+    values: Vec<f64>,
     /// The row of the line, from 1.
     row: u64,
     /// Rows that were points.
@@ -167,6 +197,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             layout,
             line,
             fields,
+            values: Vec::new(),
             row: 0,
             read: 0,
             empty: None,
@@ -175,7 +206,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         })
     }
 
-    /// The coordinates and the class of the next row, 0 where there are no classes.
+    /// The coordinates and the class of the next row, 0 where there are no classes. Its further values stay here.
     fn next(&mut self) -> Result<Option<([f64; 3], u8)>> {
         while self.lines.next(&mut self.line)? {
             if self.line.comment().is_some() {
@@ -202,6 +233,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
             let [x, y, z] = self.layout.xyz;
             let xyz = [self.number(x)?, self.number(y)?, self.number(z)?];
             self.without_value += u64::from(xyz[2] == NODATA);
+            let values = self.layout.values.iter().map(|&column| self.number(column));
+            self.values = values.collect::<Result<_>>()?;
             let class = self.layout.class.map_or(Ok(0), |column| self.class(column))?;
             self.read += 1;
             return Ok(Some((xyz, class)));

@@ -21,6 +21,7 @@ use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
 use gpu_core::Progress;
 use rayon::Yield;
 
+use super::fields::selection;
 use super::{BATCH, Decoded, LasFile};
 use crate::copc::Chunk;
 use crate::error::unwinding;
@@ -32,11 +33,6 @@ const PIECE: usize = 1 << 16;
 
 /// Points that a part of a cloud has room for at first, at most: a header may lie.
 const ROOM: u64 = 1 << 16;
-
-/// What is looked at of a point, and so decoded where the fields lie one behind the other.
-pub(super) fn fields() -> DecompressionSelection {
-    DecompressionSelection::base().decompress_z().decompress_classification().decompress_flags()
-}
 
 /// The chunks that hold points, as a file's table states them.
 pub(super) struct Table {
@@ -288,9 +284,9 @@ impl Decoder<'_> {
     }
 
     fn decoded(&self, packed: &[u8], points: u64) -> Result<DecodedChunk, LasZipError> {
-        let layout = self.las.layout;
-        let mut records = record_decoder(packed, self.vlr)?;
-        let mut cloud = PointCloud::of_las(points.min(ROOM) as usize);
+        let layout = &self.las.layout;
+        let mut records = record_decoder(packed, self.vlr, selection(&layout.taken))?;
+        let mut cloud = PointCloud::of_las(points.min(ROOM) as usize, layout.taken.len());
         let mut checksum = crc32fast::Hasher::new();
         let at_once = (PIECE / layout.record).max(1);
         let mut buffer = vec![0; at_once * layout.record];
@@ -309,10 +305,11 @@ impl Decoder<'_> {
     }
 }
 
-/// What decodes the records of a chunk's bytes, one after the other.
+/// What decodes the records of a chunk's bytes, one after the other: of those in layers the selected fields.
 pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
     packed: Bytes,
     vlr: &LazVlr,
+    selection: DecompressionSelection,
 ) -> Result<Box<dyn RecordDecompressor<Cursor<Bytes>> + 'a>, LasZipError> {
     let packed = Cursor::new(packed);
     let mut records: Box<dyn RecordDecompressor<_>> = if is_layered(vlr) {
@@ -321,7 +318,7 @@ pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
         Box::new(SequentialPointRecordDecompressor::new(packed))
     };
     records.set_fields_from(vlr.items())?;
-    records.set_selection(fields());
+    records.set_selection(selection);
     Ok(records)
 }
 
@@ -389,7 +386,7 @@ mod tests {
             let expected: Vec<f64> =
                 x.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, x)| *x).collect();
             let read_all = || {
-                let mut cloud = PointCloud::of_las(0);
+                let mut cloud = PointCloud::of_las(0, 0);
                 let mut keep = Keep::All { at_once: 1, is_checked: true };
                 let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
                 read((&las, &path), laz, &chunks, &filter, &(), to)?.unwrap();

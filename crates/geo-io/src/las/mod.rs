@@ -13,6 +13,7 @@
 
 mod chunks;
 mod count;
+mod fields;
 mod one_by_one;
 mod records;
 mod system;
@@ -33,10 +34,12 @@ use crate::points::{Keep, open};
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
 use count::{Count, holds};
+use fields::Taken;
 use one_by_one::{Decoded, chunk_by_chunk, point_by_point};
 use records::{Layout, bounds_of};
 use vlrs::{Record, User};
 
+pub use fields::LasField;
 pub use write::{LasPoints, write_las};
 
 /// Points between two reports of progress, at least.
@@ -52,14 +55,18 @@ const BATCH_BYTES: usize = 1 << 26;
 pub(crate) fn read(
     path: &Path,
     filter: &Filter,
+    values: &[String],
     progress: &dyn Progress,
     mut keep: Keep,
 ) -> Result<PointCloud> {
-    let file = LasFile::open(path)?;
+    let mut file = LasFile::open(path)?;
+    file.layout.taken = Taken::of(path, values, file.layout.format)?;
     let (crs, mut notes) = file.crs(path)?;
     notes.extend(file.note.clone());
     let heights = file.heights();
-    let mut cloud = PointCloud { crs, heights, notes, ..PointCloud::of_las(0) };
+    let ranges = file.layout.taken.iter().map(|taken| taken.field.range()).collect();
+    let of_fields = PointCloud::of_las(0, values.len());
+    let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
     let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
     if is_outside && file.is_believed(path)? {
         cloud.is_left_out = true;
@@ -92,6 +99,20 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
         bounds = None;
     }
     Ok(Header { points: file.points, bounds, heights: file.heights(), crs, notes })
+}
+
+/// Looks up fields of a LAS or LAZ file by their names, and gives the lowest and the highest value that each can hold: `None`
+/// where only its points tell. Reads no points.
+///
+/// # Errors
+/// [`Error::NoField`] for one that the file's points lack, and what is wrong with the file.
+pub fn ranges_of_fields(path: &Path, names: &[String]) -> Result<Vec<Option<[f64; 2]>>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let file = LasFile::open(path)?;
+    let taken = Taken::of(path, names, file.layout.format)?;
+    Ok(taken.iter().map(|taken| taken.field.range()).collect())
 }
 
 /// Points that are decoded at once of one file.
@@ -169,7 +190,7 @@ impl LasFile {
         if laz.as_ref().is_some_and(|vlr| vlr.items_size() != record as u64) {
             return Err(bad("compressed and stated point sizes differ".into()));
         }
-        let layout = Layout::of(&raw, format.is_extended);
+        let layout = Layout::of(&raw, &format).map_err(bad)?;
         let mut las =
             Self { file, size, raw, layout, points: 0, note: None, vlrs, laz, table: None };
         let count = match &las.laz {

@@ -7,7 +7,8 @@ use std::path::Path;
 use ::laz::{LasZipDecompressor, LazVlr};
 use gpu_core::Progress;
 
-use super::chunks::{check_table, fields, layers, record_decoder};
+use super::chunks::{check_table, layers, record_decoder};
+use super::fields::selection;
 use super::{BATCH, BATCH_BYTES, LasFile};
 use crate::copc::Chunk;
 use crate::error::unwinding;
@@ -149,7 +150,8 @@ pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, Str
     let source = las.at_points().map_err(|e| e.to_string())?;
     let source = Forward { source, seeks: needs_table };
     let vlr = vlr.clone();
-    let mut laz = unwinding(|| LasZipDecompressor::selective(source, vlr, fields()))?
+    let fields = selection(&las.layout.taken);
+    let mut laz = unwinding(|| LasZipDecompressor::selective(source, vlr, fields))?
         .map_err(|e| e.to_string())?;
     Ok(Box::new(move |out| laz.decompress_many(out)))
 }
@@ -162,7 +164,7 @@ pub(super) fn chunk_by_chunk(
     chunks: Vec<Chunk>,
 ) -> Result<Decoder, String> {
     let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
-    let (vlr, record) = (vlr.clone(), las.layout.record);
+    let (vlr, record, fields) = (vlr.clone(), las.layout.record, selection(&las.layout.taken));
     let mut chunks = chunks.into_iter();
     let (mut records, mut left) = (None, 0);
     Ok(Box::new(move |out| {
@@ -172,7 +174,7 @@ pub(super) fn chunk_by_chunk(
                 let mut packed = vec![0; chunk.bytes as usize];
                 source.seek(SeekFrom::Start(chunk.offset))?;
                 source.read_exact(&mut packed)?;
-                records = Some(record_decoder(packed, &vlr).map_err(io::Error::other)?);
+                records = Some(record_decoder(packed, &vlr, fields).map_err(io::Error::other)?);
                 left = chunk.points;
             }
             let records = records.as_mut().ok_or(io::ErrorKind::UnexpectedEof)?;

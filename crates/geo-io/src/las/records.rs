@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use ::las::raw;
+use ::las::{point, raw};
 use gpu_core::{Bounds, parallel};
 
 use super::count::holds;
+use super::fields::Taken;
 use crate::points::Attributes;
 use crate::{Filter, PointCloud, Result};
 
@@ -13,12 +14,15 @@ use crate::{Filter, PointCloud, Result};
 const PIECE: usize = 1 << 14;
 
 /// How a file's records are laid out, and what their integers stand for.
-#[derive(Clone, Copy)]
 pub(super) struct Layout {
     /// Bytes of a record.
     pub record: usize,
-    /// Whether the point format is one of 6 to 10.
+    /// The point format, 0 to 10.
+    pub format: u8,
+    /// Whether that is one of 6 to 10.
     extended: bool,
+    /// What is taken beside coordinates and class.
+    pub taken: Vec<Taken>,
     /// Scale and offset of x, y and z.
     axes: [(f64, f64); 3],
     /// Where the header says that the points lie, and a step around: a coordinate is rounded once more than its bound may
@@ -28,7 +32,10 @@ pub(super) struct Layout {
 
 impl Layout {
     /// That which a header states.
-    pub fn of(header: &raw::Header, extended: bool) -> Self {
+    ///
+    /// # Errors
+    /// A point format that is none.
+    pub fn of(header: &raw::Header, format: &point::Format) -> Result<Self, String> {
         let h = header;
         let axes = [
             (h.x_scale_factor, h.x_offset),
@@ -42,7 +49,10 @@ impl Layout {
             max_x: all.max_x + x,
             max_y: all.max_y + y,
         });
-        Self { record: usize::from(h.point_data_record_length), extended, axes, stated }
+        let record = usize::from(h.point_data_record_length);
+        let number = format.to_u8().map_err(|e| e.to_string())?;
+        let extended = format.is_extended;
+        Ok(Self { record, format: number, extended, taken: Vec::new(), axes, stated })
     }
 
     /// Whether the point format is one of 6 to 10.
@@ -65,7 +75,7 @@ impl Layout {
             return Ok(());
         }
         let kept = |i: usize| {
-            let mut part = PointCloud::of_las(pieces[i].len() / self.record);
+            let mut part = PointCloud::of_las(pieces[i].len() / self.record, self.taken.len());
             self.keep(pieces[i], filter, &mut part);
             part
         };
@@ -93,6 +103,9 @@ impl Layout {
                 cloud.y.push(y);
                 cloud.z.push(self.coordinate(r, 2));
                 cloud.class.iter_mut().for_each(|column| column.push(point.class));
+                for (column, taken) in cloud.values.iter_mut().zip(&self.taken) {
+                    column.push(taken.value(r));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ mod bounds;
 mod foreign_arrays;
 mod foreign_tiffs;
 mod las;
+mod las_fields;
 mod meshes;
 mod odd_las;
 mod places;

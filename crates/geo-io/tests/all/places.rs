@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use geo_io::{Crs, Georeference, ValuesFile, read_mask, read_raster};
+use geo_io::{
+    Cells, Crs, Georeference, TiffOptions, ValuesFile, read_mask, read_place, read_raster,
+    write_tiff,
+};
 use testing::files::tiff::{Field, Tiff};
 
 const WORLD: &str = "5\n0\n0\n-5\n1000\n2000\n";
@@ -141,6 +144,21 @@ fn a_world_file_gives_a_place_where_the_tags_do_not() {
         assert!(note.contains(name) && note.contains("six numbers"), "{note}");
         std::fs::remove_file(&world).unwrap();
     }
+}
+
+#[test]
+fn the_place_of_any_tiff_is_read_without_its_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("colours.tif");
+    let place = Georeference::north_up((10.0, 20.0), (0.5, 0.25));
+    let cells = Cells::Colours(&[255; 24]);
+    write_tiff(&path, &place, (3, 2), cells, &TiffOptions::default()).unwrap();
+    let found = read_place(&path).unwrap();
+    assert_eq!((found.size, found.georeference), ((3, 2), Some(place)));
+    let missing = read_place(&folder.path().join("missing.tif")).unwrap_err();
+    assert!(missing.to_string().contains("missing.tif"), "{missing}");
+    let other = read_place(&folder.path().join("a.npy")).unwrap_err().to_string();
+    assert!(other.contains("a.npy") && other.contains(".tif"), "{other}");
 }
 
 #[test]

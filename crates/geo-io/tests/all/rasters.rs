@@ -292,15 +292,21 @@ fn every_packing_comes_back_through_gdal() {
     let place = Georeference::of_grid(&grid, None);
     let bytes: Vec<u8> = (0..700 * 513).map(|i| (i % 251) as u8).collect();
     let colours: Vec<u8> = bytes.iter().flat_map(|&b| [b, 255 - b, 7, 255]).collect();
-    let stored: Vec<u8> = stored(&values, -9999.0).iter().flat_map(|v| v.to_le_bytes()).collect();
+    let second: Vec<f32> = values.iter().map(|v| 7.0 - v).collect();
+    let in_bands: Vec<f32> = values.iter().zip(&second).flat_map(|(a, b)| [*a, *b]).collect();
+    let [stored, in_bands] = [&values, &in_bands]
+        .map(|v| stored(v, -9999.0).iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+    let two: [&[f32]; 2] = [&values, &second];
     for compression in
         [Compression::Deflate, Compression::Zstd, Compression::Lzw, Compression::None]
     {
         for cloud_optimised in [false, true] {
             let options = TiffOptions { compression, cloud_optimised };
             let numbers = Cells::Values { values: &values, nodata: -9999.0 };
+            let bands = Bands { names: &["height", "a < b & \"c\""], nodata: -9999.0 };
             for (cells, expected) in [
                 (numbers, &stored),
+                (Cells::Bands { values: &two, bands }, &in_bands),
                 (Cells::Grey(&bytes), &bytes),
                 (Cells::Colours(&colours), &colours),
             ] {
@@ -318,9 +324,36 @@ fn every_packing_comes_back_through_gdal() {
                 let packing = structure["COMPRESSION"].as_str().map(str::to_lowercase);
                 let name = compression.to_string();
                 assert_eq!(packing, (name != "none").then_some(name));
+                let Cells::Bands { bands, .. } = cells else { continue };
+                for (stated, name) in info["bands"].as_array().unwrap().iter().zip(bands.names) {
+                    assert_eq!(stated["description"], *name);
+                    assert_eq!(stated["noDataValue"], -9999.0);
+                }
+                let (low, items) = ("STATISTICS_MINIMUM", &info["bands"][1]["metadata"][""]);
+                let least = second.iter().copied().fold(f32::MAX, f32::min);
+                let least = f64::from(least).to_string();
+                assert_eq!(items[low].as_str(), cloud_optimised.then_some(&least[..]));
             }
         }
     }
+}
+
+#[test]
+fn bands_that_are_none_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(20, 10);
+    let place = Georeference::of_grid(&grid, None);
+    let write = |values: &[&[f32]], names: &[&str]| {
+        let cells = Cells::Bands { values, bands: Bands { names, nodata: -9999.0 } };
+        write_tiff(&path, &place, (20, 10), cells, &TiffOptions::default()).unwrap_err()
+    };
+    assert!(matches!(write(&[&values], &["a", "b"]), Error::Shape { expected: 1, found: 2, .. }));
+    assert!(matches!(write(&[&values, &values[1..]], &["a", "b"]), Error::Shape { .. }));
+    assert!(matches!(write(&[], &[]), Error::BadValue { .. }));
+    let clash = [-9999.0; 200];
+    assert!(write(&[&values, &clash], &["a", "b"]).to_string().contains("choose another"));
+    assert!(!path.exists());
 }
 
 /// Overviews are means of what has a value, and statistics those of the cells.

@@ -25,25 +25,35 @@ proptest! {
 
     #[test]
     fn rows_as_they_come_give_the_bytes_of_the_whole(
-        width in side(), height in side(), seed in 0..4_u32, cloud_optimised: bool, is_nan: bool
+        width in side(), height in side(), seed in 0..4_u32, bands in 1..4_usize, cloud_optimised: bool, is_nan: bool
     ) {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let (grid, values) = raster(width, height, seed);
-        let place = Georeference::of_grid(&grid, Some(&Crs::parse("EPSG:26910").unwrap()));
+        let rasters: Vec<_> = (0..bands as u32).map(|band| raster(width, height, seed + band)).collect();
+        let values: Vec<&[f32]> = rasters.iter().map(|(_, values)| &values[..]).collect();
+        let place = Georeference::of_grid(&rasters[0].0, Some(&Crs::parse("EPSG:26910").unwrap()));
         let options = TiffOptions { cloud_optimised, ..Default::default() };
         let nodata = if is_nan { f32::NAN } else { -9999.0 };
-        let cells = Cells::Values { values: &values, nodata };
+        let names = Bands { names: &["", "a", "b"][..bands], nodata };
+        let cells = match values[..] {
+            [values] => Cells::Values { values, nodata },
+            _ => Cells::Bands { values: &values, bands: names },
+        };
         write_tiff(&at("whole.tif"), &place, (width, height), cells, &options).unwrap();
         let mut fill = |first: usize, rows: &mut [f32]| {
-            let start = first * width as usize;
-            rows.copy_from_slice(&values[start..start + rows.len()]);
+            for (i, cell) in rows.chunks_exact_mut(bands).enumerate() {
+                let of_band = |band: &&[f32]| band[first * width as usize + i];
+                cell.copy_from_slice(&values.iter().map(of_band).collect::<Vec<_>>());
+            }
             Ok(())
         };
         let size = (width, height);
-        write_tiff_rows(&at("rows.tif"), &place, size, nodata, &options, &mut fill).unwrap();
+        write_tiff_rows(&at("rows.tif"), &place, size, &names, &options, &mut fill).unwrap();
         let bytes = |name: &str| std::fs::read(at(name)).unwrap();
         prop_assert!(bytes("whole.tif") == bytes("rows.tif"));
+        if bands > 1 {
+            return Ok(());
+        }
 
         let file = RasterFile::open(&at("rows.tif")).unwrap();
         prop_assert_eq!(file.size(), (width as usize, height as usize));
@@ -52,7 +62,7 @@ proptest! {
         for first in (0..height as usize).step_by(97) {
             read.extend(file.rows(first, 97.min(height as usize - first)).unwrap());
         }
-        let stored = values.iter().map(|v| if v.is_nan() { nodata.to_bits() } else { v.to_bits() });
+        let stored = values[0].iter().map(|v| if v.is_nan() { nodata.to_bits() } else { v.to_bits() });
         prop_assert!(read.iter().map(|v| v.to_bits()).eq(stored));
     }
 }
@@ -75,7 +85,15 @@ fn a_wide_raster_is_the_same_too() {
         rows.copy_from_slice(&values[start..start + rows.len()]);
         Ok(())
     };
-    write_tiff_rows(&at("rows.tif"), &place, (width, height), -1.0, &options, &mut fill).unwrap();
+    write_tiff_rows(
+        &at("rows.tif"),
+        &place,
+        (width, height),
+        &Bands::one(-1.0),
+        &options,
+        &mut fill,
+    )
+    .unwrap();
     let bytes = |name: &str| std::fs::read(at(name)).unwrap();
     assert!(bytes("whole.tif") == bytes("rows.tif"));
     assert_eq!(most, 256 * width as usize);
@@ -89,7 +107,7 @@ fn rows_that_cannot_be_had_leave_nothing() {
     for cloud_optimised in [false, true] {
         let options = TiffOptions { cloud_optimised, ..Default::default() };
         let write = |size, nodata, fill: &mut FillRows| {
-            write_tiff_rows(&path, &place, size, nodata, &options, fill).unwrap_err()
+            write_tiff_rows(&path, &place, size, &Bands::one(nodata), &options, fill).unwrap_err()
         };
         let error = write((300, 600), -1.0, &mut |_, _| Err(Error::Cancelled));
         assert!(matches!(error, Error::Cancelled), "{error}");

@@ -26,8 +26,7 @@ impl Table {
 }
 
 fn named(columns: [&str; 3]) -> CsvColumns {
-    let [x, y, z] = columns.map(str::to_owned);
-    CsvColumns { x, y, z }
+    CsvColumns::new(columns.map(str::to_owned))
 }
 
 fn read(text: impl AsRef<[u8]>) -> Result<PointCloud> {

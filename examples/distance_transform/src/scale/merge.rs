@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use geo_io::{ArrayFile, Georeference, Output, RasterFile};
+use geo_io::{ArrayFile, Bands, Georeference, Output, RasterFile};
 use pba_voronoi::Lay;
 use programs::args::{Format, ending};
 use programs::report::Report;
@@ -42,8 +42,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
             } else {
                 let (size, options) = ((grid.width, grid.height), args.raster.options());
                 let mut fill = |first: usize, rows: &mut [f32]| mosaic.fill(first, rows);
-                let nodata = args.raster.nodata;
-                geo_io::write_tiff_rows(output, &place, size, nodata, &options, &mut fill)?;
+                let bands = Bands::one(args.raster.nodata);
+                geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)?;
             }
         }
         match is_short(&grid) {
@@ -143,8 +143,8 @@ fn merge_nearest<T: Index>(
         let output = Output { path, existing };
         if args.ground.is_direction_tiff() {
             let (size, options) = ((grid.width, grid.height), args.raster.options());
-            let nodata = args.raster.nodata;
-            geo_io::write_tiff_rows(output, place, size, nodata, &options, &mut fill)?;
+            let bands = Bands::one(args.raster.nodata);
+            geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut fill)?;
         } else {
             geo_io::write_npy_rows(output, size, &mut fill)?;
         }

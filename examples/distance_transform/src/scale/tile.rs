@@ -162,7 +162,7 @@ pub fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
 /// Opens the distances of a tile.
 pub fn open(planned: &Planned, number: usize) -> Result<RasterFile> {
     let tile = planned.tile(number)?;
-    planned.open(number, &planned.recipe.place_from(tile.column, tile.row)?)
+    planned.open(number, ".tif", &planned.recipe.place_from(tile.column, tile.row)?)
 }
 
 /// Opens the nearest sites of a tile, which has indices of this type.

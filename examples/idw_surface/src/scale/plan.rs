@@ -30,7 +30,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     // Of points at one distance the first counts.
-    let mut headers = stages.run("headers", |_| Headers::read(&paths, &args.points, true))?;
+    let mut headers = stages.run("headers", |_| {
+        Headers::read(&paths, (&args.points, &args.points.columns.names()), true)
+    })?;
     headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
     let (plan, reads) = stages.run("divide", |_| divide(args, &headers))?;
     stages.run("write", |_| {
@@ -140,7 +142,7 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
         report.line("points", format_args!("in {parts} parts of at most {most} for each tile"));
         report.field("parts", json!({"count": parts, "points": most}));
     }
-    report_reading::<Recipe>(plan, &mut report);
+    report_reading::<Recipe>(plan, 1, &mut report);
     match reads {
         Reads::Halo => {}
         Reads::Nearest => {

@@ -144,8 +144,7 @@ impl PointRecipe for Recipe {
     }
 
     fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.columns.clone())
     }
 
     fn reads_beyond(&self) -> bool {
@@ -168,7 +167,7 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.surface_path(number)]
+        planned.surface_paths(number)
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
@@ -195,6 +194,6 @@ impl scale::Recipe for Recipe {
     }
 
     fn write(planned: &Planned, number: usize, values: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &values)
+        planned.write_surface(number, &[values])
     }
 }

@@ -14,26 +14,38 @@ pub struct Kind {
     pub method: Method,
     /// Pixels along the side of a cell, on pixels.
     pub supersample: u32,
+    /// Rasters of the result.
+    pub bands: u64,
+    /// Values of a point beside its height.
+    pub further: u64,
 }
 
-/// A cell that is written.
+/// A cell of a band that is written.
 const WRITTEN: u64 = 8;
+
+/// A further value of a point while a tile is made, and while it waits.
+const VALUE: (u64, u64) = (48, 16);
+
+/// A cell of a further band while it is made.
+const FURTHER: u64 = 12;
 
 impl Kind {
     /// A point and a cell, with its halo's, while a tile is made: the points joined and sorted, with the exact method's
     /// rings of neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders.
     fn made(self) -> (u64, u64) {
+        let (values, further) = (VALUE.0 * self.further, FURTHER * (self.bands - 1));
         match self.method {
-            Method::Exact => (250, 24),
-            Method::Pixels => (80, 16 + 28 * u64::from(self.supersample).pow(2)),
+            Method::Exact => (250 + values, 24 + further),
+            Method::Pixels => (80 + values, 16 + 28 * u64::from(self.supersample).pow(2) + further),
         }
     }
 
     /// A point that is read and waits. By the exact method it is sorted meanwhile, so that what cells depend on is found.
     fn read(self) -> u64 {
+        let values = VALUE.1 * self.further;
         match self.method {
-            Method::Exact => 130,
-            Method::Pixels => 60,
+            Method::Exact => 130 + values,
+            Method::Pixels => 60 + values,
         }
     }
 
@@ -44,14 +56,18 @@ impl Kind {
         Needs {
             read: tile.points.saturating_mul(self.read()),
             make: made.saturating_add(tile.cells.saturating_mul(cell)),
-            write: u64::from(tile.width) * u64::from(tile.height) * WRITTEN,
+            write: u64::from(tile.width) * u64::from(tile.height) * WRITTEN * self.bands,
         }
     }
 
     /// A tile that is made while one like it is read and another is written.
     pub fn model(self) -> Model {
         let (point, cell) = self.made();
-        Model { fixed: FIXED, per_point: point + self.read(), per_cell: cell + WRITTEN }
+        Model {
+            fixed: FIXED,
+            per_point: point + self.read(),
+            per_cell: cell + WRITTEN * self.bands,
+        }
     }
 
     /// A tile on a card. By the exact method most of it is the rings of neighbours, which are not kept where points are
@@ -59,8 +75,16 @@ impl Kind {
     pub fn on_device(self) -> Model {
         let pixels = u64::from(self.supersample).pow(2);
         match self.method {
-            Method::Exact => Model { fixed: 128 << 20, per_point: 400, per_cell: 16 },
-            Method::Pixels => Model { fixed: 32 << 20, per_point: 32, per_cell: 8 + 32 * pixels },
+            Method::Exact => Model {
+                fixed: 128 << 20,
+                per_point: 400 + 16 * self.further,
+                per_cell: 12 + 4 * self.bands,
+            },
+            Method::Pixels => Model {
+                fixed: 32 << 20,
+                per_point: 32 + 16 * self.further,
+                per_cell: 4 + 4 * self.bands + 32 * pixels,
+            },
         }
     }
 }

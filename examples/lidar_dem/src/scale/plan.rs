@@ -14,23 +14,36 @@ use programs::units;
 use serde_json::json;
 use tile_plan::{Params, Plan, Reach};
 
+use crate::above::Floor;
 use crate::args::PlanArgs;
-use crate::extent::{FARTHEST, covering, snapped, too_large};
+use crate::asked::Asked;
+use crate::extent::{FARTHEST, too_large};
+use crate::lattice::Lattice;
 use crate::scale::Planned;
 use crate::scale::needs::Kind;
-use crate::scale::recipe::Recipe;
+use crate::scale::recipe::{Ends, Recipe};
 
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
+    let asked = Asked::of(&args.points, &args.surface)?;
     let paths = args.points.files()?;
-    geo_io::check_distinct(&paths, &[&args.output])?;
+    let read: Vec<_> = paths.iter().chain(args.surface.rasters()).cloned().collect();
+    geo_io::check_distinct(&read, &[&args.output])?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
-    let headers = stages.run("headers", |_| Headers::read(&paths, &args.points, is_ordered))?;
-    let plan = stages.run("divide", |_| divide(args, &headers))?;
+    let columns = args.points.columns.names().values(args.surface.further());
+    let headers = stages.run("headers", |_| -> Result<Headers> {
+        let mut headers = Headers::read(&paths, (&args.points, &columns), is_ordered)?;
+        headers.crs = asked.crs(headers.crs.take())?;
+        if let Some(path) = &args.surface.above {
+            Floor::open(path)?.require_system(headers.crs.as_ref())?;
+        }
+        Ok(headers)
+    })?;
+    let plan = stages.run("divide", |_| divide(args, &asked, &headers))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
@@ -38,20 +51,22 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     Ok(())
 }
 
-fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
-    let range @ [low, high] = headers.range()?;
-    ensure!(
-        step_of_heights(range).is_some(),
-        "heights from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
-    );
-    let grid = grid(args, headers)?;
-    let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
+fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
+    let ranges = ranges(args, headers)?;
+    let (grid, lattice) = grid(asked, headers)?;
+    let recipe =
+        Recipe::new((&args.points, &args.surface), asked, lattice, ranges, headers.crs.as_ref())?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
-    let kind = Kind { method, supersample };
+    let kind = Kind {
+        method,
+        supersample,
+        bands: args.surface.bands().len() as u64,
+        further: args.surface.further().len() as u64,
+    };
     let params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)
-        .ends_at_grid(args.points.bounds.is_none())
+        .ends_at_grid(asked.bounds.is_none())
         .most_side(args.budget.tile_size)
         .program(Planned::held(recipe, args.budget.memory)?);
     let reaches = args.surface.reaches();
@@ -69,27 +84,42 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
     })
 }
 
+/// Between what the heights lie, if they are interpolated, and the further values.
+fn ranges(args: &PlanArgs, headers: &Headers) -> Result<Ends> {
+    let heights = if args.surface.has_heights() { Some(headers.range()?) } else { None };
+    let names = args.surface.further();
+    let further = headers.ranges(&names)?;
+    let heights_named = heights.iter().map(|range| (range, "heights"));
+    for ([low, high], name) in
+        heights_named.chain(further.iter().zip(names.iter().map(String::as_str)))
+    {
+        ensure!(
+            step_of_heights([*low, *high]).is_some(),
+            "{name} from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
+        );
+    }
+    Ok(Ends { heights, further })
+}
+
 /// The whole grid: over `--bounds`, or over the bounds of the headers.
-fn grid(args: &PlanArgs, headers: &Headers) -> Result<GridSpec> {
+fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     let all = headers.bounds;
-    let cell = match args.surface.resolution {
-        Some(cell) => cell,
-        None => units::default_resolution(headers.crs.as_ref())?,
-    };
-    let grid = match args.points.bounds {
-        Some(extent) => snapped(extent.0, cell),
-        None => covering(all, cell),
+    let lattice = asked.lattice(headers.crs.as_ref())?;
+    let cell = lattice.cell;
+    let grid = match &asked.bounds {
+        Some(bounds) => lattice.snapped(bounds),
+        None => lattice.covering(&all),
     };
     let grid = grid.map_err(|error| too_large(cell, error))?;
-    if args.surface.resolution.is_none() && args.points.bounds.is_none() {
+    if asked.lattice.is_none() && asked.bounds.is_none() {
         units::check_default(&grid, &all, headers.points() as usize)?;
     }
-    let b = grid.bounds();
-    let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(|v| (v / cell).abs());
+    let b = lattice.bounds_in_cells(&grid.bounds());
+    let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs);
     if farthest.into_iter().any(|cells| cells > FARTHEST) {
         bail!("--resolution {cell}: cells this small have no exact place in these coordinates");
     }
-    Ok(grid)
+    Ok((grid, lattice))
 }
 
 fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
@@ -109,7 +139,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     let dem = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
     report.field("dem", dem);
     report_tiles(plan, &mut report);
-    report_reading::<Recipe>(plan, &mut report);
+    report_reading::<Recipe>(plan, 1 + args.surface.further().len(), &mut report);
     let exactness = match args.surface.is_exact_in_parts() {
         true => "the bits of one run",
         false => "the heights of one run to rounding; --method pixels gives its bits",

@@ -1,20 +1,23 @@
 //! What a plan holds of the program's own: how each tile is made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
-use nni_grid::{Method, Weights};
+use nni_grid::{Fill, Method, Weights};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
-use tile_plan::Tile;
+use tile_plan::{Input, Tile};
 
+use crate::asked::Asked;
+use crate::bands::Layer;
+use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
-use crate::surface::SurfaceArgs;
+use crate::surface::{self, SurfaceArgs, further};
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,11 +34,34 @@ pub struct Recipe {
     region_of_influence: Option<f64>,
     query_radius: Option<f64>,
     supersample: u32,
-    /// The lowest and the highest point of all inputs.
-    pub heights: [f64; 2],
+    fill: String,
+    layers: Vec<String>,
+    values: Vec<String>,
+    dsm: bool,
+    /// The raster that heights are above.
+    above: Option<Input>,
+    /// The lowest and the highest point of all inputs, where heights are among the values.
+    pub heights: Option<[f64; 2]>,
+    /// Between what the other values lie.
+    pub ranges: Vec<[f64; 2]>,
     crs: Option<System>,
+    /// A crossing of edges of cells.
+    anchor: [f64; 2],
     /// Whether there is no ground beyond the grid, as where it is that of the points.
     pub ends_at_grid: bool,
+}
+
+/// A raster as a plan has it.
+fn raster(path: &Path) -> Result<Input> {
+    Ok(Input::new(scale::name(path)?).stamp(scale::stamp(path)?))
+}
+
+/// Between what values lie.
+pub struct Ends {
+    /// Heights, where they are interpolated.
+    pub heights: Option<[f64; 2]>,
+    /// The others.
+    pub further: Vec<[f64; 2]>,
 }
 
 /// The name of the exact method.
@@ -44,9 +70,10 @@ const EXACT: &str = "exact";
 impl Recipe {
     /// That of the command line.
     pub fn new(
-        points: &PointArgs,
-        surface: &SurfaceArgs,
-        heights: [f64; 2],
+        (points, surface): (&PointArgs, &SurfaceArgs),
+        asked: &Asked,
+        lattice: Lattice,
+        ends: Ends,
         crs: Option<&Crs>,
     ) -> Result<Self> {
         let limit = |cells: f64| cells.is_finite().then_some(cells);
@@ -70,9 +97,20 @@ impl Recipe {
             region_of_influence: limit(surface.region_of_influence()),
             query_radius: limit(surface.query_radius()),
             supersample: surface.supersample,
-            heights,
+            fill: match surface.fill {
+                Fill::Nodata => "nodata".to_owned(),
+                Fill::Nearest => "nearest".to_owned(),
+                Fill::Value(value) => value.to_string(),
+            },
+            layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
+            values: surface.value.clone(),
+            dsm: surface.dsm,
+            above: surface.above.as_deref().map(raster).transpose()?,
+            heights: ends.heights,
+            ranges: ends.further,
             crs: crs.map(System::of).transpose()?,
-            ends_at_grid: points.bounds.is_none(),
+            anchor: lattice.anchor,
+            ends_at_grid: asked.bounds.is_none(),
         })
     }
 
@@ -80,8 +118,15 @@ impl Recipe {
     pub fn surface(&self) -> Result<SurfaceArgs> {
         Ok(SurfaceArgs {
             resolution: None,
+            size: None,
+            template: None,
+            value: self.values.clone(),
+            dsm: self.dsm,
+            above: self.above.as_ref().map(|input| PathBuf::from(&input.path)),
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
+            fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
+            layer: self.layers().map_err(|reason| anyhow!("layers: {reason}"))?,
             method: self.method.parse()?,
             weights: self.weights.parse()?,
             query_radius: self.query_radius,
@@ -92,6 +137,20 @@ impl Recipe {
         })
     }
 
+    fn layers(&self) -> Result<Vec<Layer>, String> {
+        self.layers.iter().map(|name| name.parse()).collect()
+    }
+
+    /// Refuses rasters that are not those that were planned with.
+    pub fn require_rasters(&self) -> Result<()> {
+        self.above.iter().try_for_each(scale::require_unchanged)
+    }
+
+    /// Where edges of cells of this side lie.
+    pub fn lattice(&self, cell: f64) -> Lattice {
+        Lattice { anchor: self.anchor, cell }
+    }
+
     /// Whether it is made by the exact method.
     pub fn is_exact(&self) -> bool {
         self.method == EXACT
@@ -100,7 +159,12 @@ impl Recipe {
     /// What decides the memory of a tile.
     fn kind(&self) -> Kind {
         let method = if self.is_exact() { Method::Exact } else { Method::Pixels };
-        Kind { method, supersample: self.supersample }
+        Kind {
+            method,
+            supersample: self.supersample,
+            bands: (self.values.len() + self.layers.len()) as u64,
+            further: self.ranges.len() as u64,
+        }
     }
 }
 
@@ -109,6 +173,10 @@ impl SurfaceRecipe for Recipe {
 
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
+    }
+
+    fn bands(&self) -> Result<Vec<String>> {
+        Ok(self.surface()?.bands())
     }
 }
 
@@ -119,8 +187,7 @@ impl PointRecipe for Recipe {
     }
 
     fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.columns.clone()).values(further(&self.values))
     }
 
     fn reads_beyond(&self) -> bool {
@@ -130,16 +197,16 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "lidar_dem";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     type Read = Cloud;
-    type Made = Vec<f32>;
+    type Made = Vec<Vec<f32>>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         planned.recipe.kind().needs(tile)
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.surface_path(number)]
+        planned.surface_paths(number)
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
@@ -156,11 +223,11 @@ impl scale::Recipe for Recipe {
         cloud: Cloud,
         device: &Device,
         progress: &dyn Progress,
-    ) -> Result<Vec<f32>> {
-        tile::heights(planned, tile, cloud, device, progress)
+    ) -> Result<Vec<Vec<f32>>> {
+        tile::bands(planned, tile, cloud, device, progress)
     }
 
-    fn write(planned: &Planned, number: usize, heights: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &heights)
+    fn write(planned: &Planned, number: usize, bands: Vec<Vec<f32>>) -> Result<()> {
+        planned.write_surface(number, &bands)
     }
 }

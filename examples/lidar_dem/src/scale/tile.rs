@@ -1,6 +1,6 @@
 //! The steps of a tile.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use gpu_core::{Device, Progress};
 use nni_grid::Method;
 use programs::cloud::Cloud;
@@ -8,9 +8,12 @@ use programs::ground::Ground;
 use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
+use crate::bands::{Ranges, without_points};
+use crate::dsm::WholeCells;
 use crate::extent::Extents;
 use crate::halo::read_dependence;
 use crate::interpolate;
+use crate::lattice::Lattice;
 use crate::scale::Planned;
 
 /// The points that count.
@@ -18,37 +21,48 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<C
     let (plan, surface) = (&planned.plan, planned.recipe.surface()?);
     let read = |ground: &dyn Ground| read_points(planned, ground, progress);
     let mut cloud = match surface.method {
+        Method::Pixels if surface.dsm => {
+            read(&WholeCells { ground: &tile.read, lattice: lattice(planned) })?
+        }
         Method::Pixels => read(&tile.read)?,
         Method::Exact => {
             let all = bounds_of(plan).context("this plan is damaged: no input has bounds")?;
-            read_dependence(&surface, &plan.grid_of(tile), &all, plan.halo().into(), read)?
+            let (grid, lattice) = (plan.grid_of(tile), lattice(planned));
+            read_dependence(&surface, (&grid, lattice), &all, plan.halo().into(), read)?
         }
     };
-    cloud.range = Some(planned.recipe.heights);
+    cloud.range = planned.recipe.heights;
+    cloud.ranges = planned.recipe.ranges.iter().copied().map(Some).collect();
     Ok(cloud)
 }
 
-/// The heights of a tile.
-pub fn heights(
+/// The bands of a tile.
+pub fn bands(
     planned: &Planned,
     tile: &Tile,
     mut cloud: Cloud,
     device: &Device,
     progress: &dyn Progress,
-) -> Result<Vec<f32>> {
+) -> Result<Vec<Vec<f32>>> {
+    let (surface, lattice) = (planned.recipe.surface()?, lattice(planned));
+    planned.recipe.require_rasters()?;
     if cloud.x.is_empty() {
-        return Ok(vec![f32::NAN; tile.width as usize * tile.height as usize]);
+        return without_points(tile.width as usize * tile.height as usize, &surface);
     }
-    let [low, high] = planned.recipe.heights;
-    let range = cloud.settle_heights().with_context(|| {
-        format!(
-            "a point lies outside the heights {low} to {high} that the headers of the inputs state"
-        )
-    })?;
-    let extents = Extents::around(planned.plan.grid_of(tile), margins(planned, tile))?;
-    let surface = planned.recipe.surface()?;
-    let mut dem = interpolate(device, cloud, Some(range), extents, &surface, progress)?;
-    Ok(dem.values.remove(0).into_values())
+    surface.choose(&mut cloud, &lattice);
+    let ranges = Ranges::settled(&mut cloud);
+    if let Some(name) = ranges.unknown(&surface) {
+        bail!(
+            "{name} of a point lies outside of what the headers of the inputs state: have them written anew"
+        );
+    }
+    let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;
+    Ok(interpolate(device, cloud, &ranges, extents, &surface, progress)?.bands)
+}
+
+/// Where edges of cells lie.
+fn lattice(planned: &Planned) -> Lattice {
+    planned.recipe.lattice(planned.plan.grid().cell_size)
 }
 
 /// Cells around a tile over which it is made: on pixels the halo, as far as there is ground.

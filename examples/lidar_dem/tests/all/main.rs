@@ -1,10 +1,16 @@
 //! The tests of the program, in one binary: what they share is compiled and linked once.
 
+mod above;
 mod bins;
 mod command_line;
+mod common;
+mod dsm;
 mod files;
+mod grid;
+mod layers;
 mod lidar_dem;
 mod scale;
+mod values;
 
 use testing::program::Program;
 

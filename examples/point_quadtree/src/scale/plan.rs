@@ -25,7 +25,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     // Points are numbered in the order of the inputs.
-    let headers = stages.run("headers", |_| Headers::read(&paths, &points, true))?;
+    let headers = stages
+        .run("headers", |_| Headers::read(&paths, (&points, &points.columns.names()), true))?;
     let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
     let plan = stages.run("divide", |_| divide(args, &headers, crs.as_ref()))?;
     stages.run("write", |_| {

@@ -77,8 +77,7 @@ impl PointRecipe for Recipe {
     }
 
     fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.columns.clone())
     }
 
     /// Bins have every point that the tree has, so that each is numbered as among all.

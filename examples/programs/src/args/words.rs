@@ -97,8 +97,7 @@ pub struct Columns(pub [String; 3]);
 impl Columns {
     /// As geo-io takes them.
     pub fn names(&self) -> CsvColumns {
-        let [x, y, z] = self.0.clone();
-        CsvColumns { x, y, z }
+        CsvColumns::new(self.0.clone())
     }
 }
 

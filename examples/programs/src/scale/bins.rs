@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{BinSpec, BinWriter, Several, remove_bins};
+use geo_io::{BinSpec, BinWriter, PointCloud, Several, remove_bins};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan};
@@ -21,8 +21,8 @@ use crate::stages::Stages;
 /// The share of the memory that points take while they wait for their bins; the rest is the reader's.
 const WAITING: (u64, u64) = (3, 4);
 
-/// Bytes of a point that waits ([`BinWriter::open`]).
-const A_POINT: u64 = 32;
+/// Bytes of a point that waits ([`BinWriter::open`]), and of each further value.
+const A_POINT: (u64, u64) = (32, 8);
 
 /// Bytes of the reader's memory for each point that it reads at once.
 const A_POINT_READ: u64 = 150;
@@ -47,7 +47,8 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
     let memory = memory.unwrap_or(0).saturating_sub(FIXED);
     let waiting = memory / WAITING.1 * WAITING.0;
     // A run is a part, where tiles read these: so each reads no other.
-    let part = planned.recipe.points_of_part().map_or(u64::MAX, |p| p.saturating_mul(A_POINT));
+    let a_point = A_POINT.0 + A_POINT.1 * (spec.values as u64 - 1);
+    let part = planned.recipe.points_of_part().map_or(u64::MAX, |p| p.saturating_mul(a_point));
     let waiting = waiting.min(part);
     let mut writer = BinWriter::open(folder, &spec, waiting)?;
     let before = writer.points();
@@ -80,7 +81,9 @@ fn spec<R: PointRecipe>(planned: &Planned<R>) -> BinSpec {
     let points = plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add);
     let beyond = bounds_of(plan).filter(|_| planned.recipe.reads_beyond());
     let ground = ground(plan);
+    let values = 1 + planned.recipe.columns().values.len();
     BinSpec::new(&planned.id, beyond.map_or(ground, |all| joined(all, ground)), points)
+        .values(values)
 }
 
 /// The ground of all tiles.
@@ -139,7 +142,7 @@ fn read_input<R: PointRecipe>(
     geo_io::read_batches(path, &filter, &recipe.columns(), most, progress, &mut |cloud| {
         let first = done.min(cloud.len() as u64) as usize;
         done -= first as u64;
-        writer.push(&cloud.x[first..], &cloud.y[first..], &[&cloud.z[first..]])
+        push(writer, cloud, first)
     })?;
     end(planned, input, writer)
 }
@@ -157,9 +160,15 @@ fn read_small<R: PointRecipe>(
     let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
     let mut inputs = inputs.iter();
     Several::new(&filter, &columns).within_headers().read(&paths, progress, |_, cloud| {
-        writer.push(&cloud.x, &cloud.y, &[&cloud.z])?;
+        push(writer, &cloud, 0)?;
         inputs.next().map_or(Ok(()), |input| end(planned, input, writer))
     })
+}
+
+/// Puts points into bins, from the one of a number on.
+fn push(writer: &mut BinWriter, cloud: &PointCloud, first: usize) -> geo_io::Result<()> {
+    let values = std::iter::once(&cloud.z).chain(&cloud.values).map(|column| &column[first..]);
+    writer.push(&cloud.x[first..], &cloud.y[first..], &values.collect::<Vec<_>>())
 }
 
 /// The ground whose points are kept: all, where tiles may need points beyond their own.

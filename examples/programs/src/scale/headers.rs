@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{Crs, Header};
+use geo_io::{Crs, CsvColumns, Header};
 use gpu_core::Bounds;
 use tile_plan::Input;
 
@@ -17,6 +17,8 @@ pub struct Headers {
     pub inputs: Vec<Input>,
     /// The lowest and the highest value, where all headers say.
     range: Option<[f64; 2]>,
+    /// The same of each further value.
+    ranges: Vec<Option<[f64; 2]>>,
     /// Where the points lie.
     pub bounds: Bounds,
     /// The coordinate system, as given or as all inputs name it.
@@ -26,12 +28,16 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Reads headers. Where the order of the inputs counts it becomes a part of the plan.
+    /// Reads headers, and of points with further values between what these lie. Where the order of the inputs counts it becomes a part of the plan.
     ///
     /// # Errors
     /// What is wrong with a file; a header that does not say where its points lie; two coordinate systems, of which
     /// `--crs` chooses none, and a geocentric one; inputs without points, and standard input.
-    pub fn read(paths: &[PathBuf], points: &PointArgs, is_ordered: bool) -> Result<Self> {
+    pub fn read(
+        paths: &[PathBuf],
+        (points, columns): (&PointArgs, &CsvColumns),
+        is_ordered: bool,
+    ) -> Result<Self> {
         ensure!(!paths.is_empty(), "a plan needs point files: give at least one");
         for path in paths {
             let is_pipe = std::fs::metadata(path).is_ok_and(|about| !about.is_file());
@@ -43,22 +49,27 @@ impl Headers {
         let given = points.crs()?;
         let mut inputs = Vec::new();
         let mut range: Option<[f64; 2]> = None;
+        let mut ranges = vec![None; columns.values.len()];
         let mut all: Option<Bounds> = None;
         let (mut shared, mut notes) = (Shared::new(given), Vec::new());
         for (i, path) in paths.iter().enumerate() {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
-            let header = header(path, points)?;
+            let (header, of_values) = header(path, (points, columns))?;
             shared.take(path, header.crs.as_ref())?;
             if let Some(crs) = shared.crs() {
                 require_on_globe(path, crs, header.bounds)?;
             }
             let told = header.notes.iter().map(|note| format!("{}: {note}", path.display()));
             notes.extend(told);
-            range = match (range, header.heights) {
+            let joined_ranges = |a: Option<[f64; 2]>, b: Option<[f64; 2]>| match (a, b) {
                 (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
                 (a, b) => a.or(b),
             };
+            range = joined_ranges(range, header.heights);
+            for (range, more) in ranges.iter_mut().zip(of_values) {
+                *range = joined_ranges(*range, more);
+            }
             if header.points == 0 {
                 continue;
             }
@@ -73,7 +84,7 @@ impl Headers {
         }
         let bounds = all.context("the input has no points")?;
         notes.extend(shared.note());
-        Ok(Self { inputs, range, bounds, crs: shared.into_crs(), notes })
+        Ok(Self { inputs, range, ranges, bounds, crs: shared.into_crs(), notes })
     }
 
     /// The lowest and the highest value.
@@ -86,21 +97,38 @@ impl Headers {
         )
     }
 
+    /// The lowest and the highest of each further value, whose names are given.
+    ///
+    /// # Errors
+    /// The name of one of which neither the files nor their format say.
+    pub fn ranges(&self, names: &[String]) -> Result<Vec<[f64; 2]>> {
+        let range = |(range, name): (&Option<[f64; 2]>, &String)| {
+            range.with_context(|| {
+                format!("neither headers nor the format say between what {name} lies: a tile cannot know")
+            })
+        };
+        self.ranges.iter().zip(names).map(range).collect()
+    }
+
     /// Points of all inputs.
     pub fn points(&self) -> u64 {
         self.inputs.iter().map(|input| input.points).sum()
     }
 }
 
-/// What a header says, or what a table has.
-fn header(path: &Path, points: &PointArgs) -> Result<Header> {
+/// What a header says, or what a table has; and between what further values lie.
+fn header(
+    path: &Path,
+    (points, columns): (&PointArgs, &CsvColumns),
+) -> Result<(Header, Vec<Option<[f64; 2]>>)> {
     if let Some(header) = geo_io::read_header(path)? {
-        return Ok(header);
+        let ranges = geo_io::ranges_of_fields(path, &columns.values)?;
+        return Ok((header, ranges));
     }
-    let (filter, columns) = (points.filter(None), points.columns.names());
-    let cloud = geo_io::read_points(path, &filter, &columns, &())?;
+    let cloud = geo_io::read_points(path, &points.filter(None), columns, &())?;
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
-    Ok(Header { points: count, bounds, heights: cloud.heights, crs: cloud.crs, notes: cloud.notes })
+    let (heights, crs, notes) = (cloud.heights, cloud.crs, cloud.notes);
+    Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges))
 }
 
 /// The least rectangle that holds two.

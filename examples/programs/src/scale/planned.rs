@@ -160,12 +160,12 @@ impl<R: Recipe> Planned<R> {
         self.folder.join(format!("{number}{end}"))
     }
 
-    /// Opens the raster of a tile, whose size and place must be the tile's.
+    /// Opens a raster of a tile by the end of its name. Its size and place must be the tile's.
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn open(&self, number: usize, place: &Georeference) -> Result<RasterFile> {
-        let (path, tile) = (self.path_of(number, ".tif"), self.tile(number)?);
+    pub fn open(&self, number: usize, end: &str, place: &Georeference) -> Result<RasterFile> {
+        let (path, tile) = (self.path_of(number, end), self.tile(number)?);
         let file = RasterFile::open(&path)?;
         let transform = file.georeference().map(|place| place.transform);
         let is_its = file.size() == (tile.width as usize, tile.height as usize)

@@ -10,7 +10,7 @@ use tile_plan::{Input, Plan, Tile};
 
 use super::headers::joined;
 use super::{Planned, Recipe, folder_name, require_unchanged};
-use crate::cloud::{Cloud, keep_of};
+use crate::cloud::Cloud;
 use crate::ground::Ground;
 use crate::report::Report;
 
@@ -87,13 +87,12 @@ fn read_bins(bins: &Bins, ground: &dyn Ground, progress: &dyn Progress) -> Resul
             continue;
         }
         let points = bins.read(&part, progress)?;
-        let z = points.values.into_iter().next().context("the bins have no values")?;
-        let strip = Strip { ground, end: (!is_last).then_some(end) };
-        let mut columns = [points.x, points.y, z];
-        keep_of(&strip, columns.each_mut());
-        for (all, more) in [&mut cloud.x, &mut cloud.y, &mut cloud.z].into_iter().zip(columns) {
-            if all.is_empty() { *all = more } else { all.extend(more) }
-        }
+        let mut values = points.values.into_iter();
+        let z = values.next().context("the bins have no values")?;
+        let values = values.collect();
+        let mut more = Cloud { x: points.x, y: points.y, z, values, ..Cloud::default() };
+        more.keep_of(&Strip { ground, end: (!is_last).then_some(end) });
+        cloud.extend(more);
     }
     Ok(cloud)
 }
@@ -256,12 +255,12 @@ impl<R: Recipe> Planned<R> {
     }
 }
 
-/// Says how often tiles that read the inputs unpack them, and what bins would take.
-pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
+/// Says how often tiles that read the inputs unpack them, and what bins would take, of points with so many values.
+pub fn report_reading<R: Recipe>(plan: &Plan, values: usize, report: &mut Report) {
     let points = |input: &Input| input.points as f64;
     let read: f64 = plan.tiles().iter().flat_map(|tile| plan.inputs_of(tile)).map(points).sum();
     let (times, program) = (read / (points_of(plan) as f64).max(1.0), R::PROGRAM);
-    let bytes = bins_bytes(plan);
+    let bytes = bins_bytes(plan, values);
     report.line(
         "reading",
         format_args!(
@@ -275,7 +274,7 @@ pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
 
 /// Says what bins will take, where tiles are made of nothing else.
 pub fn report_bins_size<R: Recipe>(plan: &Plan, report: &mut Report) {
-    let (bytes, program) = (bins_bytes(plan), R::PROGRAM);
+    let (bytes, program) = (bins_bytes(plan, 1), R::PROGRAM);
     let size = bytes.div_ceil(1 << 20);
     let text = format_args!("{program} bin comes first: it takes up to {size} MiB of disk");
     report.line("bins", text);
@@ -286,8 +285,8 @@ fn points_of(plan: &Plan) -> u64 {
     plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add)
 }
 
-fn bins_bytes(plan: &Plan) -> u64 {
-    BinSpec::new("", plan.grid().bounds(), 0).bytes(points_of(plan))
+fn bins_bytes(plan: &Plan, values: usize) -> u64 {
+    BinSpec::new("", plan.grid().bounds(), 0).values(values).bytes(points_of(plan))
 }
 
 /// Says how many tiles there are, what one takes and where their files go.

@@ -1,9 +1,9 @@
-//! Surfaces in tiles: a GeoTIFF of f32 for each, and one of the whole.
+//! Surfaces in tiles: a GeoTIFF of f32 for each band of each, and one of the whole.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
+use geo_io::{Bands, Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
 use serde_json::json;
 use tile_plan::Tile;
 
@@ -22,6 +22,14 @@ pub trait SurfaceRecipe: Recipe {
     /// # Errors
     /// The recipe was changed by hand.
     fn crs(&self) -> Result<Option<Crs>>;
+
+    /// The descriptions of its bands, one at least.
+    ///
+    /// # Errors
+    /// The recipe was changed by hand.
+    fn bands(&self) -> Result<Vec<String>> {
+        Ok(vec![String::new()])
+    }
 }
 
 /// What is put together, and where it goes.
@@ -50,18 +58,25 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     let tiles = planned.plan.tiles().len();
     stages.run("look", |_| -> Result<()> {
         require_whole(&planned)?;
-        (0..tiles).try_for_each(|number| planned.open_surface(number).map(drop))
+        (0..tiles).try_for_each(|number| planned.open_surface(number))
     })?;
     let grid = *planned.plan.grid();
     let crs = planned.recipe.crs()?;
     let place = Georeference::of_grid(&grid, crs.as_ref());
     let size = (grid.width, grid.height);
-    let open = |number| RasterFile::open(&planned.surface_path(number));
-    let mut mosaic = Mosaic::new(&planned.plan, &open);
+    let names = planned.recipe.bands()?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let open = |band: usize| {
+        let planned = &planned;
+        move |number| RasterFile::open(&planned.path_of(number, &end_of(band)))
+    };
+    let open: Vec<_> = (0..names.len()).map(open).collect();
+    let mut mosaics: Vec<_> = open.iter().map(|open| Mosaic::new(&planned.plan, open)).collect();
     stages.run("merge", |_| {
         let options = args.raster.options();
-        let mut fill = |first: usize, rows: &mut [f32]| mosaic.fill(first, rows);
-        geo_io::write_tiff_rows(output, &place, size, args.raster.nodata, &options, &mut fill)
+        let bands = Bands { names: &names, nodata: args.raster.nodata };
+        let mut fill = |first: usize, rows: &mut [f32]| fill_bands(&mut mosaics, first, rows);
+        geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)
     })?;
     let mut report = Report::default();
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
@@ -75,32 +90,61 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Fills whole rows of the grid with the numbers of all bands, cell by cell.
+fn fill_bands(
+    mosaics: &mut [Mosaic<RasterFile>],
+    first: usize,
+    rows: &mut [f32],
+) -> geo_io::Result<()> {
+    if let [mosaic] = mosaics {
+        return mosaic.fill(first, rows);
+    }
+    let bands = mosaics.len();
+    let mut of_band = vec![f32::NAN; rows.len() / bands];
+    for (band, mosaic) in mosaics.iter_mut().enumerate() {
+        mosaic.fill(first, &mut of_band)?;
+        let numbers = rows.iter_mut().skip(band).step_by(bands);
+        numbers.zip(&of_band).for_each(|(number, value)| *number = *value);
+    }
+    Ok(())
+}
+
+/// The end of the name of the file of a tile's band.
+fn end_of(band: usize) -> String {
+    if band == 0 { ".tif".to_owned() } else { format!(".{band}.tif") }
+}
+
 impl<R: SurfaceRecipe> Planned<R> {
-    /// The file of a tile.
-    pub fn surface_path(&self, number: usize) -> PathBuf {
-        self.path_of(number, ".tif")
+    /// The files of a tile, one for each band; the first alone where the recipe was changed by hand.
+    pub fn surface_paths(&self, number: usize) -> Vec<PathBuf> {
+        let bands = self.recipe.bands().map_or(1, |bands| bands.len());
+        (0..bands).map(|band| self.path_of(number, &end_of(band))).collect()
     }
 
-    /// Whether the file of a tile is there, is the plan's, and has the contents that were written.
+    /// Whether the files of a tile are there, are the plan's, and have the contents that were written.
     pub fn has_surface(&self, number: usize) -> bool {
         self.open_surface(number).is_ok() && self.check_sums(number).is_ok()
     }
 
-    /// Writes the values of a tile, row by row.
+    /// Writes the values of a tile, of each band row by row.
     ///
     /// # Errors
     /// Those of writing.
-    pub fn write_surface(&self, number: usize, values: &[f32]) -> Result<()> {
-        let (tile, path) = (self.tile(number)?, self.surface_path(number));
-        let cells = Cells::Values { values, nodata: f32::NAN };
+    pub fn write_surface(&self, number: usize, bands: &[Vec<f32>]) -> Result<()> {
+        let tile = self.tile(number)?;
         let (place, size) = (self.surface_place(tile)?, (tile.width, tile.height));
-        geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?;
+        for (values, path) in bands.iter().zip(self.surface_paths(number)) {
+            let cells = Cells::Values { values, nodata: f32::NAN };
+            geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?;
+        }
         self.write_sums(number)
     }
 
-    /// Opens the file of a tile, whose size and place must be the tile's.
-    fn open_surface(&self, number: usize) -> Result<RasterFile> {
-        self.open(number, &self.surface_place(self.tile(number)?)?)
+    /// Opens the files of a tile, whose sizes and places must be the tile's.
+    fn open_surface(&self, number: usize) -> Result<()> {
+        let place = self.surface_place(self.tile(number)?)?;
+        let bands = self.recipe.bands()?.len();
+        (0..bands).try_for_each(|band| self.open(number, &end_of(band), &place).map(drop))
     }
 
     /// Where a tile lies.

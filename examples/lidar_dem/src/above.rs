@@ -1,0 +1,181 @@
+//! Heights above those of another raster, the ground.
+//!
+//! The ground at the centre of a cell is interpolated between the four centres of its raster around it (bilinear). Where both have the same
+//! cells it is the ground's own. Within half a cell of its edge it is that of the nearest centres. Where one of the centres that count
+//! has no value there is no ground.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use geo_io::{Crs, ValuesFile};
+use gpu_core::GridSpec;
+use gpu_core::parallel;
+
+use crate::lattice::Lattice;
+
+/// How near to a centre a place is on it, in cells of the ground.
+const ON_CENTRE: f64 = 1e-6;
+
+/// Rows of heights whose ground is read at once.
+const AT_ONCE: usize = 64;
+
+/// A raster of the ground.
+pub struct Floor {
+    path: PathBuf,
+    file: ValuesFile,
+    /// Left, cell's width, top, cell's height.
+    place: [f64; 4],
+    crs: Option<Crs>,
+}
+
+impl Floor {
+    /// Opens a raster, and reads no values.
+    ///
+    /// # Errors
+    /// What is wrong with the file; one that does not say where it lies, or whose rows are turned or mirrored.
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = format!("--above {}", path.display());
+        let file = ValuesFile::open(path).map_err(|error| anyhow::anyhow!("--above: {error}"))?;
+        let Some(place) = file.georeference() else {
+            bail!(
+                "{name}: it does not say where it lies: take a GeoTIFF, or one with a world file"
+            );
+        };
+        let [left, across, bx, top, ay, down] = place.transform;
+        ensure!(
+            bx == 0.0 && ay == 0.0 && across > 0.0 && down < 0.0,
+            "{name}: its rows do not run east from the north: take one whose rows do (gdalwarp makes one)"
+        );
+        let (crs, place) = (place.crs.clone(), [left, across, top, -down]);
+        Ok(Self { path: path.to_owned(), file, place, crs })
+    }
+
+    /// Refuses a coordinate system that is not the ground's.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_system(&self, crs: Option<&Crs>) -> Result<()> {
+        if let (Some(crs), Some(own)) = (crs, &self.crs)
+            && let Err(difference) = crs.compare(own)
+        {
+            bail!(
+                "--above {} is in {own}, the points are in {crs} ({difference}): take a ground in their system, or give the \
+                 one that is right with --crs if the points' files are wrong",
+                self.path.display()
+            )
+        }
+        Ok(())
+    }
+
+    /// Takes the ground off heights, row by row of a grid of the lattice. Gives how many heights are lost where there is no ground.
+    ///
+    /// # Errors
+    /// The ground cannot be read.
+    pub fn take_off(&self, heights: &mut [f32], grid: &GridSpec, lattice: &Lattice) -> Result<u64> {
+        let (columns, rows) = self.file.size();
+        let [left, across, top, down] = self.place;
+        // Centres of cells as whole numbers of cells from the lattice's anchor: the same in a tile as in the whole.
+        let (west, north) = lattice.corner(grid);
+        let x = |column: usize| lattice.place(west + column as f64 + 0.5, 0.0).0;
+        let y = |row: usize| lattice.place(0.0, north - row as f64 - 0.5).1;
+        let along_x: Vec<Between> = (0..grid.width as usize)
+            .map(|column| Between::of((x(column) - left) / across - 0.5, columns))
+            .collect();
+        let along_y: Vec<Between> = (0..grid.height as usize)
+            .map(|row| Between::of((top - y(row)) / down - 0.5, rows))
+            .collect();
+        let before = count(heights);
+        let strips = heights.chunks_mut(AT_ONCE * grid.width as usize);
+        for (heights, along_y) in strips.zip(along_y.chunks(AT_ONCE)) {
+            self.take_off_rows(heights, &along_x, along_y)?;
+        }
+        Ok(before - count(heights))
+    }
+
+    /// The same of some rows, whose ground is in memory at once.
+    fn take_off_rows(
+        &self,
+        heights: &mut [f32],
+        along_x: &[Between],
+        along_y: &[Between],
+    ) -> Result<()> {
+        let (wanted_x, wanted_y) = (Between::range(along_x), Between::range(along_y));
+        let window = self.file.window(wanted_y.clone(), wanted_x.clone())?;
+        let ground = window.to_floats(self.file.nodata());
+        let at = |column: usize, row: usize| {
+            ground[(row - wanted_y.start) * wanted_x.len() + column - wanted_x.start]
+        };
+        parallel::for_chunks(heights, along_x.len(), |row, heights| {
+            for (height, across) in heights.iter_mut().zip(along_x) {
+                let ground = along_y[row].mix(|row| across.mix(|column| at(column, row)));
+                *height = (f64::from(*height) - ground) as f32;
+            }
+        });
+        Ok(())
+    }
+}
+
+/// How many cells have a value.
+fn count(values: &[f32]) -> u64 {
+    parallel::count(values.len(), parallel::FINE, |i| !values[i].is_nan())
+}
+
+/// Where a place lies among centres along one axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Between {
+    /// The centre before it; `None` beyond the raster.
+    first: Option<usize>,
+    /// The share of the next.
+    share: f64,
+}
+
+impl Between {
+    /// A place in cells from the first of some centres.
+    fn of(place: f64, centres: usize) -> Self {
+        let last = centres as f64 - 1.0;
+        if centres == 0 || !(-0.5 - ON_CENTRE..=last + 0.5 + ON_CENTRE).contains(&place) {
+            return Self { first: None, share: 0.0 };
+        }
+        let place = place.clamp(0.0, last);
+        let nearest = place.round();
+        let place = if (place - nearest).abs() <= ON_CENTRE { nearest } else { place };
+        Self { first: Some(place.floor() as usize), share: place.fract() }
+    }
+
+    /// The value here, NaN where there is none. What has no share does not count.
+    fn mix(self, value: impl Fn(usize) -> f64) -> f64 {
+        match self.first {
+            None => f64::NAN,
+            Some(first) if self.share == 0.0 => value(first),
+            Some(first) => value(first) * (1.0 - self.share) + value(first + 1) * self.share,
+        }
+    }
+
+    /// The centres that places need.
+    fn range(places: &[Self]) -> std::ops::Range<usize> {
+        let ends = places.iter().filter_map(|place| {
+            let first = place.first?;
+            Some((first, first + if place.share > 0.0 { 2 } else { 1 }))
+        });
+        let ends = ends.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+        ends.map_or(0..0, |(first, end)| first..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_lie_between_centres_or_beyond() {
+        let of = |place| Between::of(place, 4);
+        assert_eq!(of(1.25), Between { first: Some(1), share: 0.25 });
+        assert_eq!(of(2.0 - 1e-9), Between { first: Some(2), share: 0.0 });
+        assert_eq!(of(-0.5), Between { first: Some(0), share: 0.0 });
+        assert_eq!(of(3.5), Between { first: Some(3), share: 0.0 });
+        assert!(of(-0.6).first.is_none() && of(3.6).first.is_none());
+        assert!(Between::of(0.0, 0).first.is_none());
+        assert_eq!(Between::range(&[of(-2.0), of(1.25), of(2.0)]), 1..3);
+        assert_eq!(of(1.25).mix(|centre| centre as f64 * 8.0), 10.0);
+    }
+}

@@ -1,0 +1,180 @@
+//! The grid that the command line asks for.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail, ensure};
+use geo_io::{Crs, Georeference};
+use gpu_core::{Bounds, GridSpec};
+use programs::args::PointArgs;
+use programs::units;
+
+use crate::lattice::Lattice;
+use crate::surface::SurfaceArgs;
+
+/// How many columns and rows `--size` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u32, pub u32);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let side = |word: &str| {
+            let side = word.trim().parse().ok().filter(|&side: &u32| side > 0);
+            side.ok_or_else(|| format!("\"{word}\" is not a whole number from 1 up"))
+        };
+        match text.split(',').collect::<Vec<_>>()[..] {
+            [width, height] => Ok(Self(side(width)?, side(height)?)),
+            _ => Err("expected columns and rows, such as 1000,800".to_owned()),
+        }
+    }
+}
+
+/// What is known of the grid before any point is read.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The lattice that its cells are of; else it has edges at multiples of the resolution, or of the default.
+    pub lattice: Option<Lattice>,
+    /// The ground that it covers; else that of the points.
+    pub bounds: Option<Bounds>,
+    /// The coordinate system of a template, and the template's name.
+    template: Option<(String, Option<Crs>)>,
+}
+
+impl Asked {
+    /// What the options say.
+    ///
+    /// # Errors
+    /// `--size` without `--bounds`, or with others whose cells would not be square or not those of `--resolution`; a template
+    /// that cannot be read, has no place, or has cells that are turned, mirrored or not square.
+    pub fn of(points: &PointArgs, surface: &SurfaceArgs) -> Result<Self> {
+        let bounds = points.bounds.map(|extent| extent.0);
+        if let Some(path) = &surface.template {
+            return Self::of_template(path);
+        }
+        let Some(size) = surface.size else {
+            let lattice = surface.resolution.map(Lattice::of_multiples);
+            return Ok(Self { lattice, bounds, template: None });
+        };
+        let Size(columns, rows) = size;
+        let bounds = bounds.with_context(|| {
+            format!("--size {columns},{rows}: give --bounds, the ground that is to be divided so")
+        })?;
+        let cell = cell_of(size, &bounds, surface.resolution)?;
+        let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
+        Ok(Self { lattice, bounds: Some(bounds), template: None })
+    }
+
+    fn of_template(path: &Path) -> Result<Self> {
+        let name = format!("--template {}", path.display());
+        let place = geo_io::read_place(path).context("--template")?;
+        let (width, height) = place.size;
+        let Some(Georeference { transform, crs }) = place.georeference else {
+            let why = place.notes.first().map(|note| format!(" ({note})")).unwrap_or_default();
+            bail!(
+                "{name}: it does not say where it lies{why}: take a GeoTIFF, or one with a world file"
+            );
+        };
+        let [left, across, bx, top, ay, down] = transform;
+        ensure!(
+            bx == 0.0 && ay == 0.0,
+            "{name}: its rows are turned against the coordinates: take one whose rows run east (gdalwarp makes one)"
+        );
+        ensure!(
+            across > 0.0 && down < 0.0,
+            "{name}: its rows or columns are mirrored: take one whose first row is the north (gdalwarp makes one)"
+        );
+        let sides = (across + down).abs() * width.max(height) as f64;
+        ensure!(
+            sides <= 1e-3 * across,
+            "{name}: its cells are {across} x {}, not square: take one with square cells",
+            -down
+        );
+        let side = |side: usize| u32::try_from(side).context(name.clone());
+        let grid = GridSpec::new(left, top, across, side(width)?, side(height)?)
+            .with_context(|| name.clone())?;
+        let lattice = Lattice { anchor: [left, top], cell: across };
+        let template = Some((path.display().to_string(), crs));
+        Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
+    }
+
+    /// What went wrong with the points of its ground, with the option that says which that is.
+    pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
+        match &self.template {
+            Some((name, _)) => {
+                error.context(format!("--template {name} is the ground of --bounds"))
+            }
+            None => error,
+        }
+    }
+
+    /// The lattice, of the default cell size of a coordinate system where none is given.
+    ///
+    /// # Errors
+    /// The system has no default.
+    pub fn lattice(&self, crs: Option<&Crs>) -> Result<Lattice> {
+        match self.lattice {
+            Some(lattice) => Ok(lattice),
+            None => Ok(Lattice::of_multiples(units::default_resolution(crs)?)),
+        }
+    }
+
+    /// The coordinate system of the result: the points', or where they name none the template's.
+    ///
+    /// # Errors
+    /// The two differ.
+    pub fn crs(&self, points: Option<Crs>) -> Result<Option<Crs>> {
+        let Some((name, of_template)) = &self.template else { return Ok(points) };
+        if let (Some(points), Some(template)) = (&points, of_template)
+            && let Err(difference) = points.compare(template)
+        {
+            bail!(
+                "--template {name} is in {template}, the points are in {points} ({difference}): take a template in their \
+                 system, or give the one that is right with --crs if the points' files are wrong"
+            )
+        }
+        Ok(points.or_else(|| of_template.clone()))
+    }
+}
+
+/// The side of the cells that so many columns and rows make of bounds.
+fn cell_of(Size(columns, rows): Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
+    let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
+    let (across, down) = (width / f64::from(columns), height / f64::from(rows));
+    let size = format!("--size {columns},{rows} with --bounds");
+    // A thousandth of a cell over the whole side.
+    let is_same = |side: f64, cells: u32| (side - across).abs() * f64::from(cells) <= 1e-3 * across;
+    ensure!(
+        is_same(down, rows),
+        "{size} makes cells of {across} x {down}, which are not square: --size {columns},{} would be",
+        (height / across).round().max(1.0)
+    );
+    if let Some(resolution) = resolution {
+        ensure!(
+            is_same(resolution, columns.max(rows)),
+            "{size} makes cells of {across}, not of --resolution {resolution}: give one of the two"
+        );
+    }
+    Ok(across)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_make_square_cells_or_are_refused() {
+        let bounds = Bounds { min_x: 10.3, min_y: 0.0, max_x: 110.3, max_y: 50.0 };
+        let of = |size: &str, resolution| cell_of(size.parse().unwrap(), &bounds, resolution);
+        assert!((of("200, 100", None).unwrap() - 0.5).abs() < 1e-12);
+        assert!(of("200,100", Some(0.5)).is_ok());
+        let error = of("200,80", None).unwrap_err().to_string();
+        assert!(error.contains("not square: --size 200,100"), "{error}");
+        let error = of("200,100", Some(1.0)).unwrap_err().to_string();
+        assert!(error.contains("--resolution 1"), "{error}");
+        for bad in ["", "5", "5,0", "5,-1", "5,1.5", "1,2,3"] {
+            assert!(bad.parse::<Size>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

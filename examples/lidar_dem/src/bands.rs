@@ -1,0 +1,197 @@
+//! What the result holds: a raster for each value, and layers that tell how far a value is to be trusted.
+
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
+use nni_grid::{Dem, Summary};
+use programs::cloud::Cloud;
+
+use crate::above::Floor;
+use crate::extent::Extents;
+use crate::surface::SurfaceArgs;
+
+/// The name of the heights among bands.
+pub const HEIGHT: &str = "z";
+
+/// The name of heights above a ground.
+pub const ABOVE: &str = "height";
+
+/// What is known of a cell beside its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// How many points lie in it.
+    Count,
+    /// How far its centre is from the nearest point.
+    Distance,
+    /// Of how many natural neighbours its value is made.
+    Neighbours,
+}
+
+impl Layer {
+    const ALL: [Self; 3] = [Self::Count, Self::Distance, Self::Neighbours];
+
+    /// As the command line and the band's description have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Distance => "distance",
+            Self::Neighbours => "neighbours",
+        }
+    }
+}
+
+impl FromStr for Layer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|layer| layer.name() == text.trim());
+        found.ok_or_else(|| format!("unknown layer \"{text}\": use count, distance or neighbours"))
+    }
+}
+
+/// Between what values lie that are interpolated, where that is known.
+pub struct Ranges {
+    heights: Option<ValueRange>,
+    further: Vec<Option<ValueRange>>,
+}
+
+impl Ranges {
+    /// Rounds the values of points as [`Cloud::settle_heights`] does.
+    pub fn settled(cloud: &mut Cloud) -> Self {
+        Self { heights: cloud.settle_heights(), further: cloud.settle_values() }
+    }
+
+    /// The first of the values that count whose range is not known.
+    pub fn unknown<'a>(&self, surface: &'a SurfaceArgs) -> Option<&'a str> {
+        let mut further = self.further.iter();
+        let is_unknown = |name: &&String| match *name == HEIGHT {
+            true => self.heights.is_none(),
+            false => further.next().is_some_and(Option::is_none),
+        };
+        surface.value.iter().find(is_unknown).map(String::as_str)
+    }
+}
+
+/// Interpolates all values of points, whose places are in cells. Those of one range are interpolated together, as fields of one
+/// type are: the geometry is worked out once for all of them.
+pub fn interpolated(
+    device: &Device,
+    cloud: &Cloud,
+    ranges: &Ranges,
+    (grid, surface): (GridSpec, &SurfaceArgs),
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    let mut further = cloud.values.iter().zip(&ranges.further);
+    let column = |name: &String| match name == HEIGHT {
+        true => Some((&cloud.z, &ranges.heights)),
+        false => further.next(),
+    };
+    let columns: Vec<_> = surface.value.iter().filter_map(column).collect();
+    let mut first: Option<Dem> = None;
+    let mut rasters = vec![None; columns.len()];
+    while let Some(next) = rasters.iter().position(Option::is_none) {
+        let range = columns[next].1;
+        let group: Vec<usize> = (next..columns.len()).filter(|&i| columns[i].1 == range).collect();
+        let values: Vec<&[f64]> = group.iter().map(|&i| &columns[i].0[..]).collect();
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
+        let mut params = surface.params(grid, *range);
+        if first.is_some() {
+            params = params.distances(false).counts(false);
+        }
+        let mut dem = nni_grid::interpolate(device, points, &params, progress)?;
+        for (&i, raster) in group.iter().zip(dem.values.drain(..)) {
+            rasters[i] = Some(raster);
+        }
+        first.get_or_insert(dem);
+    }
+    let mut dem = first.context("there is no value to interpolate")?;
+    dem.values = rasters.into_iter().flatten().collect();
+    Ok(dem)
+}
+
+/// What was made of points: a raster for each band, in the order of [`SurfaceArgs::bands`].
+pub struct Made {
+    /// Where the cells lie.
+    pub grid: GridSpec,
+    /// Row by row from the north; NaN is NODATA.
+    pub bands: Vec<Vec<f32>>,
+    /// What was read, merged and left out. Cells without a value are those of the first band.
+    pub summary: Summary,
+    /// Cells whose height is lost, since there is no ground below.
+    pub lost: u64,
+}
+
+impl Made {
+    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells.
+    pub fn of(dem: Dem, points: Points, extents: &Extents, surface: &SurfaceArgs) -> Result<Self> {
+        let (grid, mut summary) = (extents.grid, dem.summary);
+        let mut bands: Vec<Vec<f32>> =
+            dem.values.into_iter().map(|raster| extents.cut(raster.into_values())).collect();
+        let nodata = |band: &[f32]| parallel::count(band.len(), FINE, |i| band[i].is_nan());
+        let mut lost = 0;
+        if let Some(path) = &surface.above {
+            let heights = surface.value.iter().position(|name| name == HEIGHT);
+            let heights = &mut bands[heights.context("--above needs heights")?];
+            lost = Floor::open(path)?.take_off(heights, &grid, &extents.lattice)?;
+            let value = surface.empty_value();
+            for band in &mut bands {
+                parallel::for_each(band, FINE, |_, v| *v = if v.is_nan() { value } else { *v });
+            }
+        }
+        summary.nodata = nodata(&bands[0]).saturating_sub(lost);
+        let (mut distances, mut counts) = (dem.distances, dem.counts);
+        for layer in &surface.layer {
+            bands.push(match layer {
+                Layer::Count => points_of_cells(points, &extents.lattice.grid_in_cells(&grid))?,
+                Layer::Distance => {
+                    let of_cells = distances.take().map(|raster| extents.cut(raster.into_values()));
+                    in_units(of_cells.unwrap_or_default(), surface.site_reach(), grid.cell_size)
+                }
+                Layer::Neighbours => {
+                    let of_cells = counts.take().map(|raster| extents.cut(raster.into_values()));
+                    let number = |count: u32| if count > 0 { count as f32 } else { f32::NAN };
+                    of_cells.unwrap_or_default().into_iter().map(number).collect()
+                }
+            });
+        }
+        Ok(Self { grid, bands, summary, lost })
+    }
+}
+
+/// The bands of cells that no point reaches.
+pub fn without_points(cells: usize, surface: &SurfaceArgs) -> Result<Vec<Vec<f32>>> {
+    let values = std::iter::repeat_n(surface.empty_value(), surface.values());
+    let layers = surface.layer.iter().map(|layer| match layer {
+        Layer::Count => 0.0,
+        Layer::Distance | Layer::Neighbours => f32::NAN,
+    });
+    let bands = values.chain(layers).map(|value| host_memory::filled(value, cells));
+    Ok(bands.collect::<Result<_, _>>()?)
+}
+
+/// How many points lie in each cell.
+fn points_of_cells(points: Points, grid: &GridSpec) -> Result<Vec<f32>> {
+    let mut counts = host_memory::filled(0_u32, grid.cells() as usize)?;
+    for (&x, &y) in points.x.iter().zip(points.y) {
+        if let Some((column, row)) = grid.cell_of(x, y) {
+            counts[row as usize * grid.width as usize + column as usize] += 1;
+        }
+    }
+    Ok(counts.into_iter().map(|count| count as f32).collect())
+}
+
+/// Distances in the units of the coordinates. Those beyond the reach are NODATA: a tile does not know of farther points.
+fn in_units(mut distances: Vec<f32>, reach: f64, cell_size: f64) -> Vec<f32> {
+    // Distances were rounded to f32 in the same way, so that none within the reach is beyond it.
+    let reach = reach as f32;
+    parallel::for_each(&mut distances, FINE, |_, distance| {
+        let is_known = *distance <= reach && distance.is_finite();
+        *distance = match is_known {
+            true => (f64::from(*distance) * cell_size) as f32,
+            false => f32::NAN,
+        };
+    });
+    distances
+}

@@ -1,0 +1,170 @@
+//! `--above`: heights above a raster of the ground.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
+use gpu_core::GridSpec;
+
+use crate::PROGRAM;
+use crate::common::{are_named, are_same, bands, in_tiles, places};
+
+const SIDE: usize = 40;
+const BOUNDS: &str = "--bounds=0,0,40,40";
+
+fn surface(x: f64, y: f64) -> f64 {
+    130.0 + 0.5 * x - 0.25 * y
+}
+
+fn ground(x: f64, y: f64) -> f64 {
+    100.0 + 0.125 * x + 0.0625 * y
+}
+
+fn write_points(folder: &Path) {
+    let mut text = "x,y,z,w\n".to_owned();
+    for [x, y] in places(4000, [50.0, 50.0], 17) {
+        let (x, y) = (x - 5.0, y - 5.0);
+        writeln!(text, "{x},{y},{},{x}", surface(x, y)).unwrap();
+    }
+    std::fs::write(folder.join("p.csv"), text).unwrap();
+}
+
+/// A ground whose cells are others than the result's, with a hole.
+fn write_ground(folder: &Path, crs: Option<&str>) -> GridSpec {
+    let grid = GridSpec::new(-1.3, 41.7, 0.8, 55, 60).unwrap();
+    let mut values = Vec::new();
+    for row in 0..grid.height {
+        for column in 0..grid.width {
+            let (x, y) = grid.cell_centre(column, row);
+            let is_hole = (x - 12.0).hypot(y - 9.0) < 3.0;
+            values.push(if is_hole { f32::NAN } else { ground(x, y) as f32 });
+        }
+    }
+    let crs = crs.map(|text| Crs::parse(text).unwrap());
+    let place = Georeference::of_grid(&grid, crs.as_ref());
+    let cells = Cells::Values { values: &values, nodata: -1.0 };
+    let options = TiffOptions::default();
+    write_tiff(&folder.join("g.tif"), &place, (grid.width, grid.height), cells, &options).unwrap();
+    grid
+}
+
+#[test]
+fn the_ground_is_taken_off_between_its_centres() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_points(folder.path());
+    write_ground(folder.path(), None);
+    let common = ["p.csv", BOUNDS, "--above", "g.tif", "--value", "z,w"];
+    for device in ["cpu", "software"] {
+        let output = format!("{device}.tif");
+        let run = [&common[..], &["-o", &output, "--device", device]].concat();
+        let report = PROGRAM.succeeds(folder.path(), &run);
+        assert!(report.contains("no ground") && report.contains("g.tif"), "{report}");
+    }
+    let bytes = |name: &str| std::fs::read(at(name)).unwrap();
+    assert!(bytes("cpu.tif") == bytes("software.tif"));
+    let (found, metadata) = bands(&at("cpu.tif"));
+    assert!(are_named(&metadata, &["height", "w"]), "{metadata}");
+    let mut holes = 0;
+    for (cell, value) in found[0].iter().enumerate() {
+        let (x, y) = ((cell % SIDE) as f64 + 0.5, (SIDE - 1 - cell / SIDE) as f64 + 0.5);
+        let from_hole = (x - 12.0).hypot(y - 9.0);
+        if from_hole < 3.0 + 2.0 {
+            assert!(from_hole > 2.0 || *value == -9999.0, "{x} {y}: {value}");
+            holes += usize::from(*value == -9999.0);
+            continue;
+        }
+        let expected = surface(x, y) - ground(x, y);
+        assert!((f64::from(*value) - expected).abs() < 1e-3, "{x} {y}: {value}");
+        assert!((f64::from(found[1][cell]) - x).abs() < 1e-3);
+    }
+    assert!(holes > 20, "{holes}");
+    // Ground that is not there has no height, but may be filled.
+    let run = [&common[..], &["-o", "filled.tif", "--fill", "0", "--device", "cpu"]].concat();
+    PROGRAM.succeeds(folder.path(), &run);
+    let filled = bands(&at("filled.tif")).0.remove(0);
+    let expected: Vec<f32> = found[0].iter().map(|&v| if v == -9999.0 { 0.0 } else { v }).collect();
+    assert!(are_same(&filled, &expected));
+}
+
+#[test]
+fn of_the_same_cells_the_difference_is_that_of_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_points(folder.path());
+    for resolution in ["1", "0.3"] {
+        let base = ["p.csv", BOUNDS, "--resolution", resolution, "--device", "cpu", "--overwrite"];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &["-o", "dem.tif"]].concat());
+        let more = ["--above", "dem.tif", "-o", "above.tif"];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &more].concat());
+        assert!(bands(&at("above.tif")).0[0].iter().all(|&height| height == 0.0), "{resolution}");
+    }
+}
+
+/// Of whole numbers, of which one stands for no value.
+#[test]
+fn a_ground_of_bytes_is_taken_off_too() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let bytes: Vec<u8> = (0..1600).map(|cell| if cell == 5 { 0 } else { 100 }).collect();
+    let grid = GridSpec::new(0.0, 40.0, 1.0, 40, 40).unwrap();
+    let place = Georeference::of_grid(&grid, None);
+    let path = folder.path().join("b.tif");
+    write_tiff(&path, &place, (40, 40), Cells::Grey(&bytes), &TiffOptions::default()).unwrap();
+    let run = ["p.csv", BOUNDS, "--above", "b.tif", "-o", "a.tif", "--device", "cpu"];
+    PROGRAM.succeeds(folder.path(), &run);
+    let found = bands(&folder.path().join("a.tif")).0.remove(0);
+    assert_eq!(found.iter().filter(|&&v| v == -9999.0).count(), 1);
+    assert_eq!(found[5], -9999.0);
+    assert!((f64::from(found[0]) - (surface(0.5, 39.5) - 100.0)).abs() < 1e-3, "{}", found[0]);
+}
+
+#[test]
+fn tiles_are_the_whole_and_know_their_ground() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_points(folder.path());
+    write_ground(folder.path(), None);
+    let common = ["p.csv", BOUNDS, "--above", "g.tif", "--method", "pixels", "--dsm"];
+    let whole = [&common[..], &["-o", "whole.tif", "--device", "cpu"]].concat();
+    PROGRAM.succeeds(folder.path(), &whole);
+    let plan = [&common[..], &["--tile-size", "16"]].concat();
+    assert_eq!(in_tiles(folder.path(), &plan, "cpu", "tiles.tif"), 9);
+    assert!(std::fs::read(at("whole.tif")).unwrap() == std::fs::read(at("tiles.tif")).unwrap());
+    // Another ground is not the plan's.
+    std::fs::write(at("g.tif"), "other").unwrap();
+    let run = ["run", "tiles.tif.json", "--tile", "0", "--device", "cpu"];
+    let output = PROGRAM.command(folder.path(), &run).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("g.tif") && errors.contains("has changed"), "{errors}");
+}
+
+#[test]
+fn what_is_no_ground_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_points(folder.path());
+    write_ground(folder.path(), Some("EPSG:26911"));
+    std::fs::write(at("text.tif"), "no raster").unwrap();
+    write_npy(&at("bare.npy"), &[1.0_f32; 4], 2, 2).unwrap();
+    let turned = Georeference { transform: [0.0, 1.0, 0.2, 9.0, 0.2, -1.0], crs: None };
+    let cells = Cells::Values { values: &[1.0; 4], nodata: -1.0 };
+    write_tiff(&at("turned.tif"), &turned, (2, 2), cells, &TiffOptions::default()).unwrap();
+    let cases: [(&[&str], &[&str]); 6] = [
+        (&["--above", "missing.tif"], &["--above", "missing.tif"]),
+        (&["--above", "text.tif"], &["--above", "text.tif"]),
+        (&["--above", "bare.npy"], &["--above bare.npy", "where it lies"]),
+        (&["--above", "turned.tif"], &["--above turned.tif", "north"]),
+        (
+            &["--above", "g.tif", "--crs", "EPSG:26910"],
+            &["--above g.tif", "EPSG:26911", "EPSG:26910"],
+        ),
+        (&["--above", "g.tif", "--value", "w"], &["--above g.tif", "--value"]),
+    ];
+    for (options, words) in cases {
+        PROGRAM.fails(folder.path(), &[&["p.csv", "--device", "cpu"], options].concat(), words);
+        PROGRAM.fails(folder.path(), &[&["plan", "p.csv"], options].concat(), words);
+    }
+    let run = ["p.csv", "--above", "g.tif", "-o", "g.tif", "--device", "cpu"];
+    PROGRAM.fails(folder.path(), &run, &["same file", "g.tif"]);
+}

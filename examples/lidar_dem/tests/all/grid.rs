@@ -1,0 +1,176 @@
+//! `--size` and `--template`: the cells of the result.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use geo_io::{Cells, Crs, Georeference, TiffOptions, read_raster, write_tiff};
+use gpu_core::GridSpec;
+
+use crate::PROGRAM;
+use crate::common::{are_same, bands, in_tiles, places};
+
+/// A corner and a side of which edges are no multiples.
+const CORNER: [f64; 2] = [634_000.37, 851_001.59];
+const SIDE: f64 = 0.7;
+const SIZE: (u32, u32) = (61, 43);
+
+fn plane(x: f64, y: f64) -> f64 {
+    100.0 + 0.5 * (x - CORNER[0]) - 0.25 * (y - CORNER[1])
+}
+
+/// Points of a plane on the grid's ground and around it.
+fn write_points(folder: &Path) {
+    let mut text = "x,y,z\n".to_owned();
+    for [x, y] in places(6000, [60.0, 50.0], 3) {
+        let (x, y) = (CORNER[0] - 8.0 + x, CORNER[1] + 8.0 - y);
+        writeln!(text, "{x},{y},{}", plane(x, y)).unwrap();
+    }
+    std::fs::write(folder.join("p.csv"), text).unwrap();
+}
+
+fn grid() -> GridSpec {
+    GridSpec::new(CORNER[0], CORNER[1], SIDE, SIZE.0, SIZE.1).unwrap()
+}
+
+/// Writes a raster that lies so.
+fn write_template(folder: &Path, name: &str, place: &Georeference) {
+    let values = vec![1.0; (SIZE.0 * SIZE.1) as usize];
+    let cells = Cells::Values { values: &values, nodata: -9999.0 };
+    write_tiff(&folder.join(name), place, SIZE, cells, &TiffOptions::default()).unwrap();
+}
+
+fn place(crs: Option<&str>) -> Georeference {
+    let crs = crs.map(|text| Crs::parse(text).unwrap());
+    Georeference::of_grid(&grid(), crs.as_ref())
+}
+
+fn is_the_plane(values: &[f32], grid: &GridSpec) {
+    for (cell, value) in values.iter().enumerate() {
+        let (column, row) = (cell as u32 % grid.width, cell as u32 / grid.width);
+        let (x, y) = grid.cell_centre(column, row);
+        assert!((f64::from(*value) - plane(x, y)).abs() < 1e-3, "{column} {row}: {value}");
+    }
+}
+
+#[test]
+fn a_template_gives_place_size_and_system() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_template(folder.path(), "t.tif", &place(Some("EPSG:2994")));
+    for device in ["cpu", "software"] {
+        let output = format!("{device}.tif");
+        let run = ["p.csv", "--template", "t.tif", "-o", &output, "--device", device];
+        PROGRAM.succeeds(folder.path(), &run);
+    }
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(bytes("cpu.tif") == bytes("software.tif"));
+    let dem = read_raster(&folder.path().join("cpu.tif"), None).unwrap();
+    let found = dem.georeference.unwrap();
+    assert_eq!(found.transform, place(None).transform);
+    assert_eq!(found.crs.unwrap().epsg(), Some(2994));
+    assert_eq!((dem.width as u32, dem.height as u32), SIZE);
+    is_the_plane(&bands(&folder.path().join("cpu.tif")).0[0], &grid());
+    // The result of several bands is a template as well.
+    let run = ["p.csv", "--template", "t.tif", "--device", "cpu", "-o"];
+    PROGRAM.succeeds(folder.path(), &[&run[..], &["two.tif", "--layer", "count"]].concat());
+    let run = ["p.csv", "--template", "two.tif", "--device", "cpu", "-o", "again.tif"];
+    PROGRAM.succeeds(folder.path(), &run);
+    assert!(bytes("again.tif") == bytes("cpu.tif"));
+}
+
+#[test]
+fn tiles_of_a_template_are_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_template(folder.path(), "t.tif", &place(Some("EPSG:26910")));
+    for (method, dsm) in [("exact", false), ("pixels", false), ("exact", true), ("pixels", true)] {
+        let common = ["p.csv", "--template", "t.tif", "--layer", "count", "--method", method];
+        let common = [&common[..], if dsm { &["--dsm", "--overwrite"] } else { &[] }].concat();
+        let name = format!("{method}.tif");
+        PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", &name, "--device", "cpu"]].concat());
+        let plan = [&common[..], &["--tile-size", "16"]].concat();
+        assert_eq!(in_tiles(folder.path(), &plan, "cpu", "tiles.tif"), 12);
+        // Cells are the template's, so that none has two of the highest.
+        assert_eq!(dsm, bands(&folder.path().join(&name)).0[1].iter().all(|&count| count <= 1.0));
+        let [whole, tiles] =
+            [&name[..], "tiles.tif"].map(|name| bands(&folder.path().join(name)).0);
+        assert!(whole[0].iter().zip(&tiles[0]).all(|(a, b)| (a - b).abs() < 1e-4), "{method}");
+        assert!(are_same(&whole[1], &tiles[1]));
+        let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+        assert!(method == "exact" || bytes(&name) == bytes("tiles.tif"));
+        std::fs::remove_file(folder.path().join("tiles.tif")).unwrap();
+        std::fs::remove_file(folder.path().join("tiles.tif.json")).unwrap();
+    }
+}
+
+#[test]
+fn a_size_divides_bounds_that_lie_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let [west, north] = CORNER;
+    let (east, south) = (west + f64::from(SIZE.0) * SIDE, north - f64::from(SIZE.1) * SIDE);
+    let bounds = format!("--bounds={west},{south},{east},{north}");
+    let common = ["p.csv", &bounds, "--size", "61,43"];
+    PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", "a.tif", "--device", "cpu"]].concat());
+    let dem = read_raster(&folder.path().join("a.tif"), None).unwrap();
+    assert_eq!((dem.width as u32, dem.height as u32), SIZE);
+    let found = dem.georeference.unwrap().transform;
+    let wanted = place(None).transform;
+    assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    let values = bands(&folder.path().join("a.tif")).0;
+    is_the_plane(&values[0], &grid());
+    let plan = [&common[..], &["--tile-size", "16"]].concat();
+    assert_eq!(in_tiles(folder.path(), &plan, "cpu", "tiles.tif"), 12);
+    let tiles = bands(&folder.path().join("tiles.tif")).0;
+    assert!(values[0].iter().zip(&tiles[0]).all(|(a, b)| (a - b).abs() < 1e-4));
+}
+
+#[test]
+fn grids_that_contradict_or_are_none_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let at = |transform| Georeference { transform, crs: None };
+    let [x, y] = CORNER;
+    for (name, transform) in [
+        ("turned.tif", [x, 0.7, 0.1, y, 0.1, -0.7]),
+        ("mirrored.tif", [x, 0.7, 0.0, y, 0.0, 0.7]),
+        ("oblong.tif", [x, 0.7, 0.0, y, 0.0, -0.8]),
+        ("far.tif", [0.0, 0.7, 0.0, 0.0, 0.0, -0.7]),
+    ] {
+        write_template(folder.path(), name, &at(transform));
+    }
+    write_template(folder.path(), "zone.tif", &place(Some("EPSG:26911")));
+    std::fs::write(folder.path().join("text.tif"), "no raster").unwrap();
+    std::fs::write(folder.path().join("t.png"), "no raster").unwrap();
+    let bounds = "--bounds=634000,850960,634040,851000";
+    let template = |name: &'static str| ["--template", name];
+    let cases: [(&[&str], &[&str]); 16] = [
+        (&template("missing.tif"), &["--template", "missing.tif"]),
+        (&template("text.tif"), &["--template", "text.tif"]),
+        (&template("t.png"), &["--template", "t.png", ".tif"]),
+        (&template("turned.tif"), &["--template turned.tif", "turned"]),
+        (&template("mirrored.tif"), &["--template mirrored.tif", "mirrored"]),
+        (&template("oblong.tif"), &["--template oblong.tif", "0.7 x 0.8", "square"]),
+        (&template("far.tif"), &["--template far.tif", "none of the 6000 points"]),
+        (
+            &["--template", "zone.tif", "--crs", "EPSG:26910"],
+            &["--template zone.tif", "EPSG:26911", "EPSG:26910", "--crs"],
+        ),
+        (&["--template", "zone.tif", "--resolution", "1"], &["--template", "--resolution"]),
+        (&["--template", "zone.tif", bounds], &["--template", "--bounds"]),
+        (&["--template", "zone.tif", "-o", "zone.tif"], &["same file", "zone.tif"]),
+        (&["--size", "0,5"], &["--size", "\"0\" is not a whole number"]),
+        (&["--size", "5"], &["--size", "1000,800"]),
+        (&["--size", "5,5"], &["--size 5,5", "--bounds"]),
+        (&["--size", "50,40", bounds], &["0.8 x 1", "--size 50,50"]),
+        (&["--size", "40,40", bounds, "--resolution", "2"], &["--size 40,40", "--resolution 2"]),
+    ];
+    for (options, words) in cases {
+        PROGRAM.fails(folder.path(), &[&["p.csv", "--device", "cpu"], options].concat(), words);
+        let is_output = options.contains(&"-o");
+        let is_of_points = words.contains(&"none of the 6000 points");
+        if !is_output && !is_of_points {
+            PROGRAM.fails(folder.path(), &[&["plan", "p.csv"], options].concat(), words);
+        }
+    }
+}

@@ -261,52 +261,53 @@ impl Part<'_> {
         if self.origin(right_inner) == self.origin(right_outer) {
             right_outer = base;
         }
+        let (mut left, mut right) = (self.place(self.end(base)), self.place(self.origin(base)));
         loop {
-            let [right_end, left_end] = [self.origin(base), self.end(base)];
-            let is_above =
-                |part: &Self, edge| part.orientation(left_end, right_end, part.end(edge)) > 0;
-            let (left, is_left) = self.candidate(base, base ^ 1, Self::next, is_above);
-            let (right, is_right) = self.candidate(base, base, Self::previous, is_above);
-            base = match (is_left, is_right) {
-                (false, false) => return (left_outer, right_outer),
-                (true, false) => self.connect(base ^ 1, left ^ 1),
-                (false, true) => self.connect(right, base ^ 1),
-                (true, true) => {
-                    let circle = [left_end, right_end, self.end(left)];
-                    if self.is_inside(circle, self.end(right)) {
-                        self.connect(right, base ^ 1)
-                    } else {
-                        self.connect(base ^ 1, left ^ 1)
-                    }
+            let left_candidate = self.candidate([left, right], base ^ 1, Self::next);
+            let right_candidate = self.candidate([left, right], base, Self::previous);
+            let (is_left, edge, apex) = match (left_candidate, right_candidate) {
+                (None, None) => return (left_outer, right_outer),
+                (Some((edge, apex)), None) => (true, edge, apex),
+                (None, Some((edge, apex))) => (false, edge, apex),
+                (Some(of_left), Some(of_right)) => {
+                    let is_left = !self.predicates.is_inside(left, right, of_left.1, of_right.1);
+                    let (edge, apex) = if is_left { of_left } else { of_right };
+                    (is_left, edge, apex)
                 }
             };
+            if is_left {
+                (base, left) = (self.connect(base ^ 1, edge ^ 1), apex);
+            } else {
+                (base, right) = (self.connect(edge, base ^ 1), apex);
+            }
         }
     }
 
-    /// Finds the next edge at one end of the base, and tells whether it lies above the base.
+    /// Finds the next edge at one end of the base, whose ends are at two places, and the place of its far end; `None` if it
+    /// does not lie above the base.
     ///
     /// Edges are tried in their order around that end, beginning beside the base. An edge stays if the circle through it and
     /// the base does not hold the end of the next edge. An edge that does not stay is deleted.
     #[inline(always)]
     fn candidate(
         &mut self,
-        base: u32,
+        [left, right]: [[f64; 2]; 2],
         from: u32,
         turned: impl Fn(&Self, u32) -> u32,
-        is_above: impl Fn(&Self, u32) -> bool,
-    ) -> (u32, bool) {
+    ) -> Option<(u32, [f64; 2])> {
         let mut candidate = turned(self, from);
-        if !is_above(self, candidate) {
-            return (candidate, false);
+        let mut apex = self.place(self.end(candidate));
+        if self.predicates.orientation(left, right, apex) <= 0 {
+            return None;
         }
         loop {
             let following = turned(self, candidate);
-            let circle = [self.end(base), self.origin(base), self.end(candidate)];
-            if !self.is_inside(circle, self.end(following)) {
-                return (candidate, true);
+            let next_apex = self.place(self.end(following));
+            if !self.predicates.is_inside(left, right, apex, next_apex) {
+                return Some((candidate, apex));
             }
             self.delete(candidate);
-            candidate = following;
+            (candidate, apex) = (following, next_apex);
         }
     }
 
@@ -365,12 +366,6 @@ impl Part<'_> {
 
     fn orientation(&self, a: u32, b: u32, c: u32) -> i32 {
         self.predicates.orientation(self.place(a), self.place(b), self.place(c))
-    }
-
-    #[inline(always)]
-    fn is_inside(&self, circle: [u32; 3], site: u32) -> bool {
-        let [a, b, c] = circle.map(|site| self.place(site));
-        self.predicates.is_inside(a, b, c, self.place(site))
     }
 
     /// Makes all edges free.

@@ -238,12 +238,11 @@ impl Stars {
                     edge = edges[edge as usize].next;
                 }
                 let point = sites[site].point as usize;
-                if on_hull[point / 64] >> (point % 64) & 1 == 0 {
-                    let first = (0..star.len()).min_by_key(|&i| star[i]);
-                    star.rotate_left(first.unwrap_or(0));
-                }
+                let is_on_hull = on_hull[point / 64] >> (point % 64) & 1 != 0;
+                let least = (0..star.len()).min_by_key(|&i| star[i]);
+                let (last, first) = star.split_at(if is_on_hull { 0 } else { least.unwrap_or(0) });
                 let room = &neighbours[starts[point] as usize..];
-                for (slot, &neighbour) in room.iter().zip(&star) {
+                for (slot, &neighbour) in room.iter().zip(first.iter().chain(last)) {
                     slot.store(neighbour, Ordering::Relaxed);
                 }
             }

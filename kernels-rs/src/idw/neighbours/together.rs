@@ -46,7 +46,7 @@ pub const MOST_OF_QUADRANT: u32 = MOST / 4;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
     part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 200;
     part_64: <InPart<64, 65, 1, 64>>;
-    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 200;
+    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 240;
     quadrants_8: <InPart<8, 9, 4, 32>>, resident = 8, spills = 200;
     quadrants_16: <InPart<16, 17, 4, 64>>;
 ))]

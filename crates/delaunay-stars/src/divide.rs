@@ -283,8 +283,8 @@ impl Part<'_> {
         }
     }
 
-    /// Finds the next edge at one end of the base, whose ends are at two places, and the place of its far end; `None` if it
-    /// does not lie above the base.
+    /// Finds the next edge at one end of the base, and the place of the edge's far end. `None` if the edge does not lie above
+    /// the base. `left` and `right` are the places of the base's ends.
     ///
     /// Edges are tried in their order around that end, beginning beside the base. An edge stays if the circle through it and
     /// the base does not hold the end of the next edge. An edge that does not stay is deleted.

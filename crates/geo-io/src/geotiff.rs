@@ -160,9 +160,9 @@ pub fn write_georeferenced<'a>(
 /// Numbers of several bands lie in the file cell by cell.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is one cell for each place, in each band, and one name for each band;
-/// [`Error::BadValue`] for a raster without cells or bands or for a value that equals `nodata` and would be lost, and
-/// those of writing.
+/// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
+/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals `nodata` and would be lost.
+/// - Those of writing.
 pub fn write_tiff<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

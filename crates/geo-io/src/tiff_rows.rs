@@ -34,8 +34,9 @@ pub type FillRows<'a> = dyn FnMut(usize, &mut [f32]) -> Result<()> + 'a;
 /// the raster's size in the output's folder while the file is written.
 ///
 /// # Errors
-/// What `fill` gives, [`Error::BadValue`] for a raster without cells or bands or for a value that equals NODATA and would
-/// be lost, and those of writing.
+/// - What `fill` gives.
+/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals NODATA and would be lost.
+/// - Those of writing.
 pub fn write_tiff_rows<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

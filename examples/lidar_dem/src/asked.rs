@@ -46,8 +46,8 @@ impl Asked {
     /// What the options say.
     ///
     /// # Errors
-    /// `--size` without `--bounds`, or with others whose cells would not be square or not those of `--resolution`; a template
-    /// that cannot be read, has no place, or has cells that are turned, mirrored or not square.
+    /// `--size` comes without `--bounds`, or makes cells that are not square, or not those of `--resolution`. The template cannot
+    /// be read, has no place, or has cells that are turned, mirrored or not square.
     pub fn of(points: &PointArgs, surface: &SurfaceArgs) -> Result<Self> {
         let bounds = points.bounds.map(|extent| extent.0);
         if let Some(path) = &surface.template {

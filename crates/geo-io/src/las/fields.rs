@@ -1,5 +1,5 @@
-//! The fields of a LAS record beside the coordinates (LAS 1.4 R16, tables 7 to 18): where they stand, what they can hold, and what
-//! of a layered chunk is decoded for them.
+//! The fields of a LAS record beside the coordinates (LAS 1.4 R16, tables 7 to 18): their offsets and their ranges. A chunk in
+//! layers is decoded for the fields alone that are asked for.
 
 use std::path::Path;
 

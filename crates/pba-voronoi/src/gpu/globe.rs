@@ -14,8 +14,8 @@ use crate::{Error, Globe, Result};
 
 /// Where the pixels of a raster lie on the sphere, in device memory: the device's [`Globe`].
 ///
-/// It holds the sines and cosines that distances are compared by, 8 bytes for each column and 16 for each row, so that every
-/// transform of a raster of this shape shares them.
+/// It holds tables of sines and cosines: 8 bytes for each column of the raster and 16 for each row. Transforms of all rasters
+/// of one shape can share them.
 #[derive(Debug)]
 pub struct DeviceGlobe {
     along: Column<f64>,

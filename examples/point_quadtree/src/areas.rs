@@ -55,8 +55,13 @@ impl Areas {
         }
     }
 
-    /// Writes them.
-    pub fn write(&self, format: PolygonsFormat, output: Output<'_>, tree: &Quadtree) -> Result<()> {
+    /// Writes them. A table says which rows of which files points are, where their numbers do not.
+    pub fn write(
+        &self,
+        format: PolygonsFormat,
+        output: Output<'_>,
+        asked: Asked<'_>,
+    ) -> Result<()> {
         let found = self.found.iter().enumerate();
         match format {
             PolygonsFormat::GeoJson => {
@@ -69,19 +74,32 @@ impl Areas {
                 geo_io::write_polygons(output, features, self.crs.as_ref())?;
             }
             PolygonsFormat::Table => {
-                let rows = found.flat_map(|(polygon, points)| {
+                let tree = asked.tree;
+                let all = found.flat_map(|(polygon, points)| {
                     points.iter().map(move |&point| (polygon, point as usize))
                 });
+                let all: Vec<(usize, usize)> = all.collect();
+                let points: Vec<usize> = all.iter().map(|&(_, point)| point).collect();
+                let rows = asked.rows.map(|rows| rows(&points));
                 let places = places(tree);
-                let row = |(polygon, point): (usize, usize)| {
+                let line = |(i, &(polygon, point)): (usize, &(usize, usize))| {
                     let place = places.get(point).map_or(0, |&place| place as usize);
-                    format!("{polygon},{point},{},{}", tree.x()[place], tree.y()[place])
+                    let row = rows.as_ref().map(|rows| format!(",{}", quoted(&rows[i])));
+                    let (x, y) = (tree.x()[place], tree.y()[place]);
+                    format!("{polygon},{point},{x},{y}{}", row.unwrap_or_default())
                 };
-                geo_io::write_rows(output, "polygon,point,x,y", rows.map(row))?;
+                let names = ["polygon,point,x,y", "polygon,point,x,y,row"];
+                let names = names[usize::from(rows.is_some())];
+                geo_io::write_rows(output, names, all.iter().enumerate().map(line))?;
             }
         }
         Ok(())
     }
+}
+
+/// A text as a field of a table, which may hold commas and quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 /// What to say of the polygons beside the points.

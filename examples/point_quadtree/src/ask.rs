@@ -35,7 +35,8 @@ pub struct AskArgs {
     /// Count the points in each polygon of a GeoJSON file: those in any of its parts, but not in a hole of the part
     #[arg(long, value_name = "FILE.geojson")]
     pub polygons: Option<PathBuf>,
-    /// Write what was found in them: each point (.csv), or the polygons with their counts (.geojson)
+    /// Write what was found in them: each point (.csv), or the polygons with their counts (.geojson). The table also says in
+    /// which row of which file a point stands, if its number does not
     #[arg(long, value_name = "PATH", requires = "polygons")]
     pub polygons_out: Option<PathBuf>,
 }
@@ -182,7 +183,7 @@ impl AskArgs {
             leaves::write(leaves_format(path)?, Output { path, existing }, asked)?;
         }
         if let (Some(path), Some(areas)) = (&self.polygons_out, areas) {
-            areas.write(polygons_format(path)?, Output { path, existing }, asked.tree)?;
+            areas.write(polygons_format(path)?, Output { path, existing }, asked)?;
         }
         Ok(())
     }

@@ -280,6 +280,37 @@ fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() 
 }
 
 #[test]
+fn points_in_polygons_are_named_by_their_rows_where_their_numbers_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // Of each file the second row lies outside the bounds. A name with a comma is one field all the same.
+    let files = [("a,b.csv", "x,y\n1,1\n90,90\n2,2\n"), ("c.csv", "x,y\n3,1\n95,1\n4,4\n30,30\n")];
+    for (name, text) in files {
+        std::fs::write(here.join(name), text).unwrap();
+    }
+    let square = vec![vec![[0.0, 0.0], [10.0, 0.0], [10.0, 10.0], [0.0, 10.0], [0.0, 0.0]]];
+    let feature = (geo_io::Properties::default(), vec![square]);
+    geo_io::write_polygons(&here.join("areas.geojson"), [feature], None).unwrap();
+    let asked = ["--polygons", "areas.geojson", "--polygons-out", "found.csv", "--device", "cpu"];
+    succeeds(here, &[&["a,b.csv", "c.csv", "--bounds=0,0,50,50"], &asked[..]].concat());
+    let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
+    let mut lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.remove(0), "polygon,point,x,y,row");
+    lines.sort_unstable();
+    let wanted = [
+        "0,0,1,1,\"a,b.csv: row 1\"",
+        "0,1,2,2,\"a,b.csv: row 3\"",
+        "0,2,3,1,\"c.csv: row 1\"",
+        "0,3,4,4,\"c.csv: row 3\"",
+    ];
+    assert_eq!(lines, wanted);
+    // Where numbers are rows, nothing else is said.
+    succeeds(here, &[&["c.csv", "--overwrite"], &asked[..]].concat());
+    let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
+    assert_eq!(table.lines().next(), Some("polygon,point,x,y"));
+}
+
+#[test]
 fn windows_without_width_and_leaves_without_area_are_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

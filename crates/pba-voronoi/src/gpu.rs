@@ -62,7 +62,7 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 /// bytes a pixel.
 ///
 /// ```no_run
-/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use gpu_core::{DeviceChoice, Gpu, GridSpec};
 /// use pba_voronoi::gpu::{DeviceGlobe, Input, Sites, Workspace, geodesic};
 /// use pba_voronoi::{Globe, Params};

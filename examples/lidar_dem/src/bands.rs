@@ -74,8 +74,8 @@ impl Ranges {
     }
 }
 
-/// Interpolates all values of points, whose places are in cells. Those of one range are interpolated together, as fields of one
-/// type are: the geometry is worked out once for all of them.
+/// Interpolates all values of points, whose places are in cells. Values of one range, such as fields of one type, are
+/// interpolated by one call, which computes the geometry once.
 pub fn interpolated(
     device: &Device,
     cloud: &Cloud,

@@ -112,8 +112,8 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
 }
 
 impl Extents {
-    /// With as many cells around as points reach, or as the points take where they reach everywhere; then no fewer than
-    /// a cell looks at by its radii, where these have an end.
+    /// The grid with a margin of cells around it: as wide as a point reaches. If points reach everywhere, the margin holds all
+    /// points, and is at least as wide as the finite radii by which a cell looks around.
     fn within(
         (grid, lattice): (GridSpec, Lattice),
         (reach, radii): (f64, f64),

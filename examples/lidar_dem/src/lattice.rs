@@ -5,8 +5,8 @@ use programs::edges;
 
 /// Edges of cells, at whole numbers of cells from a place.
 ///
-/// Places are counted in cells from there. So the corners of grids are integers, and differences of places are exact, whatever
-/// the cell size: a cell gets the same bits in a tile as in the whole, whose corner is another.
+/// Places are counted in cells from there. So the corners of grids are integers, and differences of places are exact for any
+/// cell size. A tile and the whole raster have different corners, and yet each cell has the same bits in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lattice {
     /// A crossing of edges, in the coordinates' units.

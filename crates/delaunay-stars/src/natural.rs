@@ -1,9 +1,11 @@
 //! Natural neighbours of a place, and interpolation.
 
 use gpu_core::{Error as CoreError, parallel};
+use kernels_rs::stars::circle::cross;
+use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
 
 use crate::walk::{Location, Target, Walk};
-use crate::{Result, Triangulation, circle};
+use crate::{Result, Triangulation};
 
 /// Places of a task.
 const PLACES: usize = 256;
@@ -66,13 +68,13 @@ impl Walk<'_> {
             Location::Nowhere | Location::Outside(_) => NaturalNeighbours::default(),
             Location::Site(site) => NaturalNeighbours::given(&[site], &[1.0]),
             Location::Edge([a, b]) => match [all.apex(a, b), all.apex(b, a)] {
-                [Some(apex), Some(_)] => all.cavity(target, [a, b, apex]),
+                [Some(_), Some(_)] => all.around(target, a),
                 _ => {
                     let part = all.part_of_edge(target.place, [a, b]);
                     NaturalNeighbours::given(&[a, b], &[1.0 - part, part])
                 }
             },
-            Location::Triangle(corners) => all.cavity(target, corners),
+            Location::Triangle([near, ..]) => all.around(target, near),
         })
     }
 
@@ -95,7 +97,7 @@ impl Walk<'_> {
             }
             Location::Triangle(corners) => {
                 let [a, b, c] = corners.map(|i| all.way(target.place, i));
-                let parts = [circle::cross(b, c), circle::cross(c, a), circle::cross(a, b)];
+                let parts = [cross(b, c), cross(c, a), cross(a, b)];
                 let sum = parts[0] + parts[1] + parts[2];
                 let [a, b, c] = corners.map(value);
                 Some((a * parts[0] + b * parts[1] + c * parts[2]) / sum)
@@ -144,74 +146,34 @@ impl Triangulation {
         (way[0] * x + way[1] * y) / (x * x + y * y)
     }
 
-    /// The shares of the corners of the triangles whose circles have a place inside, of which one is given.
-    ///
-    /// These triangles make up a polygon that the place sees all of. The new site's triangles join the place to each edge of its
-    /// border. All lengths and areas follow from the angles of both, also where a new triangle is so flat, beside the hull,
-    /// that its circle has no centre in f64: then its terms have its area as their common divisor.
-    fn cavity(&self, target: Target, triangle: [u32; 3]) -> NaturalNeighbours {
-        let sites = self.border(target, triangle);
-        let ways: Vec<[f64; 2]> = sites.iter().map(|&site| self.way(target.place, site)).collect();
-        let len = sites.len();
-        let after = |i: usize| if i + 1 == len { 0 } else { i + 1 };
-        let areas: Vec<f64> =
-            (0..len).map(|i| circle::positive_cross(ways[i], ways[after(i)])).collect();
-        let mut found = NaturalNeighbours {
-            laplace: vec![0.0; len],
-            sibson: (0..len).map(|i| self.lost(&sites, i)).collect(),
-            sites,
-        };
-        for i in 0..len {
-            let (j, twice_area) = (after(i), areas[i]);
-            let [a, b] = [ways[i], ways[j]];
-            found.laplace[i] += circle::cotangent(a, b) / twice_area;
-            found.laplace[j] += circle::cotangent(b, a) / twice_area;
-            let (to_place_a, to_place_b) = (a.map(|v| -v), b.map(|v| -v));
-            let edge = [b[0] - a[0], b[1] - a[1]];
-            let back = edge.map(|v| -v);
-            found.sibson[i] -= circle::kite(edge, to_place_a, twice_area);
-            found.sibson[j] -= circle::kite(to_place_b, back, twice_area);
-        }
-        // What rounding took from nothing.
-        for shares in [&mut found.sibson, &mut found.laplace] {
-            shares.iter_mut().for_each(|share| *share = share.max(0.0));
+    /// The natural neighbours of a place that lies inside the hull and on no site, from a site near it.
+    fn around(&self, target: Target, near: u32) -> NaturalNeighbours {
+        let query = Query { stars: self, predicates: &target.predicates, at: target.place };
+        let nearest = query.nearest(near);
+        let mut found = NaturalNeighbours::default();
+        if let Begin::Inside(before) = query.begin(nearest) {
+            query.each(nearest, before, Shares::Areas, |site, share, _| {
+                found.sites.push(site);
+                found.sibson.push(share);
+            });
+            let show = |_, share, _| found.laplace.push(share);
+            query.each(nearest, before, Shares::Borders, show);
         }
         found.normalised()
     }
+}
 
-    /// Eight times the area that the cell of site `i` of the border has of the triangles inside.
-    fn lost(&self, border: &[u32], i: usize) -> f64 {
-        let len = border.len();
-        let (site, after, before) = (border[i], border[(i + 1) % len], border[(i + len - 1) % len]);
-        let star = self.star(site);
-        let position = |neighbour| star.iter().position(|&i| i == neighbour).unwrap_or(0);
-        let (mut at, end) = (position(after), position(before));
-        let from = self.places[site as usize];
-        let mut area = 0.0;
-        while at != end {
-            let next = if at + 1 == star.len() { 0 } else { at + 1 };
-            let [a, b] = [self.way(from, star[at]), self.way(from, star[next])];
-            area += circle::kite(a, b, circle::positive_cross(a, b));
-            at = next;
-        }
-        area
+impl Stars for Triangulation {
+    fn place(&self, site: u32) -> [f64; 2] {
+        self.places[site as usize]
     }
-
-    /// The border, counter-clockwise, of the triangles whose circles have a place inside. No site lies within it.
-    fn border(&self, target: Target, [a, b, c]: [u32; 3]) -> Vec<u32> {
-        let mut border = Vec::new();
-        // Edges that are yet to be crossed, with the polygon on their left; the next one last.
-        let mut edges = vec![[c, a], [b, c], [a, b]];
-        while let Some([from, to]) = edges.pop() {
-            let beyond = self.apex(to, from).filter(|&apex| {
-                let [to, from, apex] = [to, from, apex].map(|i| self.places[i as usize]);
-                target.predicates.in_circle(to, from, apex, target.place) > 0
-            });
-            match beyond {
-                Some(apex) => edges.extend([[apex, to], [from, apex]]),
-                None => border.push(from),
-            }
-        }
-        border
+    fn star(&self, site: u32) -> [u32; 2] {
+        [self.starts()[site as usize], self.starts()[site as usize + 1]]
+    }
+    fn neighbour(&self, at: u32) -> u32 {
+        self.neighbours()[at as usize]
+    }
+    fn is_on_hull(&self, site: u32) -> bool {
+        self.is_on_hull(site)
     }
 }

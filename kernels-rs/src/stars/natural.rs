@@ -1,0 +1,417 @@
+//! Natural neighbours of a place, by a walk over the stars of a Delaunay triangulation (Green and Sibson 1978, "Computing
+//! Dirichlet tessellations in the plane", doi:10.1093/comjnl/21.2.168).
+//!
+//! A place's natural neighbours are the corners of the triangles whose circles have it inside. Together these triangles make
+//! up a polygon that the place sees all of. Its corners are the natural neighbours.
+//!
+//! Plan:
+//!
+//! 1. [`nearest`](Query::nearest): from any site go to the nearest neighbour in its star until none is nearer. The last one
+//!    is the nearest site, and a natural neighbour. Of sites as near the first by x, then by y, counts as the nearest.
+//! 2. [`begin`](Query::begin): of the nearest site's star find the triangle in the direction of the place. Its circle has the
+//!    place inside. So have all triangles of one run around it.
+//! 3. [`each`](Query::each): the neighbour where the run ends is the next natural neighbour counter-clockwise. Find the site
+//!    that the walk came from in its star: from there its own run goes on. And so on, back to the nearest site. Nothing is
+//!    stored, so any number of neighbours will do, and the cost is that of the triangles.
+//! 4. A run that reaches the gap in the star of a site on the hull ends at a side of the hull. If the place lies beyond this
+//!    side it is outside. Then [`project`](Query::project) goes along the hull to the place of it that is nearest.
+//!
+//! All decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
+//! counter-clockwise. So nothing depends on where the walk begins.
+
+use device_std::vector;
+
+use super::circle::{cotangent, kite, positive_cross, square, way};
+use super::predicates::{Predicates, is_before};
+
+/// In a list of neighbours this bit is set for the last one of a site on the hull: no triangle lies behind it.
+pub const OPEN: u32 = 1 << 31;
+
+/// In a star of more neighbours than this, directions are found by bisection.
+const FEW: u32 = 16;
+
+/// A place.
+type P = [f64; 2];
+
+/// The stars of all sites: their neighbours in the Delaunay triangulation, counter-clockwise.
+///
+/// The star of a site on the hull begins with the next site of the hull counter-clockwise, and ends with the next one clockwise.
+/// If all sites are in line, a star has the next sites on the line, and all sites are on the hull. So is a site that is alone.
+pub trait Stars {
+    /// Where a site lies.
+    fn place(&self, site: u32) -> P;
+    /// The first and the end of a site's star among the neighbours of all.
+    fn star(&self, site: u32) -> [u32; 2];
+    /// A neighbour.
+    fn neighbour(&self, at: u32) -> u32;
+    /// Whether a site is on the hull.
+    fn is_on_hull(&self, site: u32) -> bool;
+}
+
+/// What share a natural neighbour has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// Eight times the area that a new site would take from the neighbour's cell (Sibson 1981).
+    Areas,
+    /// Twice the length of the border between both cells over their distance (Laplace's; Belikov et al. 1997).
+    Borders,
+}
+
+/// Where a place lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Begin {
+    /// On the site.
+    OnSite,
+    /// Not on the hull, as far as the nearest site tells: the slot of that site's neighbour that comes before it around the
+    /// place.
+    Inside(u32),
+    /// On the side of the hull, or beyond it, from one site to the next counter-clockwise.
+    Side([u32; 2]),
+}
+
+/// The place of the hull that is nearest to a place outside or on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnHull {
+    /// The ends of the side of the hull.
+    pub ends: [u32; 2],
+    /// Which part of the side lies before the place: 0 and 1 are its ends.
+    pub part: f64,
+    /// Whether the place is not on the hull itself.
+    pub is_outside: bool,
+}
+
+/// A place among stars.
+#[derive(Clone, Copy)]
+pub struct Query<'a, S> {
+    /// The sites.
+    pub stars: &'a S,
+    /// What decides about the coordinates of sites and places.
+    pub predicates: &'a Predicates,
+    /// The place.
+    pub at: P,
+}
+
+impl<S: Stars> Query<'_, S> {
+    /// The nearest site, from any other one.
+    #[inline(always)]
+    pub fn nearest(&self, hint: u32) -> u32 {
+        let mut best = hint;
+        let mut place = self.stars.place(hint);
+        // Each site is nearer than the one before, so this ends.
+        loop {
+            let here = best;
+            let [mut at, end] = self.stars.star(here);
+            while at < vector::unknown(end) {
+                let other = self.stars.neighbour(at);
+                let there = self.stars.place(other);
+                let order = self.predicates.nearer(self.at, there, place);
+                if order > 0 || order == 0 && is_before(there, place) {
+                    (best, place) = (other, there);
+                }
+                at += 1;
+            }
+            if best == here {
+                return best;
+            }
+        }
+    }
+
+    /// Where the place lies, from its nearest site.
+    #[inline(always)]
+    pub fn begin(&self, nearest: u32) -> Begin {
+        let from = self.stars.place(nearest);
+        if from[0] == self.at[0] && from[1] == self.at[1] {
+            return Begin::OnSite;
+        }
+        let [first, end] = self.stars.star(nearest);
+        let is_on_hull = self.stars.is_on_hull(nearest);
+        if is_on_hull {
+            if let Some(side) = self.side_at(nearest, [first, end]) {
+                return Begin::Side(side);
+            }
+        }
+        let mut at = self.wedge(nearest, [first, end], self.at);
+        // To the end of the run. It has fewer triangles than the star, since the site is a corner of the polygon.
+        loop {
+            let next = after(at, [first, end]);
+            let beyond = after(next, [first, end]);
+            if is_on_hull && beyond == first || !self.is_within(from, next, beyond) {
+                return Begin::Inside(next);
+            }
+            at = next;
+        }
+    }
+
+    /// The side of the hull at a site that the place is on or beyond, if the place lies in the gap of the site's star.
+    #[inline(always)]
+    fn side_at(&self, site: u32, [first, end]: [u32; 2]) -> Option<[u32; 2]> {
+        if first == end {
+            return Some([site, site]);
+        }
+        let from = self.stars.place(site);
+        let [after, before] = [self.stars.neighbour(first), self.stars.neighbour(end - 1)];
+        let [next, last] = [self.stars.place(after), self.stars.place(before)];
+        let of_next = self.predicates.orientation(from, next, self.at);
+        let of_last = self.predicates.orientation(last, from, self.at);
+        let is_in_line = end - first <= 2 && self.predicates.orientation(last, from, next) == 0;
+        if is_in_line {
+            // All sites are in line: the neighbour towards which the place lies.
+            let towards = |other: P| dot(way(from, other), way(from, self.at)) > 0.0;
+            let is_last = end - first == 2 && !towards(next) && towards(last);
+            return Some(if is_last { [before, site] } else { [site, after] });
+        }
+        if of_last < 0 {
+            Some([before, site])
+        } else if of_next < 0 {
+            Some([site, after])
+        } else if of_last == 0 && (of_next > 0 || is_between(self.at, last, from)) {
+            Some([before, site])
+        } else if of_next == 0 {
+            Some([site, after])
+        } else {
+            None
+        }
+    }
+
+    /// Shows each natural neighbour from the nearest site on, counter-clockwise: the site, its share, and the way to it. Gives
+    /// the side of the hull that the place is beyond or on, if there is one: then what was shown does not count.
+    ///
+    /// `before` is what [`begin`](Self::begin) gave.
+    #[inline(always)]
+    pub fn each(
+        &self,
+        nearest: u32,
+        before: u32,
+        shares: Shares,
+        mut show: impl FnMut(u32, f64, P),
+    ) -> Option<[u32; 2]> {
+        let (mut site, mut slot) = (nearest, before);
+        let mut place = self.stars.place(site);
+        let mut to_site = way(self.at, place);
+        let to_before = way(self.at, self.stars.place(self.stars.neighbour(before)));
+        // The site's part in the new triangle of the place, the natural neighbour before, and the site.
+        let [_, mut carried] = new_triangle(to_before, to_site, shares);
+        loop {
+            let star = self.stars.star(site);
+            let (mut share, slot_after) = self.run(site, place, star, slot, shares);
+            let next = self.stars.neighbour(slot_after);
+            let next_place = self.stars.place(next);
+            if slot_after == star[0]
+                && self.stars.is_on_hull(site)
+                && self.predicates.orientation(place, next_place, self.at) <= 0
+            {
+                return Some([site, next]);
+            }
+            let to_next = way(self.at, next_place);
+            let [own, of_next] = new_triangle(to_site, to_next, shares);
+            share += carried + own;
+            // Less than nothing is rounding.
+            show(site, f64::max(share, 0.0), to_site);
+            if next == nearest {
+                return None;
+            }
+            slot = self.slot_of(next, site, place);
+            (site, place, to_site, carried) = (next, next_place, to_next, of_next);
+        }
+    }
+
+    /// Walks from a slot clockwise through the triangles of a star whose circles have the place inside, of which the first is
+    /// one. Gives what areas they have of the site's cell, and the slot where they end.
+    #[inline(always)]
+    fn run(
+        &self,
+        site: u32,
+        from: P,
+        [first, end]: [u32; 2],
+        slot: u32,
+        shares: Shares,
+    ) -> (f64, u32) {
+        let is_on_hull = self.stars.is_on_hull(site);
+        let (mut at, mut area) = (slot, 0.0);
+        let mut there = self.stars.place(self.stars.neighbour(at));
+        loop {
+            if at == first && is_on_hull {
+                return (area, at);
+            }
+            let other = if at == first { end - 1 } else { at - 1 };
+            let next = self.stars.place(self.stars.neighbour(other));
+            let is_first = at == slot;
+            if !is_first && self.predicates.in_circle(from, next, there, self.at) <= 0 {
+                return (area, at);
+            }
+            if shares == Shares::Areas {
+                let (a, b) = (way(from, next), way(from, there));
+                area += kite(a, b, positive_cross(a, b));
+            }
+            (at, there) = (other, next);
+        }
+    }
+
+    /// Whether the circle of a site and two neighbours, which follow each other, has the place inside.
+    #[inline(always)]
+    fn is_within(&self, from: P, a: u32, b: u32) -> bool {
+        let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
+        self.predicates.in_circle(from, place(a), place(b), self.at) > 0
+    }
+
+    /// The slot of a neighbour in a site's star.
+    #[inline(always)]
+    fn slot_of(&self, site: u32, neighbour: u32, place: P) -> u32 {
+        let [first, end] = self.stars.star(site);
+        if end - first > FEW {
+            return self.bisect(site, [first, end], place);
+        }
+        let mut at = first;
+        while at + 1 < vector::unknown(end) && self.stars.neighbour(at) != neighbour {
+            at += 1;
+        }
+        at
+    }
+
+    /// The slot of the last neighbour whose direction a place's is, or follows counter-clockwise. The place does not lie in the
+    /// gap of a star that has one.
+    #[inline(always)]
+    fn wedge(&self, site: u32, [first, end]: [u32; 2], towards: P) -> u32 {
+        if end - first > FEW {
+            return self.bisect(site, [first, end], towards);
+        }
+        let from = self.stars.place(site);
+        let side = |slot: u32| {
+            let there = self.stars.place(self.stars.neighbour(slot));
+            self.predicates.orientation(from, there, towards)
+        };
+        let mut at = first;
+        let mut here = side(first);
+        while at + 1 < vector::unknown(end) {
+            let next = side(at + 1);
+            if here >= 0 && next < 0 {
+                return at;
+            }
+            (at, here) = (at + 1, next);
+        }
+        at
+    }
+
+    /// As [`wedge`](Self::wedge), by bisection.
+    #[inline(always)]
+    fn bisect(&self, site: u32, [first, end]: [u32; 2], towards: P) -> u32 {
+        let from = self.stars.place(site);
+        let start = self.stars.place(self.stars.neighbour(first));
+        let is_forward = is_before(from, start);
+        // Which half of a turn from the first neighbour on a direction lies in.
+        let half = |place: P| {
+            let side = self.predicates.orientation(from, start, place);
+            side < 0 || side == 0 && is_before(from, place) != is_forward
+        };
+        let is_late = half(towards);
+        let (mut low, mut high) = (first, end);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let there = self.stars.place(self.stars.neighbour(middle));
+            let comes_after = match (half(there), is_late) {
+                (false, true) => false,
+                (true, false) => true,
+                _ => self.predicates.orientation(from, there, towards) < 0,
+            };
+            if comes_after {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        low
+    }
+
+    /// The place of the hull that is nearest, from a side that the place is beyond or on. Cost: the sides between.
+    #[inline(always)]
+    pub fn project(&self, side: [u32; 2]) -> OnHull {
+        let [mut a, mut b] = side;
+        let ends = |a: u32, b: u32| (self.stars.place(a), self.stars.place(b));
+        let (from, to) = ends(a, b);
+        if self.predicates.orientation(from, to, self.at) == 0 && is_between(self.at, from, to) {
+            let part = f64::min(f64::max(self.part(a, b), 0.0), 1.0);
+            return OnHull { ends: side, part, is_outside: false };
+        }
+        let is_in_line = self.is_in_line(a);
+        let mut turns = 0;
+        // The hull is convex: along it the distance falls, then rises.
+        while vector::unknown(1) == 1 {
+            let part = self.part(a, b);
+            let turn = (part > 1.0) as i32 - ((part < 0.0) as i32);
+            if turn == 0 || is_in_line || a == b {
+                return OnHull {
+                    ends: [a, b],
+                    part: f64::min(f64::max(part, 0.0), 1.0),
+                    is_outside: true,
+                };
+            }
+            if turn * turns < 0 {
+                // The corner between this side and the one before.
+                let part = if turn < 0 { 0.0 } else { 1.0 };
+                return OnHull { ends: [a, b], part, is_outside: true };
+            }
+            turns = turn;
+            let [first, end] = self.stars.star(if turn > 0 { b } else { a });
+            if turn > 0 {
+                (a, b) = (b, self.stars.neighbour(first));
+            } else {
+                (a, b) = (self.stars.neighbour(end - 1), a);
+            }
+        }
+        OnHull { ends: side, part: 0.0, is_outside: true }
+    }
+
+    /// Whether all sites are in line, from one on the hull.
+    #[inline(always)]
+    fn is_in_line(&self, site: u32) -> bool {
+        let [first, end] = self.stars.star(site);
+        let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
+        end - first < 2
+            || end - first == 2
+                && self.predicates.orientation(place(first), self.stars.place(site), place(end - 1))
+                    == 0
+    }
+
+    /// Which part of a side lies before the place's projection.
+    #[inline(always)]
+    fn part(&self, a: u32, b: u32) -> f64 {
+        let from = self.stars.place(a);
+        let side = way(from, self.stars.place(b));
+        let squared = square(side);
+        if squared > 0.0 { dot(side, way(from, self.at)) / squared } else { 0.0 }
+    }
+}
+
+/// The parts that two natural neighbours have in their triangle with the place, which take from areas and add to borders.
+#[inline(always)]
+fn new_triangle(a: P, b: P, shares: Shares) -> [f64; 2] {
+    let twice_area = positive_cross(a, b);
+    if shares == Shares::Borders {
+        return [cotangent(a, b) / twice_area, cotangent(b, a) / twice_area];
+    }
+    let edge = way(a, b);
+    let (to_place_a, to_place_b, back) = (negated(a), negated(b), negated(edge));
+    [-kite(edge, to_place_a, twice_area), -kite(to_place_b, back, twice_area)]
+}
+
+/// The next slot of a star, around.
+#[inline(always)]
+fn after(slot: u32, [first, end]: [u32; 2]) -> u32 {
+    if slot + 1 == end { first } else { slot + 1 }
+}
+
+/// Whether a place on the line through two others lies between them, or on one.
+#[inline(always)]
+fn is_between(place: P, a: P, b: P) -> bool {
+    is_before(place, a) != is_before(place, b) || place == a || place == b
+}
+
+#[inline(always)]
+fn negated([x, y]: P) -> P {
+    [-x, -y]
+}
+
+#[inline(always)]
+fn dot(a: P, b: P) -> f64 {
+    a[0] * b[0] + a[1] * b[1]
+}

@@ -23,7 +23,7 @@ pub mod quadtree;
 pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;
-#[cfg(feature = "stars")]
+#[cfg(any(feature = "nni_exact", feature = "stars"))]
 pub mod stars;
 #[cfg(feature = "terrain")]
 pub mod terrain;

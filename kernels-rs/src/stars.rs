@@ -13,4 +13,5 @@ pub mod circle;
 pub mod exact;
 pub mod natural;
 pub mod predicates;
+#[cfg(feature = "stars")]
 pub mod search;

@@ -66,5 +66,9 @@ mod walk;
 pub use cell::Cell;
 pub use error::{Error, Result};
 pub use natural::NaturalNeighbours;
+#[doc(hidden)]
+pub use range::{Scale, Span};
+#[doc(hidden)]
+pub use triangulation::triangulate_for;
 pub use triangulation::{MOST_POINTS, Triangulation, triangulate};
 pub use walk::{Location, Walk};

@@ -11,7 +11,8 @@ const LIMIT: i32 = MAX_BITS / 2;
 
 /// The bits that coordinates have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Span {
+#[doc(hidden)]
+pub struct Span {
     /// The least magnitude but 0.
     least: f64,
     /// The greatest magnitude.
@@ -21,7 +22,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    const EMPTY: Self = Self { least: f64::INFINITY, greatest: 0.0, lowest: i32::MAX };
+    /// That of nothing.
+    pub const EMPTY: Self = Self { least: f64::INFINITY, greatest: 0.0, lowest: i32::MAX };
 
     /// That of columns of finite numbers.
     pub(crate) fn of(columns: [&[f64]; 2]) -> Self {
@@ -33,7 +35,8 @@ impl Span {
         parts.into_iter().flatten().fold(Self::EMPTY, Self::joined)
     }
 
-    pub(crate) fn with(self, value: f64) -> Self {
+    /// That of one number more.
+    pub fn with(self, value: f64) -> Self {
         if value == 0.0 {
             return self;
         }
@@ -45,7 +48,25 @@ impl Span {
         }
     }
 
-    fn joined(self, other: Self) -> Self {
+    /// That of the centres of a grid's cells, as f64 has them: its western and its northern edge, and the side of a cell. No edge
+    /// is farther from 0 than `greatest`.
+    pub fn of_grid(origin: [f64; 2], cell_size: f64, greatest: f64) -> Self {
+        if !(cell_size > 0.0 && cell_size < f64::INFINITY) {
+            return Self::EMPTY;
+        }
+        // Half a cell.
+        let exact = origin.into_iter().fold(Self::EMPTY, Self::with).with(cell_size);
+        let lowest = exact.lowest.min(lowest_bit(cell_size) - 1);
+        let all = Self { lowest, greatest: exact.greatest.max(greatest), ..exact };
+        // Where sums have no more bits than f64 they are exact. Else the last bit is that of the least number that rounding
+        // leaves: half a cell, or an edge.
+        let is_exact = all.highest() - lowest <= f64::MANTISSA_DIGITS as i32;
+        let rounded = lowest_bit(cell_size) + significant_bits(cell_size) - 56;
+        Self { lowest: if is_exact { lowest } else { lowest.min(rounded) }, ..all }
+    }
+
+    /// That of both.
+    pub fn joined(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
             greatest: self.greatest.max(other.greatest),
@@ -98,16 +119,17 @@ impl Span {
 
 /// A multiplication by a power of two, of which only the exponent is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Scale(i32);
+#[doc(hidden)]
+pub struct Scale(i32);
 
 impl Scale {
     /// The number, multiplied.
-    pub(crate) fn apply(self, value: f64) -> f64 {
+    pub fn apply(self, value: f64) -> f64 {
         times_power_of_two(value, self.0)
     }
 
     /// A product of so many lengths, brought back.
-    pub(crate) fn undo(self, value: f64, lengths: i32) -> f64 {
+    pub fn undo(self, value: f64, lengths: i32) -> f64 {
         times_power_of_two(value, -self.0 * lengths)
     }
 }

@@ -57,13 +57,23 @@ pub struct Triangulation {
 /// [`Error::TooManyPoints`] for more than [`MOST_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
 /// bits than these have; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory fails.
 pub fn triangulate(points: Points<'_>, progress: &dyn Progress) -> Result<Triangulation> {
+    triangulate_for(points, Span::EMPTY, progress)
+}
+
+/// As [`triangulate`], with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+#[doc(hidden)]
+pub fn triangulate_for(
+    points: Points<'_>,
+    queries: Span,
+    progress: &dyn Progress,
+) -> Result<Triangulation> {
     let points = Points::new(points.x, points.y);
     let given = points.len() as u64;
     gpu_core::Extent::of(&points)?;
     if given > MOST_POINTS {
         return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
     }
-    let span = Span::of([points.x, points.y]);
+    let span = Span::of([points.x, points.y]).joined(queries);
     let (scale, predicates) = span.scale()?;
     progress.at("sort", 0.0)?;
     let (mut sites, duplicates) = sites::of(points, scale)?;
@@ -175,6 +185,24 @@ impl Triangulation {
     /// Whether all sites are in line, so that there are no triangles: as where there are fewer than three.
     pub fn is_in_line(&self) -> bool {
         self.neighbours.len() < 2 * self.sites().max(1)
+    }
+
+    /// Where the points lie, times the [scale](Self::scale).
+    #[doc(hidden)]
+    pub fn places(&self) -> &[[f64; 2]] {
+        &self.places
+    }
+
+    /// What brings coordinates to where decisions are exact.
+    #[doc(hidden)]
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// What decides about coordinates times the scale.
+    #[doc(hidden)]
+    pub fn predicates(&self) -> Predicates {
+        self.predicates
     }
 
     /// The places of a star in the neighbours of all.

@@ -50,6 +50,15 @@ pub enum Error {
         /// As given.
         region_of_influence: f64,
     },
+    /// The exact method has no query radius.
+    #[error(
+        "query radius {query_radius}: the exact method takes all natural neighbours; use max_distance, or the method on \
+         pixels"
+    )]
+    ExactQueryRadius {
+        /// As given.
+        query_radius: f64,
+    },
     /// The distance beyond which cells are left out is not one.
     #[error("maximum distance {max_distance} is not 0 or more")]
     MaxDistance {
@@ -98,33 +107,21 @@ pub enum Error {
         /// Pixels in y.
         height: u64,
     },
-    /// Cells are too small, or the grid is too large, for products of four lengths.
+    /// The coordinates of points and cells, as whole numbers of the least unit of which all are multiples, have too many bits.
     #[error(
-        "cells of {cell_size:e} in a grid {extent:e} across: exact natural neighbours need cells of {shortest:e} or \
-         more and a grid of {longest:e} or less; scale the coordinates"
+        "coordinates of points and cells between {least:e} and {greatest:e} in magnitude have {bits} bits from the highest to \
+         the lowest; the exact method takes {most}: leave out the points that are farthest away, or round the smallest \
+         coordinates to 0"
     )]
-    Lengths {
-        /// A cell's side.
-        cell_size: f64,
-        /// The grid's longer side.
-        extent: f64,
-        /// The least side of a cell.
-        shortest: f64,
-        /// The most of the grid's side.
-        longest: f64,
-    },
-    /// Points lie so far from the grid that the exact method cannot compute with their distances, and none is near.
-    #[error(
-        "no point lies within {near:e} of the grid, and one is {reach:e} away: exact natural neighbours need a \
-         point near the grid where others are beyond {most:e}; leave these out, or scale the coordinates"
-    )]
-    FarPoints {
-        /// How far the points reach from the middle of the grid, in x or in y.
-        reach: f64,
-        /// The farthest at which a point counts where it is.
-        most: f64,
-        /// How far from the grid a point must lie where others are beyond that.
-        near: f64,
+    Range {
+        /// The least magnitude but 0.
+        least: f64,
+        /// The greatest.
+        greatest: f64,
+        /// From the highest bit of all coordinates to the lowest.
+        bits: u32,
+        /// The most.
+        most: u32,
     },
     /// A name that is none of the policies.
     #[error("unknown policy \"{name}\" for points in one pixel: use mean, min, max, first or last")]
@@ -139,10 +136,12 @@ pub enum Error {
         name: String,
     },
     /// More points than indices can name.
-    #[error("{points} points are too many: at most 4294967287")]
+    #[error("{points} points are too many: at most {most}")]
     TooManyPoints {
         /// As given.
-        points: usize,
+        points: u64,
+        /// The most.
+        most: u64,
     },
     /// A name that is none of the weights.
     #[error("unknown weights \"{name}\": use sibson, laplace or c1")]
@@ -153,6 +152,9 @@ pub enum Error {
     /// The progress callback ended the call.
     #[error("the interpolation was cancelled")]
     Cancelled(#[from] gpu_core::Cancelled),
+    /// The triangulation of the points failed.
+    #[error(transparent)]
+    Stars(delaunay_stars::Error),
     /// The Voronoi diagram failed.
     #[error(transparent)]
     Voronoi(pba_voronoi::Error),
@@ -181,6 +183,21 @@ impl From<pba_voronoi::Error> for Error {
             pba_voronoi::Error::Cancelled(cancelled) => Self::Cancelled(cancelled),
             pba_voronoi::Error::Core(core) => Self::Core(core),
             other => Self::Voronoi(other),
+        }
+    }
+}
+
+impl From<delaunay_stars::Error> for Error {
+    fn from(error: delaunay_stars::Error) -> Self {
+        use delaunay_stars::Error as Stars;
+        match error {
+            Stars::Core(core) => Self::Core(core),
+            Stars::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            Stars::TooManyPoints { points, most } => Self::TooManyPoints { points, most },
+            Stars::Range { least, greatest, bits, most } => {
+                Self::Range { least, greatest, bits, most }
+            }
+            other => Self::Stars(other),
         }
     }
 }

@@ -150,10 +150,9 @@ pub struct Params {
     /// Region of influence of a site, in DEM cells, of the method on pixels alone: a cell farther away does not use it,
     /// as in TerraNNI. The surface has a step where a cell loses a natural neighbour by that. Infinite for none.
     pub region_of_influence: f64,
-    /// How far a cell looks for ground to steal, in DEM cells. May be infinite: then the weights are
-    /// those of the whole natural neighbourhood. The exact method looks in the square whose half side
-    /// this is, that on pixels in the circle whose radius it is. In gaps that are wider, weights are not those of natural
-    /// neighbours.
+    /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle. May be
+    /// infinite: then the weights are those of the whole natural neighbourhood. In gaps that are wider than a finite one,
+    /// weights are not those of natural neighbours.
     pub query_radius: f64,
     /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. Of the method on
     /// pixels alone.
@@ -162,8 +161,9 @@ pub struct Params {
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
-    /// Whether cells outside the sites' convex hull are left out. On the GPU the call then waits for
-    /// the sites, and a graph cannot hold it.
+    /// Whether cells outside the sites' convex hull are left out; those on it are not. Else the exact method gives them the
+    /// value at the nearest place of the hull. By the method on pixels the call then waits for the sites on the GPU, and a
+    /// graph cannot hold it.
     pub hull: bool,
     /// What cells that are left out, or have no value otherwise, take.
     pub fill: Fill,
@@ -347,6 +347,9 @@ impl Params {
         }
         if self.method == Method::Exact && region_of_influence.is_finite() {
             return Err(Error::ExactRegionOfInfluence { region_of_influence });
+        }
+        if self.method == Method::Exact && query_radius.is_finite() {
+            return Err(Error::ExactQueryRadius { query_radius });
         }
         self.check_extras()?;
         grid.check()?;

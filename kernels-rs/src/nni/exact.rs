@@ -1,31 +1,19 @@
 //! Natural neighbour interpolation by exact weights: crate `nni-grid`.
 //!
-//! 1. Points are sorted by the [`cells`](crate::spatial::cells) of a grid, then by the parts of a cell, where they may
-//!    [crowd](crowds), and by a number made from their place, so that points at one place lie together and become one
-//!    site: [`index`].
-//! 2. Each site's own Voronoi cell is made once: [`rings`]. From them come the gradients that the smooth interpolant
-//!    wants.
-//! 3. Each cell of the DEM by itself ([`scene`]): a [`walk`] over the rings round its centre gives its natural
-//!    neighbours and what it takes from each, and [`weights`] the mean of their values.
-//! 4. Where these do not tell, beside voids and along the hull, a second walk goes over wide rings, too.
-//! 5. Cells [outside] the hull are told their windows.
-//! 6. Where rings do not tell, the centre's Voronoi cell is clipped ([`search`]) and falls to its natural
-//!    neighbours ([`polygon`]).
+//! 1. The host makes the stars of the sites: their neighbours in the Delaunay triangulation
+//!    ([`natural`](crate::stars::natural)).
+//! 2. [`merge_values`](const@kernels::merge_values): the values of points at one place become those of their site.
+//! 3. [`fit_gradients`](const@kernels::fit_gradients), for the smooth interpolant: each site's gradients, from its star.
+//! 4. [`interpolate_cells`](const@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from star to
+//!    star shows the natural neighbours of its centre with their shares, and [`weights`] has the mean of their values. A cell
+//!    outside the hull has the value at the nearest place of the hull.
 //!
-//! All geometry is in f64, relative to a site or to the query point, in single operations whose order is that of
-//! the source. Host and device run the same functions and give the same bits.
+//! Coordinates are the caller's times a power of two, which brings them to where decisions are exact. Host and device run the
+//! same functions and give the same bits.
 
-pub mod crowds;
-pub mod index;
 pub mod kernels;
-pub mod outside;
-pub mod polygon;
-pub mod rings;
+pub mod merge;
 pub mod scene;
-pub mod search;
-pub mod sought;
-pub mod team;
-pub mod walk;
 pub mod weights;
 
 pub use kernels::*;

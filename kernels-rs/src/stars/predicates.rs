@@ -53,6 +53,11 @@ impl Predicates {
         }
     }
 
+    /// The exponent of the unit.
+    pub const fn unit(&self) -> i32 {
+        self.unit
+    }
+
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
     pub fn orientation(&self, a: P, b: P, c: P) -> i32 {

@@ -1,23 +1,26 @@
 //! Which points a part of a DEM depends on that are not at hand.
 //!
-//! The Voronoi cell of a query among the sites has a corner in the middle of each circle through the query that touches two of
-//! them or more and holds none. A further site changes the query's value only if it lies in one of these circles. Beside a
-//! void, or along the hull, they are as wide as there is nothing.
+//! A query's Voronoi cell among the sites has a corner in the middle of each circle through the query and two natural
+//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it lies in
+//! one of them. Beside a void, or along the hull, they are as wide as there is nothing.
+//!
+//! The Voronoi cell of a query outside the hull is open. Beside its circles it has two half-planes: beyond the lines through the
+//! query that touch the hull. Together these hold every site that may become a natural neighbour, and every site that would
+//! move the nearest place of the hull.
 //!
 //! Plan:
 //!
-//! 1. A cell is settled where every circle through its centre that reaches what is not at hand holds a site. For most
-//!    cells eight boxes tell, each within all circles of that width whose middles lie in one direction.
-//! 2. The Voronoi cells of the others are cut out, and their circles tell. Those that reach beyond are kept.
-//! 3. Further points are wanted where a kept circle is. With more points circles shrink: none reaches beyond the old ones.
+//! 1. A cell's walk around its natural neighbours tells its circles, and its half-planes. Those that reach beyond what is at hand
+//!    are kept. A cell without any is settled.
+//! 2. Further points are wanted where a kept circle is. With more points circles shrink: none reaches beyond the old ones.
 
 use gpu_core::{Bounds, Points, parallel};
-use kernels_rs::nni::exact::polygon::{Polygon, Slots};
-use kernels_rs::nni::exact::search::End;
-use kernels_rs::nni::exact::team::Alone;
+use kernels_rs::nni::exact::scene::Scene;
+use kernels_rs::stars::circle::{cross, square, way};
+use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
+use kernels_rs::stars::predicates::Predicates;
 
-use super::Setup;
-use super::cpu::{OnHost, Table};
+use super::{SiteStars, scene_of};
 use crate::{Error, Input, Method, Params, Result, Weights};
 
 /// Cells that are looked at together.
@@ -25,11 +28,6 @@ const TOGETHER: usize = 1024;
 
 /// Parts along each side of an area in which wanted points are told from others: a power of two.
 const PARTS: u32 = 512;
-
-/// How far the middle of a box is from a place, and half its side, in widths of circles through the place. Circles whose
-/// middles lie in directions that differ from the box's by a sixteenth of a turn at most hold a disc round the box's
-/// middle: cos(tau / 16) / 2 away, with a radius of (1 - sin(tau / 16)) / 2.
-const BOX: (f64, f64) = (0.4619, 0.21);
 
 /// Tells which points beyond those at hand a part of a DEM depends on: for a DEM made in parts that must have the values
 /// of the whole.
@@ -83,16 +81,14 @@ impl Dependence {
         if let Some((what, _)) = refused.into_iter().find(|(_, is_so)| *is_so) {
             return Err(Error::Dependence { what });
         }
-        let Params { grid, max_distance, query_radius, .. } = *params;
-        let params = Params::new(grid).max_distance(max_distance).query_radius(query_radius);
+        let params = Params::new(params.grid).max_distance(params.max_distance);
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
     /// Looks at the cells that were not settled before, with all points at hand; gives whether all are settled now. `known`
     /// is the ground of which every point is at hand that was wanted, if any was.
     ///
-    /// Cost: sorting the points, and a few looks at them for most cells; for those beside voids and on the hull what
-    /// clipping their Voronoi cells takes.
+    /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
     /// # Errors
     /// As [`interpolate`](crate::interpolate) for the points; [`Error::Core`] where memory fails.
@@ -104,23 +100,24 @@ impl Dependence {
         let (mut still_open, mut circles) = (Vec::new(), Vec::new());
         if !beyond.is_empty() {
             let input = Input::new(Points { x, y, values: &[] });
-            let extent = input.check(&self.params.grid)?;
-            let setup = Setup::of(&self.params, extent.bounds, x.len())?;
-            let table = Table::new(&input, &extent, &setup, &self.params)?;
-            let look = Look { table: &table, setup: &setup, beyond: &beyond };
-            let of_some = |slots: &mut OnHost, i: usize| {
+            input.check(&self.params.grid)?;
+            let stars = SiteStars::of(x, y, &self.params.grid, &())?;
+            let scene = scene_of(&self.params, &stars);
+            let look = Look { stars: &stars, scene: &scene, beyond: &beyond };
+            let of_some = |ways: &mut Vec<[f64; 2]>, i: usize| {
                 let which = i * TOGETHER..count.min((i + 1) * TOGETHER);
                 let cell = |k: usize| open.as_ref().map_or(k as u32, |open| open[k]);
                 let (mut open, mut circles) = (Vec::new(), Vec::new());
+                let mut hint = 0;
                 for cell in which.map(cell) {
-                    if look.is_open(cell, slots, &mut circles) {
+                    if look.is_open(cell, &mut hint, ways, &mut circles) {
                         open.push(cell);
                     }
                 }
                 (open, circles)
             };
             let parts = count.div_ceil(TOGETHER);
-            for (open, more) in parallel::map_init(parts, 1, OnHost::new, of_some) {
+            for (open, more) in parallel::map_init(parts, 1, Vec::new, of_some) {
                 still_open.extend(open);
                 circles.extend(more);
             }
@@ -139,77 +136,165 @@ impl Dependence {
 
 /// What all cells are looked at with.
 struct Look<'a> {
-    table: &'a Table,
-    setup: &'a Setup,
+    stars: &'a SiteStars,
+    scene: &'a Scene,
     /// Where points are not at hand.
     beyond: &'a [Bounds],
 }
 
 impl Look<'_> {
-    /// Whether circles of a cell reach beyond; these go into `circles`.
-    fn is_open(&self, cell: u32, slots: &mut OnHost, circles: &mut Vec<Circle>) -> bool {
-        let scene = &self.setup.scene;
-        let row = cell.checked_div(scene.columns).unwrap_or(0);
-        let at = scene.centre(cell - row * scene.columns, row);
-        let away = self.beyond.iter().map(|area| distance(at, area)).fold(f64::INFINITY, f64::min);
-        if self.is_surrounded(at, away) {
+    /// Whether circles of a cell reach beyond; these go into `circles`. `hint` is a site, and becomes the nearest one; `ways` is
+    /// room.
+    fn is_open(
+        &self,
+        cell: u32,
+        hint: &mut u32,
+        ways: &mut Vec<[f64; 2]>,
+        circles: &mut Vec<Circle>,
+    ) -> bool {
+        if self.stars.len() == 0 {
             return false;
         }
-        let (index, query) = (self.table.index(), scene.query(at, u32::MAX));
-        let before = circles.len();
-        slots.until(|slots| {
-            let mut polygon = Polygon::new(slots, Alone);
-            let found = index.cell(&query, &mut polygon);
-            let has_value = found.end == End::Found && found.squared <= scene.max_squared;
-            if has_value {
-                let of_corner = |i| Circle { through: at, middle: polygon.slots.corner(i) };
-                let reaches = |circle: &Circle| self.beyond.iter().any(|area| circle.touches(area));
-                circles.extend((0..polygon.len).map(of_corner).filter(reaches));
+        let row = cell.checked_div(self.scene.columns).unwrap_or(0);
+        let at = self.scene.centre(cell - row * self.scene.columns, row);
+        let predicates = Predicates::new(self.scene.unit);
+        let query = Query { stars: self.stars, predicates: &predicates, at };
+        let nearest = query.nearest(*hint);
+        *hint = nearest;
+        if square(way(at, self.stars.place(nearest))) > self.scene.max_squared {
+            return false;
+        }
+        ways.clear();
+        let side = match query.begin(nearest) {
+            Begin::OnSite => return false,
+            Begin::Side(side) => Some(side),
+            Begin::Inside(before) => {
+                query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way))
             }
-            (found.end != End::Exceeded).then_some(())
-        });
+        };
+        let before = circles.len();
+        let reaches = |circle: &Circle| self.beyond.iter().any(|area| circle.touches(area));
+        let of_two = |(&a, &b)| self.circle(at, centre(a, b));
+        if let Some(side) = side {
+            ways.clear();
+            seen_from_outside(&query, side, |site| ways.push(way(at, self.stars.place(site))));
+            circles.extend(self.half_planes(at, ways).into_iter().filter(reaches));
+            circles.extend(ways.windows(2).map(|two| of_two((&two[0], &two[1]))).filter(reaches));
+        } else {
+            let after = ways.iter().skip(1).chain(ways.first());
+            circles.extend(ways.iter().zip(after).map(of_two).filter(reaches));
+        }
         circles.len() > before
     }
 
-    /// Whether boxes tell that all circles of a width through a place hold a site.
-    fn is_surrounded(&self, at: [f64; 2], width: f64) -> bool {
-        (0..8).all(|k| {
-            let (sin, cos) = (f64::from(k) * std::f64::consts::FRAC_PI_4).sin_cos();
-            let (away, half) = (BOX.0 * width, BOX.1 * width);
-            self.holds_a_site([at[0] + away * cos, at[1] + away * sin], half)
-        })
+    /// The half-planes of a place outside the hull, from the ways to its natural neighbours from right to left. If there are not
+    /// two, the half-planes hold everything.
+    fn half_planes(&self, at: [f64; 2], ways: &[[f64; 2]]) -> [Circle; 2] {
+        let (right, left) = match ways {
+            [[x, y], .., last] => ([*y, -*x], [-last[1], last[0]]),
+            _ => ([1.0, 0.0], [-1.0, 0.0]),
+        };
+        [right, left].map(|inward| Circle { is_flat: true, ..self.circle(at, inward) })
     }
 
-    /// Whether a cell of the index that lies within a box has a site.
-    fn holds_a_site(&self, [x, y]: [f64; 2], half: f64) -> bool {
-        let Table { cells, starts, .. } = self.table;
-        // Not the outermost cells: these have what lies beyond them, too.
-        let inner = |first: u32, last: u32| first + 1..last.max(1);
-        let columns = inner(cells.column(x - half), cells.column(x + half));
-        if columns.is_empty() {
-            return false;
-        }
-        inner(cells.row(y - half), cells.row(y + half)).any(|row| {
-            let start = |column: u32| starts[(row * cells.columns + column) as usize];
-            start(columns.start) < start(columns.end)
-        })
+    /// A circle in the caller's lengths.
+    fn circle(&self, through: [f64; 2], middle: [f64; 2]) -> Circle {
+        let back = |place: [f64; 2]| place.map(|length| self.stars.scale.undo(length, 1));
+        Circle { through: back(through), middle: back(middle), is_flat: false }
     }
 }
 
-/// A circle through a place.
+/// Shows the natural neighbours of a place outside the hull, or on it, counter-clockwise: from the rightmost corner of the hull
+/// that it sees to the leftmost. `side` is one that it is beyond or on. None are shown if all sites are in line.
+///
+/// From a site the walk goes on through the triangles whose circles have the place inside. At a side that the place sees it
+/// goes on from the next site of the hull clockwise, or ends.
+fn seen_from_outside(query: &Query<'_, SiteStars>, side: [u32; 2], mut show: impl FnMut(u32)) {
+    let Query { stars, predicates, at } = *query;
+    let place = |site: u32| stars.place(site);
+    let neighbour = |slot: u32| stars.neighbour(slot);
+    let is_seen = |a: u32, b: u32| predicates.orientation(place(a), place(b), at) < 0;
+    let [first, end] = stars.star(side[0]);
+    let is_in_line = || {
+        predicates.orientation(place(neighbour(first)), place(side[0]), place(neighbour(end - 1)))
+            == 0
+    };
+    if end - first < 2 || end - first == 2 && is_in_line() {
+        return;
+    }
+    let mut site = side[1];
+    loop {
+        let next = neighbour(stars.star(site)[0]);
+        if !is_seen(site, next) {
+            break;
+        }
+        site = next;
+    }
+    show(site);
+    // Whether the place is beyond or on the side of the hull that ends at a site.
+    let is_open = |before: u32, site: u32| side == [before, site] || is_seen(before, site);
+    // The slot from which the walk goes on clockwise around a site.
+    let mut slot = stars.star(site)[1] - 1;
+    loop {
+        let [first, end] = stars.star(site);
+        let is_on_hull = stars.is_on_hull(site);
+        let starts_at_side = is_on_hull && slot + 1 == end && is_open(neighbour(slot), site);
+        while !(is_on_hull && slot == first) {
+            let next = if slot == first { end - 1 } else { slot - 1 };
+            let [a, b] = [neighbour(next), neighbour(slot)].map(place);
+            if predicates.in_circle(place(site), a, b, at) <= 0 {
+                break;
+            }
+            slot = next;
+        }
+        let other = neighbour(slot);
+        let has_moved = !(starts_at_side && slot + 1 == end);
+        if has_moved && is_on_hull && slot == first && is_open(site, other) {
+            // The walk has come to a side that the place sees. It goes on from the one before, or ends.
+            if !is_open(neighbour(end - 1), site) {
+                return;
+            }
+            slot = end - 1;
+            continue;
+        }
+        show(other);
+        let [first, end] = stars.star(other);
+        slot = if has_moved {
+            (first..end).find(|&at| neighbour(at) == site).unwrap_or(first)
+        } else if is_open(neighbour(end - 1), other) {
+            end - 1
+        } else {
+            return;
+        };
+        site = other;
+    }
+}
+
+/// The centre of the circle through the origin and two places, which may be next to in line with it.
+fn centre(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    let (of_a, of_b) = (square(a), square(b));
+    let twice = 2.0 * cross(a, b);
+    let scale = if twice > 0.0 { 1.0 / twice } else { f64::MAX.sqrt() };
+    [(of_a * b[1] - of_b * a[1]) * scale, (of_b * a[0] - of_a * b[0]) * scale]
+}
+
+/// A circle through a place, or a half-plane up to one.
 #[derive(Clone, Copy, Debug)]
 struct Circle {
     through: [f64; 2],
-    /// The way to its middle. It may be far away: then the circle is next to a half-plane.
+    /// The way to its middle; of a half-plane the way straight into it.
     middle: [f64; 2],
+    is_flat: bool,
 }
 
 impl Circle {
     /// How far a place is outside, but for rounding: its power, as ways from the place on the circle give it without taking
     /// large numbers from each other.
     fn power(&self, [x, y]: [f64; 2]) -> (f64, f64) {
-        let of =
-            |way: f64, middle: f64| (way * (way - 2.0 * middle), way * way + (way * middle).abs());
+        let round = if self.is_flat { 0.0 } else { 1.0 };
+        let of = |way: f64, middle: f64| {
+            (way * (round * way - 2.0 * middle), round * way * way + (way * middle).abs())
+        };
         let (across, along) = (of(x, self.middle[0]), of(y, self.middle[1]));
         (across.0 + along.0, 1e-9 * (across.1 + along.1))
     }
@@ -223,7 +308,11 @@ impl Circle {
     /// Whether a place of the area is in the circle, or nearly.
     fn touches(&self, area: &Bounds) -> bool {
         let [x, y] = self.seen(area);
-        let nearest = |[low, high]: [f64; 2], middle: f64| middle.max(low).min(high);
+        let nearest = |[low, high]: [f64; 2], middle: f64| match self.is_flat {
+            true if middle > 0.0 => high,
+            true => low,
+            false => middle.max(low).min(high),
+        };
         let (power, slack) = self.power([nearest(x, self.middle[0]), nearest(y, self.middle[1])]);
         power <= slack
     }
@@ -362,11 +451,4 @@ fn common(a: &Bounds, b: &Bounds) -> Bounds {
         max_x: a.max_x.min(b.max_x),
         max_y: a.max_y.min(b.max_y),
     }
-}
-
-/// How far a place is from an area.
-fn distance([x, y]: [f64; 2], area: &Bounds) -> f64 {
-    let across = (area.min_x - x).max(x - area.max_x).max(0.0);
-    let along = (area.min_y - y).max(y - area.max_y).max(0.0);
-    across.hypot(along)
 }

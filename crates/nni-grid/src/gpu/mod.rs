@@ -36,14 +36,14 @@ pub(crate) use whole::from_host;
 pub use whole::interpolate_into;
 
 /// [`interpolate`](crate::interpolate) of points that are in device memory: the same bits. Enqueues and
-/// returns.
+/// returns, but as said below.
 ///
 /// The geometry is worked out once for all columns of values, or with the method on pixels once for each four,
 /// which takes up to about twice the time of one.
 ///
-/// It waits for the stream in two cases: with [`Params::hull`], for the sites; and by the exact method, for
-/// the number of points near the grid, where the extent's bounds reach farther beyond it than it is wide or
-/// high. All else can be captured into a graph, after the same call has run once outside.
+/// It waits for the stream in two cases: by the exact method, for the points, whose triangulation the host makes; and on
+/// pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the same call has run once
+/// outside.
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate) for the parameters and the mask; [`Error::Core`](crate::Error::Core)
@@ -56,7 +56,7 @@ pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) ->
     let points = Admitted::new(&gpu, &input.points, input.mask.as_ref())?;
     let scales = scales_of(&input.points, params);
     match params.method {
-        Method::Exact => exactly(workspace, input, &points, &scales, params),
+        Method::Exact => exactly(workspace, &points, &scales, params),
         Method::Pixels => on_pixels(workspace, &points, &scales, params),
     }
 }
@@ -105,7 +105,6 @@ fn on_pixels(
 /// The exact method.
 fn exactly(
     workspace: &mut Workspace,
-    input: &Input,
     points: &Admitted,
     scales: &[ValueScale],
     params: &Params,
@@ -118,9 +117,8 @@ fn exactly(
     }
     let values = points.values_in_one(gpu)?;
     let (x, y, z) = (points.x(), points.y(), values.as_slice());
-    let bounds = input.points.extent().bounds;
-    let all = exact::gpu::Points { x, y, z, scales, bounds };
-    let layers = exact::gpu::interpolate(workspace, all, params, points.mask())?;
+    let all = exact::gpu::Points { x, y, z, scales };
+    let layers = exact::gpu::interpolate(workspace, all, params, points.mask_slice())?;
     let floats = |layer: Option<Column<f32>>| layer.map(|l| DeviceGrid::from_column(l, grid));
     dem.rasters.push((layers.dem, scales.len()));
     dem.counts = layers.counts.map(|l| DeviceGrid::from_column(l, grid)).transpose()?;

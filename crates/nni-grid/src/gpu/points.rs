@@ -43,6 +43,11 @@ impl<'a> Admitted<'a> {
         self.mask.as_ref().map_or(std::ptr::null(), |mask| mask.as_ptr())
     }
 
+    /// The mask, where there is one.
+    pub fn mask_slice(&self) -> Option<Slice<'a, u8>> {
+        self.mask.as_ref().map(|mask| **mask)
+    }
+
     /// All points with a group of their values.
     pub fn part(&self, group: std::ops::Range<usize>) -> Part<'a> {
         let last = group.end.saturating_sub(1);

@@ -97,14 +97,11 @@ fn points_in_line_give_what_lies_beside_them() {
         let dem = on_all(&cloud, &unlimited(square(24)));
         for (cell, value) in only(&dem).iter().enumerate() {
             let (x, y) = dem.grid.cell_centre(cell as u32 % 24, cell as u32 / 24);
-            let length = f64::hypot(dx, dy);
-            let along = ((x - 12.0) * dx + (y - 12.0) * dy) / (length * length);
-            let across = ((x - 12.0) * dy - (y - 12.0) * dx) / length;
-            // Beside the line the surface follows it to a step, as far as the ends are not near.
-            let error = (f64::from(*value) - along).abs();
-            let is_beside = along.abs() * length + 4.0 * across.abs() + 1.0 < 9.5 * length;
-            assert!(!is_beside || error < 1.0, "{value} at {along}, {across} beside the line");
-            assert!((-9.5..=9.5).contains(value), "{value}");
+            // At the nearest place of the line. Rounding may have moved points off it by an ulp.
+            let along = ((x - 12.0) * dx + (y - 12.0) * dy) / (dx * dx + dy * dy);
+            let expected = along.clamp(-9.5, 9.5);
+            let off = (f64::from(*value) - expected).abs();
+            assert!(off < 1e-5, "{value} for {expected} beside the line");
         }
     }
 }
@@ -207,7 +204,7 @@ fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
     }
     assert!(part.summary.outside > 1800 && part.summary.sites == 2000);
     let mut with_stray = inner.clone();
-    for (x, y) in [(2e5, -3e5), (20.0, -1e19), (1e300, 0.0)] {
+    for (x, y) in [(2e5, -3e5), (20.0, -1e19), (1e120, 0.0)] {
         with_stray.push((x, y, 0.0));
     }
     let strayed = on_all(&with_stray, &unlimited(grid));
@@ -255,9 +252,8 @@ fn a_void_has_as_many_neighbours_as_border_it() {
 
 #[test]
 fn cells_of_some_dozens_of_sites_have_the_same_bits() {
-    // What lies beyond the index's bounds is in its outermost cells.
     let grid = GridSpec::new(0.5, 24.5, 1.0, 14, 1).unwrap();
-    let params = Params::new(grid).query_radius(5.4).deviations(true);
+    let params = Params::new(grid).deviations(true);
     for seed in [16699746085023199835, 1, 2] {
         let cloud = random(114, 40.0, seed, |x, _| (0.3 * x).sin());
         for weights in [Weights::Sibson, Weights::Laplace] {
@@ -273,7 +269,6 @@ proptest! {
     fn devices_agree_in_every_bit(
         (width, height) in (0u32..40, 1u32..24),
         (points, count) in (0usize..300, 0usize..6),
-        query_radius in prop_oneof![0.5f64..6.0, Just(f64::INFINITY)],
         weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
@@ -287,7 +282,7 @@ proptest! {
             // Duplicates, lines, and queries on points.
             cloud.x.iter_mut().chain(&mut cloud.y).for_each(|c| *c = (*c / 2.0).round() * 2.0);
         }
-        let params = Params::new(grid).query_radius(query_radius).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
+        let params = Params::new(grid).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
         let columns: Vec<Vec<f64>> = (0..count)
             .map(|k| cloud.x.iter().map(|x| (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32)).collect())
             .collect();
@@ -307,7 +302,7 @@ proptest! {
 }
 
 #[test]
-fn beside_a_straight_edge_cells_are_like_what_is_next_to_them() {
+fn beside_a_straight_edge_cells_have_the_value_next_to_them() {
     // The northern and eastern centres lie within the lattice, the others outside by as little as said.
     let grid = GridSpec::new(0.0, 40.0, 1.0, 40, 40).unwrap();
     for outside in [0.1, 1e-2, 1e-4, 1e-6, 1e-8] {
@@ -319,8 +314,9 @@ fn beside_a_straight_edge_cells_are_like_what_is_next_to_them() {
             let dem = on_all(&cloud, &unlimited(grid).weights(weights));
             for (cell, &z) in (0..).zip(only(&dem)) {
                 let (x, y) = grid.cell_centre(cell % 40, cell / 40);
-                let off = (f64::from(z) - (2.0 * x - y)).abs();
-                assert!(off < 1.0, "{weights:?}, {outside}: {off} off at {x}, {y}");
+                let [east, north] = [x, y].map(|along| along.clamp(0.5 + outside, 40.5 + outside));
+                let off = (f64::from(z) - (2.0 * east - north)).abs();
+                assert!(off < 1e-4, "{weights:?}, {outside}: {off} off at {x}, {y}");
             }
         }
     }

@@ -136,3 +136,14 @@ fn the_exact_method_has_no_region_of_influence() {
         assert!(error.to_string().contains("use max_distance"), "{error}");
     }
 }
+
+#[test]
+fn the_exact_method_has_no_query_radius() {
+    let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
+    for device in crate::common::devices() {
+        let params = Params::new(square(3)).query_radius(9.0);
+        let error = cloud.with(|points| interpolate(&device, points, &params, &()).unwrap_err());
+        assert_eq!(error, Error::ExactQueryRadius { query_radius: 9.0 });
+        assert!(error.to_string().contains("use max_distance"), "{error}");
+    }
+}

@@ -10,6 +10,7 @@ mod interpolation;
 mod lengths;
 mod odd;
 mod options;
+mod outside;
 mod parts;
 
 #[cfg(feature = "cuda")]

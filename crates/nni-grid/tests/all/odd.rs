@@ -20,27 +20,21 @@ fn line(from: f64, step: f64, count: u32) -> Cloud {
 }
 
 #[test]
-fn a_cell_beside_a_line_sees_what_a_parabola_touches_within_its_window() {
-    // Centres 1.5, 2.5 and 3.5 above the line.
-    let grid = GridSpec::new(0.0, 4.0, 1.0, 3, 3).unwrap();
-    let step = 0.02;
-    let cloud = line(-16.0, step, 1750);
+fn a_cell_beside_a_line_has_the_value_of_the_nearest_place_of_it() {
+    // Centres 1.5, 2.5 and 3.5 above the line, none above a point.
+    let grid = GridSpec::new(0.003, 4.0, 1.0, 3, 3).unwrap();
+    let cloud = line(-16.0, 0.02, 1750);
     for weights in ALL {
-        let dem = on_all(&cloud, &unlimited(grid).weights(weights));
-        let counts = dem.counts.as_ref().map(|counts| counts.values());
+        let dem = on_all(&cloud, &unlimited(grid).weights(weights).deviations(true));
+        let deviations = dem.deviations.as_ref().unwrap().values();
         for (cell, &z) in (0..).zip(only(&dem)) {
             let (x, away) = grid.cell_centre(cell % 3, cell / 3);
-            assert!((f64::from(z) - x).abs() < 0.01, "{weights:?}: {z} at {x}, {away}");
-            // What is nearer to the centre than to the line ends eight distances above, where it is twice the root of 17
-            // wide.
-            let expected = 2.0 * 17f64.sqrt() * away / step;
-            if let Some(counts) = counts {
-                let count = f64::from(counts[cell as usize]);
-                assert!((count - expected).abs() < 0.01 * expected, "{count} of {expected}");
-            }
+            assert!((f64::from(z) - x).abs() < 1e-5, "{weights:?}: {z} at {x}, {away}");
+            assert!((f64::from(deviations[cell as usize]) - away).abs() < 1e-6, "{weights:?}");
         }
-        let most = counts.map_or(0, |counts| counts.iter().copied().max().unwrap());
-        assert!(weights != Weights::Sibson || most > 1024, "{most}");
+        if let Some(counts) = &dem.counts {
+            assert!(counts.values().iter().all(|&count| count == 2), "{:?}", counts.values());
+        }
     }
 }
 
@@ -59,17 +53,17 @@ fn lines_of_any_direction_give_what_lies_beside_them() {
             let dem = on_all(&turned, &unlimited(grid).weights(weights));
             for (cell, &z) in (0..).zip(only(&dem)) {
                 let (x, y) = grid.cell_centre(cell % 2, cell / 2);
-                let (along, away) = (x * cos + y * sin, (y * cos - x * sin).abs());
-                // The window is not the same on both sides of the way to the line.
+                // Rounding has moved points off the line by an ulp, so that some cells lie inside the hull.
+                let along = x * cos + y * sin;
                 let off = (f64::from(z) - along).abs();
-                assert!(off < away, "{weights:?}: {z} at {along}, {away} away");
+                assert!(off < 1e-5, "{weights:?}: {z} at {along}");
             }
         }
     }
 }
 
 #[test]
-fn amid_a_circle_a_window_is_cut_by_every_point() {
+fn amid_a_circle_every_point_counts() {
     use std::f64::consts::TAU;
     let cloud = Cloud::of((0..700).map(|i| {
         let angle = (f64::from(i) + 0.2 * f64::from(i * 3 % 7)) / 700.0 * TAU;
@@ -78,7 +72,7 @@ fn amid_a_circle_a_window_is_cut_by_every_point() {
     }));
     let grid = GridSpec::new(-1.0, 1.0, 1.0, 2, 2).unwrap();
     for weights in ALL {
-        let dem = on_all(&cloud, &unlimited(grid).query_radius(7.0).weights(weights));
+        let dem = on_all(&cloud, &unlimited(grid).weights(weights));
         for (cell, &z) in (0..).zip(only(&dem)) {
             let (x, y) = grid.cell_centre(cell % 2, cell / 2);
             let off = (f64::from(z) - (x - 2.0 * y)).abs();

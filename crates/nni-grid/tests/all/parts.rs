@@ -2,7 +2,7 @@
 //! the method on pixels, and by the exact method its values to rounding.
 
 use gpu_core::{Bounds, Device, GridSpec, Points, ValueRange};
-use nni_grid::{Dependence, Duplicates, Method, Params, Weights};
+use nni_grid::{Dependence, Duplicates, Params, Weights};
 use testing::{Cloud, Random, bits, devices};
 
 const SIDE: u32 = 40;
@@ -19,7 +19,7 @@ struct Case {
 
 impl Case {
     /// Sparse or dense points around a grid, on the half of it or all of it.
-    fn random(random: &mut Random, method: Method) -> Self {
+    fn random(random: &mut Random) -> Self {
         let most = [40, 1500][random.below(2) as usize];
         let count = 5 + random.below(most) as usize;
         // Multiples of 2^-20, so that differences of coordinates are exact.
@@ -31,11 +31,8 @@ impl Case {
         let grid = GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap();
         let (low, high) = z.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         let region = random.between(1.0, 9.0);
-        let params = match method {
-            Method::Pixels => Params::on_pixels(grid).region_of_influence(region),
-            Method::Exact => Params::new(grid),
-        };
-        let params = params
+        let params = Params::on_pixels(grid)
+            .region_of_influence(region)
             .query_radius(random.between(0.3, 6.0))
             .supersample(1 + random.below(4) as u32)
             .duplicates(Duplicates::ALL[random.below(5) as usize])
@@ -44,14 +41,11 @@ impl Case {
         Self { x, y, z, params, is_edge: random.below(2) == 0 }
     }
 
-    /// How far a point may lie from a cell that it matters to. On pixels: one within the region of influence gives its
+    /// How far a point may lie from a cell that it matters to: one within the region of influence gives its
     /// value to a pixel within the query radius unless another site is nearer to that.
     fn reach(&self) -> f64 {
-        let Params { region_of_influence, query_radius, max_distance, method, .. } = self.params;
-        let reach = match method {
-            Method::Pixels => region_of_influence + 2.0 * query_radius,
-            Method::Exact => f64::max(max_distance, 8f64.sqrt() * query_radius),
-        };
+        let Params { region_of_influence, query_radius, .. } = self.params;
+        let reach = region_of_influence + 2.0 * query_radius;
         reach.ceil() + 2.0
     }
 
@@ -116,30 +110,12 @@ fn parts_on_pixels_have_the_bits_of_the_whole() {
     for device in devices() {
         let mut random = Random::new(7);
         for case in 0..if matches!(device, Device::Cpu) { 400 } else { 15 } {
-            let points = Case::random(&mut random, Method::Pixels);
+            let points = Case::random(&mut random);
             for [part, expected] in points.parts(&device, &mut random) {
                 assert!(bits(&part) == bits(&expected), "case {case}, {:?}", points.params);
             }
         }
     }
-}
-
-#[test]
-fn exact_parts_are_the_whole_to_rounding() {
-    let mut random = Random::new(8);
-    let (mut cells, mut others) = (0, 0);
-    for case in 0..400 {
-        let points = Case::random(&mut random, Method::Exact);
-        for [part, expected] in points.parts(&Device::Cpu, &mut random) {
-            cells += part.len();
-            for (a, b) in part.iter().zip(&expected) {
-                others += usize::from(a.to_bits() != b.to_bits());
-                let is_near = a.is_nan() && b.is_nan() || (a - b).abs() <= 301.0 * 2.4e-8;
-                assert!(is_near, "case {case}: {a} and {b}, {:?}", points.params);
-            }
-        }
-    }
-    println!("{others} of {cells} cells differ in the last bit");
 }
 
 /// The points that a part depends on, as indices, found within halos that double from the least there is.

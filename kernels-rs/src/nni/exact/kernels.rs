@@ -1,42 +1,248 @@
 //! The kernels: see the [module](super) for the plan.
 
-mod cells;
-mod given;
-mod memory;
-mod outside;
-mod planes;
-mod records;
-mod results;
-mod rings;
-mod sites;
-
-use device_std::atomic;
+use device_std::{In, Out, arguments, kernel, math, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::merge::Merge;
+use super::scene::{Answer, Cell, Scene, Sites};
+use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
+use crate::stars::natural::{OPEN, Stars};
 
-pub use cells::*;
-pub use given::{SETUP, setup_in_memory};
-pub use memory::*;
-pub use outside::*;
-pub use planes::*;
-pub use records::{RING_NUMBERS, WIDE_RECORDS};
-pub use rings::*;
-pub use sites::*;
-
-/// Threads of a block of the kernels over points, and of those over rings.
+/// Threads of a block of the kernels over points and sites.
 const BLOCK: u32 = 256;
 
-/// Adds to a list: the number of its entries, then they. Gives the entry's number.
+/// Threads of a block of [`mod@interpolate_cells`].
+const CELLS_BLOCK: u32 = 64;
+
+/// Columns of a patch of cells, which a warp takes.
+pub const PATCH_COLUMNS: u32 = 8;
+
+/// Rows of a patch.
+pub const PATCH_ROWS: u32 = 4;
+
+/// Cells of a patch.
+pub const OF_PATCH: u32 = PATCH_COLUMNS * PATCH_ROWS;
+
+/// The stars of all sites.
+#[arguments]
+pub struct StarArrays<'a> {
+    /// x and y of each site.
+    pub places: In<'a, f64>,
+    /// Where each star begins, and where the last one ends.
+    pub starts: In<'a, u32>,
+    /// The neighbours of all; with [`OPEN`] the last one of a site on the hull.
+    pub neighbours: In<'a, u32>,
+    /// How many sites.
+    pub sites: u32,
+}
+
+impl Stars for StarArrays<'_> {
+    #[inline(always)]
+    fn place(&self, site: u32) -> [f64; 2] {
+        let at = 2 * site as u64;
+        [self.places.get(at), self.places.get(at + 1)]
+    }
+    #[inline(always)]
+    fn star(&self, site: u32) -> [u32; 2] {
+        [self.starts.get(site), self.starts.get(site + 1)]
+    }
+    #[inline(always)]
+    fn neighbour(&self, at: u32) -> u32 {
+        self.neighbours.get(at) & !OPEN
+    }
+    #[inline(always)]
+    fn is_on_hull(&self, site: u32) -> bool {
+        let [first, end] = self.star(site);
+        first == end || self.neighbours.get(end - 1) & OPEN != 0
+    }
+}
+
+/// What sites have.
+#[arguments]
+pub struct SiteValues<'a> {
+    /// The values of each site.
+    pub values: In<'a, i32>,
+    /// Two numbers for each of these, where gradients are wanted.
+    pub gradients: Option<In<'a, f32>>,
+    /// Of each value: as [`Scales`](crate::nni::values::Scales).
+    pub scales: In<'a, f64>,
+    /// Values of a site.
+    pub count: u32,
+}
+
+impl Sites for SiteValues<'_> {
+    #[inline(always)]
+    fn values(&self) -> u32 {
+        self.count
+    }
+    #[inline(always)]
+    fn value(&self, site: u32, k: u32) -> i32 {
+        self.values.get(site as u64 * self.count as u64 + k as u64)
+    }
+    #[inline(always)]
+    fn gradient(&self, site: u32, k: u32) -> [f32; 2] {
+        let at = 2 * (site as u64 * self.count as u64 + k as u64);
+        self.gradients.map_or([0.0; 2], |all| [all.get(at), all.get(at + 1)])
+    }
+    #[inline(always)]
+    fn scale(&self, k: u32) -> [f64; 2] {
+        [self.scales.get(3 * k), self.scales.get(3 * k + 1)]
+    }
+}
+
+/// Where the results of cells go.
+#[arguments]
+pub struct Layers<'a> {
+    /// All cells' first value, then all cells' second, and so on.
+    pub values: Out<'a, f32>,
+    /// As the rest, one for each cell.
+    pub counts: Option<Out<'a, u32>>,
+    /// In cells.
+    pub distances: Option<Out<'a, f32>>,
+    /// In cells.
+    pub deviations: Option<Out<'a, f32>>,
+}
+
+impl Layers<'_> {
+    #[inline(always)]
+    fn put(&self, cell: u64, answer: Answer) {
+        if let Some(counts) = self.counts {
+            counts.set(cell, answer.count);
+        }
+        if let Some(distances) = self.distances {
+            distances.set(cell, answer.distance);
+        }
+        if let Some(deviations) = self.deviations {
+            deviations.set(cell, answer.deviation);
+        }
+    }
+}
+
+/// Counts the points outside of a grid, whose western edge, northern edge and cell size `grid` has. Grid: a thread a point.
 ///
 /// # Safety
-/// The list has room for one more.
-#[inline(always)]
-unsafe fn append(list: *mut u32, entry: u32) -> u32 {
-    // SAFETY: passed on to the caller; the place is this thread's alone.
-    unsafe {
-        let at = atomic::add_u32(list, 1);
-        *list.add(1 + at as usize) = entry;
-        at
+/// `x` and `y` have `points` elements, `tallies` as many as the pixel method's.
+#[kernel(block = BLOCK)]
+pub unsafe fn count_outside(
+    x: In<'_, f64>,
+    y: In<'_, f64>,
+    points: u64,
+    grid: [f64; 3],
+    columns: u32,
+    rows: u32,
+    tallies: Out<'_, u64>,
+) {
+    let i = thread::index_1d();
+    let mut is_outside = false;
+    if i < points {
+        let column = math::floor((x.get(i) - grid[0]) / grid[2]);
+        let row = math::floor((grid[1] - y.get(i)) / grid[2]);
+        let is_inside = column >= 0.0 && row >= 0.0 && column < columns as f64 && row < rows as f64;
+        is_outside = !is_inside;
     }
+    // SAFETY: all threads of the block come here.
+    unsafe { count_flags(is_outside, tallies.address(OUTSIDE, 1)) };
+}
+
+/// Writes the merged values of sites, and counts these. Grid: a thread a site.
+///
+/// # Safety
+/// `firsts` has one element more than there are `sites`: where the points of each begin in `members`, and where they end.
+/// `z` has an element for each of `points` points and of `count` values, one column after the other; `scales` is for each
+/// value; `values` has `count` for each site; `tallies` has as many elements as the pixel method's.
+#[kernel(block = BLOCK)]
+pub unsafe fn merge_values(
+    firsts: In<'_, u32>,
+    members: In<'_, u32>,
+    sites: u32,
+    z: In<'_, f64>,
+    points: u64,
+    scales: In<'_, f64>,
+    count: u32,
+    policy: u32,
+    values: Out<'_, i32>,
+    tallies: Out<'_, u64>,
+) {
+    let site = thread::index_1d();
+    let is_site = site < sites as u64;
+    if is_site {
+        let mut k = 0;
+        while k < count {
+            let (offset, reciprocal_step) = (scales.get(3 * k), scales.get(3 * k + 2));
+            let mut merge = Merge::new(policy);
+            let (mut at, end) = (firsts.get(site), firsts.get(site + 1));
+            while at < end {
+                let z = z.get(k as u64 * points + members.get(at) as u64);
+                merge.add(math::round_ties_even((z - offset) * reciprocal_step) as i32);
+                at += 1;
+            }
+            values.set(site * count as u64 + k as u64, merge.value());
+            k += 1;
+        }
+    }
+    // SAFETY: all threads of the block come here.
+    unsafe { count_flags(is_site, tallies.address(SITES, 1)) };
+}
+
+/// Estimates the gradients of every site. Grid: a thread a site.
+///
+/// # Safety
+/// The slices have what [`struct@StarArrays`] and [`struct@SiteValues`] say; `gradients` has two elements for each value of a site.
+#[kernel(block = BLOCK)]
+pub unsafe fn fit_gradients(
+    scene: Scene,
+    stars: StarArrays<'_>,
+    sites: SiteValues<'_>,
+    gradients: Out<'_, f32>,
+) {
+    let site = thread::index_1d();
+    if site >= stars.sites as u64 {
+        return;
+    }
+    scene.gradients(&stars, &sites, site as u32, |k, [east, north]| {
+        let at = 2 * (site * sites.count as u64 + k as u64);
+        gradients.set(at, east);
+        gradients.set(at + 1, north);
+    });
+}
+
+/// Interpolates every cell of the DEM, and counts those without a value in the end. Grid: a warp for each patch of
+/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row.
+///
+/// # Safety
+/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
+/// patch, if there are sites; `mask` has an element for each cell; `tallies` has as many as the pixel method's.
+#[kernel(block = CELLS_BLOCK, instances(mean: <false>; smooth: <true>))]
+pub unsafe fn interpolate_cells<const BLENDS: bool>(
+    scene: Scene,
+    stars: StarArrays<'_>,
+    sites: SiteValues<'_>,
+    hints: In<'_, u32>,
+    mask: Option<In<'_, u8>>,
+    layers: Layers<'_>,
+    tallies: Out<'_, u64>,
+) {
+    let thread = thread::index_1d();
+    let (patch, within) = ((thread / OF_PATCH as u64) as u32, (thread % OF_PATCH as u64) as u32);
+    let across = scene.columns.div_ceil(PATCH_COLUMNS);
+    let patch_row = patch.checked_div(across).unwrap_or(0);
+    let column = (patch - patch_row * across) * PATCH_COLUMNS + within % PATCH_COLUMNS;
+    let row = patch_row * PATCH_ROWS + within / PATCH_COLUMNS;
+    let mut is_empty = false;
+    if column < scene.columns && row < scene.rows {
+        let at = row as u64 * scene.columns as u64 + column as u64;
+        let cells = scene.rows as u64 * scene.columns as u64;
+        let is_masked = mask.is_some_and(|mask| mask.get(at) == 0);
+        let mut hint = if stars.sites > 0 { Some(hints.get(patch)) } else { None };
+        let cell = Cell { column, row, is_masked };
+        let write = |k: u32, value: f32| {
+            is_empty = value.is_nan();
+            layers.values.set(k as u64 * cells + at, value);
+        };
+        let answer = scene.interpolate::<BLENDS, _, _>(&stars, &sites, cell, &mut hint, write);
+        layers.put(at, answer);
+    }
+    // SAFETY: all threads of the block come here.
+    unsafe { count_flags(is_empty, tallies.address(LEFT, 1)) };
 }

@@ -1,55 +1,38 @@
 //! A DEM whose cells are interpolated one by one: what host and device do alike.
 
-use device_std::math;
+use device_std::{arguments, math};
 
-use super::polygon::{Polygon, Slots, WINDOW};
-use super::rings::{Ring, RingSides, Rings};
-use super::search::{End, Found, Index, NEAR, Query};
-use super::team::Team;
-use super::walk::Walk;
-use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
+use super::weights::{LAPLACE, Planes, Sums};
 use crate::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use crate::stars::circle::{square, way};
+use crate::stars::natural::{Begin, OnHull, Query, Shares, Stars};
+use crate::stars::predicates::Predicates;
 
-/// Half the side of the window round a query point outside the hull, in distances of the nearest site.
-///
-/// There the cell has no end, and most of it would be so far away that all sites along the hull count
-/// alike. The window keeps the estimate to what is near.
-const OPEN_WINDOW: f64 = 8.0;
-
-/// The least angle between the ends of a cell outside the hull: more than rounding makes of the cell of a place on it,
-/// which has an end as wide as its beginning.
-///
-/// Where all sites of an edge are in line, and the place lies beyond by a thousandth of a cell, the angle is a millionth.
-/// In the window of a cell with no end hundreds of sites along the edge would count alike.
-pub const LEAST_ANGLE: f64 = 1e-12;
-
-/// What is asked of every cell.
-#[derive(Clone, Copy, Debug)]
+/// What is asked of every cell. Lengths are the caller's times a power of two, as the sites' coordinates are.
+#[arguments]
 pub struct Scene {
-    /// x of the DEM's western edge.
-    pub origin_x: f64,
-    /// y of its northern edge.
-    pub origin_y: f64,
+    /// x of the DEM's western edge, y of its northern edge.
+    pub origin: [f64; 2],
     /// Side of a cell of the DEM.
     pub cell_size: f64,
-    /// Its columns.
+    /// Columns of the DEM.
     pub columns: u32,
-    /// Half the side of the window round a query point.
-    pub half_window: f64,
-    /// Half the side of the window round a site.
-    pub half_extent: f64,
-    /// The squared distance beyond which no site need be looked for.
-    pub give_up: f64,
+    /// Rows of the DEM.
+    pub rows: u32,
+    /// Coordinates of sites and of centres of cells are multiples of 2 to this power.
+    pub unit: i32,
     /// The squared distance to the nearest site beyond which cells are left out.
     pub max_squared: f64,
     /// [`SIBSON`](super::weights::SIBSON) or another.
     pub weights: u32,
+    /// 1 where cells outside the hull are left out, else 0.
+    pub within_hull: u32,
     /// What cells without a value take.
     pub fill: u32,
     /// The same as a value.
     pub fill_value: f32,
-    /// Whether deviations are wanted.
-    pub has_deviations: bool,
+    /// 1 where distances are wanted, else 0.
+    pub has_distances: u32,
 }
 
 /// A cell of the DEM.
@@ -59,33 +42,19 @@ pub struct Cell {
     pub column: u32,
     /// Its row.
     pub row: u32,
-    /// The first and the last column of the row that is inside the hull; for a masked cell [`NOWHERE`](Self::NOWHERE).
-    pub hull: [i32; 2],
-}
-
-impl Cell {
-    /// Every column of a row.
-    pub const EVERYWHERE: [i32; 2] = [i32::MIN, i32::MAX];
-    /// No column of a row.
-    pub const NOWHERE: [i32; 2] = [1, 0];
-
-    /// Whether the cell gets no value whatever its sites are: it is masked, or outside the hull.
-    #[inline(always)]
-    pub fn is_left_out(&self) -> bool {
-        let column = self.column as i32;
-        !(self.hull[0] <= column && column <= self.hull[1])
-    }
+    /// Whether it gets no value, whatever its sites are.
+    pub is_masked: bool,
 }
 
 /// What belongs to a cell beside its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Natural neighbours.
+    /// Natural neighbours; outside the hull the sites between which the value is.
     pub count: u32,
     /// The distance to the nearest site, in cells.
     pub distance: f32,
-    /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for
-    /// rounding where the cell is bounded by sites alone.
+    /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for rounding inside the
+    /// hull, the distance to the hull outside.
     pub deviation: f32,
 }
 
@@ -100,7 +69,7 @@ pub trait Sites {
     fn values(&self) -> u32;
     /// Value `k` of a site.
     fn value(&self, site: u32, k: u32) -> i32;
-    /// The gradient of value `k` at a site.
+    /// The gradient of value `k` at a site, per side of a cell.
     fn gradient(&self, site: u32, k: u32) -> [f32; 2];
     /// Offset and step of value `k`.
     fn scale(&self, k: u32) -> [f64; 2];
@@ -111,290 +80,195 @@ impl Scene {
     #[inline(always)]
     pub fn centre(&self, column: u32, row: u32) -> [f64; 2] {
         [
-            self.origin_x + (column as f64 + 0.5) * self.cell_size,
-            self.origin_y - (row as f64 + 0.5) * self.cell_size,
+            self.origin[0] + (column as f64 + 0.5) * self.cell_size,
+            self.origin[1] - (row as f64 + 0.5) * self.cell_size,
         ]
     }
 
-    /// What to look for from a place.
+    /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
+    /// one; without any it is no site. Where it `BLENDS` it does the smooth interpolant.
     #[inline(always)]
-    pub fn query(&self, at: [f64; 2], most: u32) -> Query {
-        let (half_window, give_up) = (self.half_window, self.give_up);
-        Query { at, own: WINDOW, half_window, give_up, most }
-    }
-
-    /// Interpolates a cell by the rings of sites; `write(k, value)` gets its values. `None` where the rings do not
-    /// tell them; only wide ones tell of what is far. Where it `BLENDS` it can do the smooth interpolant. `again` gives the scene once more: what is
-    /// wanted only in the end then takes no registers before.
-    #[inline(always)]
-    pub fn cell_by_rings<
-        const BLENDS: bool,
-        P: Fn(u32) -> [f64; 2],
-        I: Fn(u32) -> u32,
-        R: Rings,
-    >(
+    pub fn interpolate<const BLENDS: bool, S: Stars, T: Sites>(
         &self,
+        stars: &S,
+        sites: &T,
         cell: Cell,
-        index: &Index<P, I>,
-        rings: R,
-        sites: &impl Sites,
-        again: impl Fn() -> Self,
+        hint: &mut Option<u32>,
         write: impl FnMut(u32, f32),
-    ) -> Option<Answer> {
+    ) -> Answer {
         let at = self.centre(cell.column, cell.row);
-        let query = self.query(at, NEAR);
-        let found =
-            if R::ARE_WIDE { index.nearest_by_rings(&query, rings) } else { index.nearest(&query) };
-        let mut result = Outcome { scene: again, cell, found, sites, write };
-        if found.end == End::Exceeded {
-            return None;
+        let mut outcome = Outcome { scene: self, sites, nearest: None, cell, write };
+        let start = match *hint {
+            Some(start) if !cell.is_masked || self.has_distances != 0 => start,
+            _ => {
+                outcome.leave_out();
+                return Answer::NONE;
+            }
+        };
+        let predicates = Predicates::new(self.unit);
+        let query = Query { stars, predicates: &predicates, at };
+        let nearest = query.nearest(start);
+        (*hint, outcome.nearest) = (Some(nearest), Some(nearest));
+        let squared = square(way(at, stars.place(nearest)));
+        let distance = (math::sqrt(squared) / self.cell_size) as f32;
+        let left_out = Answer { distance, ..Answer::NONE };
+        if cell.is_masked || squared > self.max_squared {
+            outcome.leave_out();
+            return left_out;
         }
-        if self.is_without_weights(cell, found) {
-            return Some(result.without_weights());
-        }
-        let walk = Walk::begin(index, rings, at, found.nearest, self.half_window)?;
-        result.weighted::<BLENDS>(&Walked { walk, weights: self.weights })
+        let weighted = match query.begin(nearest) {
+            Begin::OnSite => Ok(outcome.on_site(nearest)),
+            Begin::Inside(before) => outcome.inside::<BLENDS, S>(&query, nearest, before),
+            Begin::Side(side) => Err(side),
+        };
+        let (count, deviation) = match weighted {
+            Ok(done) => done,
+            Err(side) => {
+                let hull = query.project(side);
+                if hull.is_outside && self.within_hull != 0 {
+                    outcome.leave_out();
+                    return left_out;
+                }
+                outcome.on_hull::<BLENDS, S>(&query, hull)
+            }
+        };
+        Answer { count, distance, deviation: (deviation / self.cell_size) as f32 }
     }
 
-    /// Half the side of the window to clip a cell in whose centre lies clearly outside the hull: 0 where it does not,
-    /// or the rings, with wide ones among them, do not tell. Without it the search finds out by itself, but must go
-    /// through the rows of all sites for that.
+    /// Estimates the gradients of all values at a site, per side of a cell; `write(k, gradient)` gets them.
     #[inline(always)]
-    pub fn window_outside<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
+    pub fn gradients<S: Stars>(
         &self,
-        cell: Cell,
-        index: &Index<P, I>,
-        rings: impl Rings,
-    ) -> f64 {
-        let at = self.centre(cell.column, cell.row);
-        let found = index.nearest_by_rings(&self.query(at, NEAR), rings);
-        let near = self.open_window(found);
-        let is_outside =
-            near > 0.0 && Walk::opens(index, rings, at, found.nearest, 2.0 * LEAST_ANGLE);
-        if is_outside { near } else { 0.0 }
-    }
-
-    /// Half the side of the window round a place outside the hull, of which the nearest site is known; 0 where that is not,
-    /// or the window is no smaller than another's.
-    #[inline(always)]
-    pub fn open_window(&self, found: Found) -> f64 {
-        let near = OPEN_WINDOW * math::sqrt(found.squared);
-        let is_smaller = near < self.half_extent && self.half_window >= self.half_extent;
-        if found.end == End::Found && is_smaller { near } else { 0.0 }
-    }
-
-    /// Interpolates a cell by clipping, a team together; the leader's `write(k, value)` gets its values, and its
-    /// answer counts. `outside` is what [`window_outside`](Self::window_outside) gave, or 0. `None` where the slots do
-    /// not suffice. `again` as above.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
-        &self,
-        team: T,
-        cell: Cell,
-        outside: f64,
-        index: &Index<P, I>,
-        slots: &mut Q,
+        stars: &S,
         sites: &impl Sites,
-        again: impl Fn() -> Self,
-        write: impl FnMut(u32, f32),
-    ) -> Option<Answer> {
-        let mut query = self.query(self.centre(cell.column, cell.row), T::MOST);
-        if outside > 0.0 {
-            query.half_window = outside;
-        }
-        let mut polygon = Polygon::new(slots, team);
-        let mut found;
-        // Goes round twice at most; a loop, so that the code for the search stands once.
-        loop {
-            if cell.is_left_out() {
-                // Its nearest site is all that is asked.
-                found = index.nearest_of_all(&query);
-                break;
-            }
-            found = index.cell(&query, &mut polygon);
-            let near = OPEN_WINDOW * math::sqrt(found.squared);
-            let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;
-            // On the hull a cell has no end either, but does not widen.
-            let is_outside = || polygon.widens(LEAST_ANGLE, |name| index.line(&query, name));
-            if self.is_without_weights(cell, found) || !(is_unlimited && is_outside()) {
-                break;
-            }
-            query.half_window = near;
-        }
-        let mut result = Outcome { scene: again, cell, found, sites, write };
-        if found.end == End::Exceeded {
-            return None;
-        }
-        if self.is_without_weights(cell, found) {
-            return Some(if team.leads() { result.without_weights() } else { Answer::NONE });
-        }
-        let clipped = Clipped::weigh(index, &query, &mut polygon, self.weights);
-        if team.leads() { result.weighted::<true>(&clipped) } else { Some(Answer::NONE) }
-    }
-
-    /// Whether the search alone tells what becomes of a cell.
-    #[inline(always)]
-    fn is_without_weights(&self, cell: Cell, found: Found) -> bool {
-        found.end != End::Found || found.squared > self.max_squared || cell.is_left_out()
-    }
-
-    /// The value of a cell that is left out, if neither that nor its distance takes a search for the nearest site. A masked
-    /// one is not filled.
-    #[inline(always)]
-    pub fn value_left_out(&self, cell: Cell, is_masked: bool, has_distances: bool) -> Option<f32> {
-        let fill = if is_masked { FILL_NOT } else { self.fill };
-        let is_known = cell.is_left_out() && !has_distances && fill != FILL_NEAREST;
-        is_known.then_some(if fill == FILL_VALUE { self.fill_value } else { f32::NAN })
-    }
-
-    /// Estimates the gradients at a site that has a ring; `write(k, gradient)` gets them.
-    #[inline(always)]
-    pub fn gradients_by_ring<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
-        &self,
         site: u32,
-        index: &Index<P, I>,
-        ring: impl Ring,
-        sites: &impl Sites,
-        write: impl FnMut(u32, [f32; 2]),
+        mut write: impl FnMut(u32, [f32; 2]),
     ) {
-        planes(Planes::weigh(RingSides { index, site, ring }), site, sites, write);
-    }
-
-    /// Estimates the gradients at a site, a team together; the leader's `write(k, gradient)` gets them. `false`
-    /// where the slots do not suffice.
-    #[inline(always)]
-    pub fn gradients_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
-        &self,
-        team: T,
-        site: u32,
-        index: &Index<P, I>,
-        slots: &mut Q,
-        sites: &impl Sites,
-        write: impl FnMut(u32, [f32; 2]),
-    ) -> bool {
-        let at = (index.place)(site);
-        let half_window = self.half_extent;
-        let (give_up, most) = (f64::INFINITY, T::MOST);
-        let query = Query { at, own: site, half_window, give_up, most };
-        let mut polygon = Polygon::new(slots, team);
-        if index.cell(&query, &mut polygon).end == End::Exceeded {
-            return false;
+        let planes = Planes::weigh(stars, site);
+        let mut k = 0;
+        while k < sites.values() {
+            let gradient = planes.gradient(sites.value(site, k), |other| sites.value(other, k));
+            write(k, gradient.map(|slope| (slope * self.cell_size) as f32));
+            k += 1;
         }
-        let sides = ClippedSides::measure(index, &query, &mut polygon);
-        if team.leads() {
-            planes(Planes::weigh(sides), site, sites, write);
-        }
-        true
     }
 }
 
-/// Gives the gradients of all values at a site.
-#[inline(always)]
-fn planes<E: weights::Sides>(
-    planes: Planes<E>,
-    site: u32,
-    sites: &impl Sites,
-    mut write: impl FnMut(u32, [f32; 2]),
-) {
-    let mut k = 0;
-    while k < sites.values() {
-        write(k, planes.gradient(sites.value(site, k), |other| sites.value(other, k)));
-        k += 1;
-    }
-}
-
-/// What becomes of a cell after the search.
-struct Outcome<'a, T, C, W> {
-    /// Gives the scene.
-    scene: C,
-    cell: Cell,
-    found: Found,
+/// What becomes of a cell.
+struct Outcome<'a, T, W> {
+    scene: &'a Scene,
     sites: &'a T,
+    nearest: Option<u32>,
+    cell: Cell,
     write: W,
 }
 
-impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
-    /// Writes a value, or what fills its place where there is none.
+impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
+    /// Writes what the place of values takes where there are none.
     #[inline(always)]
-    fn finish(&mut self, k: u32, mut value: f32) {
-        if value.is_nan() {
-            let scene = (self.scene)();
-            value = match scene.fill {
-                FILL_NEAREST if self.found.nearest < WINDOW => self.value_of(self.found.nearest, k),
-                FILL_VALUE => scene.fill_value,
+    fn leave_out(&mut self) {
+        let fill = if self.cell.is_masked { FILL_NOT } else { self.scene.fill };
+        let mut k = 0;
+        while k < self.sites.values() {
+            let value = match (fill, self.nearest) {
+                (FILL_NEAREST, Some(nearest)) => self.value_of(nearest, k),
+                (FILL_VALUE, _) => self.scene.fill_value,
                 _ => f32::NAN,
             };
+            (self.write)(k, value);
+            k += 1;
         }
-        (self.write)(k, value);
     }
 
     #[inline(always)]
     fn value_of(&self, site: u32, k: u32) -> f32 {
+        self.scaled(self.sites.value(site, k) as f64, k)
+    }
+
+    #[inline(always)]
+    fn scaled(&self, value: f64, k: u32) -> f32 {
         let [offset, step] = self.sites.scale(k);
-        (offset + self.sites.value(site, k) as f64 * step) as f32
+        (offset + value * step) as f32
     }
 
+    /// The gradient at a site, per unit of length.
     #[inline(always)]
-    fn answer(&self) -> Answer {
-        let distance = (math::sqrt(self.found.squared) / (self.scene)().cell_size) as f32;
-        Answer { count: 0, distance, deviation: f32::NAN }
+    fn gradient(&self, site: u32, k: u32) -> [f64; 2] {
+        self.sites.gradient(site, k).map(|slope| slope as f64 / self.scene.cell_size)
     }
 
-    /// Writes the values of a place at which a site lies, or that has no site near enough, or is left out.
+    /// Writes the values of a site; gives count and deviation.
     #[inline(always)]
-    fn without_weights(&mut self) -> Answer {
-        let is_on_site = self.found.end == End::OnSite && !self.cell.is_left_out();
+    fn on_site(&mut self, site: u32) -> (u32, f64) {
         let mut k = 0;
         while k < self.sites.values() {
-            let value = if is_on_site { self.value_of(self.found.nearest, k) } else { f32::NAN };
-            self.finish(k, value);
+            let value = self.value_of(site, k);
+            (self.write)(k, value);
             k += 1;
         }
-        let mut answer = self.answer();
-        if is_on_site {
-            (answer.count, answer.deviation) = (1, 0.0);
-        }
-        answer
+        (1, 0.0)
     }
 
-    /// Writes the weighted values; `None` where neighbours are missing.
+    /// Writes the weighted values; gives count and deviation. If the place is outside the hull, or on it, nothing is written:
+    /// then it gives the side.
     #[inline(always)]
-    fn weighted<const BLENDS: bool>(&mut self, neighbours: &impl Natural) -> Option<Answer> {
-        let sites = self.sites;
-        let values = sites.values();
-        // For the deviation the ways to the sites are two values more. Each goes round by itself: that
-        // takes the fewest registers.
-        let all = if (self.scene)().has_deviations { values + 2 } else { values };
-        let (mut count, mut way, mut k) = (0, [f64::NAN; 2], 0);
-        while k < all {
-            let scene = (self.scene)();
-            let mut sums = Sums::<BLENDS>::new(scene.weights);
-            let are_all = neighbours.each(|site, weight, way| {
-                let value = || match k.wrapping_sub(values) {
-                    0 => way[0],
-                    1 => way[1],
-                    _ => sites.value(site, k) as f64,
-                };
-                let gradient = || if k < values { sites.gradient(site, k) } else { [0.0; 2] };
-                sums.add(weight, way, value, gradient);
+    fn inside<const BLENDS: bool, S: Stars>(
+        &mut self,
+        query: &Query<'_, S>,
+        nearest: u32,
+        before: u32,
+    ) -> Result<(u32, f64), [u32; 2]> {
+        let is_laplace = self.scene.weights == LAPLACE;
+        let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
+        let (mut count, mut deviation, mut k) = (0, 0.0, 0);
+        while k < self.sites.values() {
+            let mut sums = Sums::<BLENDS>::new();
+            let beyond = query.each(nearest, before, shares, |site, share, way| {
+                let value = self.sites.value(site, k) as f64;
+                sums.add(share, way, value, || self.gradient(site, k));
             });
-            if !are_all {
-                return None;
+            if let Some(side) = beyond {
+                return Err(side);
             }
-            count = sums.count;
-            if k < values {
-                let [offset, step] = sites.scale(k);
-                let value = sums.value().map_or(f32::NAN, |value| (offset + value * step) as f32);
-                self.finish(k, value);
-            } else {
-                let mean = sums.mean().unwrap_or(f64::NAN);
-                way = if k == values { [mean, way[1]] } else { [way[0], mean] };
-            }
+            let value = match sums.value() {
+                Some(value) => self.scaled(value, k),
+                None => self.value_of(nearest, k),
+            };
+            (self.write)(k, value);
+            (count, deviation) = (sums.count, sums.deviation());
             k += 1;
         }
-        let away = math::sqrt(way[0] * way[0] + way[1] * way[1]);
-        let deviation = (away / (self.scene)().cell_size) as f32;
-        Some(Answer { count, deviation, ..self.answer() })
+        Ok((count, deviation))
+    }
+
+    /// Writes the values at a place of the hull; gives count and deviation.
+    #[inline(always)]
+    fn on_hull<const BLENDS: bool, S: Stars>(
+        &mut self,
+        query: &Query<'_, S>,
+        hull: OnHull,
+    ) -> (u32, f64) {
+        let OnHull { ends: [a, b], part, .. } = hull;
+        let [from, to] = [query.stars.place(a), query.stars.place(b)];
+        if part <= 0.0 || part >= 1.0 {
+            let (corner, place) = if part <= 0.0 { (a, from) } else { (b, to) };
+            self.on_site(corner);
+            return (1, math::sqrt(square(way(query.at, place))));
+        }
+        let [x, y] = way(from, to);
+        let mut k = 0;
+        while k < self.sites.values() {
+            let mut sums = Sums::<BLENDS>::new();
+            let values = [self.sites.value(a, k) as f64, self.sites.value(b, k) as f64];
+            sums.add(1.0 - part, [-x * part, -y * part], values[0], || self.gradient(a, k));
+            let onward = 1.0 - part;
+            sums.add(part, [x * onward, y * onward], values[1], || self.gradient(b, k));
+            let value = sums.value().unwrap_or(values[0]);
+            let value = self.scaled(value, k);
+            (self.write)(k, value);
+            k += 1;
+        }
+        let [west, south] = way(query.at, from);
+        (2, math::sqrt(square([west + x * part, south + y * part])))
     }
 }

@@ -1,0 +1,146 @@
+//! The stars of the sites of points, on the host.
+
+use delaunay_stars::{Scale, Span, Triangulation, triangulate_for};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{GridSpec, Points, Progress, host_memory};
+use kernels_rs::spatial::hilbert;
+use kernels_rs::stars::natural::{self, OPEN};
+
+use crate::Result;
+
+/// Levels of the curve along which sites are numbered, so that those near each other lie near each other in memory.
+const LEVELS: u32 = 16;
+
+/// The sites of points, numbered along Hilbert's curve, with their stars.
+pub(crate) struct SiteStars {
+    /// Where sites lie, times the scale.
+    pub places: Vec<[f64; 2]>,
+    /// Where each star begins, and where the last one ends.
+    pub starts: Vec<u32>,
+    /// The neighbours of all; with [`OPEN`] the last one of a site on the hull.
+    pub neighbours: Vec<u32>,
+    /// Where the points of each site begin, and where the last ones end.
+    pub firsts: Vec<u32>,
+    /// The points of all sites, those of one in the order in which they were given.
+    pub members: Vec<u32>,
+    /// What coordinates are multiplied by.
+    pub scale: Scale,
+    /// Coordinates of sites and of centres of cells, times the scale, are multiples of 2 to this power.
+    pub unit: i32,
+}
+
+impl SiteStars {
+    /// Those of points, of which some may not be finite and take no part, for the cells of a grid.
+    pub fn of(x: &[f64], y: &[f64], grid: &GridSpec, progress: &dyn Progress) -> Result<Self> {
+        let is_finite = |i: usize| x[i].is_finite() && y[i].is_finite();
+        if parallel::first(x.len(), FINE, |i| !is_finite(i)).is_none() {
+            return Self::of_finite(x, y, None, grid, progress);
+        }
+        let kept = parallel::filter(x.len() as u32, FINE, |i| is_finite(i as usize));
+        let column = |all: &[f64]| parallel::map(kept.len(), FINE, |i| all[kept[i] as usize]);
+        Self::of_finite(&column(x), &column(y), Some(&kept), grid, progress)
+    }
+
+    /// Those of finite points, whose indices `kept` may have.
+    fn of_finite(
+        x: &[f64],
+        y: &[f64],
+        kept: Option<&[u32]>,
+        grid: &GridSpec,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let all = triangulate_for(Points::new(x, y), span_of(grid), progress)?;
+        host_memory::require(all.len() as u64 * 60)?;
+        let order = along_curve(&all);
+        let mut numbers = host_memory::filled(0_u32, all.len())?;
+        order.iter().zip(0..).for_each(|(&point, site)| numbers[point as usize] = site);
+        all.duplicates().iter().for_each(|&[point, first]| {
+            numbers[point as usize] = numbers[first as usize];
+        });
+        let (firsts, members) = members_of(&numbers, order.len(), kept)?;
+        let mut starts = host_memory::filled(0_u32, order.len() + 1)?;
+        for (site, &point) in order.iter().enumerate() {
+            starts[site + 1] = starts[site] + all.star(point).len() as u32;
+        }
+        let mut neighbours = host_memory::filled(0_u32, all.neighbours().len())?;
+        for (site, &point) in order.iter().enumerate() {
+            let star = &mut neighbours[starts[site] as usize..starts[site + 1] as usize];
+            star.iter_mut().zip(all.star(point)).for_each(|(to, &other)| {
+                *to = numbers[other as usize];
+            });
+            if let (Some(last), true) = (star.last_mut(), all.is_on_hull(point)) {
+                *last |= OPEN;
+            }
+        }
+        let places = parallel::map(order.len(), FINE, |i| all.places()[order[i] as usize]);
+        let (scale, unit) = (all.scale(), all.predicates().unit());
+        Ok(Self { places, starts, neighbours, firsts, members, scale, unit })
+    }
+
+    /// How many sites.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+}
+
+impl natural::Stars for SiteStars {
+    fn place(&self, site: u32) -> [f64; 2] {
+        self.places[site as usize]
+    }
+    fn star(&self, site: u32) -> [u32; 2] {
+        [self.starts[site as usize], self.starts[site as usize + 1]]
+    }
+    fn neighbour(&self, at: u32) -> u32 {
+        self.neighbours[at as usize] & !OPEN
+    }
+    fn is_on_hull(&self, site: u32) -> bool {
+        let [first, end] = self.star(site);
+        first == end || self.neighbours[end as usize - 1] & OPEN != 0
+    }
+}
+
+/// The bits of the centres of a grid's cells.
+fn span_of(grid: &GridSpec) -> Span {
+    let area = grid.bounds();
+    let ends = [area.min_x, area.min_y, area.max_x, area.max_y];
+    let greatest = ends.into_iter().map(f64::abs).fold(0.0, f64::max);
+    Span::of_grid([grid.origin_x, grid.origin_y], grid.cell_size, greatest)
+}
+
+/// The points that stand for the sites, along Hilbert's curve over their bounds.
+fn along_curve(all: &Triangulation) -> Vec<u32> {
+    let mut stands = vec![true; all.len()];
+    all.duplicates().iter().for_each(|&[point, _]| stands[point as usize] = false);
+    let sites = parallel::filter(all.len() as u32, FINE, |point| stands[point as usize]);
+    let nothing = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    let (low, high) = all.places().iter().fold(nothing, |(low, high), &[x, y]| {
+        ([low[0].min(x), low[1].min(y)], [high[0].max(x), high[1].max(y)])
+    });
+    let side = (high[0] - low[0]).max(high[1] - low[1]);
+    let cell = |at: f64, from: f64| ((at - from) / side * f64::from(1 << LEVELS)) as u32;
+    let last = (1 << LEVELS) - 1;
+    let mut keys = parallel::map(sites.len(), FINE, |i| {
+        let [x, y] = all.places()[sites[i] as usize];
+        let code = hilbert::number::<LEVELS>(cell(x, low[0]).min(last), cell(y, low[1]).min(last));
+        code << 32 | u64::from(sites[i])
+    });
+    parallel::sort(&mut keys);
+    keys.into_iter().map(|key| key as u32).collect()
+}
+
+/// The points of each site, in the order in which they were given, from the site of each point.
+fn members_of(numbers: &[u32], sites: usize, kept: Option<&[u32]>) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut firsts = host_memory::filled(0_u32, sites + 1)?;
+    numbers.iter().for_each(|&site| firsts[site as usize + 1] += 1);
+    for site in 0..sites {
+        firsts[site + 1] += firsts[site];
+    }
+    let mut next = firsts.clone();
+    let mut members = host_memory::filled(0_u32, numbers.len())?;
+    for (i, &site) in numbers.iter().enumerate() {
+        let slot = &mut next[site as usize];
+        members[*slot as usize] = kept.map_or(i as u32, |kept| kept[i]);
+        *slot += 1;
+    }
+    Ok((firsts, members))
+}

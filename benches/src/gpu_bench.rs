@@ -77,7 +77,6 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
         ("exact_sibson", exact),
         ("exact_laplace", exact.weights(Weights::Laplace)),
         ("exact_c1", exact.weights(Weights::SibsonC1)),
-        ("exact_query_radius_3", exact.query_radius(3.0)),
         ("exact_no_site_radius", exact.max_distance(f64::INFINITY)),
     ] {
         nni(gpu, &cloud, side, what, |_| params)?;

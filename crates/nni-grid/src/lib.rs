@@ -26,9 +26,9 @@
 //!
 //! # Method
 //!
-//! [`Method::Exact`], the default: a query cuts its own Voronoi cell by the bisectors of the sites around
-//! it, until none farther out can matter (Ray, Sokolov, Lefebvre and Levy 2018,
-//! doi:10.1145/3272127.3275092), and shares it among its neighbours.
+//! [`Method::Exact`], the default: a walk over the points' Delaunay triangulation shows a query's natural neighbours, and what
+//! its cell would take from each (Green and Sibson 1978, doi:10.1093/comjnl/21.2.168). Every decision about neighbours is
+//! exact. A cell outside the convex hull of the points has the value at the nearest place of the hull.
 //!
 //! [`Method::Pixels`], after Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation
 //! Based Grid DEM Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact
@@ -100,7 +100,7 @@ pub struct Dem {
     /// The interpolated values, a raster for each column; NaN is NODATA.
     pub values: Vec<Grid<f32>>,
     /// The number of natural neighbours that went into each cell, or with the method on pixels of pixels:
-    /// with [`Params::counts`].
+    /// with [`Params::counts`]. By the exact method outside the hull 2, or 1 at a corner of it.
     pub counts: Option<Grid<u32>>,
     /// The distance of each cell to the nearest site, in cells, with [`Params::distances`]; infinite where
     /// there is none. With the method on pixels and an even supersampling: to the nearest of the sites of
@@ -127,16 +127,17 @@ impl Dem {
 /// for all columns of values, or with the method on pixels once for each four. No points give a DEM of
 /// NODATA.
 ///
-/// Work is proportional to the points and the cells; in a void a cell costs the square of its natural
-/// neighbours. With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
+/// Work is that of the triangulation, O(n log n) for n points, and proportional to the natural neighbours of all cells.
+/// With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
 /// each cell, those of the query circle.
 ///
 /// # Errors
 /// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
-/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`Error::TooManyPoints`]; for a mask of other
+/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`Error::TooManyPoints`], by the exact method
+/// [`Error::Range`]; for a mask of other
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
 /// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
-/// [`Error::ExactRegionOfInfluence`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
+/// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
 /// [`Error::WeightsLayers`], [`Error::TooLarge`].
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'a>(

@@ -173,7 +173,7 @@ pub struct Params {
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
     /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
-    /// sites' places is from the cell's centre, in cells; 0 for exact weights. With the method on
+    /// sites' places is from the cell's centre, in cells; 0 for exact weights, outside the hull the distance to it. With the method on
     /// pixels of Sibson's weights alone.
     pub deviations: bool,
     /// Values between which those of the points lie, or which they widen: the fixed point of values

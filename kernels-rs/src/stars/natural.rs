@@ -125,10 +125,8 @@ impl<S: Stars> Query<'_, S> {
         }
         let [first, end] = self.stars.star(nearest);
         let is_on_hull = self.stars.is_on_hull(nearest);
-        if is_on_hull {
-            if let Some(side) = self.side_at(nearest, [first, end]) {
-                return Begin::Side(side);
-            }
+        if is_on_hull && let Some(side) = self.side_at(nearest, [first, end]) {
+            return Begin::Side(side);
         }
         let mut at = self.wedge(nearest, [first, end], self.at);
         // To the end of the run. It has fewer triangles than the star, since the site is a corner of the polygon.
@@ -326,39 +324,29 @@ impl<S: Stars> Query<'_, S> {
     #[inline(always)]
     pub fn project(&self, side: [u32; 2]) -> OnHull {
         let [mut a, mut b] = side;
-        let ends = |a: u32, b: u32| (self.stars.place(a), self.stars.place(b));
-        let (from, to) = ends(a, b);
-        if self.predicates.orientation(from, to, self.at) == 0 && is_between(self.at, from, to) {
-            let part = f64::min(f64::max(self.part(a, b), 0.0), 1.0);
-            return OnHull { ends: side, part, is_outside: false };
+        let (from, to) = (self.stars.place(a), self.stars.place(b));
+        let is_on_line = self.predicates.orientation(from, to, self.at) == 0;
+        if is_on_line && is_between(self.at, from, to) {
+            return OnHull { ends: side, part: within_side(self.part(a, b)), is_outside: false };
         }
         let is_in_line = self.is_in_line(a);
         let mut turns = 0;
         // The hull is convex: along it the distance falls, then rises.
-        while vector::unknown(1) == 1 {
+        loop {
             let part = self.part(a, b);
-            let turn = (part > 1.0) as i32 - ((part < 0.0) as i32);
-            if turn == 0 || is_in_line || a == b {
-                return OnHull {
-                    ends: [a, b],
-                    part: f64::min(f64::max(part, 0.0), 1.0),
-                    is_outside: true,
-                };
-            }
-            if turn * turns < 0 {
-                // The corner between this side and the one before.
-                let part = if turn < 0 { 0.0 } else { 1.0 };
-                return OnHull { ends: [a, b], part, is_outside: true };
+            let turn = (part > 1.0) as i32 - (part < 0.0) as i32;
+            // Back where it came from: the nearest place is the corner between.
+            let is_at_corner = turn * turns < 0;
+            if turn == 0 || is_at_corner || is_in_line || a == b {
+                return OnHull { ends: [a, b], part: within_side(part), is_outside: true };
             }
             turns = turn;
             let [first, end] = self.stars.star(if turn > 0 { b } else { a });
-            if turn > 0 {
-                (a, b) = (b, self.stars.neighbour(first));
-            } else {
-                (a, b) = (self.stars.neighbour(end - 1), a);
-            }
+            (a, b) = match turn > 0 {
+                true => (b, self.stars.neighbour(first)),
+                false => (self.stars.neighbour(end - 1), a),
+            };
         }
-        OnHull { ends: side, part: 0.0, is_outside: true }
     }
 
     /// Whether all sites are in line, from one on the hull.
@@ -398,6 +386,13 @@ fn new_triangle(a: P, b: P, shares: Shares) -> [f64; 2] {
 #[inline(always)]
 fn after(slot: u32, [first, end]: [u32; 2]) -> u32 {
     if slot + 1 == end { first } else { slot + 1 }
+}
+
+/// The nearest part of a side.
+#[inline(always)]
+fn within_side(part: f64) -> f64 {
+    let part = f64::max(part, 0.0);
+    f64::min(part, 1.0)
 }
 
 /// Whether a place on the line through two others lies between them, or on one.

@@ -74,7 +74,8 @@ fn make_stars(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
     let copied =
         unsafe { (gpu.enqueue_read(points.x, &mut x), gpu.enqueue_read(points.y, &mut y)) };
     gpu.synchronize()?;
-    (copied.0?, copied.1?);
+    copied.0?;
+    copied.1?;
     let stars = SiteStars::of(&x, &y, &params.grid, &())?;
     let scene = scene_of(params, &stars);
     Ok(Stars {

@@ -10,8 +10,9 @@ use crate::input::check_mask;
 /// The fixed point of the values follows from their ranges in the points' extent. Whatever lies there,
 /// nothing else is read or written:
 ///
-/// - A place outside of the extent's bounds counts where it is, but may cost time.
-/// - A place that is not finite takes no part. (By the exact method the summary counts it as a site.)
+/// - A place outside of the extent's bounds counts where it is. By the exact method coordinates of too many bits together are an
+///   error: [`Error::Range`](crate::Error::Range).
+/// - A place that is not finite takes no part. (By the exact method the summary counts it as merged.)
 /// - By the method on pixels a value counts as one at most half of its range beyond the range's end; a point
 ///   whose value is not finite, or too large for an f32, takes no part. By the exact method such a value
 ///   gives values without meaning to the cells around it.

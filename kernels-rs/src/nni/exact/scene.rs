@@ -222,7 +222,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
         let (mut count, mut deviation, mut k) = (0, 0.0, 0);
         while k < self.sites.values() {
-            let mut sums = Sums::<BLENDS>::new();
+            let mut sums = Sums::<BLENDS>::NONE;
             let beyond = query.each(nearest, before, shares, |site, share, way| {
                 let value = self.sites.value(site, k) as f64;
                 sums.add(share, way, value, || self.gradient(site, k));
@@ -258,7 +258,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         let [x, y] = way(from, to);
         let mut k = 0;
         while k < self.sites.values() {
-            let mut sums = Sums::<BLENDS>::new();
+            let mut sums = Sums::<BLENDS>::NONE;
             let values = [self.sites.value(a, k) as f64, self.sites.value(b, k) as f64];
             sums.add(1.0 - part, [-x * part, -y * part], values[0], || self.gradient(a, k));
             let onward = 1.0 - part;

@@ -33,12 +33,16 @@ pub struct Sums<const BLENDS: bool> {
 
 impl<const BLENDS: bool> Sums<BLENDS> {
     /// No site yet.
-    #[inline(always)]
-    pub fn new() -> Self {
-        let [total, mean, inverse, planes, first_moment, second_moment] = [0.0; 6];
-        let (count, way) = (0, [0.0; 2]);
-        Self { count, total, mean, way, inverse, planes, first_moment, second_moment }
-    }
+    pub const NONE: Self = Self {
+        count: 0,
+        total: 0.0,
+        mean: 0.0,
+        way: [0.0; 2],
+        inverse: 0.0,
+        planes: 0.0,
+        first_moment: 0.0,
+        second_moment: 0.0,
+    };
 
     /// Adds a site.
     #[inline(always)]
@@ -134,7 +138,9 @@ impl<'a, S: Stars> Planes<'a, S> {
                 let after = to(if at + 1 == end { first } else { at + 1 });
                 let angles = cotangent(here, before) / positive_cross(before, here)
                     + cotangent(here, after) / positive_cross(here, after);
-                border = f64::min(f64::max(0.5 * angles, 0.0), LONGEST);
+                // Less than nothing is rounding.
+                let length = f64::max(0.5 * angles, 0.0);
+                border = f64::min(length, LONGEST);
             }
             visit(self.stars.neighbour(at), border / square(here), here);
             at += 1;

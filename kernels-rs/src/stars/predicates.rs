@@ -135,6 +135,8 @@ impl Predicates {
         }
     }
 
+    #[inline(never)]
+    #[cold]
     fn exact_orientation(&self, a: P, b: P, c: P) -> i32 {
         let mut sum = Sum::zero();
         let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
@@ -142,6 +144,8 @@ impl Predicates {
         sum.sign()
     }
 
+    #[inline(never)]
+    #[cold]
     fn exact_in_circle(&self, places: [P; 4]) -> i32 {
         let mut sum = Sum::zero();
         let [a, b, c, d] = places;
@@ -166,6 +170,8 @@ impl Predicates {
         sum.sign()
     }
 
+    #[inline(never)]
+    #[cold]
     fn exact_nearer(&self, p: P, a: P, b: P) -> i32 {
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];

@@ -213,7 +213,12 @@ pub unsafe fn fit_gradients(
 /// # Safety
 /// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
 /// patch, if there are sites; `mask` has an element for each cell; `tallies` has as many as the pixel method's.
-#[kernel(block = CELLS_BLOCK, instances(mean: <false>; smooth: <true>))]
+// What spills is in the decisions of 2048 bits, which few cells need. Without them the kernels take 114 and 124 registers.
+#[kernel(
+    block = CELLS_BLOCK,
+    resident = 8,
+    instances(mean: <false>, spills = 640; smooth: <true>, spills = 720)
+)]
 pub unsafe fn interpolate_cells<const BLENDS: bool>(
     scene: Scene,
     stars: StarArrays<'_>,

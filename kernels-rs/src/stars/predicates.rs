@@ -24,6 +24,8 @@
 //! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
 //! circle is divided into a fan around its first corner.
 
+use device_std::vector;
+
 use super::exact::{Factor, Sum};
 
 /// Half an ulp of 1.
@@ -135,53 +137,62 @@ impl Predicates {
         }
     }
 
-    #[inline(never)]
-    #[cold]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
     fn exact_orientation(&self, a: P, b: P, c: P) -> i32 {
         let mut sum = Sum::zero();
-        let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
-        add_orientation(&mut sum, [a, b, c], [Factor::ONE, Factor::ONE]);
+        let places = [self.factors(a), self.factors(b), self.factors(c)];
+        add_triangle(&mut sum, places, [Factor::ONE, Factor::ONE]);
         sum.sign()
     }
 
-    #[inline(never)]
-    #[cold]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
     fn exact_in_circle(&self, places: [P; 4]) -> i32 {
-        let mut sum = Sum::zero();
         let [a, b, c, d] = places;
-        match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
-            // As with short numbers, 12 products.
-            (Some(a), Some(b), Some(c)) => {
-                let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
-                add_turn(&mut sum, a, [b, c]);
-                add_turn(&mut sum, b, [c, a]);
-                add_turn(&mut sum, c, [a, b]);
+        // As with short numbers: relative to `d` most products are 0, and cost nothing.
+        let [a, b, c, d] = match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
+            (Some(a), Some(b), Some(c)) => [a, b, c, [0.0; 2]],
+            _ => places,
+        };
+        let mut rows = [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
+        // The determinant of four rows x, y, x^2 + y^2, 1, by its third column. Each turn of the rows changes the sign.
+        let mut sum = Sum::zero();
+        let mut i = 0;
+        while i < vector::unknown(4) {
+            let [lifted, p, q, r] = rows;
+            let mut k = 0;
+            while k < vector::unknown(2) {
+                let length = if k == 0 { lifted[0] } else { lifted[1] };
+                let signed = if i % 2 == 0 { length } else { length.negated() };
+                add_triangle(&mut sum, [p, q, r], [length, signed]);
+                k += 1;
             }
-            // The determinant of four rows x, y, x^2 + y^2, 1: 48 products.
-            _ => {
-                let [a, b, c, d] =
-                    [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
-                add_lifted(&mut sum, a, [b, c, d]);
-                add_lifted(&mut sum, b, [a, d, c]);
-                add_lifted(&mut sum, c, [a, b, d]);
-                add_lifted(&mut sum, d, [a, c, b]);
-            }
+            rows = [p, q, r, lifted];
+            i += 1;
         }
         sum.sign()
     }
 
-    #[inline(never)]
-    #[cold]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
     fn exact_nearer(&self, p: P, a: P, b: P) -> i32 {
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
-        while i < 2 {
-            // b^2 - 2 b p - a^2 + 2 a p.
-            sum.add([b[i], b[i], Factor::ONE, Factor::ONE]);
-            sum.add([b[i].negated(), p[i], Factor::TWO, Factor::ONE]);
-            sum.add([a[i].negated(), a[i], Factor::ONE, Factor::ONE]);
-            sum.add([a[i], p[i], Factor::TWO, Factor::ONE]);
+        while i < vector::unknown(4) {
+            // Of x, then of y: b^2 - 2 b p, then -a^2 + 2 a p.
+            let of = |place: [Factor; 2]| if i % 2 == 0 { place[0] } else { place[1] };
+            let (p, place) = (of(p), of(if i < 2 { b } else { a }));
+            let (plus, minus) = (place, place.negated());
+            let (square, product) = if i < 2 { (plus, minus) } else { (minus, plus) };
+            let mut k = 0;
+            while k < vector::unknown(2) {
+                let [first, second, factor] =
+                    if k == 0 { [square, place, Factor::ONE] } else { [product, p, Factor::TWO] };
+                sum.add([first, second, factor, Factor::ONE]);
+                k += 1;
+            }
             i += 1;
         }
         sum.sign()
@@ -227,34 +238,20 @@ fn difference(a: f64, b: f64) -> [f64; 2] {
     [rounded, (a - of_a) + (of_b - b)]
 }
 
-/// Adds twice the area of a triangle, times two factors.
+/// Adds twice the area of a triangle, times two factors. The loops stay loops on a GPU, which has no functions: their body is
+/// long.
 #[inline(always)]
-fn add_orientation(sum: &mut Sum, [a, b, c]: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
-    let mut edges = [[a, b], [b, c], [c, a]];
+fn add_triangle(sum: &mut Sum, mut corners: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
     let mut i = 0;
-    while i < 3 {
-        let [[p, q], ..] = edges;
-        sum.add([p[0], q[1], s, t]);
-        sum.add([p[1].negated(), q[0], s, t]);
-        edges = [edges[1], edges[2], edges[0]];
-        i += 1;
-    }
-}
-
-/// Adds the square of the distance of `a` from the origin times twice the area of a triangle.
-#[inline(always)]
-fn add_lifted(sum: &mut Sum, a: [Factor; 2], triangle: [[Factor; 2]; 3]) {
-    add_orientation(sum, triangle, [a[0], a[0]]);
-    add_orientation(sum, triangle, [a[1], a[1]]);
-}
-
-/// Adds the square of the length of `a` times the cross product of `b` and `c`.
-#[inline(always)]
-fn add_turn(sum: &mut Sum, a: [Factor; 2], [b, c]: [[Factor; 2]; 2]) {
-    let mut i = 0;
-    while i < 2 {
-        sum.add([a[i], a[i], b[0], c[1]]);
-        sum.add([a[i], a[i], b[1].negated(), c[0]]);
+    while i < vector::unknown(3) {
+        let [p, q, r] = corners;
+        let mut k = 0;
+        while k < vector::unknown(2) {
+            let [u, v] = if k == 0 { [p[0], q[1]] } else { [p[1].negated(), q[0]] };
+            sum.add([u, v, s, t]);
+            k += 1;
+        }
+        corners = [q, r, p];
         i += 1;
     }
 }

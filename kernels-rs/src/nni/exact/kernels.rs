@@ -213,11 +213,12 @@ pub unsafe fn fit_gradients(
 /// # Safety
 /// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
 /// patch, if there are sites; `mask` has an element for each cell; `tallies` has as many as the pixel method's.
-// What spills is in the decisions of 2048 bits, which few cells need. Without them the kernels take 114 and 124 registers.
+// The sums of 2048 bits lie in local memory, 512 bytes. What spills beside them is for these sums, too, to which few cells come:
+// without them the kernels take 114 and 124 registers.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 8,
-    instances(mean: <false>, spills = 640; smooth: <true>, spills = 720)
+    instances(mean: <false>, spills = 1100; smooth: <true>, spills = 1200)
 )]
 pub unsafe fn interpolate_cells<const BLENDS: bool>(
     scene: Scene,

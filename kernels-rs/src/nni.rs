@@ -39,8 +39,6 @@ pub mod spans;
 pub mod turned;
 pub mod values;
 pub mod weights;
-#[cfg(feature = "nni")]
-pub mod within;
 
 #[cfg(feature = "nni_boxed")]
 pub use boxed::*;
@@ -57,8 +55,6 @@ pub use rasterise::*;
 #[cfg(feature = "nni")]
 pub use sites::*;
 pub use turned::*;
-#[cfg(feature = "nni")]
-pub use within::*;
 
 /// `nearest` of a raster without sites, as module `voronoi` writes it.
 const NONE: u32 = u32::MAX;

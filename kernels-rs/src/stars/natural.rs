@@ -8,13 +8,14 @@
 //!
 //! 1. [`nearest`](Query::nearest): from any site go to the nearest neighbour in its star until none is nearer. The last one
 //!    is the nearest site, and a natural neighbour. Of sites as near the first by x, then by y, counts as the nearest.
-//! 2. [`begin`](Query::begin): of the nearest site's star find the triangle in the direction of the place. Its circle has the
-//!    place inside. So have all triangles of one run around it.
+//! 2. [`begin`](Query::begin): of the nearest site's star find the triangle in the direction of the place. From there go
+//!    straight to the place, from triangle to triangle. If the way leaves the hull the place is outside, beyond that side. Else
+//!    the first triangle's circle has the place inside. So have all triangles of one run around it.
 //! 3. [`each`](Query::each): the neighbour where the run ends is the next natural neighbour counter-clockwise. Find the site
 //!    that the walk came from in its star: from there its own run goes on. And so on, back to the nearest site. Nothing is
 //!    stored, so any number of neighbours will do, and the cost is that of the triangles.
-//! 4. A run that reaches the gap in the star of a site on the hull ends at a side of the hull. If the place lies beyond this
-//!    side it is outside. Then [`project`](Query::project) goes along the hull to the place of it that is nearest.
+//! 4. Outside the hull, [`project`](Query::project) goes along it, from the side that the way leaves it by, to the place of it
+//!    that is nearest.
 //!
 //! All decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
 //! counter-clockwise. So nothing depends on where the walk begins.
@@ -62,8 +63,7 @@ pub enum Shares {
 pub enum Begin {
     /// On the site.
     OnSite,
-    /// Not on the hull, as far as the nearest site tells: the slot of that site's neighbour that comes before it around the
-    /// place.
+    /// Inside the hull: the slot of the nearest site's neighbour that comes before it around the place.
     Inside(u32),
     /// On the side of the hull, or beyond it, from one site to the next counter-clockwise.
     Side([u32; 2]),
@@ -129,6 +129,10 @@ impl<S: Stars> Query<'_, S> {
             return Begin::Side(side);
         }
         let mut at = self.wedge(nearest, [first, end], self.at);
+        let sides = [at, after(at, [first, end])].map(|slot| self.stars.neighbour(slot));
+        if let Some(side) = self.hull_side_towards(from, sides) {
+            return Begin::Side(side);
+        }
         // To the end of the run. It has fewer triangles than the star, since the site is a corner of the polygon.
         loop {
             let next = after(at, [first, end]);
@@ -171,10 +175,36 @@ impl<S: Stars> Query<'_, S> {
         }
     }
 
-    /// Shows each natural neighbour from the nearest site on, counter-clockwise: the site, its share, and the way to it. Gives
-    /// the side of the hull that the place is beyond or on, if there is one: then what was shown does not count.
-    ///
-    /// `before` is what [`begin`](Self::begin) gave.
+    /// The side of the hull that the way from a site to the place leaves the triangles by, or that the place is on, if there is
+    /// one. The way goes between two neighbours of the site, the right one first. Cost: the triangles on the way.
+    #[inline(always)]
+    fn hull_side_towards(&self, from: P, [mut right, mut left]: [u32; 2]) -> Option<[u32; 2]> {
+        loop {
+            let (r, l) = (self.stars.place(right), self.stars.place(left));
+            let side = self.predicates.orientation(r, l, self.at);
+            if side > 0 {
+                return None;
+            }
+            // Behind the edge lies the triangle of both and the neighbour of the left one that follows the right one.
+            let star = self.stars.star(left);
+            let slot = self.slot_of(left, right, r);
+            if slot + 1 == star[1] && self.stars.is_on_hull(left) {
+                return Some([right, left]);
+            }
+            if side == 0 {
+                return None;
+            }
+            let apex = self.stars.neighbour(after(slot, star));
+            if self.predicates.orientation(from, self.stars.place(apex), self.at) >= 0 {
+                right = apex;
+            } else {
+                left = apex;
+            }
+        }
+    }
+
+    /// Shows each natural neighbour of a place that lies inside the hull and on no site, from the nearest site on,
+    /// counter-clockwise: the site, its share, and the way to it. `before` is what [`begin`](Self::begin) gave.
     #[inline(always)]
     pub fn each(
         &self,
@@ -182,7 +212,7 @@ impl<S: Stars> Query<'_, S> {
         before: u32,
         shares: Shares,
         mut show: impl FnMut(u32, f64, P),
-    ) -> Option<[u32; 2]> {
+    ) {
         let (mut site, mut slot) = (nearest, before);
         let mut place = self.stars.place(site);
         let mut to_site = way(self.at, place);
@@ -194,19 +224,13 @@ impl<S: Stars> Query<'_, S> {
             let (mut share, slot_after) = self.run(site, place, star, slot, shares);
             let next = self.stars.neighbour(slot_after);
             let next_place = self.stars.place(next);
-            if slot_after == star[0]
-                && self.stars.is_on_hull(site)
-                && self.predicates.orientation(place, next_place, self.at) <= 0
-            {
-                return Some([site, next]);
-            }
             let to_next = way(self.at, next_place);
             let [own, of_next] = new_triangle(to_site, to_next, shares);
             share += carried + own;
             // Less than nothing is rounding.
             show(site, f64::max(share, 0.0), to_site);
             if next == nearest {
-                return None;
+                return;
             }
             slot = self.slot_of(next, site, place);
             (site, place, to_site, carried) = (next, next_place, to_next, of_next);

@@ -124,7 +124,7 @@ impl Work<'_> {
     fn row<const BLENDS: bool>(&self, row: usize) -> Row {
         let width = self.scene.columns as usize;
         let mut values = vec![f32::NAN; width * self.table.scales.len()];
-        let mut hint = (self.stars.len() > 0).then_some(0);
+        let mut hint = self.stars.near(self.scene.centre(0, row as u32));
         let answer = |column: usize| {
             let is_masked = self.mask.is_some_and(|mask| mask[row * width + column] == 0);
             let cell = Cell { column: column as u32, row: row as u32, is_masked };

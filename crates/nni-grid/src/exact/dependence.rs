@@ -169,7 +169,8 @@ impl Look<'_> {
             Begin::OnSite => return false,
             Begin::Side(side) => Some(side),
             Begin::Inside(before) => {
-                query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way))
+                query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way));
+                None
             }
         };
         let before = circles.len();

@@ -96,7 +96,8 @@ fn hints(stars: &SiteStars, scene: &Scene) -> Vec<u32> {
     let down = if stars.len() == 0 { 0 } else { scene.rows.div_ceil(kernels::PATCH_ROWS) };
     let predicates = Predicates::new(scene.unit);
     let of_row = |row: usize| {
-        let mut hint = 0;
+        let first = scene.centre(0, row as u32 * kernels::PATCH_ROWS);
+        let mut hint = stars.near(first).unwrap_or(0);
         let nearest = move |column: u32| {
             let (column, row) = (column * kernels::PATCH_COLUMNS, row as u32 * kernels::PATCH_ROWS);
             let at =

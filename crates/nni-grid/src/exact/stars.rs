@@ -4,6 +4,7 @@ use delaunay_stars::{Scale, Span, Triangulation, triangulate_for};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Points, Progress, host_memory};
 use kernels_rs::spatial::hilbert;
+use kernels_rs::stars::circle::{square, way};
 use kernels_rs::stars::natural::{self, OPEN};
 
 use crate::Result;
@@ -75,6 +76,15 @@ impl SiteStars {
         let places = parallel::map(order.len(), FINE, |i| all.places()[order[i] as usize]);
         let (scale, unit) = (all.scale(), all.predicates().unit());
         Ok(Self { places, starts, neighbours, firsts, members, scale, unit })
+    }
+
+    /// A site near a place to begin a walk at, of as many as the square root of all, along the curve; `None` where there are no
+    /// sites.
+    pub fn near(&self, at: [f64; 2]) -> Option<u32> {
+        let step = (self.len() as f64).sqrt().ceil() as usize;
+        let squared = |site: &u32| square(way(at, self.places[*site as usize]));
+        let sites = (0..self.len() as u32).step_by(step.max(1));
+        sites.min_by(|a, b| squared(a).total_cmp(&squared(b)))
     }
 
     /// How many sites.

@@ -116,14 +116,10 @@ impl Scene {
             outcome.leave_out();
             return left_out;
         }
-        let weighted = match query.begin(nearest) {
-            Begin::OnSite => Ok(outcome.on_site(nearest)),
+        let (count, deviation) = match query.begin(nearest) {
+            Begin::OnSite => outcome.on_site(nearest),
             Begin::Inside(before) => outcome.inside::<BLENDS, S>(&query, nearest, before),
-            Begin::Side(side) => Err(side),
-        };
-        let (count, deviation) = match weighted {
-            Ok(done) => done,
-            Err(side) => {
+            Begin::Side(side) => {
                 let hull = query.project(side);
                 if hull.is_outside && self.within_hull != 0 {
                     outcome.leave_out();
@@ -209,27 +205,23 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         (1, 0.0)
     }
 
-    /// Writes the weighted values; gives count and deviation. If the place is outside the hull, or on it, nothing is written:
-    /// then it gives the side.
+    /// Writes the weighted values; gives count and deviation.
     #[inline(always)]
     fn inside<const BLENDS: bool, S: Stars>(
         &mut self,
         query: &Query<'_, S>,
         nearest: u32,
         before: u32,
-    ) -> Result<(u32, f64), [u32; 2]> {
+    ) -> (u32, f64) {
         let is_laplace = self.scene.weights == LAPLACE;
         let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
         let (mut count, mut deviation, mut k) = (0, 0.0, 0);
         while k < self.sites.values() {
             let mut sums = Sums::<BLENDS>::NONE;
-            let beyond = query.each(nearest, before, shares, |site, share, way| {
+            query.each(nearest, before, shares, |site, share, way| {
                 let value = self.sites.value(site, k) as f64;
                 sums.add(share, way, value, || self.gradient(site, k));
             });
-            if let Some(side) = beyond {
-                return Err(side);
-            }
             let value = match sums.value() {
                 Some(value) => self.scaled(value, k),
                 None => self.value_of(nearest, k),
@@ -238,7 +230,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
             (count, deviation) = (sums.count, sums.deviation());
             k += 1;
         }
-        Ok((count, deviation))
+        (count, deviation)
     }
 
     /// Writes the values at a place of the hull; gives count and deviation.

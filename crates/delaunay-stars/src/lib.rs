@@ -57,6 +57,8 @@ mod cell;
 mod circle;
 mod divide;
 mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod natural;
 mod range;
 mod sites;

@@ -31,6 +31,24 @@ impl Origin {
         ((y - self.y) * self.scale) as f32
     }
 
+    /// A length in f32.
+    #[inline(always)]
+    pub fn length(&self, along: f64) -> f32 {
+        (along * self.scale) as f32
+    }
+
+    /// The way from the origin to a place, on the ground.
+    #[inline(always)]
+    pub fn way(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [x - self.x, y - self.y]
+    }
+
+    /// What lengths on the ground are multiplied by: a power of two.
+    #[inline(always)]
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
     /// A box in f32.
     #[inline(always)]
     pub fn bounds<T: Place>(&self, [west, south, east, north]: [T; 4]) -> [f32; 4] {
@@ -104,6 +122,12 @@ impl Group {
             ]
         };
         Self { bounds, ..*self }
+    }
+
+    /// The bounding box of the places.
+    #[inline(always)]
+    pub fn bounds(&self) -> [f32; 4] {
+        self.bounds
     }
 
     /// The squared distance between a box and the bounding box of the places.

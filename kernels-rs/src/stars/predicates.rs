@@ -40,8 +40,8 @@ pub struct Predicates {
     exact_circles: f64,
 }
 
-/// A place.
-type P = [f64; 2];
+/// A place: x and y.
+pub type Place = [f64; 2];
 
 impl Predicates {
     /// For coordinates that are multiples of `2^unit`, with `unit` from -250 to 250.
@@ -53,9 +53,14 @@ impl Predicates {
         }
     }
 
+    /// The exponent of the unit.
+    pub const fn unit(&self) -> i32 {
+        self.unit
+    }
+
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
-    pub fn orientation(&self, a: P, b: P, c: P) -> i32 {
+    pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
         let left = (a[0] - c[0]) * (b[1] - c[1]);
         let right = (a[1] - c[1]) * (b[0] - c[0]);
         let (twice_area, sum) = (left - right, left.abs() + right.abs());
@@ -69,7 +74,7 @@ impl Predicates {
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
     /// it.
     #[inline(always)]
-    pub fn in_circle(&self, a: P, b: P, c: P, d: P) -> i32 {
+    pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
         let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
         let [bx, by] = [b[0] - d[0], b[1] - d[1]];
         let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
@@ -89,7 +94,7 @@ impl Predicates {
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle
     /// the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
     #[inline(always)]
-    pub fn is_inside(&self, a: P, b: P, c: P, d: P) -> bool {
+    pub fn is_inside(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
         match self.in_circle(a, b, c, d) {
             0 => self.is_inside_if_first_moves(a, b, c, d),
             side => side > 0,
@@ -98,8 +103,8 @@ impl Predicates {
 
     /// Which of `a` and `b` is nearer to `p`: 1 if `a` is, -1 if `b` is, 0 if both are as near.
     #[inline(always)]
-    pub fn nearer(&self, p: P, a: P, b: P) -> i32 {
-        let square = |q: P| {
+    pub fn nearer(&self, p: Place, a: Place, b: Place) -> i32 {
+        let square = |q: Place| {
             let [x, y] = [q[0] - p[0], q[1] - p[1]];
             x * x + y * y
         };
@@ -114,8 +119,8 @@ impl Predicates {
 
     /// [`is_inside`](Self::is_inside) for four places on one circle.
     #[inline(always)]
-    fn is_inside_if_first_moves(&self, a: P, b: P, c: P, d: P) -> bool {
-        let is_first = |p: P, others: [P; 3]| {
+    fn is_inside_if_first_moves(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
+        let is_first = |p: Place, others: [Place; 3]| {
             is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
         };
         // How the determinant falls with a height is the orientation of the other three.
@@ -130,14 +135,18 @@ impl Predicates {
         }
     }
 
-    fn exact_orientation(&self, a: P, b: P, c: P) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_orientation(&self, a: Place, b: Place, c: Place) -> i32 {
         let mut sum = Sum::zero();
         let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
         add_orientation(&mut sum, [a, b, c], [Factor::ONE, Factor::ONE]);
         sum.sign()
     }
 
-    fn exact_in_circle(&self, places: [P; 4]) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_in_circle(&self, places: [Place; 4]) -> i32 {
         let mut sum = Sum::zero();
         let [a, b, c, d] = places;
         match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
@@ -161,7 +170,9 @@ impl Predicates {
         sum.sign()
     }
 
-    fn exact_nearer(&self, p: P, a: P, b: P) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_nearer(&self, p: Place, a: Place, b: Place) -> i32 {
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
@@ -177,14 +188,14 @@ impl Predicates {
     }
 
     #[inline(always)]
-    fn factors(&self, [x, y]: P) -> [Factor; 2] {
+    fn factors(&self, [x, y]: Place) -> [Factor; 2] {
         [Factor::of(x, self.unit), Factor::of(y, self.unit)]
     }
 }
 
 /// Whether a place comes before another one: by x, then by y.
 #[inline(always)]
-pub fn is_before(a: P, b: P) -> bool {
+pub fn is_before(a: Place, b: Place) -> bool {
     a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
 }
 
@@ -201,7 +212,7 @@ fn sign(value: f64) -> i32 {
 
 /// The way from one place to another, where f64 has it exactly.
 #[inline(always)]
-fn exact_way(from: P, to: P) -> Option<P> {
+fn exact_way(from: Place, to: Place) -> Option<Place> {
     let [x, error_x] = difference(to[0], from[0]);
     let [y, error_y] = difference(to[1], from[1]);
     (error_x == 0.0 && error_y == 0.0).then_some([x, y])

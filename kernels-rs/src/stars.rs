@@ -32,6 +32,8 @@ pub use far::{FAR_BLOCK, find_far_stars};
 pub use gather::{OPEN, gather_stars};
 pub use near::find_near_stars;
 pub use rough::{LISTED, Rough, SPENT, TALLIES, WRITTEN};
-pub use sites::{GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places};
+pub use sites::{
+    GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,
+};
 
 device_std::ptx_module! { "stars" }

@@ -35,7 +35,8 @@ pub enum Error {
         bits: u32,
         /// The most.
         most: u32,
-    },    /// A primitive failed.
+    },
+    /// A primitive failed.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Scan(gpu_scan::Error),

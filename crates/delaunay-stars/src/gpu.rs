@@ -119,7 +119,9 @@ fn span_of(gpu: &Gpu, index: &DeviceIndex<f64>) -> Result<Span> {
         span: span.output(),
     };
     // SAFETY: the columns are as long as said.
-    unsafe { gpu.enqueue(find_span, Blocks::for_each(&find_span, index.len() as u64)?, arguments)? };
+    unsafe {
+        gpu.enqueue(find_span, Blocks::for_each(&find_span, index.len() as u64)?, arguments)?
+    };
     let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);
     let magnitude = |i: u32| f64::from_bits(span[i as usize] as u64);
     Ok(match span[GREATEST as usize] {
@@ -173,8 +175,7 @@ fn sites_of(
         gpu.enqueue(gather_sites, blocks(points)?, arguments)?;
         if scale.exponent() != 0 {
             let (len, factors) = (sites as u32, scale.factors());
-            let arguments =
-                scale_places::Args { x: x.output(), y: y.output(), len, factors };
+            let arguments = scale_places::Args { x: x.output(), y: y.output(), len, factors };
             gpu.enqueue(scale_places, blocks(sites)?, arguments)?;
         }
         Ok((DeviceIndex::over(&gpu, (x, y, order), bounds)?, site_of))

@@ -83,6 +83,21 @@ impl Group {
     #[inline(always)]
     pub unsafe fn new(place: [f64; 2], is_there: bool, extent: [f64; 4]) -> Option<Self> {
         // SAFETY: passed on to the caller.
+        unsafe { Self::of_size(place, is_there, extent, 60) }
+    }
+
+    /// [`new`](Self::new) in the unit in which the farthest coordinate has this exponent.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn of_size(
+        place: [f64; 2],
+        is_there: bool,
+        extent: [f64; 4],
+        size: u64,
+    ) -> Option<Self> {
+        // SAFETY: passed on to the caller.
         unsafe {
             let there = warp::ballot(warp::FULL, is_there);
             if there == 0 {
@@ -95,9 +110,9 @@ impl Group {
             let farthest = [dx, dy, west - x, south - y, east - x, north - y]
                 .iter()
                 .fold(0, |most, along| u32::max(most, (along.abs().to_bits() >> 32) as u32));
-            // The exponent of what is farthest; the scale's is such that the product's is 60.
+            // The exponent of what is farthest; the scale's is such that the product's is the size.
             let exponent = (warp::max(farthest) >> 20) as u64;
-            let scale = u64::clamp(2 * 1023 + 60 - u64::min(exponent, 2047), 1, 2046);
+            let scale = u64::clamp(2 * 1023 + size - u64::min(exponent, 2047), 1, 2046);
             let origin = Origin { x, y, scale: f64::from_bits(scale << 52) };
             let [x, y] = [(dx * origin.scale) as f32, (dy * origin.scale) as f32];
             Some(Self { origin, x, y, bounds: [x, y, x, y] }.of_lanes(true))

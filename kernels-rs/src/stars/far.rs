@@ -34,7 +34,7 @@ const SHARED: u32 = {
 ///
 /// # Safety
 /// The tree is whole, without points at one place; [`Rough`] has an element for each site, and room for six neighbours of each.
-#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 5)]
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4)]
 pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: Rough<'_>) {
     let (room, kept) = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
@@ -47,7 +47,8 @@ pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: R
     unsafe {
         while i < vector::unknown(listed) {
             let lane = warp::lane_id();
-            let spent = if lane == 0 { rough.tallies.fetch_add(SPENT, search.visits / 1000) } else { 0 };
+            let spent =
+                if lane == 0 { rough.tallies.fetch_add(SPENT, search.visits / 1000) } else { 0 };
             search.visits %= 1000;
             if warp::shuffle(warp::FULL, spent, 0) > most {
                 return;

@@ -3,14 +3,34 @@
 //! Plan:
 //!
 //! 1. The warp brings the sites in a window around its own ones into shared memory: in f32, relative to one of them.
-//! 2. Each lane goes around its site. From the nearest site on it finds of each edge the third corner on its left:
-//!    - among all sites of the window that whose circle reaches least far, as f32 has it;
-//!    - then f32 tells, with a bound of its error, which sites may lie inside of that circle after all. There is seldom one.
-//!      [`Predicates`] decide.
-//! 3. If the circle lies in the window, no other site can lie inside, and the corner is right. If it does not, or there is
-//!    no corner, or too many neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars).
+//! 2. Each lane goes around its site. From the nearest site on it finds of each edge the third corner on its left: that whose
+//!    circle with the edge's ends reaches least far, as f32 has it. If the next best reaches farther by more than rounding can
+//!    explain, the corner is right. If not, f32 tells with a bound of its error which sites may lie inside of the circle
+//!    after all, and [`Predicates`] decide.
+//! 3. If the circle lies in the window, no other site can lie inside. If it does not, or there is no corner, or too many
+//!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars).
 //!
 //! All lanes look at the same site of the window at the same time, so nothing diverges but decisions.
+//!
+//! # How far a circle reaches
+//!
+//! The centres of circles through both ends `0` and `a` of an edge lie on the line through its middle across it: that of the
+//! circle through a place `c` at `(a + t a') / 2`, with `a'` for `a` turned left, and `t = height / left`:
+//!
+//! ```text
+//! left   = a x c           twice the area of the triangle
+//! height = c . (c - a)
+//! ```
+//!
+//! Places in the window are at most `W` from the origin along an axis, and rounded by `u = 2^-24` of that; so is the site's, and
+//! their difference is wrong by `4 u W`. With `|a|` for the sum of its coordinates' magnitudes:
+//!
+//! - `left` is wrong by less than `12 u W |a|`;
+//! - `height` of a place that is nearer to the site than `2 |a|`, by less than `28 u W |a|`; of one farther away, where it is
+//!   at least half the square of its distance, by less than a part `28 u W / |a|`.
+//!
+//! Each place gets the least `t` that it may have so. Where that of the next best is above the greatest that the best may
+//! have, f32 has decided.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::Vector;
@@ -39,6 +59,9 @@ const LONGEST: u32 = 16;
 /// How much wider the window is than the box around the warp's sites on each side, in mean distances of these.
 const MARGIN: f32 = 2.6;
 
+/// Half a unit in the last place of 1.
+const HALF_ULP: f32 = 1.0 / (1u32 << 24) as f32;
+
 /// How often a window of too many sites is made smaller.
 const ATTEMPTS: u32 = 3;
 
@@ -63,7 +86,7 @@ const SHARED: u32 = {
 ///
 /// # Safety
 /// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours of each.
-#[kernel(block = BLOCK, shared = SHARED, resident = 5)]
+#[kernel(block = BLOCK, shared = SHARED, resident = 8)]
 pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, rough: Rough<'_>) {
     let site = thread::index_1d() as u32;
     let is_there = site < tree.points;
@@ -75,11 +98,14 @@ pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, rough: Rough<'_>) 
     let list = list.skip(warp::warp_id() * LONGEST * warp::SIZE + warp::lane_id());
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        let Some(group) = Group::new(place, is_there, tree.extent) else {
+        // Products of four lengths within the window stay within f32.
+        let own = [place[0], place[1], place[0], place[1]];
+        let Some(group) = Group::of_size(place, is_there, own, 0) else {
             return;
         };
         let window = Window::around(&tree, &group, room.skip(warp::warp_id() * MOST));
-        let star = Star { tree: &tree, predicates: Predicates::new(unit), group: &group, site, place };
+        let star =
+            Star { tree: &tree, predicates: Predicates::new(unit), group: &group, site, place };
         let count = star.make(&window, is_there, list);
         write(site, is_there, count, list, &rough);
     }
@@ -273,16 +299,18 @@ impl Star<'_> {
     /// The window has sites.
     #[inline(always)]
     unsafe fn nearest(&self, window: &Window) -> u32 {
-        let (mut least, mut i) = (f32::INFINITY, 0);
+        let (mut least, mut next, mut found, mut i) = (f32::INFINITY, f32::INFINITY, NONE, 0);
         // SAFETY: passed on to the caller.
         unsafe {
             while i < vector::unknown(window.count) {
                 let (x, y, _, number) = window.site(i);
-                let squared = self.group.squared(x, y);
-                if squared < least && number != self.site {
-                    least = squared;
-                }
                 i += 1;
+                let squared = self.group.squared(x, y);
+                if number != self.site {
+                    next = f32::min(next, f32::max(squared, least));
+                    found = if squared < least { number } else { found };
+                    least = f32::min(least, squared);
+                }
             }
             let limit = self.group.bound(least);
             let [x, y] = [self.group.x, self.group.y];
@@ -291,12 +319,15 @@ impl Star<'_> {
             if !(window.holds(x - radius, y - radius) && window.holds(x + radius, y + radius)) {
                 return NONE;
             }
-            let (mut found, mut place, mut i) = (NONE, self.place, 0);
+            if next > limit {
+                return found;
+            }
+            let (mut place, mut i) = (self.place_of(found), 0);
             while i < vector::unknown(window.count) {
                 let (x, y, _, number) = window.site(i);
-                if self.group.squared(x, y) <= limit && number != self.site {
+                if self.group.squared(x, y) <= limit && number != self.site && number != found {
                     let other = self.place_of(number);
-                    if found == NONE || self.predicates.nearer(self.place, other, place) > 0 {
+                    if self.predicates.nearer(self.place, other, place) > 0 {
                         (found, place) = (number, other);
                     }
                 }
@@ -313,12 +344,73 @@ impl Star<'_> {
     #[inline(always)]
     unsafe fn apex(&self, window: &Window, neighbour: u32) -> u32 {
         let end = self.place_of(neighbour);
-        let way = self.way(end);
+        let way = self.way(end).map(|along| self.group.origin.length(along));
         // SAFETY: passed on to the caller.
-        let mut found = unsafe { self.guess(window, way) };
-        if found == NONE {
+        let corner = unsafe { self.corner(window, neighbour, way) };
+        if corner.site == NONE {
             return NONE;
         }
+        if !corner.is_sure {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.decided(window, (neighbour, end), corner.site) };
+        }
+        let [x, y] = way;
+        let [dx, dy] = [0.5 * (x - corner.reach * y), 0.5 * (y + corner.reach * x)];
+        let error = corner.error * (x.abs() + y.abs()) + 1e-5 * window.reach();
+        let radius = math::sqrt_f32(dx * dx + dy * dy) * (1.0 + 1e-5) + 2.0 * error;
+        let [x, y] = [self.group.x + dx, self.group.y + dy];
+        // False where something is not a number.
+        let is_within =
+            window.holds(x - radius, y - radius) && window.holds(x + radius, y + radius);
+        if is_within { corner.site } else { NONE }
+    }
+
+    /// The site to the left of the way to a neighbour whose circle reaches least far, as f32 has it.
+    ///
+    /// # Safety
+    /// The window has sites.
+    #[inline(always)]
+    unsafe fn corner(&self, window: &Window, neighbour: u32, [ax, ay]: [f32; 2]) -> Corner {
+        let length = ax.abs() + ay.abs();
+        let rounding = HALF_ULP * window.reach();
+        let (of_height, of_left) = (28.0 * rounding * length, 12.0 * rounding * length);
+        let (mut best, mut next, mut site) = (f32::INFINITY, f32::INFINITY, NONE);
+        let (mut left_of_best, mut i) = (0.0, 0);
+        while i < vector::unknown(window.count) {
+            // SAFETY: passed on to the caller.
+            let (x, y, _, number) = unsafe { window.site(i) };
+            i += 1;
+            let [x, y] = [x - self.group.x, y - self.group.y];
+            let left = math::mul_add_f32(ax, y, -(ay * x));
+            let height = math::mul_add_f32(x, x - ax, math::mul_add_f32(y, y - ay, -of_height));
+            let divisor = f32::max(left + of_left.copysign(height), f32::MIN_POSITIVE);
+            let t = height * math::reciprocal_f32(divisor);
+            if left > -of_left && number != self.site && number != neighbour {
+                next = f32::min(next, f32::max(t, best));
+                (site, left_of_best) = if t < best { (number, left) } else { (site, left_of_best) };
+                best = f32::min(best, t);
+            }
+        }
+        let error =
+            4.0 * (of_height + best.abs() * of_left) / left_of_best + 8.0 * HALF_ULP * best.abs();
+        // That of places far away is a part.
+        let next = f32::min(next, next * (1.0 - 40.0 * rounding / length));
+        let is_sure = left_of_best > 4.0 * of_left && next > best + error;
+        Corner { site, reach: best, error, is_sure }
+    }
+
+    /// The third corner where f32 does not tell which of some is the right one.
+    ///
+    /// # Safety
+    /// The window has sites; `found` is one of them.
+    #[inline(always)]
+    unsafe fn decided(
+        &self,
+        window: &Window,
+        (neighbour, end): (u32, Place),
+        mut found: u32,
+    ) -> u32 {
+        let way = self.way(end);
         let mut place = self.place_of(found);
         if self.predicates.orientation(self.place, end, place) <= 0 {
             return NONE;
@@ -350,31 +442,6 @@ impl Star<'_> {
         if self.lies_within(&circle, window) { found } else { NONE }
     }
 
-    /// The site to the left of a way whose circle reaches least far, as f32 has it; [`NONE`] where there is none.
-    ///
-    /// The centres of circles through both ends lie on one line, each so far along it as a quotient says.
-    ///
-    /// # Safety
-    /// The window has sites.
-    #[inline(always)]
-    unsafe fn guess(&self, window: &Window, way: Place) -> u32 {
-        let [ax, ay] = way.map(|along| self.group.origin.length(along));
-        let (mut best, mut over, mut under) = (NONE, 1.0, 0.0);
-        let mut i = 0;
-        while i < vector::unknown(window.count) {
-            // SAFETY: passed on to the caller.
-            let (x, y, _, number) = unsafe { window.site(i) };
-            let [x, y] = [x - self.group.x, y - self.group.y];
-            let left = math::mul_add_f32(ax, y, -(ay * x));
-            let height = math::mul_add_f32(x, x - ax, y * (y - ay));
-            if left > 0.0 && height * under < over * left {
-                (best, over, under) = (number, height, left);
-            }
-            i += 1;
-        }
-        best
-    }
-
     /// Whether a circle, seen from the site, lies in the window.
     #[inline(always)]
     fn lies_within(&self, circle: &Circle, window: &Window) -> bool {
@@ -387,10 +454,8 @@ impl Star<'_> {
         let scale = self.group.origin.scale();
         let slack = 1e-6 * window.reach() as f64;
         let reach = (radius * (1.0 + 1e-9) + 4.0 * error) * scale + slack;
-        let [x, y] = [
-            self.group.x as f64 + centre[0] * scale,
-            self.group.y as f64 + centre[1] * scale,
-        ];
+        let [x, y] =
+            [self.group.x as f64 + centre[0] * scale, self.group.y as f64 + centre[1] * scale];
         let [west, south, east, north] = window.bounds.map(|side| side as f64);
         // False where something is not a number.
         part < 1e-3
@@ -399,6 +464,17 @@ impl Star<'_> {
             && y - reach >= south
             && y + reach <= north
     }
+}
+
+/// A third corner of a triangle.
+struct Corner {
+    /// Which site; [`NONE`] where there is none.
+    site: u32,
+    /// How far its circle reaches at least, and how much farther it may.
+    reach: f32,
+    error: f32,
+    /// Whether it is the right one, if no site beyond the window is.
+    is_sure: bool,
 }
 
 /// A circle in f32, as a function of places relative to the group's origin: `square (x^2 + y^2) + x_factor x + y_factor y +

@@ -9,7 +9,7 @@
 //! 2. **Short numbers**: all coordinates are multiples of one unit. Where the sum of the absolute products is below 2^52
 //!    units to the power of the determinant's degree, every operation was exact, and so is the sign, or the zero. So it is
 //!    on lattices.
-//! 3. **Exactly**: [`exact`](super::exact).
+//! 3. **Exactly**: [`exact`](super::exact), in 256 bits where differences of coordinates are short, else in 2048.
 //!
 //! Coordinates are at most 2^250 in magnitude, and multiples of a unit of at least 2^-250 with at most
 //! [`MAX_BITS`](super::exact::MAX_BITS) bits. Then no operation in f64 overflows, and none rounds a number below the normal
@@ -24,7 +24,7 @@
 //! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
 //! circle is divided into a fan around its first corner.
 
-use super::exact::{Factor, Sum};
+use super::exact::{Factor, Short, Sum};
 
 /// Half an ulp of 1.
 const HALF_ULP: f64 = 1.0 / (1u64 << 53) as f64;
@@ -138,6 +138,11 @@ impl Predicates {
     #[cold]
     #[inline(never)]
     fn exact_orientation(&self, a: Place, b: Place, c: Place) -> i32 {
+        if let (Some(b), Some(c)) = (exact_way(a, b), exact_way(a, c))
+            && let Some(short) = Short::of([b, c])
+        {
+            return short.side();
+        }
         let mut sum = Sum::zero();
         let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
         add_orientation(&mut sum, [a, b, c], [Factor::ONE, Factor::ONE]);
@@ -147,10 +152,16 @@ impl Predicates {
     #[cold]
     #[inline(never)]
     fn exact_in_circle(&self, places: [Place; 4]) -> i32 {
-        let mut sum = Sum::zero();
         let [a, b, c, d] = places;
-        match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
-            // As with short numbers, 12 products.
+        let ways = (exact_way(d, a), exact_way(d, b), exact_way(d, c));
+        if let (Some(a), Some(b), Some(c)) = ways
+            && let Some(short) = Short::of([a, b, c])
+        {
+            return short.in_circle();
+        }
+        let mut sum = Sum::zero();
+        match ways {
+            // 12 products.
             (Some(a), Some(b), Some(c)) => {
                 let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
                 add_turn(&mut sum, a, [b, c]);
@@ -173,6 +184,11 @@ impl Predicates {
     #[cold]
     #[inline(never)]
     fn exact_nearer(&self, p: Place, a: Place, b: Place) -> i32 {
+        if let (Some(a), Some(b)) = (exact_way(p, a), exact_way(p, b))
+            && let Some(short) = Short::of([a, b])
+        {
+            return short.nearer();
+        }
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;

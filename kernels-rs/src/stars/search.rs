@@ -124,7 +124,8 @@ impl Search<'_> {
             if is_alone {
                 // No site lies beside the line through the two.
                 let is_behind = is_before(self.place(first), self.place(site));
-                let behind = self.nearest(site, if is_behind { Which::After } else { Which::Before });
+                let behind =
+                    self.nearest(site, if is_behind { Which::After } else { Which::Before });
                 if behind != NONE {
                     // The next by x, then by y, comes first.
                     show(behind, !is_behind);
@@ -302,21 +303,20 @@ impl Visitor for Nearest {
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
-                let may_be = is_open && squared <= self.squared;
-                let least = warp::min(if may_be { own } else { DONE });
+                // Each lane decides about its own site.
+                is_open = is_open
+                    && squared <= self.squared
+                    && (self.found == NONE
+                        || self.predicates.nearer(self.at, place, self.place) > 0);
+                let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     return;
                 }
-                let of = warp::ballot(warp::FULL, may_be && own == least).trailing_zeros();
+                let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
                 is_open = is_open && warp::lane_id() != of;
-                let candidate = shuffled(place, of);
-                if self.found == NONE
-                    || self.predicates.nearer(self.at, candidate, self.place) > 0
-                {
-                    self.found = warp::shuffle(warp::FULL, site, of);
-                    self.place = candidate;
-                    self.squared = warp::shuffle(warp::FULL, squared, of) * (1.0 + ROUNDING);
-                }
+                self.found = warp::shuffle(warp::FULL, site, of);
+                self.place = shuffled(place, of);
+                self.squared = warp::shuffle(warp::FULL, squared, of) * (1.0 + ROUNDING);
             }
         }
     }
@@ -356,30 +356,28 @@ impl Visitor for Apex {
         let (along, across) = (x * seen[1], y * seen[0]);
         let left = along - across;
         let may_be_left = left >= -ROUNDING * (along.abs() + across.abs());
-        let mut is_open =
-            is_there && may_be_left && site != self.sites[0] && site != self.sites[1];
+        let mut is_open = is_there && may_be_left && site != self.sites[0] && site != self.sites[1];
         // How far the circle's centre lies to the left, in lengths of the edge.
         let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
         let own = key(height / left);
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
-                let may_be = is_open && self.circle.may_hold(seen);
-                let least = warp::min(if may_be { own } else { DONE });
+                // Each lane decides about its own site. One that is outside now is outside of all better circles.
+                is_open = is_open
+                    && self.circle.may_hold(seen)
+                    && self.predicates.orientation(from, to, place) > 0
+                    && (self.found == NONE
+                        || self.predicates.is_inside(from, to, self.place, place));
+                let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     return;
                 }
-                let of = warp::ballot(warp::FULL, may_be && own == least).trailing_zeros();
+                let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
                 is_open = is_open && warp::lane_id() != of;
-                let candidate = shuffled(place, of);
-                if self.predicates.orientation(from, to, candidate) > 0
-                    && (self.found == NONE
-                        || self.predicates.is_inside(from, to, self.place, candidate))
-                {
-                    self.found = warp::shuffle(warp::FULL, site, of);
-                    self.place = candidate;
-                    self.circle = Circle::through(self.way, way(from, candidate));
-                }
+                self.found = warp::shuffle(warp::FULL, site, of);
+                self.place = shuffled(place, of);
+                self.circle = Circle::through(self.way, way(from, self.place));
             }
         }
     }

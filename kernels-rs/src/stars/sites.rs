@@ -4,10 +4,10 @@ use device_std::{In, Out, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
 use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
-use crate::rtree::Tree;
 
 /// Threads of a block.
 const BLOCK: usize = 128;

@@ -39,8 +39,8 @@ pub struct DeviceTriangulation {
 ///
 /// Cost: a pass over the tree for points at one place; then each site's star by itself, most of them from what 32 sites and
 /// those around them have in shared memory, the others by searches in the tree. These take long where circles touch
-/// many boxes without a site inside, as where most sites lie on one circle: when they have visited more than 2,000 nodes for each
-/// site, and 10^9, the host triangulates instead. Device memory beside the index: 96 bytes a point while it runs, after it 56.
+/// many boxes without a site inside, as where most sites lie on one circle: when they have visited more than 100 nodes for each
+/// site, and 10^7, the host triangulates instead. Device memory beside the index: 96 bytes a point while it runs, after it 56.
 ///
 /// # Errors
 /// [`Error::TooManyPoints`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::Core`] where memory or the
@@ -58,7 +58,7 @@ pub fn triangulate(
     let span = span_of(&gpu, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
-    let stars = stars::of(workspace, &sites, predicates)?;
+    let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
     let stars::Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span })
 }

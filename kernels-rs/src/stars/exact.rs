@@ -64,7 +64,7 @@ impl Sum {
     }
 
     /// Adds a product of four factors.
-    #[inline(never)]
+    #[inline(always)]
     pub fn add(&mut self, [a, b, c, d]: [Factor; 4]) {
         let first = a.significand as u128 * b.significand as u128;
         let second = c.significand as u128 * d.significand as u128;

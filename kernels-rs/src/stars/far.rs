@@ -7,7 +7,7 @@ use device_std::{kernel, thread, vector, warp};
 use super::MODULE;
 use super::predicates::Predicates;
 use super::rough::{LISTED, Rough, SPENT, WRITTEN};
-use super::search::{ROOM, Search};
+use super::search::{Budget, ROOM, Search};
 use crate::rtree::Tree;
 
 /// Threads of a block.
@@ -30,29 +30,25 @@ const SHARED: u32 = {
 };
 
 /// Makes the stars of the listed sites. `unit` is the exponent of the unit of all coordinates. It ends early, with some stars
-/// not made, when searches have visited `most` thousands of nodes. Grid: any number of warps, which take turns.
+/// not made, when searches have visited `most` thousands of nodes and leaves. Grid: any number of warps, which take turns.
 ///
 /// # Safety
 /// The tree is whole, without points at one place; [`Rough`] has an element for each site, and room for six neighbours of each.
-#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4)]
+// What spills is around calls of exact decisions.
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
 pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: Rough<'_>) {
     let (room, kept) = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let room = room.skip(warp::warp_id() * ROOM);
-    let mut search = Search { tree, predicates: Predicates::new(unit), room, visits: 0 };
+    let spent = rough.tallies.from(SPENT);
+    let budget = Budget { spent, most, own: 0, is_over: false };
+    let mut search = Search { tree, predicates: Predicates::new(unit), room, budget };
     let warps = thread::grid_dim_x() * WARPS;
     let mut i = (thread::index_1d() / warp::SIZE as u64) as u32;
     let listed = rough.tallies.get(LISTED);
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        while i < vector::unknown(listed) {
-            let lane = warp::lane_id();
-            let spent =
-                if lane == 0 { rough.tallies.fetch_add(SPENT, search.visits / 1000) } else { 0 };
-            search.visits %= 1000;
-            if warp::shuffle(warp::FULL, spent, 0) > most {
-                return;
-            }
+        while i < vector::unknown(listed) && !search.budget.is_over {
             make(&mut search, rough.listed.get(i), kept, &rough);
             i += warps;
         }
@@ -100,7 +96,7 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
                 i += 1;
                 onward += u32::from(turns_left);
             });
-            if is_again {
+            if is_again || search.budget.is_over {
                 return;
             }
             length = Length { all: i, onward };

@@ -24,6 +24,8 @@
 //! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
 //! circle is divided into a fan around its first corner.
 
+use device_std::vector;
+
 use super::exact::{Factor, Short, Sum};
 
 /// Half an ulp of 1.
@@ -123,16 +125,18 @@ impl Predicates {
         let is_first = |p: Place, others: [Place; 3]| {
             is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
         };
-        // How the determinant falls with a height is the orientation of the other three.
         if is_first(d, [a, b, c]) {
-            true
-        } else if is_first(a, [b, c, d]) {
-            self.orientation(b, c, d) < 0
-        } else if is_first(b, [a, c, d]) {
-            self.orientation(c, a, d) < 0
-        } else {
-            self.orientation(a, b, d) < 0
+            return true;
         }
+        // How the determinant falls with a height is the orientation of the other three.
+        let [p, q] = if is_first(a, [b, c, d]) {
+            [b, c]
+        } else if is_first(b, [a, c, d]) {
+            [c, a]
+        } else {
+            [a, b]
+        };
+        self.orientation(p, q, d) < 0
     }
 
     #[cold]
@@ -144,8 +148,8 @@ impl Predicates {
             return short.side();
         }
         let mut sum = Sum::zero();
-        let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
-        add_orientation(&mut sum, [a, b, c], [Factor::ONE, Factor::ONE]);
+        let places = [self.factors(a), self.factors(b), self.factors(c)];
+        add_triangle(&mut sum, places, [Factor::ONE, Factor::ONE]);
         sum.sign()
     }
 
@@ -153,30 +157,31 @@ impl Predicates {
     #[inline(never)]
     fn exact_in_circle(&self, places: [Place; 4]) -> i32 {
         let [a, b, c, d] = places;
-        let ways = (exact_way(d, a), exact_way(d, b), exact_way(d, c));
-        if let (Some(a), Some(b), Some(c)) = ways
-            && let Some(short) = Short::of([a, b, c])
-        {
-            return short.in_circle();
-        }
-        let mut sum = Sum::zero();
-        match ways {
-            // 12 products.
+        let [a, b, c, d] = match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
             (Some(a), Some(b), Some(c)) => {
-                let [a, b, c] = [self.factors(a), self.factors(b), self.factors(c)];
-                add_turn(&mut sum, a, [b, c]);
-                add_turn(&mut sum, b, [c, a]);
-                add_turn(&mut sum, c, [a, b]);
+                if let Some(short) = Short::of([a, b, c]) {
+                    return short.in_circle();
+                }
+                // Relative to `d` most products are 0, and cost nothing.
+                [a, b, c, [0.0; 2]]
             }
-            // The determinant of four rows x, y, x^2 + y^2, 1: 48 products.
-            _ => {
-                let [a, b, c, d] =
-                    [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
-                add_lifted(&mut sum, a, [b, c, d]);
-                add_lifted(&mut sum, b, [a, d, c]);
-                add_lifted(&mut sum, c, [a, b, d]);
-                add_lifted(&mut sum, d, [a, c, b]);
+            _ => places,
+        };
+        let mut rows = [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
+        // The determinant of four rows x, y, x^2 + y^2, 1, by its third column. Each turn of the rows changes the sign.
+        let mut sum = Sum::zero();
+        let mut i = 0;
+        while i < vector::unknown(4) {
+            let [lifted, p, q, r] = rows;
+            let mut k = 0;
+            while k < vector::unknown(2) {
+                let length = if k == 0 { lifted[0] } else { lifted[1] };
+                let signed = if i % 2 == 0 { length } else { length.negated() };
+                add_triangle(&mut sum, [p, q, r], [length, signed]);
+                k += 1;
             }
+            rows = [p, q, r, lifted];
+            i += 1;
         }
         sum.sign()
     }
@@ -192,12 +197,19 @@ impl Predicates {
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
-        while i < 2 {
-            // b^2 - 2 b p - a^2 + 2 a p.
-            sum.add([b[i], b[i], Factor::ONE, Factor::ONE]);
-            sum.add([b[i].negated(), p[i], Factor::TWO, Factor::ONE]);
-            sum.add([a[i].negated(), a[i], Factor::ONE, Factor::ONE]);
-            sum.add([a[i], p[i], Factor::TWO, Factor::ONE]);
+        while i < vector::unknown(4) {
+            // Of x, then of y: b^2 - 2 b p, then -a^2 + 2 a p.
+            let of = |place: [Factor; 2]| if i % 2 == 0 { place[0] } else { place[1] };
+            let (p, place) = (of(p), of(if i < 2 { b } else { a }));
+            let (plus, minus) = (place, place.negated());
+            let (square, product) = if i < 2 { (plus, minus) } else { (minus, plus) };
+            let mut k = 0;
+            while k < vector::unknown(2) {
+                let [first, second, factor] =
+                    if k == 0 { [square, place, Factor::ONE] } else { [product, p, Factor::TWO] };
+                sum.add([first, second, factor, Factor::ONE]);
+                k += 1;
+            }
             i += 1;
         }
         sum.sign()
@@ -243,34 +255,19 @@ fn difference(a: f64, b: f64) -> [f64; 2] {
     [rounded, (a - of_a) + (of_b - b)]
 }
 
-/// Adds twice the area of a triangle, times two factors.
+/// Adds twice the area of a triangle, times two factors. The loops stay loops on a GPU: their body is long.
 #[inline(always)]
-fn add_orientation(sum: &mut Sum, [a, b, c]: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
-    let mut edges = [[a, b], [b, c], [c, a]];
+fn add_triangle(sum: &mut Sum, mut corners: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
     let mut i = 0;
-    while i < 3 {
-        let [[p, q], ..] = edges;
-        sum.add([p[0], q[1], s, t]);
-        sum.add([p[1].negated(), q[0], s, t]);
-        edges = [edges[1], edges[2], edges[0]];
-        i += 1;
-    }
-}
-
-/// Adds the square of the distance of `a` from the origin times twice the area of a triangle.
-#[inline(always)]
-fn add_lifted(sum: &mut Sum, a: [Factor; 2], triangle: [[Factor; 2]; 3]) {
-    add_orientation(sum, triangle, [a[0], a[0]]);
-    add_orientation(sum, triangle, [a[1], a[1]]);
-}
-
-/// Adds the square of the length of `a` times the cross product of `b` and `c`.
-#[inline(always)]
-fn add_turn(sum: &mut Sum, a: [Factor; 2], [b, c]: [[Factor; 2]; 2]) {
-    let mut i = 0;
-    while i < 2 {
-        sum.add([a[i], a[i], b[0], c[1]]);
-        sum.add([a[i], a[i], b[1].negated(), c[0]]);
+    while i < vector::unknown(3) {
+        let [p, q, r] = corners;
+        let mut k = 0;
+        while k < vector::unknown(2) {
+            let [u, v] = if k == 0 { [p[0], q[1]] } else { [p[1].negated(), q[0]] };
+            sum.add([u, v, s, t]);
+            k += 1;
+        }
+        corners = [q, r, p];
         i += 1;
     }
 }

@@ -21,7 +21,7 @@
 //! sites lie on one circle, make it slow, never wrong.
 
 use device_std::shared::SharedArray;
-use device_std::{vector, warp};
+use device_std::{Out, vector, warp};
 
 use super::circle::{Circle, ROUNDING};
 use super::predicates::{Place, Predicates, is_before};
@@ -45,8 +45,36 @@ pub struct Search<'a> {
     pub predicates: Predicates,
     /// Of the warp: for each level and child of the present node its key; see [`key`].
     pub room: SharedArray<u32>,
-    /// How many leaves and nodes were visited.
-    pub visits: u32,
+    /// What searches may cost.
+    pub budget: Budget<'a>,
+}
+
+/// How many nodes and leaves all searches together may visit.
+pub struct Budget<'a> {
+    /// Thousands of visits of all warps.
+    pub spent: Out<'a, u32>,
+    /// The most of them.
+    pub most: u32,
+    /// Visits that are not in `spent` yet.
+    pub own: u32,
+    /// Whether more was spent. Then no result counts.
+    pub is_over: bool,
+}
+
+impl Budget<'_> {
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn spend(&mut self) {
+        self.own += 1;
+        if self.own < 1000 {
+            return;
+        }
+        self.own = 0;
+        let spent = if warp::lane_id() == 0 { self.spent.fetch_add(0_u32, 1) } else { 0 };
+        // SAFETY: passed on to the caller.
+        self.is_over |= unsafe { warp::shuffle(warp::FULL, spent, 0) } >= self.most;
+    }
 }
 
 /// Which boxes a walk wants, and what it does with the sites of a leaf. The same for all lanes.
@@ -109,7 +137,7 @@ impl Search<'_> {
             while vector::unknown(1) == 1 {
                 let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
                 let next = self.apex(from, to);
-                if next == first {
+                if next == first || self.budget.is_over {
                     return true;
                 }
                 if next != NONE {
@@ -184,7 +212,8 @@ impl Search<'_> {
     /// As [`star`](Self::star); the leaf is one of the tree.
     #[inline(always)]
     unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) {
-        self.visits += 1;
+        // SAFETY: passed on to the caller.
+        unsafe { self.budget.spend() };
         let site = leaf * FANOUT + warp::lane_id();
         let is_there = site < self.tree.points;
         let place = if is_there { self.place(site) } else { [0.0; 2] };
@@ -205,6 +234,9 @@ impl Search<'_> {
                 let (mut level, mut node) = (top, root);
                 self.open(level, node, at, visitor);
                 while vector::unknown(1) == 1 {
+                    if self.budget.is_over {
+                        return;
+                    }
                     let own = level * FANOUT + warp::lane_id();
                     let key = self.room.load(own);
                     let nearest = warp::min(key);
@@ -241,7 +273,8 @@ impl Search<'_> {
     /// As [`star`](Self::star); the node is one of the tree.
     #[inline(always)]
     unsafe fn open(&mut self, level: u32, node: u32, at: Place, visitor: &impl Visitor) {
-        self.visits += 1;
+        // SAFETY: passed on to the caller.
+        unsafe { self.budget.spend() };
         let child = node * FANOUT + warp::lane_id();
         let mut of_child = DONE;
         if child < self.tree.boxes_of(level) {

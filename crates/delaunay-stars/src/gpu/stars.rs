@@ -29,24 +29,26 @@ struct InAnyOrder {
     tallies: Column<u32>,
 }
 
-/// How many thousands of nodes searches for the stars of some sites may visit before the host takes over.
-fn most_visits(sites: usize) -> u32 {
-    u32::try_from(1_000_000 + 2 * sites as u64).unwrap_or(u32::MAX)
+/// How many thousands of nodes searches for the stars of some sites may visit before the host takes over: about what takes
+/// the host as long.
+pub(super) fn most_visits(sites: usize) -> u32 {
+    u32::try_from(10_000 + sites as u64 / 10).unwrap_or(u32::MAX)
 }
 
-/// The stars of sites. Waits.
+/// The stars of sites, by the host where searches visit more than so many thousands of nodes. Waits.
 pub(super) fn of(
     workspace: &mut Workspace,
     sites: &DeviceIndex<f64>,
     predicates: Predicates,
+    most: u32,
 ) -> Result<Stars> {
     let gpu = workspace.gpu().clone();
     if sites.is_empty() {
         return Ok(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? });
     }
-    let rough = InAnyOrder::new(&gpu, sites, predicates)?;
+    let rough = InAnyOrder::new(&gpu, sites, predicates, most)?;
     let tallies = rough.tallies.to_host()?;
-    if tallies[SPENT as usize] > most_visits(sites.len()) {
+    if tallies[SPENT as usize] > most {
         return by_host(&gpu, sites);
     }
     rough.in_order(workspace, tallies[WRITTEN as usize])
@@ -54,7 +56,7 @@ pub(super) fn of(
 
 impl InAnyOrder {
     /// Enqueues and returns.
-    fn new(gpu: &Gpu, sites: &DeviceIndex<f64>, predicates: Predicates) -> Result<Self> {
+    fn new(gpu: &Gpu, sites: &DeviceIndex<f64>, predicates: Predicates, most: u32) -> Result<Self> {
         let (len, unit) = (sites.len(), predicates.unit());
         // SAFETY: lengths are as the kernels need them; of each site what is read was written, or the host is asked instead.
         unsafe {
@@ -74,7 +76,7 @@ impl InAnyOrder {
             let arguments = find_far_stars::Args {
                 tree: sites.tree(),
                 unit,
-                most: most_visits(len),
+                most,
                 rough: made.rough(&mut listed),
             };
             let threads = 32 * u64::min(len as u64, MOST_WARPS);
@@ -130,4 +132,29 @@ fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
         }
     }
     Ok(Stars { starts: gpu.upload(found.starts())?, neighbours: gpu.upload(&neighbours)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::triangulate;
+
+    #[test]
+    fn the_host_makes_the_same_stars() {
+        let gpu = testing::gpu();
+        let mut workspace = Workspace::new(&gpu).unwrap();
+        for cloud in [testing::clouds::circle(2000, 1), testing::clouds::oblique_line(2000, 1)] {
+            let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+            let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
+            let found = triangulate(&mut workspace, &index).unwrap();
+            let (_, predicates) = found.span.scale().unwrap();
+            for most in [0, u32::MAX] {
+                let stars = of(&mut workspace, &found.index, predicates, most).unwrap();
+                let [a, b] = [&found.starts, &stars.starts].map(|all| all.to_host().unwrap());
+                assert!(a == b, "{}", cloud.name);
+                let [a, b] = [&found.neighbours, &stars.neighbours];
+                assert!(a.to_host().unwrap() == b.to_host().unwrap(), "{}", cloud.name);
+            }
+        }
+    }
 }

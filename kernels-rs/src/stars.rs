@@ -2,16 +2,54 @@
 //!
 //! - [`predicates`]: on which side of a line, and of a circle, a place lies. Exact, whatever rounding does.
 //! - [`exact`]: sums of products as integers of 2048 bits, for the few decisions that f64 leaves open.
-//! - [`search`]: the third corner of a Delaunay triangle, found in a packed Hilbert R-tree; with it a site's star, its
-//!   Delaunay neighbours in order, made without any other star.
+//! - [`circle`]: circles through a place, without centre and radius.
 //! - [`natural`]: the nearest site and the natural neighbours of a place, with their shares, by a walk from star to star.
-//! - [`circle`]: the areas and angles that shares are made of.
+//! - [`angles`]: the areas and angles that shares are made of.
 //!
-//! A thread of a GPU can run all of it: nothing here allocates or panics.
+//! # Stars on a GPU
+//!
+//! A site's *star* is its Delaunay neighbours in counter-clockwise order. It is made without any other star, from the sites
+//! in a packed Hilbert R-tree ([`rtree`](crate::rtree)). Decisions are exact and ties have a rule, so stars agree: if one
+//! site has another in its star, the other has it too.
+//!
+//! ```text
+//! find_firsts   points at one place become one site
+//! find_near_stars   a warp takes 32 sites that follow each other along the curve, and the sites around them into shared
+//!                   memory; a lane makes the star of one site from these, if it can
+//! find_far_stars    a warp makes the star of one site by searches in the tree: of sites whose circles reach farther
+//! gather_stars      the stars, which were written in any order, in the order of the sites
+//! ```
 
+pub mod angles;
 pub mod circle;
 pub mod exact;
+#[cfg(feature = "stars")]
+mod far;
+#[cfg(feature = "stars")]
+mod gather;
 pub mod natural;
+#[cfg(feature = "stars")]
+mod near;
 pub mod predicates;
 #[cfg(feature = "stars")]
-pub mod search;
+mod rough;
+#[cfg(feature = "stars")]
+mod search;
+#[cfg(feature = "stars")]
+mod sites;
+
+#[cfg(feature = "stars")]
+pub use far::{FAR_BLOCK, find_far_stars};
+#[cfg(feature = "stars")]
+pub use gather::gather_stars;
+#[cfg(feature = "stars")]
+pub use near::find_near_stars;
+#[cfg(feature = "stars")]
+pub use rough::{LISTED, Rough, SPENT, TALLIES, WRITTEN};
+#[cfg(feature = "stars")]
+pub use sites::{
+    GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,
+};
+
+#[cfg(feature = "stars")]
+device_std::ptx_module! { "stars" }

@@ -1,6 +1,6 @@
 //! Centres of circles, and areas of polygons, relative to a place at the origin.
 
-use kernels_rs::stars::circle::{cross, square};
+use kernels_rs::stars::angles::{cross, square};
 
 /// The centre of the circle through the origin and two places that are not in line with it.
 pub(crate) fn centre(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {

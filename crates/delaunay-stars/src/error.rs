@@ -36,4 +36,32 @@ pub enum Error {
         /// The most.
         most: u32,
     },
+    /// A primitive failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+    /// The index of the points failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Index(quadtree_sort::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl From<quadtree_sort::Error> for Error {
+    fn from(error: quadtree_sort::Error) -> Self {
+        match error {
+            quadtree_sort::Error::Core(core) => Self::Core(core),
+            other => Self::Index(other),
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The exact Delaunay triangulation and Voronoi diagram of points in the plane, on all cores of the CPU.
+//! The exact Delaunay triangulation and Voronoi diagram of points in the plane, on all cores of the CPU or on a
+//! GPU.
 //!
 //! ```
 //! # fn main() -> delaunay_stars::Result<()> {
@@ -32,7 +33,7 @@
 //! # Exactness
 //!
 //! Every decision about orientation and circles is exact, for the coordinates as given: f64 with a bound of its error first
-//! (Shewchuk 1997, doi:10.1007/PL00009321), and whole numbers of 2048 bits where the bound leaves the sign open
+//! (Shewchuk 1997, doi:10.1007/PL00009321), and whole numbers of 256 or 2048 bits where the bound leaves the sign open
 //! (`kernels_rs::stars`). Coordinates may have any exponent, but together at most 500 bits, from the highest bit of the largest
 //! to the lowest bit of all: 1e300 goes with 1e200, and subnormal numbers with each other, 1e300 with 1 does not. Other
 //! points are refused with [`Error::Range`]. Cells and shares are computed from exact neighbours in f64, and rounded.
@@ -50,13 +51,16 @@
 //! # Method
 //!
 //! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923), halved along the longer side of the bounding box.
-//! Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters.
+//! Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters. On a GPU (module `gpu`) each star is made by
+//! itself, from an index of the points.
 #![deny(missing_docs)]
 
 mod cell;
 mod circle;
 mod divide;
 mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod natural;
 mod range;
 mod sites;

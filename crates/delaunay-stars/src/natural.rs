@@ -1,7 +1,7 @@
 //! Natural neighbours of a place, and interpolation.
 
 use gpu_core::{Error as CoreError, parallel};
-use kernels_rs::stars::circle::cross;
+use kernels_rs::stars::angles::cross;
 use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
 
 use crate::walk::{Location, Target, Walk};

@@ -25,6 +25,12 @@ impl Span {
     /// That of nothing.
     pub const EMPTY: Self = Self { least: f64::INFINITY, greatest: 0.0, lowest: i32::MAX };
 
+    /// That of numbers whose magnitudes but 0 lie between two, and whose lowest bit has an exponent.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn new(least: f64, greatest: f64, lowest: i32) -> Self {
+        Self { least, greatest, lowest }
+    }
+
     /// That of columns of finite numbers.
     pub(crate) fn of(columns: [&[f64]; 2]) -> Self {
         let parts = columns.map(|column| {
@@ -126,6 +132,19 @@ impl Scale {
     /// The number, multiplied.
     pub fn apply(self, value: f64) -> f64 {
         times_power_of_two(value, self.0)
+    }
+
+    /// The exponent of the power of two.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn exponent(self) -> i32 {
+        self.0
+    }
+
+    /// Two factors, one after the other: a power of two may be beyond f64.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn factors(self) -> [f64; 2] {
+        let half = self.0 / 2;
+        [half, self.0 - half].map(|exponent| times_power_of_two(1.0, exponent))
     }
 
     /// A product of so many lengths, brought back.

@@ -24,12 +24,12 @@ pub struct Triangulation {
     /// All coordinates lie between powers of two.
     pub(crate) span: Span,
     pub(crate) predicates: Predicates,
-    starts: Vec<u32>,
-    neighbours: Vec<u32>,
-    hull: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
+    pub(crate) neighbours: Vec<u32>,
+    pub(crate) hull: Vec<u32>,
     /// A bit for each point: whether it is on the hull.
-    on_hull: Vec<u64>,
-    duplicates: Vec<[u32; 2]>,
+    pub(crate) on_hull: Vec<u64>,
+    pub(crate) duplicates: Vec<[u32; 2]>,
 }
 
 /// Triangulates points, on all cores of the CPU. Values of points are ignored.

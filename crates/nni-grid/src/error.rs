@@ -162,6 +162,10 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Scan(gpu_scan::Error),
+    /// The index of the points on the device failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Index(quadtree_sort::Error),
     /// The grid, the device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
@@ -173,6 +177,16 @@ impl From<gpu_scan::Error> for Error {
         match error {
             gpu_scan::Error::Core(core) => Self::Core(core),
             other => Self::Scan(other),
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl From<quadtree_sort::Error> for Error {
+    fn from(error: quadtree_sort::Error) -> Self {
+        match error {
+            quadtree_sort::Error::Core(core) => Self::Core(core),
+            other => Self::Index(other),
         }
     }
 }

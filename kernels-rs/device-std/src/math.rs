@@ -48,6 +48,25 @@ pub fn reciprocal(x: f64) -> f64 {
     }
 }
 
+/// `1 / x` in 32 bits within two units in the last place, where `x` and the result are normal numbers; else anything.
+#[inline(always)]
+pub fn reciprocal_f32(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let near: f32;
+        // SAFETY: arithmetic.
+        unsafe {
+            core::arch::asm!("rcp.approx.ftz.f32 {0}, {1};", out(reg32) near, in(reg32) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        near
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        1.0 / x
+    }
+}
+
 /// `1 / sqrt(x)` within two units in the last place, where `x` is a normal number above 0; else anything.
 #[inline(always)]
 pub fn reciprocal_sqrt(x: f64) -> f64 {

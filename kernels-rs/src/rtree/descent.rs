@@ -87,6 +87,30 @@ impl<T: Place> Tree<'_, T> {
         dx * dx + dy * dy
     }
 
+    /// The number of boxes of a level.
+    #[inline(always)]
+    pub fn boxes_of(&self, level: u32) -> u32 {
+        self.of_level(self.counts, level)
+    }
+
+    /// A box of a level.
+    #[inline(always)]
+    pub fn box_of(&self, level: u32, of: u32) -> [T; 4] {
+        // SAFETY: the address is that of a box, which nobody writes while kernels search.
+        unsafe { T::load_box(self.boxes.address(self.of_level(self.starts, level) + of, 1)) }
+    }
+
+    /// An element by comparisons: an index at run time would bring all to memory.
+    #[inline(always)]
+    fn of_level(&self, all: [u32; MAX_LEVELS], level: u32) -> u32 {
+        let (mut found, mut i) = (all[0], 1);
+        while i < MAX_LEVELS {
+            found = if level == i as u32 { all[i] } else { found };
+            i += 1;
+        }
+        found
+    }
+
     /// A box of a level.
     #[inline(always)]
     fn bounds<const LEVEL: usize>(&self, of: u32) -> [T; 4] {

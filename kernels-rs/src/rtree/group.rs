@@ -31,6 +31,24 @@ impl Origin {
         ((y - self.y) * self.scale) as f32
     }
 
+    /// A length in f32.
+    #[inline(always)]
+    pub fn length(&self, along: f64) -> f32 {
+        (along * self.scale) as f32
+    }
+
+    /// The way from the origin to a place, on the ground.
+    #[inline(always)]
+    pub fn way(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [x - self.x, y - self.y]
+    }
+
+    /// What lengths on the ground are multiplied by: a power of two.
+    #[inline(always)]
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
     /// A box in f32.
     #[inline(always)]
     pub fn bounds<T: Place>(&self, [west, south, east, north]: [T; 4]) -> [f32; 4] {
@@ -65,6 +83,21 @@ impl Group {
     #[inline(always)]
     pub unsafe fn new(place: [f64; 2], is_there: bool, extent: [f64; 4]) -> Option<Self> {
         // SAFETY: passed on to the caller.
+        unsafe { Self::of_size(place, is_there, extent, 60) }
+    }
+
+    /// [`new`](Self::new) in the unit in which the farthest coordinate has this exponent.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn of_size(
+        place: [f64; 2],
+        is_there: bool,
+        extent: [f64; 4],
+        size: u64,
+    ) -> Option<Self> {
+        // SAFETY: passed on to the caller.
         unsafe {
             let there = warp::ballot(warp::FULL, is_there);
             if there == 0 {
@@ -77,9 +110,9 @@ impl Group {
             let farthest = [dx, dy, west - x, south - y, east - x, north - y]
                 .iter()
                 .fold(0, |most, along| u32::max(most, (along.abs().to_bits() >> 32) as u32));
-            // The exponent of what is farthest; the scale's is such that the product's is 60.
+            // The exponent of what is farthest; the scale's is such that the product's is the size.
             let exponent = (warp::max(farthest) >> 20) as u64;
-            let scale = u64::clamp(2 * 1023 + 60 - u64::min(exponent, 2047), 1, 2046);
+            let scale = u64::clamp(2 * 1023 + size - u64::min(exponent, 2047), 1, 2046);
             let origin = Origin { x, y, scale: f64::from_bits(scale << 52) };
             let [x, y] = [(dx * origin.scale) as f32, (dy * origin.scale) as f32];
             Some(Self { origin, x, y, bounds: [x, y, x, y] }.of_lanes(true))
@@ -104,6 +137,12 @@ impl Group {
             ]
         };
         Self { bounds, ..*self }
+    }
+
+    /// The bounding box of the places.
+    #[inline(always)]
+    pub fn bounds(&self) -> [f32; 4] {
+        self.bounds
     }
 
     /// The squared distance between a box and the bounding box of the places.

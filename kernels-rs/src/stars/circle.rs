@@ -1,52 +1,71 @@
-//! Areas and angles of triangles, relative to a place at the origin.
+//! Circles through a place, without centre and radius.
 
-use device_std::math;
+use super::predicates::Place;
 
-/// Twice the signed area of the triangle of the origin, `a` and `b`: positive if they turn counter-clockwise.
+/// Error bounds of [`Circle`]: 11 roundings at most go into each of its terms, and as many into what a box is compared by.
+pub const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
+
+/// A circle through the origin: `f(x, y) = w (x^2 + y^2) + u x + v y` is below 0 inside it.
 ///
-/// It is exact to two units in the last place, however flat the triangle is. This is Kahan's difference of products (Jeannerod,
-/// Louvet and Muller 2013, "Further analysis of Kahan's algorithm for the accurate computation of 2 x 2 determinants",
-/// doi:10.1090/S0025-5718-2013-02679-8).
-#[inline(always)]
-pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
-    let right = a[1] * b[0];
-    let error = math::mul_add(-a[1], b[0], right);
-    math::mul_add(a[0], b[1], -right) + error
+/// Centre and radius may be enormous for sites that are nearly in line; `u`, `v` and `w` are not.
+#[derive(Clone, Copy)]
+pub struct Circle {
+    /// The factor of x.
+    pub u: f64,
+    /// The factor of y.
+    pub v: f64,
+    /// The factor of the square.
+    pub w: f64,
+    /// Bounds of the errors of the three.
+    pub errors: [f64; 3],
 }
 
-/// Twice the area of the triangle of the origin, `a` and `b`, which turn counter-clockwise. If rounding has made it 0 or less, it
-/// is the error that rounding may make: callers divide by it.
-#[inline(always)]
-pub fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
-    // The ways themselves are rounded.
-    let rounding = f64::EPSILON / 4.0 * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs());
-    let cross = cross(a, b);
-    if cross > 0.0 { cross } else { rounding }
-}
+impl Circle {
+    /// Stands for a circle that holds everything.
+    pub const EVERYTHING: Self = Self { u: 0.0, v: 0.0, w: 0.0, errors: [0.0; 3] };
 
-/// The cotangent of the angle at a place `b` between the origin and `a`, times twice the area of the triangle.
-#[inline(always)]
-pub fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {
-    b[0] * (b[0] - a[0]) + b[1] * (b[1] - a[1])
-}
+    /// The circle through the origin and two places to which the way turns left.
+    #[inline(always)]
+    pub fn through(a: Place, b: Place) -> Self {
+        let (of_a, of_b) = (a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]);
+        let minors =
+            [[of_b * a[1], of_a * b[1]], [of_a * b[0], of_b * a[0]], [a[0] * b[1], a[1] * b[0]]];
+        let [u, v, w] = minors.map(|[left, right]| left - right);
+        let errors = minors.map(|[left, right]| ROUNDING * (left.abs() + right.abs()));
+        Self { u, v, w, errors }
+    }
 
-/// Eight times the signed area of the part of a site's Voronoi cell that belongs to one triangle of its star.
-///
-/// The site lies at the origin, its neighbours are `a` and `b`. The part is a kite: the site, the middle of one edge, the centre of
-/// the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
-#[inline(always)]
-pub fn kite(a: [f64; 2], b: [f64; 2], twice_area: f64) -> f64 {
-    (square(a) * cotangent(a, b) + square(b) * cotangent(b, a)) / twice_area
-}
+    /// `f` of a place.
+    #[inline(always)]
+    pub fn at(&self, [x, y]: Place) -> f64 {
+        self.w * (x * x + y * y) + self.u * x + self.v * y
+    }
 
-/// The square of a length.
-#[inline(always)]
-pub fn square([x, y]: [f64; 2]) -> f64 {
-    x * x + y * y
-}
+    /// The bound of the error of `f` where x and y are at most so large.
+    #[inline(always)]
+    pub fn bound(&self, [x, y]: Place) -> f64 {
+        self.errors[2] * (x * x + y * y) + self.errors[0] * x.abs() + self.errors[1] * y.abs()
+    }
 
-/// The way from one place to another.
-#[inline(always)]
-pub fn way(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
-    [to[0] - from[0], to[1] - from[1]]
+    /// Whether a place may lie inside.
+    #[inline(always)]
+    pub fn may_hold(&self, place: Place) -> bool {
+        self.at(place) <= self.bound(place)
+    }
+
+    /// Whether a box may hold a place inside.
+    ///
+    /// `f` is least in the box where the box is nearest to the centre. The bound is taken for the box's farthest corner, so
+    /// that it holds for every place in it.
+    #[inline(always)]
+    pub fn may_meet(&self, [west, south, east, north]: [f64; 4]) -> bool {
+        if self.w <= self.errors[2] {
+            return true;
+        }
+        let scale = -0.5 / self.w;
+        let x = f64::min(f64::max(self.u * scale, west), east);
+        let y = f64::min(f64::max(self.v * scale, south), north);
+        let far = [f64::max(west.abs(), east.abs()), f64::max(south.abs(), north.abs())];
+        self.at([x, y]) <= self.bound(far)
+    }
 }

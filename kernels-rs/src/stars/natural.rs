@@ -22,7 +22,7 @@
 
 use device_std::vector;
 
-use super::circle::{cotangent, kite, positive_cross, square, way};
+use super::angles::{cotangent, kite, positive_cross, square, way};
 use super::predicates::{Predicates, is_before};
 
 /// In a list of neighbours this bit is set for the last one of a site on the hull: no triangle lies behind it.

@@ -9,7 +9,7 @@
 //! 2. **Short numbers**: all coordinates are multiples of one unit. Where the sum of the absolute products is below 2^52
 //!    units to the power of the determinant's degree, every operation was exact, and so is the sign, or the zero. So it is
 //!    on lattices.
-//! 3. **Exactly**: [`exact`](super::exact).
+//! 3. **Exactly**: [`exact`](super::exact), in 256 bits where differences of coordinates are short, else in 2048.
 //!
 //! Coordinates are at most 2^250 in magnitude, and multiples of a unit of at least 2^-250 with at most
 //! [`MAX_BITS`](super::exact::MAX_BITS) bits. Then no operation in f64 overflows, and none rounds a number below the normal
@@ -26,7 +26,7 @@
 
 use device_std::vector;
 
-use super::exact::{Factor, Sum};
+use super::exact::{Factor, Short, Sum};
 
 /// Half an ulp of 1.
 const HALF_ULP: f64 = 1.0 / (1u64 << 53) as f64;
@@ -42,8 +42,8 @@ pub struct Predicates {
     exact_circles: f64,
 }
 
-/// A place.
-type P = [f64; 2];
+/// A place: x and y.
+pub type Place = [f64; 2];
 
 impl Predicates {
     /// For coordinates that are multiples of `2^unit`, with `unit` from -250 to 250.
@@ -62,7 +62,7 @@ impl Predicates {
 
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
-    pub fn orientation(&self, a: P, b: P, c: P) -> i32 {
+    pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
         let left = (a[0] - c[0]) * (b[1] - c[1]);
         let right = (a[1] - c[1]) * (b[0] - c[0]);
         let (twice_area, sum) = (left - right, left.abs() + right.abs());
@@ -76,7 +76,7 @@ impl Predicates {
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
     /// it.
     #[inline(always)]
-    pub fn in_circle(&self, a: P, b: P, c: P, d: P) -> i32 {
+    pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
         let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
         let [bx, by] = [b[0] - d[0], b[1] - d[1]];
         let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
@@ -96,7 +96,7 @@ impl Predicates {
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle
     /// the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
     #[inline(always)]
-    pub fn is_inside(&self, a: P, b: P, c: P, d: P) -> bool {
+    pub fn is_inside(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
         match self.in_circle(a, b, c, d) {
             0 => self.is_inside_if_first_moves(a, b, c, d),
             side => side > 0,
@@ -105,8 +105,8 @@ impl Predicates {
 
     /// Which of `a` and `b` is nearer to `p`: 1 if `a` is, -1 if `b` is, 0 if both are as near.
     #[inline(always)]
-    pub fn nearer(&self, p: P, a: P, b: P) -> i32 {
-        let square = |q: P| {
+    pub fn nearer(&self, p: Place, a: Place, b: Place) -> i32 {
+        let square = |q: Place| {
             let [x, y] = [q[0] - p[0], q[1] - p[1]];
             x * x + y * y
         };
@@ -121,38 +121,50 @@ impl Predicates {
 
     /// [`is_inside`](Self::is_inside) for four places on one circle.
     #[inline(always)]
-    fn is_inside_if_first_moves(&self, a: P, b: P, c: P, d: P) -> bool {
-        let is_first = |p: P, others: [P; 3]| {
+    fn is_inside_if_first_moves(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
+        let is_first = |p: Place, others: [Place; 3]| {
             is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
         };
-        // How the determinant falls with a height is the orientation of the other three.
         if is_first(d, [a, b, c]) {
-            true
-        } else if is_first(a, [b, c, d]) {
-            self.orientation(b, c, d) < 0
-        } else if is_first(b, [a, c, d]) {
-            self.orientation(c, a, d) < 0
-        } else {
-            self.orientation(a, b, d) < 0
+            return true;
         }
+        // How the determinant falls with a height is the orientation of the other three.
+        let [p, q] = if is_first(a, [b, c, d]) {
+            [b, c]
+        } else if is_first(b, [a, c, d]) {
+            [c, a]
+        } else {
+            [a, b]
+        };
+        self.orientation(p, q, d) < 0
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
-    fn exact_orientation(&self, a: P, b: P, c: P) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_orientation(&self, a: Place, b: Place, c: Place) -> i32 {
+        if let (Some(b), Some(c)) = (exact_way(a, b), exact_way(a, c))
+            && let Some(short) = Short::of([b, c])
+        {
+            return short.side();
+        }
         let mut sum = Sum::zero();
         let places = [self.factors(a), self.factors(b), self.factors(c)];
         add_triangle(&mut sum, places, [Factor::ONE, Factor::ONE]);
         sum.sign()
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
-    fn exact_in_circle(&self, places: [P; 4]) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_in_circle(&self, places: [Place; 4]) -> i32 {
         let [a, b, c, d] = places;
-        // As with short numbers: relative to `d` most products are 0, and cost nothing.
         let [a, b, c, d] = match (exact_way(d, a), exact_way(d, b), exact_way(d, c)) {
-            (Some(a), Some(b), Some(c)) => [a, b, c, [0.0; 2]],
+            (Some(a), Some(b), Some(c)) => {
+                if let Some(short) = Short::of([a, b, c]) {
+                    return short.in_circle();
+                }
+                // Relative to `d` most products are 0, and cost nothing.
+                [a, b, c, [0.0; 2]]
+            }
             _ => places,
         };
         let mut rows = [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
@@ -174,9 +186,14 @@ impl Predicates {
         sum.sign()
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
-    fn exact_nearer(&self, p: P, a: P, b: P) -> i32 {
+    #[cold]
+    #[inline(never)]
+    fn exact_nearer(&self, p: Place, a: Place, b: Place) -> i32 {
+        if let (Some(a), Some(b)) = (exact_way(p, a), exact_way(p, b))
+            && let Some(short) = Short::of([a, b])
+        {
+            return short.nearer();
+        }
         let mut sum = Sum::zero();
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
@@ -199,14 +216,14 @@ impl Predicates {
     }
 
     #[inline(always)]
-    fn factors(&self, [x, y]: P) -> [Factor; 2] {
+    fn factors(&self, [x, y]: Place) -> [Factor; 2] {
         [Factor::of(x, self.unit), Factor::of(y, self.unit)]
     }
 }
 
 /// Whether a place comes before another one: by x, then by y.
 #[inline(always)]
-pub fn is_before(a: P, b: P) -> bool {
+pub fn is_before(a: Place, b: Place) -> bool {
     a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
 }
 
@@ -223,7 +240,7 @@ fn sign(value: f64) -> i32 {
 
 /// The way from one place to another, where f64 has it exactly.
 #[inline(always)]
-fn exact_way(from: P, to: P) -> Option<P> {
+fn exact_way(from: Place, to: Place) -> Option<Place> {
     let [x, error_x] = difference(to[0], from[0]);
     let [y, error_y] = difference(to[1], from[1]);
     (error_x == 0.0 && error_y == 0.0).then_some([x, y])
@@ -238,8 +255,7 @@ fn difference(a: f64, b: f64) -> [f64; 2] {
     [rounded, (a - of_a) + (of_b - b)]
 }
 
-/// Adds twice the area of a triangle, times two factors. The loops stay loops on a GPU, which has no functions: their body is
-/// long.
+/// Adds twice the area of a triangle, times two factors. The loops stay loops on a GPU: their body is long.
 #[inline(always)]
 fn add_triangle(sum: &mut Sum, mut corners: [[Factor; 2]; 3], [s, t]: [Factor; 2]) {
     let mut i = 0;

@@ -1,178 +1,299 @@
-//! Stars by search: a site's Delaunay neighbours, from a packed Hilbert R-tree, without any other star.
+//! Searches of a warp among sites: the nearest one, and the third corner of a Delaunay triangle.
 //!
-//! The unit of work is [`apex`](Search::apex): of a Delaunay edge, the third corner of the triangle on its left. It is the
-//! site on the left whose circle with the edge's ends has no site inside. A candidate shrinks the circle, and the search
-//! goes down only into boxes that the circle, or the half plane while there is no candidate, may touch:
+//! All lanes look for the same. The unit of work is [`apex`](Search::apex): of a Delaunay edge, the third corner of the
+//! triangle on its left. It is the site on the left whose circle with the edge's ends has no site inside. A candidate
+//! shrinks the circle, and the search goes down only into boxes that the circle, or the half plane while there is no
+//! candidate, may touch:
 //!
 //! ```text
-//! first the leaves of the edge's two ends, which nearly always leave a small circle; to begin with, the site of the first leaf
-//! whose circle is least by f64
-//! then all boxes in the order of the tree: for a box that may hold a site inside the circle, its children
+//! first the leaves of the edge's two ends, which nearly always leave a small circle
+//! then down the tree, the nearest box first: each lane tells whether the circle may touch one child of a node
+//! in a leaf each lane tells whether one site may lie inside; of those the one whose circle reaches least far is the next
+//!     candidate, until none is inside
 //! ```
 //!
 //! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
 //! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
 //! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
 //!
-//! A circle through a place at the origin is `f(x, y) = w (x^2 + y^2) + u x + v y`, below 0 inside. No centre and no radius
-//! are needed, which may be enormous for sites that are nearly in line. `f` costs three products, and its error is bounded
-//! by [`Circle::bound`]; where f may be 0, [`Predicates`] decide. A search's cost is that of the boxes which the circle of its
-//! answer touches. Circles that many boxes touch without a site inside, as when most sites lie on one circle, make it slow,
-//! never wrong.
+//! f64 tells with a bound of its error which sites may be inside ([`Circle`]); [`Predicates`] decide. A search costs what
+//! the boxes cost that the circle of its answer touches. Circles that many boxes touch without a site inside, as when most
+//! sites lie on one circle, make it slow, never wrong.
 
-use device_std::vector;
+use device_std::shared::SharedArray;
+use device_std::{Out, vector, warp};
 
-use super::predicates::{Predicates, is_before};
-use crate::rtree::layout::{FANOUT, is_repeated};
+use super::circle::{Circle, ROUNDING};
+use super::predicates::{Place, Predicates, is_before};
+use crate::rtree::Tree;
+use crate::rtree::layout::{FANOUT, MAX_LEVELS};
 
 /// Stands for no site.
 pub const NONE: u32 = u32::MAX;
 
-/// Error bounds of `f`: 11 roundings at most go into each of its terms, and as many into what a box is compared by.
-const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
+/// Elements of the shared memory that a search needs for each warp.
+pub const ROOM: u32 = MAX_LEVELS as u32 * FANOUT;
 
-/// A place.
-type P = [f64; 2];
+/// Stands for a child that need not be visited any more.
+const DONE: u32 = u32::MAX;
 
-/// Sites in the order of a tree, and its boxes: see [`Layout`](crate::rtree::layout::Layout).
-pub trait Tree {
-    /// The number of sites.
-    fn sites(&self) -> u32;
-    /// Where a site lies.
-    fn place(&self, site: u32) -> P;
-    /// A box of a level: the least x and y, then the greatest.
-    fn bounds(&self, level: u32, of: u32) -> [f64; 4];
-    /// The number of boxes of a level.
-    fn count(&self, level: u32) -> u32;
-    /// The highest level.
-    fn top(&self) -> u32;
-}
-
-/// A search among the sites of a tree.
-pub struct Search<'a, T> {
+/// A warp's search among the sites of a tree, of which no two lie at one place.
+pub struct Search<'a> {
     /// The sites.
-    pub tree: &'a T,
+    pub tree: Tree<'a, f64>,
     /// The predicates for their coordinates.
     pub predicates: Predicates,
+    /// Of the warp: for each level and child of the present node its key; see [`key`].
+    pub room: SharedArray<u32>,
+    /// What searches may cost.
+    pub budget: Budget<'a>,
 }
 
-/// Which boxes a walk wants, and what it does with the sites of a leaf.
+/// How many nodes and leaves all searches together may visit.
+pub struct Budget<'a> {
+    /// Thousands of visits of all warps.
+    pub spent: Out<'a, u32>,
+    /// The most of them.
+    pub most: u32,
+    /// Visits that are not in `spent` yet.
+    pub own: u32,
+    /// Whether more was spent. Then no result counts.
+    pub is_over: bool,
+}
+
+impl Budget<'_> {
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn spend(&mut self) {
+        self.own += 1;
+        if self.own < 1000 {
+            return;
+        }
+        self.own = 0;
+        let spent = if warp::lane_id() == 0 { self.spent.fetch_add(0_u32, 1) } else { 0 };
+        // SAFETY: passed on to the caller.
+        self.is_over |= unsafe { warp::shuffle(warp::FULL, spent, 0) } >= self.most;
+    }
+}
+
+/// Which boxes a walk wants, and what it does with the sites of a leaf. The same for all lanes.
 trait Visitor {
     fn wants(&self, bounds: [f64; 4]) -> bool;
-    fn visit(&mut self, leaf: u32);
+
+    /// Looks at the sites of a leaf, of which this lane has one, if `is_there`.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool);
 }
 
-impl<T: Tree> Search<'_, T> {
-    /// The nearest site that lies elsewhere; of those at one place the first in the tree. [`NONE`] if there is none.
+/// The bits of a number as f32, in the order of the numbers; below [`DONE`].
+#[inline(always)]
+fn key(number: f64) -> u32 {
+    let bits = (number as f32).to_bits();
+    let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
+    u32::min(ordered, DONE - 1)
+}
+
+#[inline(always)]
+fn way(from: Place, to: Place) -> Place {
+    [to[0] - from[0], to[1] - from[1]]
+}
+
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn shuffled(place: Place, lane: u32) -> Place {
+    // SAFETY: passed on to the caller.
+    place.map(|along| unsafe { warp::shuffle(warp::FULL, along, lane) })
+}
+
+impl Search<'_> {
+    /// Where a site lies.
     #[inline(always)]
-    pub fn nearest(&self, site: u32) -> u32 {
-        self.nearest_of(site, Which::All)
+    pub fn place(&self, site: u32) -> Place {
+        [self.tree.x.get(site), self.tree.y.get(site)]
     }
 
-    /// The nearest site elsewhere of those that count.
+    /// Shows the neighbours of a site one after the other, with whether the next comes counter-clockwise, and gives whether
+    /// they go all around. They stand in counter-clockwise order: all of them, or, if they do not go all around, from the
+    /// nearest on, and after these the others clockwise from the nearest. If all sites are in line: the next by x, then by
+    /// y, and the one before.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the tree is whole.
     #[inline(always)]
-    fn nearest_of(&self, site: u32, which: Which) -> u32 {
-        let at = self.tree.place(site);
-        let mut nearest = Nearest { search: self, at, which, found: NONE, squared: f64::INFINITY };
-        nearest.visit(site / FANOUT);
-        self.walk(&mut nearest);
+    pub unsafe fn star(&mut self, site: u32, mut show: impl FnMut(u32, bool)) -> bool {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let first = self.nearest(site, Which::All);
+            if first == NONE {
+                return false;
+            }
+            show(first, true);
+            let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
+            // Each neighbour is met once, so this ends.
+            while vector::unknown(1) == 1 {
+                let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
+                let next = self.apex(from, to);
+                if next == first || self.budget.is_over {
+                    return true;
+                }
+                if next != NONE {
+                    show(next, turns_left);
+                    (neighbour, is_alone) = (next, false);
+                } else if turns_left {
+                    (turns_left, neighbour) = (false, first);
+                } else {
+                    break;
+                }
+            }
+            if is_alone {
+                // No site lies beside the line through the two.
+                let is_behind = is_before(self.place(first), self.place(site));
+                let behind =
+                    self.nearest(site, if is_behind { Which::After } else { Which::Before });
+                if behind != NONE {
+                    // The next by x, then by y, comes first.
+                    show(behind, !is_behind);
+                }
+            }
+            false
+        }
+    }
+
+    /// The nearest site elsewhere of those that count; [`NONE`] if there is none.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn nearest(&mut self, site: u32, which: Which) -> u32 {
+        let (at, predicates) = (self.place(site), self.predicates);
+        let mut nearest =
+            Nearest { predicates, at, site, which, found: NONE, place: at, squared: f64::INFINITY };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.visit(site / FANOUT, &mut nearest);
+            self.descend(at, &mut nearest);
+        }
         nearest.found
     }
 
-    /// The third corner of the Delaunay triangle to the left of the Delaunay edge between two sites; of sites at one place
-    /// the first in the tree. [`NONE`] if there is none: then the edge is on the hull.
+    /// The third corner of the Delaunay triangle to the left of the Delaunay edge between two sites; [`NONE`] if there is
+    /// none: then the edge is on the hull.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
     #[inline(always)]
-    pub fn apex(&self, from: u32, to: u32) -> u32 {
-        let mut apex = Apex::beside(self, from, to);
-        apex.guess(from / FANOUT);
-        apex.visit(from / FANOUT);
-        if to / FANOUT != from / FANOUT {
-            apex.visit(to / FANOUT);
+    unsafe fn apex(&mut self, from: u32, to: u32) -> u32 {
+        let [start, end] = [self.place(from), self.place(to)];
+        let mut apex = Apex {
+            predicates: self.predicates,
+            edge: [start, end],
+            sites: [from, to],
+            way: way(start, end),
+            found: NONE,
+            place: end,
+            circle: Circle::EVERYTHING,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.visit(from / FANOUT, &mut apex);
+            if to / FANOUT != from / FANOUT {
+                self.visit(to / FANOUT, &mut apex);
+            }
+            self.descend(start, &mut apex);
         }
-        self.walk(&mut apex);
         apex.found
     }
 
-    /// Shows the neighbours of a site one after the other, each of sites at one place by the first in the tree, and gives
-    /// whether they go all around. They stand in counter-clockwise order: all of them, or, if they do not go all around,
-    /// from the nearest on, and after these the others clockwise from the nearest. If all sites are in line: the nearest, and
-    /// the one on the other side.
+    /// # Safety
+    /// As [`star`](Self::star); the leaf is one of the tree.
     #[inline(always)]
-    pub fn star(&self, site: u32, mut show: impl FnMut(u32, bool)) -> bool {
-        let first = self.nearest(site);
-        if first == NONE {
-            return false;
-        }
-        show(first, true);
-        let (mut neighbour, mut is_alone) = (first, true);
-        let mut turns_left = true;
-        // Each neighbour is met once, so this ends.
-        while vector::unknown(1) == 1 {
-            let next =
-                if turns_left { self.apex(site, neighbour) } else { self.apex(neighbour, site) };
-            if next == first {
-                return true;
-            }
-            if next != NONE {
-                show(next, turns_left);
-                (neighbour, is_alone) = (next, false);
-            } else if turns_left {
-                (turns_left, neighbour) = (false, first);
-            } else {
-                break;
-            }
-        }
-        if is_alone {
-            // No site lies beside the line through the two.
-            let [at, first] = [site, first].map(|site| self.tree.place(site));
-            let which = if is_before(first, at) { Which::After } else { Which::Before };
-            let behind = self.nearest_of(site, which);
-            if behind != NONE {
-                show(behind, false);
-            }
-        }
-        false
+    unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.budget.spend() };
+        let site = leaf * FANOUT + warp::lane_id();
+        let is_there = site < self.tree.points;
+        let place = if is_there { self.place(site) } else { [0.0; 2] };
+        // SAFETY: passed on to the caller.
+        unsafe { visitor.visit(site, place, is_there) }
     }
 
-    /// Walks the boxes in the order of the tree, down into those that are wanted. It keeps no stack: a box's parent and next
-    /// sibling follow from its number.
+    /// Visits the leaves that are wanted, those of the nearest boxes first.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
     #[inline(always)]
-    fn walk(&self, visitor: &mut impl Visitor) {
-        let top = self.tree.top();
-        let (mut level, mut node) = (top, 0);
-        while vector::unknown(1) == 1 {
-            if node >= self.tree.count(level) {
-                if level == top {
-                    return;
+    unsafe fn descend(&mut self, at: Place, visitor: &mut impl Visitor) {
+        let (top, mut root) = (self.tree.top, 0);
+        // SAFETY: passed on to the caller; children are below the count of their level.
+        unsafe {
+            while root < vector::unknown(self.tree.roots) {
+                let (mut level, mut node) = (top, root);
+                self.open(level, node, at, visitor);
+                while vector::unknown(1) == 1 {
+                    if self.budget.is_over {
+                        return;
+                    }
+                    let own = level * FANOUT + warp::lane_id();
+                    let key = self.room.load(own);
+                    let nearest = warp::min(key);
+                    if nearest == DONE {
+                        if level == top {
+                            break;
+                        }
+                        (level, node) = (level + 1, node / FANOUT);
+                        continue;
+                    }
+                    let of = warp::ballot(warp::FULL, key == nearest).trailing_zeros();
+                    if warp::lane_id() == of {
+                        self.room.store(own, DONE);
+                    }
+                    let child = node * FANOUT + of;
+                    if !visitor.wants(self.tree.box_of(level, child)) {
+                        continue;
+                    }
+                    if level == 0 {
+                        self.visit(child, visitor);
+                    } else {
+                        (level, node) = (level - 1, child);
+                        self.open(level, node, at, visitor);
+                    }
                 }
-                // Past the last box of the level: the parent is the last one of its own, and was visited.
-                (level, node) = (level + 1, node.div_ceil(FANOUT));
-                continue;
-            }
-            let bounds = self.tree.bounds(level, node);
-            if !is_repeated(bounds) && visitor.wants(bounds) {
-                if level > 0 {
-                    (level, node) = (level - 1, node * FANOUT);
-                    continue;
-                }
-                visitor.visit(node);
-            }
-            node += 1;
-            while level < top && node % FANOUT == 0 {
-                (level, node) = (level + 1, node / FANOUT);
+                root += 1;
             }
         }
     }
 
+    /// Keeps the keys of a node's children on a level: how far they are, or that they are not wanted.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star); the node is one of the tree.
     #[inline(always)]
-    fn each_of(&self, leaf: u32, mut see: impl FnMut(u32, P)) {
-        let mut site = leaf * FANOUT;
-        let end = u32::min(site + FANOUT, self.tree.sites());
-        while site < vector::unknown(end) {
-            see(site, self.tree.place(site));
-            site += 1;
+    unsafe fn open(&mut self, level: u32, node: u32, at: Place, visitor: &impl Visitor) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.budget.spend() };
+        let child = node * FANOUT + warp::lane_id();
+        let mut of_child = DONE;
+        if child < self.tree.boxes_of(level) {
+            let bounds = self.tree.box_of(level, child);
+            if visitor.wants(bounds) {
+                of_child = key(squared(at, bounds));
+            }
         }
+        // SAFETY: the element is the lane's own.
+        unsafe { self.room.store(level * FANOUT + warp::lane_id(), of_child) };
     }
+}
+
+/// The squared distance between a place and a box.
+#[inline(always)]
+fn squared(at: Place, [west, south, east, north]: [f64; 4]) -> f64 {
+    let x = f64::max(f64::max(west - at[0], at[0] - east), 0.0);
+    let y = f64::max(f64::max(south - at[1], at[1] - north), 0.0);
+    x * x + y * y
 }
 
 /// Which sites count: all, or those before or after one by x, then by y, which are its two sides on a line.
@@ -184,195 +305,112 @@ enum Which {
 }
 
 /// The nearest site so far.
-struct Nearest<'a, T> {
-    search: &'a Search<'a, T>,
-    at: P,
+struct Nearest {
+    predicates: Predicates,
+    at: Place,
+    site: u32,
     which: Which,
     found: u32,
+    place: Place,
     /// Its squared distance, rounded up.
     squared: f64,
 }
 
-impl<T: Tree> Visitor for Nearest<'_, T> {
+impl Visitor for Nearest {
     #[inline(always)]
-    fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
-        let x = f64::max(f64::max(west - self.at[0], self.at[0] - east), 0.0);
-        let y = f64::max(f64::max(south - self.at[1], self.at[1] - north), 0.0);
-        x * x + y * y <= self.squared
+    fn wants(&self, bounds: [f64; 4]) -> bool {
+        squared(self.at, bounds) <= self.squared
     }
 
     #[inline(always)]
-    fn visit(&mut self, leaf: u32) {
-        let (search, at) = (self.search, self.at);
-        search.each_of(leaf, |site, place| {
-            let [x, y] = [place[0] - at[0], place[1] - at[1]];
-            let squared = x * x + y * y;
-            let counts = match self.which {
-                Which::All => true,
-                Which::Before => is_before(place, at),
-                Which::After => is_before(at, place),
-            };
-            if squared > self.squared || squared == 0.0 || !counts {
-                return;
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) {
+        let [x, y] = way(self.at, place);
+        let squared = x * x + y * y;
+        let counts = match self.which {
+            Which::All => true,
+            Which::Before => is_before(place, self.at),
+            Which::After => is_before(self.at, place),
+        };
+        let mut is_open = is_there && counts && site != self.site;
+        let own = key(squared);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while vector::unknown(1) == 1 {
+                // Each lane decides about its own site.
+                is_open = is_open
+                    && squared <= self.squared
+                    && (self.found == NONE
+                        || self.predicates.nearer(self.at, place, self.place) > 0);
+                let least = warp::min(if is_open { own } else { DONE });
+                if least == DONE {
+                    return;
+                }
+                let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
+                is_open = is_open && warp::lane_id() != of;
+                self.found = warp::shuffle(warp::FULL, site, of);
+                self.place = shuffled(place, of);
+                self.squared = warp::shuffle(warp::FULL, squared, of) * (1.0 + ROUNDING);
             }
-            let is_nearer = self.found == NONE || {
-                let found = search.tree.place(self.found);
-                let order = search.predicates.nearer(at, place, found);
-                order > 0 || order == 0 && place == found && site < self.found
-            };
-            if is_nearer {
-                self.found = site;
-                self.squared = squared * (1.0 + ROUNDING);
-            }
-        });
-    }
-}
-
-/// A circle through the origin: `w (x^2 + y^2) + u x + v y` is below 0 inside it.
-#[derive(Clone, Copy)]
-struct Circle {
-    u: f64,
-    v: f64,
-    w: f64,
-    /// Bounds of the errors of the three.
-    errors: [f64; 3],
-}
-
-impl Circle {
-    /// That through the origin and two places to which the way turns left.
-    #[inline(always)]
-    fn through(a: P, b: P) -> Self {
-        let (of_a, of_b) = (a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]);
-        let minors =
-            [[of_b * a[1], of_a * b[1]], [of_a * b[0], of_b * a[0]], [a[0] * b[1], a[1] * b[0]]];
-        let [u, v, w] = minors.map(|[left, right]| left - right);
-        let errors = minors.map(|[left, right]| ROUNDING * (left.abs() + right.abs()));
-        Self { u, v, w, errors }
-    }
-
-    /// `f` of a place.
-    #[inline(always)]
-    fn at(&self, [x, y]: P) -> f64 {
-        self.w * (x * x + y * y) + self.u * x + self.v * y
-    }
-
-    /// The bound of the error of `f` where x and y are at most so large.
-    #[inline(always)]
-    fn bound(&self, [x, y]: P) -> f64 {
-        self.errors[2] * (x * x + y * y) + self.errors[0] * x.abs() + self.errors[1] * y.abs()
-    }
-
-    /// Whether a box may hold a place inside.
-    ///
-    /// `f` is least in the box where the box is nearest to the centre. The bound is taken for the box's farthest corner, so
-    /// that it holds for every place in it.
-    #[inline(always)]
-    fn may_meet(&self, [west, south, east, north]: [f64; 4]) -> bool {
-        if self.w <= self.errors[2] {
-            return true;
         }
-        let scale = -0.5 / self.w;
-        let x = f64::min(f64::max(self.u * scale, west), east);
-        let y = f64::min(f64::max(self.v * scale, south), north);
-        let far = [f64::max(west.abs(), east.abs()), f64::max(south.abs(), north.abs())];
-        self.at([x, y]) <= self.bound(far)
     }
 }
 
 /// The best third corner so far of the triangle to the left of an edge.
-struct Apex<'a, T> {
-    search: &'a Search<'a, T>,
-    from: P,
-    to: P,
+struct Apex {
+    predicates: Predicates,
+    /// Where the edge's ends lie.
+    edge: [Place; 2],
+    sites: [u32; 2],
     /// The way between the two.
-    way: P,
+    way: Place,
     found: u32,
+    place: Place,
+    /// That through the edge's ends and the corner, seen from the first end.
     circle: Circle,
 }
 
-impl<'a, T: Tree> Apex<'a, T> {
-    #[inline(always)]
-    fn beside(search: &'a Search<'a, T>, from: u32, to: u32) -> Self {
-        let (from, to) = (search.tree.place(from), search.tree.place(to));
-        let way = [to[0] - from[0], to[1] - from[1]];
-        // Until there is a candidate, `f` is below every bound.
-        let circle = Circle { u: 0.0, v: 0.0, w: 0.0, errors: [0.0; 3] };
-        Self { search, from, to, way, found: NONE, circle }
-    }
-
-    /// Takes the site of a leaf whose circle reaches least far to the left, as f64 has it: a candidate to begin with.
-    ///
-    /// The centres of circles through both ends lie on one line, each so far along it as a quotient says.
-    #[inline(always)]
-    fn guess(&mut self, leaf: u32) {
-        let (search, from, [x, y]) = (self.search, self.from, self.way);
-        let (mut best, mut over, mut under) = (NONE, 1.0, 0.0);
-        search.each_of(leaf, |site, place| {
-            let seen = [place[0] - from[0], place[1] - from[1]];
-            let left = x * seen[1] - y * seen[0];
-            let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
-            if left > 0.0 && height * under < over * left {
-                (best, over, under) = (site, height, left);
-            }
-        });
-        if best != NONE {
-            let place = search.tree.place(best);
-            if search.predicates.orientation(from, self.to, place) > 0 {
-                self.found = best;
-                self.circle = Circle::through(self.way, [place[0] - from[0], place[1] - from[1]]);
-            }
-        }
-    }
-
-    /// Whether a place on the left is better than the one found, or the same and earlier in the tree.
-    #[inline(always)]
-    fn is_better(&self, site: u32, place: P) -> bool {
-        let search = self.search;
-        if self.found == NONE {
-            return true;
-        }
-        let found = search.tree.place(self.found);
-        if place == found {
-            return site < self.found;
-        }
-        search.predicates.is_inside(self.from, self.to, found, place)
-    }
-}
-
-impl<T: Tree> Visitor for Apex<'_, T> {
+impl Visitor for Apex {
     #[inline(always)]
     fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
-        let [west, east] = [west - self.from[0], east - self.from[0]];
-        let [south, north] = [south - self.from[1], north - self.from[1]];
+        let [from, [x, y]] = [self.edge[0], self.way];
+        let [west, east] = [west - from[0], east - from[0]];
+        let [south, north] = [south - from[1], north - from[1]];
         // The box's farthest corner to the left of the edge.
-        let x = if self.way[1] > 0.0 { west } else { east };
-        let y = if self.way[0] > 0.0 { north } else { south };
-        let (along, across) = (self.way[0] * y, self.way[1] * x);
+        let (along, across) =
+            (x * if x > 0.0 { north } else { south }, y * if y > 0.0 { west } else { east });
         along - across >= -ROUNDING * (along.abs() + across.abs())
             && self.circle.may_meet([west, south, east, north])
     }
 
     #[inline(always)]
-    fn visit(&mut self, leaf: u32) {
-        let (search, circle, from) = (self.search, self.circle, self.from);
-        // Most sites of a leaf are outside: a loop that only compares.
-        let mut inside = 0_u32;
-        search.each_of(leaf, |site, place| {
-            let seen = [place[0] - from[0], place[1] - from[1]];
-            inside |= ((circle.at(seen) <= circle.bound(seen)) as u32) << (site % FANOUT);
-        });
-        while inside != 0 {
-            let site = leaf * FANOUT + inside.trailing_zeros();
-            inside &= inside - 1;
-            let place = search.tree.place(site);
-            let seen = [place[0] - from[0], place[1] - from[1]];
-            if self.circle.at(seen) <= self.circle.bound(seen)
-                && site != self.found
-                && search.predicates.orientation(from, self.to, place) > 0
-                && self.is_better(site, place)
-            {
-                self.found = site;
-                self.circle = Circle::through(self.way, seen);
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) {
+        let ([from, to], [x, y]) = (self.edge, self.way);
+        let seen = way(from, place);
+        let (along, across) = (x * seen[1], y * seen[0]);
+        let left = along - across;
+        let may_be_left = left >= -ROUNDING * (along.abs() + across.abs());
+        let mut is_open = is_there && may_be_left && site != self.sites[0] && site != self.sites[1];
+        // How far the circle's centre lies to the left, in lengths of the edge.
+        let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
+        let own = key(height / left);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while vector::unknown(1) == 1 {
+                // Each lane decides about its own site. One that is outside now is outside of all better circles.
+                is_open = is_open
+                    && self.circle.may_hold(seen)
+                    && self.predicates.orientation(from, to, place) > 0
+                    && (self.found == NONE
+                        || self.predicates.is_inside(from, to, self.place, place));
+                let least = warp::min(if is_open { own } else { DONE });
+                if least == DONE {
+                    return;
+                }
+                let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
+                is_open = is_open && warp::lane_id() != of;
+                self.found = warp::shuffle(warp::FULL, site, of);
+                self.place = shuffled(place, of);
+                self.circle = Circle::through(self.way, way(from, self.place));
             }
         }
     }

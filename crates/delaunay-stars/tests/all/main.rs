@@ -3,5 +3,7 @@
 mod exact;
 mod predicates;
 mod queries;
-mod stars;
 mod triangulations;
+
+#[cfg(feature = "cuda")]
+mod stars;

@@ -88,7 +88,7 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     let of_cell = 12 + 4 * values as u64;
     host_memory::require(points * of_point + cells * of_cell)?;
     let stars = SiteStars::of(x, y, &params.grid, progress)?;
-    let scene = scene_of(params, &stars);
+    let scene = scene_of(params, stars.scale, stars.unit);
     let mut table = Table::new(input, &extent, &stars, params)?;
     if params.weights == Weights::SibsonC1 {
         progress.at("gradients", 0.0)?;

@@ -16,7 +16,7 @@
 
 use gpu_core::{Bounds, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
-use kernels_rs::stars::circle::{cross, square, way};
+use kernels_rs::stars::angles::{cross, square, way};
 use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
 use kernels_rs::stars::predicates::Predicates;
 
@@ -102,7 +102,7 @@ impl Dependence {
             let input = Input::new(Points { x, y, values: &[] });
             input.check(&self.params.grid)?;
             let stars = SiteStars::of(x, y, &self.params.grid, &())?;
-            let scene = scene_of(&self.params, &stars);
+            let scene = scene_of(&self.params, stars.scale, stars.unit);
             let look = Look { stars: &stars, scene: &scene, beyond: &beyond };
             let of_some = |ways: &mut Vec<[f64; 2]>, i: usize| {
                 let which = i * TOGETHER..count.min((i + 1) * TOGETHER);

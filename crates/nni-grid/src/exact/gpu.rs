@@ -1,14 +1,18 @@
 //! The exact method on a GPU, over device buffers.
 
+use delaunay_stars::gpu::DeviceTriangulation;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice, parallel};
-use gpu_scan::gpu::Workspace;
+use gpu_scan::Sort;
+use gpu_scan::gpu::{Workspace, gather, sequence, sort_with_indices};
 use kernels_rs::nni::TALLIES;
 use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::natural::Query;
 use kernels_rs::stars::predicates::Predicates;
 
-use super::{SiteStars, policy_of, scene_of};
+use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
+
+use super::{SiteStars, policy_of, scene_of, span_of};
 use crate::gpu::put::put_scales;
 use crate::{Params, Result, ValueScale, Weights};
 
@@ -54,7 +58,7 @@ pub(crate) fn interpolate(
     mask: Option<Slice<'_, u8>>,
 ) -> Result<Layers> {
     let gpu = &workspace.gpu().clone();
-    let stars = make_stars(gpu, points, params)?;
+    let stars = make_stars(workspace, points, params)?;
     let mut tallies = gpu.zeroed::<u64>(TALLIES)?;
     count_outside(gpu, points, &params.grid, &mut tallies)?;
     let scales = put_scales(gpu, points.scales.iter().copied())?;
@@ -66,9 +70,106 @@ pub(crate) fn interpolate(
     stars.cells(gpu, params, &sites, mask, tallies)
 }
 
-/// Makes the stars of points, on the host.
-fn make_stars(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
-    gpu.refuse_in_capture("an exact interpolation")?;
+/// Makes the stars of points. Waits for the device.
+fn make_stars(workspace: &mut Workspace, points: Points, params: &Params) -> Result<Stars> {
+    workspace.gpu().refuse_in_capture("an exact interpolation")?;
+    match quadtree_sort::gpu::index(workspace, points.x, points.y, None) {
+        Ok(index) if !index.is_empty() => stars_of(workspace, &index, params),
+        // The host leaves out points that are not finite.
+        Ok(_) | Err(quadtree_sort::Error::Core(gpu_core::Error::NotFinite { .. })) => {
+            stars_by_host(workspace.gpu(), points, params)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the stars of the points of an index, on the device.
+fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &Params) -> Result<Stars> {
+    let gpu = workspace.gpu().clone();
+    let found = delaunay_stars::gpu::triangulate_for(workspace, index, span_of(&params.grid))?;
+    let scene = scene_of(params, found.scale(), found.predicates()?.unit());
+    let (firsts, members) = members_of(workspace, &found)?;
+    let sites = found.sites();
+    let hints = hints_of(workspace, &found, &scene)?;
+    let len = sites.len() as u32;
+    // SAFETY: the columns are as long as the kernel asks.
+    let places = unsafe {
+        let mut places = gpu.uninitialized::<f64>(2 * sites.len())?;
+        let arguments = kernels::pair_places::Args {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            len,
+            places: places.output(),
+        };
+        let blocks = Blocks::for_each(&kernels::pair_places, u64::from(len))?;
+        gpu.enqueue(kernels::pair_places, blocks, arguments)?;
+        places
+    };
+    let (starts, neighbours) = found.into_stars();
+    Ok(Stars { places, starts, neighbours, firsts, members, hints, sites: len, scene })
+}
+
+/// Where the points of each site begin, and the points of all sites, those of one in the order in which they were given.
+fn members_of(
+    workspace: &mut Workspace,
+    found: &DeviceTriangulation,
+) -> Result<(Column<u32>, Column<u32>)> {
+    let gpu = workspace.gpu().clone();
+    let (points, sites) = (found.len(), found.sites().len());
+    // SAFETY: each column is written before it is read, and as long as is asked.
+    unsafe {
+        let mut firsts = gpu.uninitialized::<u32>(sites + 1)?;
+        let mut members = gpu.uninitialized::<u32>(points)?;
+        if points == sites {
+            sequence(workspace, 0, 1, &mut firsts)?;
+            members.copy_from(found.sites().order())?;
+            return Ok((firsts, members));
+        }
+        let mut sorted = gpu.uninitialized::<u32>(points)?;
+        let by_site = Sort::ascending();
+        sort_with_indices(workspace, by_site, found.site_of(), &mut sorted, &mut members)?;
+        let arguments = kernels::find_members::Args {
+            sorted: sorted.input(),
+            len: points as u32,
+            sites: sites as u32,
+            firsts: firsts.output(),
+        };
+        let blocks = Blocks::for_each(&kernels::find_members, points as u64)?;
+        gpu.enqueue(kernels::find_members, blocks, arguments)?;
+        Ok((firsts, members))
+    }
+}
+
+/// The site nearest to the middle of each patch of cells.
+fn hints_of(
+    workspace: &mut Workspace,
+    found: &DeviceTriangulation,
+    scene: &Scene,
+) -> Result<Column<u32>> {
+    let gpu = workspace.gpu().clone();
+    let across = scene.columns.div_ceil(kernels::PATCH_COLUMNS);
+    let patches = across as usize * scene.rows.div_ceil(kernels::PATCH_ROWS) as usize;
+    // SAFETY: each column is written before it is read, and as long as is asked.
+    unsafe {
+        let (mut x, mut y) = (gpu.uninitialized(patches)?, gpu.uninitialized(patches)?);
+        let arguments = kernels::find_middles::Args {
+            scene: *scene,
+            across,
+            len: patches as u32,
+            x: x.output(),
+            y: y.output(),
+        };
+        let blocks = Blocks::for_each(&kernels::find_middles, patches as u64)?;
+        gpu.enqueue(kernels::find_middles, blocks, arguments)?;
+        let near = nearest_in_order(workspace, found.sites(), &x, &y, 1)?;
+        let mut hints = gpu.uninitialized(patches)?;
+        gather(workspace, &near.indices, found.site_of(), &mut hints)?;
+        Ok(hints)
+    }
+}
+
+/// Makes the stars of points, of which some may not be finite, on the host.
+fn stars_by_host(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
     let (mut x, mut y) = (vec![0.0; points.x.len()], vec![0.0; points.y.len()]);
     // SAFETY: the arrays stay until the stream has been waited for.
     let copied =
@@ -77,21 +178,21 @@ fn make_stars(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
     copied.0?;
     copied.1?;
     let stars = SiteStars::of(&x, &y, &params.grid, &())?;
-    let scene = scene_of(params, &stars);
+    let scene = scene_of(params, stars.scale, stars.unit);
     Ok(Stars {
         places: gpu.upload(stars.places.as_flattened())?,
         starts: gpu.upload(&stars.starts)?,
         neighbours: gpu.upload(&stars.neighbours)?,
         firsts: gpu.upload(&stars.firsts)?,
         members: gpu.upload(&stars.members)?,
-        hints: gpu.upload(&hints(&stars, &scene))?,
+        hints: gpu.upload(&hints_by_host(&stars, &scene))?,
         sites: stars.len() as u32,
         scene,
     })
 }
 
 /// The site nearest to the middle of each patch of cells; none where there are no sites.
-fn hints(stars: &SiteStars, scene: &Scene) -> Vec<u32> {
+fn hints_by_host(stars: &SiteStars, scene: &Scene) -> Vec<u32> {
     let across = scene.columns.div_ceil(kernels::PATCH_COLUMNS);
     let down = if stars.len() == 0 { 0 } else { scene.rows.div_ceil(kernels::PATCH_ROWS) };
     let predicates = Predicates::new(scene.unit);

@@ -8,17 +8,18 @@ pub(crate) mod dependence;
 pub(crate) mod gpu;
 mod stars;
 
+use delaunay_stars::Scale;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
 use crate::{Duplicates, Fill, Params, Weights};
-use stars::SiteStars;
+use stars::{SiteStars, span_of};
 
 /// What is asked of the cells of the DEM.
-fn scene_of(params: &Params, stars: &SiteStars) -> Scene {
+fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {
     let grid = params.grid;
-    let scaled = |length: f64| stars.scale.apply(length);
+    let scaled = |length: f64| scale.apply(length);
     let cell_size = scaled(grid.cell_size);
     let reach = params.max_distance * cell_size;
     let (fill, fill_value) = match params.fill {
@@ -31,7 +32,7 @@ fn scene_of(params: &Params, stars: &SiteStars) -> Scene {
         cell_size,
         columns: grid.width,
         rows: grid.height,
-        unit: stars.unit,
+        unit,
         max_squared: reach * reach,
         weights: match params.weights {
             Weights::Sibson => SIBSON,

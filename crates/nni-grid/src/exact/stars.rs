@@ -4,7 +4,7 @@ use delaunay_stars::{Scale, Span, Triangulation, triangulate_for};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Points, Progress, host_memory};
 use kernels_rs::spatial::hilbert;
-use kernels_rs::stars::circle::{square, way};
+use kernels_rs::stars::angles::{square, way};
 use kernels_rs::stars::natural::{self, OPEN};
 
 use crate::Result;
@@ -110,7 +110,7 @@ impl natural::Stars for SiteStars {
 }
 
 /// The bits of the centres of a grid's cells.
-fn span_of(grid: &GridSpec) -> Span {
+pub fn span_of(grid: &GridSpec) -> Span {
     let area = grid.bounds();
     let ends = [area.min_x, area.min_y, area.max_x, area.max_y];
     let greatest = ends.into_iter().map(f64::abs).fold(0.0, f64::max);

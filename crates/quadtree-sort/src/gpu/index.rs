@@ -259,8 +259,13 @@ fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Resu
 }
 
 impl<T: Coordinate> DeviceIndex<T> {
-    /// The index over points that are in order.
-    fn over(
+    /// The index over points that are in the order of an index already: for other crates of Tessera. The order tells how they
+    /// are called.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    #[doc(hidden)]
+    pub fn over(
         gpu: &Gpu,
         (x, y, order): (Column<T>, Column<T>, Column<u32>),
         bounds: Bounds,

@@ -58,6 +58,54 @@ impl Stars for StarArrays<'_> {
     }
 }
 
+/// Writes x and y of each of `len` sites side by side. Grid: a thread for each site.
+///
+/// # Safety
+/// The columns have `len` elements, `places` twice as many.
+#[kernel(block = BLOCK)]
+pub unsafe fn pair_places(x: In<'_, f64>, y: In<'_, f64>, len: u32, places: Out<'_, f64>) {
+    let i = thread::index_1d();
+    if i < len as u64 {
+        places.set(2 * i, x.get(i));
+        places.set(2 * i + 1, y.get(i));
+    }
+}
+
+/// Writes the middle of each patch of cells, of rows of `across` patches. Grid: a thread for each of `len` patches.
+///
+/// # Safety
+/// `x` and `y` have `len` elements.
+#[kernel(block = BLOCK)]
+pub unsafe fn find_middles(scene: Scene, across: u32, len: u32, x: Out<'_, f64>, y: Out<'_, f64>) {
+    let i = thread::index_1d() as u32;
+    if i < len {
+        let row = i.checked_div(across).unwrap_or(0);
+        let column = (i - row * across) * PATCH_COLUMNS + PATCH_COLUMNS / 2;
+        let [east, north] = scene.centre(column, row * PATCH_ROWS + PATCH_ROWS / 2);
+        x.set(i, east);
+        y.set(i, north);
+    }
+}
+
+/// Writes where the points of each of `sites` sites begin among points that are sorted by their sites, and where they end. Every site has
+/// points. Grid: a thread for each of `len` points.
+///
+/// # Safety
+/// `sorted` has `len` elements, `firsts` one more than there are sites.
+#[kernel(block = BLOCK)]
+pub unsafe fn find_members(sorted: In<'_, u32>, len: u32, sites: u32, firsts: Out<'_, u32>) {
+    let i = thread::index_1d() as u32;
+    if i >= len {
+        return;
+    }
+    if i == 0 || sorted.get(i) != sorted.get(i - 1) {
+        firsts.set(sorted.get(i), i);
+    }
+    if i == 0 {
+        firsts.set(sites, len);
+    }
+}
+
 /// What sites have.
 #[arguments]
 pub struct SiteValues<'a> {

@@ -2,8 +2,9 @@
 
 use device_std::{math, vector};
 
-use crate::stars::circle::{cotangent, positive_cross, square, way};
+use crate::stars::angles::{cotangent, positive_cross, square, way};
 use crate::stars::natural::Stars;
+use crate::stars::predicates::is_before;
 
 /// Weights are the areas that the query point takes over.
 pub const SIBSON: u32 = 0;
@@ -104,6 +105,9 @@ pub struct Planes<'a, S> {
     stars: &'a S,
     site: u32,
     at: [f64; 2],
+    /// Where sums begin in the star, so that they do not depend on the numbers of sites: with the first neighbour by x, then
+    /// by y; on the hull with that of the star.
+    start: u32,
     /// The matrix of the normal equations: xx, xy, yy.
     matrix: [f64; 3],
 }
@@ -112,7 +116,8 @@ impl<'a, S: Stars> Planes<'a, S> {
     /// Weighs the neighbours of a site.
     #[inline(always)]
     pub fn weigh(stars: &'a S, site: u32) -> Self {
-        let mut all = Self { stars, site, at: stars.place(site), matrix: [0.0; 3] };
+        let start = start_of(stars, site);
+        let mut all = Self { stars, site, at: stars.place(site), start, matrix: [0.0; 3] };
         let [mut xx, mut xy, mut yy] = [0.0; 3];
         all.each(|_, weight, [x, y]| {
             xx += weight * x * x;
@@ -129,13 +134,15 @@ impl<'a, S: Stars> Planes<'a, S> {
         let [first, end] = self.stars.star(self.site);
         let is_on_hull = self.stars.is_on_hull(self.site);
         let to = |slot: u32| way(self.at, self.stars.place(self.stars.neighbour(slot)));
-        let mut at = first;
-        while at < vector::unknown(end) {
+        let mut at = self.start;
+        let mut left = end - first;
+        while left > vector::unknown(0) {
+            let next = if at + 1 == end { first } else { at + 1 };
             let here = to(at);
             let mut border = LONGEST;
             if !(is_on_hull && (at == first || at + 1 == end)) {
                 let before = to(if at == first { end - 1 } else { at - 1 });
-                let after = to(if at + 1 == end { first } else { at + 1 });
+                let after = to(next);
                 let angles = cotangent(here, before) / positive_cross(before, here)
                     + cotangent(here, after) / positive_cross(here, after);
                 // Less than nothing is rounding.
@@ -143,7 +150,8 @@ impl<'a, S: Stars> Planes<'a, S> {
                 border = f64::min(length, LONGEST);
             }
             visit(self.stars.neighbour(at), border / square(here), here);
-            at += 1;
+            at = next;
+            left -= 1;
         }
     }
 
@@ -166,4 +174,23 @@ impl<'a, S: Stars> Planes<'a, S> {
         let north = (xx * right_y - xy * right_x) / determinant;
         [east, north]
     }
+}
+
+/// Where the sums over a star begin.
+#[inline(always)]
+fn start_of(stars: &impl Stars, site: u32) -> u32 {
+    let [first, end] = stars.star(site);
+    if stars.is_on_hull(site) {
+        return first;
+    }
+    let (mut start, mut at) = (first, first + 1);
+    let mut least = stars.place(stars.neighbour(first));
+    while at < vector::unknown(end) {
+        let place = stars.place(stars.neighbour(at));
+        if is_before(place, least) {
+            (start, least) = (at, place);
+        }
+        at += 1;
+    }
+    start
 }

@@ -1,0 +1,217 @@
+//! Triangulation on a GPU, from an index in device memory to stars in device memory.
+//!
+//! Kernels and their plan are in `kernels_rs::stars`.
+
+mod host;
+mod stars;
+
+pub use gpu_scan::gpu::Workspace;
+
+use gpu_core::{Blocks, Bounds, Column, Gpu};
+use gpu_scan::gpu::scan;
+use gpu_scan::{Scan, Sum};
+use kernels_rs::stars::predicates::Predicates;
+use kernels_rs::stars::{
+    GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,
+};
+use quadtree_sort::gpu::DeviceIndex;
+
+use crate::range::{Scale, Span};
+use crate::{Error, MOST_POINTS, Result};
+
+/// The Delaunay triangulation of points in device memory: the stars of their sites.
+///
+/// Points at one place are one *site*. Sites have numbers of their own, in the order of an index
+/// ([`sites`](Self::sites)), so that neighbours lie near each other in memory.
+#[derive(Debug)]
+pub struct DeviceTriangulation {
+    index: DeviceIndex<f64>,
+    site_of: Column<u32>,
+    starts: Column<u32>,
+    neighbours: Column<u32>,
+    scale: Scale,
+    span: Span,
+}
+
+/// Triangulates the points of an index in device memory. **Waits** for the device: for the number of sites, and for that of
+/// their neighbours. A graph cannot hold it.
+///
+/// The triangulation is that of [`triangulate`](crate::triangulate()), whatever the order of work.
+///
+/// Cost: a pass over the tree for points at one place; then each site's star by itself, most of them from what 32 sites and
+/// those around them have in shared memory, the others by searches in the tree. These take long where circles touch
+/// many boxes without a site inside, as where most sites lie on one circle: when they have visited more than 100 nodes for each
+/// site, and 10^7, the host triangulates instead. Device memory beside the index: 96 bytes a point while it runs, after it 56.
+///
+/// # Errors
+/// [`Error::TooManyPoints`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::Core`] where memory or the
+/// device fails, [`gpu_core::Error::Captured`].
+pub fn triangulate(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<f64>,
+) -> Result<DeviceTriangulation> {
+    triangulate_for(workspace, index, Span::EMPTY)
+}
+
+/// As [`triangulate`], with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+///
+/// # Errors
+/// As [`triangulate`].
+#[doc(hidden)]
+pub fn triangulate_for(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<f64>,
+    queries: Span,
+) -> Result<DeviceTriangulation> {
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("a triangulation, whose size the host waits for,")?;
+    let points = index.len() as u64;
+    if points > MOST_POINTS {
+        return Err(Error::TooManyPoints { points, most: MOST_POINTS });
+    }
+    let span = span_of(&gpu, index)?.joined(queries);
+    let (scale, predicates) = span.scale()?;
+    let (sites, site_of) = sites_of(workspace, index, scale)?;
+    let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
+    let stars::Stars { starts, neighbours } = stars;
+    Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span })
+}
+
+impl DeviceTriangulation {
+    /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for each:
+    /// of those at one place the one of the lowest index, as given.
+    ///
+    /// Coordinates beyond 2^250, or with bits below 2^-250, are multiplied by a power of two, which
+    /// [`scale_exponent`](Self::scale_exponent) tells.
+    pub fn sites(&self) -> &DeviceIndex<f64> {
+        &self.index
+    }
+
+    /// The site of each point, as given.
+    pub fn site_of(&self) -> &Column<u32> {
+        &self.site_of
+    }
+
+    /// Where the star of each site begins in [`neighbours`](Self::neighbours), and at last where they end.
+    pub fn starts(&self) -> &Column<u32> {
+        &self.starts
+    }
+
+    /// The stars of all sites one after the other: the numbers of its neighbours, counter-clockwise. A star that goes all around
+    /// begins with its lowest neighbour. That of a site on the hull begins with the next site of the hull
+    /// counter-clockwise, and its last neighbour has [`OPEN`](kernels_rs::stars::natural::OPEN), bit 31, set: no triangle lies behind it.
+    pub fn neighbours(&self) -> &Column<u32> {
+        &self.neighbours
+    }
+
+    /// [`starts`](Self::starts) and [`neighbours`](Self::neighbours) alone.
+    pub fn into_stars(self) -> (Column<u32>, Column<u32>) {
+        (self.starts, self.neighbours)
+    }
+
+    /// What coordinates were multiplied by.
+    #[doc(hidden)]
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// What decides exactly about the coordinates.
+    ///
+    /// # Errors
+    /// None: it was made before.
+    #[doc(hidden)]
+    pub fn predicates(&self) -> Result<Predicates> {
+        Ok(self.span.scale()?.1)
+    }
+
+    /// The exponent of the power of two that coordinates were multiplied by: mostly 0.
+    pub fn scale_exponent(&self) -> i32 {
+        self.scale.exponent()
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.site_of.len()
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.site_of.is_empty()
+    }
+}
+
+/// The bits that coordinates have in common. Waits.
+fn span_of(gpu: &Gpu, index: &DeviceIndex<f64>) -> Result<Span> {
+    if index.is_empty() {
+        return Ok(Span::EMPTY);
+    }
+    let mut span = gpu.upload(&[i64::from(i32::MAX), i64::MAX, 0])?;
+    let arguments = find_span::Args {
+        x: index.x().input(),
+        y: index.y().input(),
+        len: index.len() as u32,
+        span: span.output(),
+    };
+    // SAFETY: the columns are as long as said.
+    unsafe {
+        gpu.enqueue(find_span, Blocks::for_each(&find_span, index.len() as u64)?, arguments)?
+    };
+    let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);
+    let magnitude = |i: u32| f64::from_bits(span[i as usize] as u64);
+    Ok(match span[GREATEST as usize] {
+        0 => Span::EMPTY,
+        _ => Span::new(magnitude(LEAST), magnitude(GREATEST), span[LOWEST as usize] as i32),
+    })
+}
+
+/// The sites of points, multiplied by a scale, and the site of each point. Waits for their number.
+fn sites_of(
+    workspace: &mut Workspace,
+    index: &DeviceIndex<f64>,
+    scale: Scale,
+) -> Result<(DeviceIndex<f64>, Column<u32>)> {
+    let (gpu, points) = (workspace.gpu().clone(), index.len());
+    let Bounds { min_x, min_y, max_x, max_y } = index.bounds();
+    let [min_x, min_y, max_x, max_y] = [min_x, min_y, max_x, max_y].map(|side| scale.apply(side));
+    let bounds = Bounds { min_x, min_y, max_x, max_y };
+    let blocks = |points: usize| Blocks::for_each(&gather_sites, points as u64);
+    // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+    unsafe {
+        if points == 0 {
+            let nothing = (gpu.zeroed(0)?, gpu.zeroed(0)?, gpu.zeroed(0)?);
+            return Ok((DeviceIndex::over(&gpu, nothing, bounds)?, gpu.zeroed(0)?));
+        }
+        let mut firsts = gpu.uninitialized(points)?;
+        // One more, so that the sums end with the number of sites.
+        let mut flags = gpu.zeroed(points + 1)?;
+        let arguments = find_firsts::Args {
+            tree: index.tree(),
+            firsts: firsts.output(),
+            flags: flags.output(),
+        };
+        gpu.enqueue(find_firsts, Blocks::for_each(&find_firsts, points as u64)?, arguments)?;
+        let mut before = gpu.uninitialized::<u32>(points + 1)?;
+        scan(workspace, Sum, Scan::exclusive(0), &flags, &mut before)?;
+        let mut count = gpu.zeroed::<u32>(1)?;
+        count.copy_from(before.slice(points..points + 1)?)?;
+        let sites = count.to_host()?[0] as usize;
+        let (mut x, mut y) = (gpu.uninitialized::<f64>(sites)?, gpu.uninitialized::<f64>(sites)?);
+        let (mut order, mut site_of) = (gpu.uninitialized(sites)?, gpu.uninitialized(points)?);
+        let arguments = gather_sites::Args {
+            tree: index.tree(),
+            firsts: firsts.input(),
+            before: before.input(),
+            x: x.output(),
+            y: y.output(),
+            points: order.output(),
+            sites: site_of.output(),
+        };
+        gpu.enqueue(gather_sites, blocks(points)?, arguments)?;
+        if scale.exponent() != 0 {
+            let (len, factors) = (sites as u32, scale.factors());
+            let arguments = scale_places::Args { x: x.output(), y: y.output(), len, factors };
+            gpu.enqueue(scale_places, blocks(sites)?, arguments)?;
+        }
+        Ok((DeviceIndex::over(&gpu, (x, y, order), bounds)?, site_of))
+    }
+}

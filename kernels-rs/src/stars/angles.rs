@@ -1,0 +1,52 @@
+//! Areas and angles of triangles, relative to a place at the origin.
+
+use device_std::math;
+
+/// Twice the signed area of the triangle of the origin, `a` and `b`: positive if they turn counter-clockwise.
+///
+/// It is exact to two units in the last place, however flat the triangle is. This is Kahan's difference of products (Jeannerod,
+/// Louvet and Muller 2013, "Further analysis of Kahan's algorithm for the accurate computation of 2 x 2 determinants",
+/// doi:10.1090/S0025-5718-2013-02679-8).
+#[inline(always)]
+pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let right = a[1] * b[0];
+    let error = math::mul_add(-a[1], b[0], right);
+    math::mul_add(a[0], b[1], -right) + error
+}
+
+/// Twice the area of the triangle of the origin, `a` and `b`, which turn counter-clockwise. If rounding has made it 0 or less, it
+/// is the error that rounding may make: callers divide by it.
+#[inline(always)]
+pub fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
+    // The ways themselves are rounded.
+    let rounding = f64::EPSILON / 4.0 * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs());
+    let cross = cross(a, b);
+    if cross > 0.0 { cross } else { rounding }
+}
+
+/// The cotangent of the angle at a place `b` between the origin and `a`, times twice the area of the triangle.
+#[inline(always)]
+pub fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {
+    b[0] * (b[0] - a[0]) + b[1] * (b[1] - a[1])
+}
+
+/// Eight times the signed area of the part of a site's Voronoi cell that belongs to one triangle of its star.
+///
+/// The site lies at the origin, its neighbours are `a` and `b`. The part is a kite: the site, the middle of one edge, the centre of
+/// the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
+#[inline(always)]
+pub fn kite(a: [f64; 2], b: [f64; 2], twice_area: f64) -> f64 {
+    (square(a) * cotangent(a, b) + square(b) * cotangent(b, a)) / twice_area
+}
+
+/// The square of a length.
+#[inline(always)]
+pub fn square([x, y]: [f64; 2]) -> f64 {
+    x * x + y * y
+}
+
+/// The way from one place to another.
+#[inline(always)]
+pub fn way(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
+    [to[0] - from[0], to[1] - from[1]]
+}

@@ -1,0 +1,50 @@
+//! Stars in the order of their sites.
+
+use device_std::{In, Out, kernel, thread, vector};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::natural::OPEN;
+
+/// Threads of a block.
+const BLOCK: usize = 256;
+
+/// Writes the stars of `sites` sites one after the other, from where each begins. A star that goes all around begins with its
+/// lowest neighbour. Grid: a thread for each site.
+///
+/// # Safety
+/// `counts`, `from` and `starts` have an element for each site, `hull` a bit; the stars lie in `rough`, and there is room for them
+/// in `neighbours`.
+#[kernel(block = BLOCK)]
+pub unsafe fn gather_stars(
+    counts: In<'_, u32>,
+    hull: In<'_, u32>,
+    from: In<'_, u32>,
+    rough: In<'_, u32>,
+    sites: u32,
+    starts: In<'_, u32>,
+    neighbours: Out<'_, u32>,
+) {
+    let site = thread::index_1d();
+    if site >= sites as u64 {
+        return;
+    }
+    let (count, is_open) = (counts.get(site), hull.get(site / 32) >> (site % 32) & 1 != 0);
+    let (star, to) = (rough.from(from.get(site)), neighbours.from(starts.get(site)));
+    let mut first = 0;
+    if !is_open {
+        let (mut lowest, mut i) = (u32::MAX, 0);
+        while i < vector::unknown(count) {
+            let neighbour = star.get(i);
+            (lowest, first) = if neighbour < lowest { (neighbour, i) } else { (lowest, first) };
+            i += 1;
+        }
+    }
+    let mut i = 0;
+    while i < vector::unknown(count) {
+        let at = if first + i < count { first + i } else { first + i - count };
+        let mark = if is_open && i + 1 == count { OPEN } else { 0 };
+        to.set(i, star.get(at) | mark);
+        i += 1;
+    }
+}

@@ -41,7 +41,7 @@ pub use whole::interpolate_into;
 /// The geometry is worked out once for all columns of values, or with the method on pixels once for each four,
 /// which takes up to about twice the time of one.
 ///
-/// It waits for the stream in two cases: by the exact method, for the points, whose triangulation the host makes; and on
+/// It waits for the stream in two cases: by the exact method, for the numbers of sites and of their neighbours; and on
 /// pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the same call has run once
 /// outside.
 ///

@@ -6,7 +6,7 @@
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
 //! FILTER: `voronoi`, `geodesic` (the globe in pixels of half a minute), `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
-//! `copies` (between host and device), `exact` or `terrain`.
+//! `copies` (between host and device), `exact`, `clouds` (the exact method on uneven points) or `terrain`.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -63,6 +63,9 @@ fn main() -> Result<()> {
     if "exact".contains(&filter) {
         nni_exact(&gpu, 5000)?;
     }
+    if "clouds".contains(&filter) {
+        nni_clouds(&gpu)?;
+    }
     if "terrain".contains(&filter) {
         terrain(&gpu, 5000)?;
     }
@@ -90,6 +93,19 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
     let [x, y] = [&cloud.x, &cloud.y].map(|column| column.iter().map(inward).collect());
     let edge = Cloud { x, y, z: cloud.z.clone() };
     nni(gpu, &edge, side, "exact_straight_edge", |_| exact)
+}
+
+/// The exact method on clouds that are not even, of 7,000,000 points, to 5000 x 5000 cells.
+fn nni_clouds(gpu: &Gpu) -> Result<()> {
+    let grid = GridSpec::new(0.0, 1000.0, 0.2, 5000, 5000)?;
+    let params = Params::new(grid).max_distance(f64::INFINITY);
+    let uneven = ["lattice", "heaps", "nested heaps", "tracks", "scanner ground"];
+    let clouds = testing::clouds::all(7_000_000, 1);
+    for testing::Cloud { name, x, y, z } in clouds.filter(|cloud| uneven.contains(&cloud.name)) {
+        let what = format!("exact_cloud_{}", name.replace(' ', "_"));
+        nni(gpu, &Cloud { x, y, z }, 5000, &what, |_| params)?;
+    }
+    Ok(())
 }
 
 /// Other radii, finer rasters, a void, other weights.

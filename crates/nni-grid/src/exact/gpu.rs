@@ -12,7 +12,8 @@ use kernels_rs::stars::predicates::Predicates;
 
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
-use super::{SiteStars, policy_of, scene_of, span_of};
+use super::stars::span_of;
+use super::{SiteStars, policy_of, scene_of};
 use crate::gpu::put::put_scales;
 use crate::{Params, Result, ValueScale, Weights};
 

@@ -14,7 +14,7 @@ use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
 use crate::{Duplicates, Fill, Params, Weights};
-use stars::{SiteStars, span_of};
+use stars::SiteStars;
 
 /// What is asked of the cells of the DEM.
 fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {

@@ -4,7 +4,7 @@
 //!    ([`natural`](crate::stars::natural)).
 //! 2. [`merge_values`](const@kernels::merge_values): the values of points at one place become those of their site.
 //! 3. [`fit_gradients`](const@kernels::fit_gradients), for the smooth interpolant: each site's gradients, from its star.
-//! 4. [`interpolate_cells`](const@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from star to
+//! 4. [`interpolate_cells`](mod@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from star to
 //!    star shows the natural neighbours of its centre with their shares, and [`weights`] has the mean of their values. A cell
 //!    outside the hull has the value at the nearest place of the hull.
 //!

@@ -171,6 +171,8 @@ impl Window {
         // SAFETY: passed on to the caller.
         unsafe {
             while attempts < vector::unknown(ATTEMPTS) {
+                // What another lane wrote in the attempt before is overwritten.
+                warp::sync_warp(warp::FULL);
                 window.count = 0;
                 window.bounds = [west - margin, south - margin, east + margin, north + margin];
                 walk(tree, group, &mut window);

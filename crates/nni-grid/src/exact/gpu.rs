@@ -37,7 +37,7 @@ pub(crate) struct Layers {
     pub tallies: Column<u64>,
 }
 
-/// The stars of points, and what the host makes with them.
+/// The stars of the sites of points, and what walks over them need.
 struct Stars {
     places: Column<f64>,
     starts: Column<u32>,

@@ -22,10 +22,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// That of nothing.
+    /// The span of no numbers.
     pub const EMPTY: Self = Self { least: f64::INFINITY, greatest: 0.0, lowest: i32::MAX };
 
-    /// That of numbers whose magnitudes but 0 lie between two, and whose lowest bit has an exponent.
+    /// The span of numbers: the least magnitude but 0, the greatest, and the exponent of the lowest bit of all.
     #[cfg(feature = "cuda")]
     pub(crate) fn new(least: f64, greatest: f64, lowest: i32) -> Self {
         Self { least, greatest, lowest }

@@ -30,13 +30,19 @@ mod gather;
 pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
+#[cfg(feature = "stars")]
+mod nearby;
 pub mod predicates;
+#[cfg(feature = "stars")]
+mod reach;
 #[cfg(feature = "stars")]
 mod rough;
 #[cfg(feature = "stars")]
 mod search;
 #[cfg(feature = "stars")]
 mod sites;
+#[cfg(feature = "stars")]
+mod window;
 
 #[cfg(feature = "stars")]
 pub use far::{FAR_BLOCK, find_far_stars};

@@ -19,6 +19,9 @@ use quadtree_sort::gpu::DeviceIndex;
 use crate::range::{Scale, Span};
 use crate::{Error, MOST_POINTS, Result};
 
+/// The most threads that look for the bits of coordinates. A warp ends with three atomic operations on the same numbers.
+const SPAN_THREADS: u64 = 1 << 18;
+
 /// The Delaunay triangulation of points in device memory: the stars of their sites.
 ///
 /// Points at one place are one *site*. Sites have numbers of their own, in the order of an index
@@ -152,10 +155,9 @@ fn span_of(gpu: &Gpu, index: &DeviceIndex<f64>) -> Result<Span> {
         len: index.len() as u32,
         span: span.output(),
     };
+    let blocks = Blocks::for_each(&find_span, u64::min(index.len() as u64, SPAN_THREADS))?;
     // SAFETY: the columns are as long as said.
-    unsafe {
-        gpu.enqueue(find_span, Blocks::for_each(&find_span, index.len() as u64)?, arguments)?
-    };
+    unsafe { gpu.enqueue(find_span, blocks, arguments)? };
     let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);
     let magnitude = |i: u32| f64::from_bits(span[i as usize] as u64);
     Ok(match span[GREATEST as usize] {

@@ -78,7 +78,8 @@ impl Budget<'_> {
 }
 
 /// Which boxes a walk wants, and what it does with the sites of a leaf. The same for all lanes.
-trait Visitor {
+pub trait Visitor {
+    /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
 
     /// Looks at the sites of a leaf, of which this lane has one, if `is_there`.
@@ -188,15 +189,7 @@ impl Search<'_> {
     #[inline(always)]
     unsafe fn apex(&mut self, from: u32, to: u32) -> u32 {
         let [start, end] = [self.place(from), self.place(to)];
-        let mut apex = Apex {
-            predicates: self.predicates,
-            edge: [start, end],
-            sites: [from, to],
-            way: way(start, end),
-            found: NONE,
-            place: end,
-            circle: Circle::EVERYTHING,
-        };
+        let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
         // SAFETY: passed on to the caller.
         unsafe {
             self.visit(from / FANOUT, &mut apex);
@@ -356,17 +349,28 @@ impl Visitor for Nearest {
 }
 
 /// The best third corner so far of the triangle to the left of an edge.
-struct Apex {
+pub struct Apex {
     predicates: Predicates,
     /// Where the edge's ends lie.
     edge: [Place; 2],
     sites: [u32; 2],
     /// The way between the two.
     way: Place,
-    found: u32,
+    /// Which site; [`NONE`] before there is one.
+    pub found: u32,
     place: Place,
     /// That through the edge's ends and the corner, seen from the first end.
-    circle: Circle,
+    pub circle: Circle,
+}
+
+impl Apex {
+    /// No corner yet for an edge between two sites.
+    #[inline(always)]
+    pub fn new(predicates: Predicates, sites: [u32; 2], edge: [Place; 2]) -> Self {
+        let [from, to] = edge;
+        let circle = Circle::EVERYTHING;
+        Self { predicates, edge, sites, way: way(from, to), found: NONE, place: to, circle }
+    }
 }
 
 impl Visitor for Apex {

@@ -120,15 +120,17 @@ pub const GREATEST: u32 = 2;
 /// How many numbers a span has.
 pub const SPAN: usize = 3;
 
-/// Lowers and raises the numbers of a span to those of the coordinates of some places. Grid: a thread for each place.
+/// Lowers and raises the numbers of a span to those of the coordinates of some places. Grid: any number of threads, which take
+/// turns.
 ///
 /// # Safety
 /// The columns have `len` elements, `span` has [`SPAN`].
 #[kernel(block = BLOCK)]
 pub unsafe fn find_span(x: In<'_, f64>, y: In<'_, f64>, len: u32, span: Out<'_, i64>) {
-    let i = thread::index_1d();
+    let threads = u64::from(thread::grid_dim_x()) * BLOCK as u64;
+    let mut i = thread::index_1d();
     let mut own = [i64::MAX, i64::MAX, 0];
-    if i < len as u64 {
+    while i < vector::unknown_64(u64::from(len)) {
         for along in [x.get(i), y.get(i)] {
             let magnitude = along.abs().to_bits();
             if magnitude != 0 {
@@ -137,6 +139,7 @@ pub unsafe fn find_span(x: In<'_, f64>, y: In<'_, f64>, len: u32, span: Out<'_, 
                 own[2] = i64::max(own[2], magnitude as i64);
             }
         }
+        i += threads;
     }
     // SAFETY: the whole warp comes here.
     let all = unsafe {

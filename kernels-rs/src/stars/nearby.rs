@@ -1,0 +1,223 @@
+//! The sites near each lane's own one, in shared memory: what most of its star can be made of.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::{math, vector, warp};
+
+use super::near::Lane;
+use super::predicates::Place;
+use super::reach::{Chord, HALF_ULP, Least};
+use super::search::NONE;
+use super::window::Window;
+use crate::rtree::group::Group;
+
+/// The most sites of a list.
+const CAPACITY: u32 = 32;
+
+/// How many sites a list has where they lie evenly.
+const WANTED: f32 = 23.0;
+
+/// How often lists of too many sites are made again, of the nearer ones.
+const ATTEMPTS: u32 = 6;
+
+/// Shared memory for the lists of a warp.
+#[derive(Clone, Copy)]
+pub struct Room(SharedArray<u8>);
+
+impl Room {
+    /// For so many warps.
+    #[inline(always)]
+    pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
+        Self(carver.array(warps * CAPACITY * warp::SIZE))
+    }
+
+    /// That of the lane.
+    #[inline(always)]
+    pub fn own(self) -> Self {
+        Self(self.0.skip(warp::warp_id() * CAPACITY * warp::SIZE + warp::lane_id()))
+    }
+}
+
+/// The sites that are nearer to a lane's own site than others.
+pub struct Nearby {
+    /// Their places in the window, each [`warp::SIZE`] elements after the one before.
+    room: Room,
+    count: u32,
+    /// All sites that are nearer than this are there.
+    reach: f32,
+    /// The place of the site itself in the window.
+    pub own: u32,
+}
+
+impl Nearby {
+    /// Lists the sites around that of a lane.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the window has sites, the lane's own one among them if it `is_there`.
+    #[inline(always)]
+    pub unsafe fn of(
+        window: &Window,
+        group: &Group,
+        site: u32,
+        is_there: bool,
+        room: Room,
+    ) -> Self {
+        let free = window.room_around(group.x, group.y);
+        let most = window.area_of_site() * (WANTED * core::f32::consts::FRAC_1_PI);
+        let mut squared = if is_there { f32::min(free * free, most) } else { 0.0 };
+        let mut list = Self { room, count: 0, reach: 0.0, own: NONE };
+        let mut attempts = 0;
+        // SAFETY: passed on to the caller; what is written is the lane's own.
+        unsafe {
+            while attempts < vector::unknown(ATTEMPTS) {
+                list.fill(window, group, site, squared);
+                let is_full = list.count > CAPACITY;
+                if !warp::any(warp::FULL, is_full) {
+                    break;
+                }
+                squared *= if is_full { 0.6 } else { 1.0 };
+                attempts += 1;
+            }
+        }
+        if list.count > CAPACITY {
+            (list.count, squared) = (0, 0.0);
+        }
+        // A square in f32 is that of a distance which is wrong by less than a part of it and what rounding makes of places.
+        list.reach = math::sqrt_f32(squared) * (1.0 - 1e-6) - 12.0 * HALF_ULP * window.reach();
+        list
+    }
+
+    /// # Safety
+    /// As [`of`](Self::of).
+    #[inline(always)]
+    unsafe fn fill(&mut self, window: &Window, group: &Group, site: u32, squared: f32) {
+        let (mut count, mut i) = (0, 0);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while i < vector::unknown(window.count) {
+                let [x, y] = window.site(i);
+                if group.squared(x, y) <= squared {
+                    if window.number(i) == site {
+                        self.own = i;
+                    } else {
+                        if count < CAPACITY {
+                            self.room.0.store(count * warp::SIZE, i as u8);
+                        }
+                        count += 1;
+                    }
+                }
+                i += 1;
+            }
+        }
+        self.count = count;
+    }
+
+    /// The place in the window of a site.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    #[inline(always)]
+    unsafe fn site(&self, slot: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        u32::from(unsafe { self.room.0.load(slot * warp::SIZE) })
+    }
+
+    /// The nearest site; [`NONE`] where the list does not tell.
+    ///
+    /// # Safety
+    /// The list is that of this lane.
+    #[inline(always)]
+    pub unsafe fn nearest(&self, lane: &Lane<'_>) -> u32 {
+        let (group, window) = (lane.group, lane.window);
+        let (mut least, mut next, mut found, mut slot) = (f32::INFINITY, f32::INFINITY, NONE, 0);
+        // SAFETY: slots are below the count.
+        unsafe {
+            while slot < vector::unknown(self.count) {
+                let site = self.site(slot);
+                let [x, y] = window.site(site);
+                let squared = group.squared(x, y);
+                next = f32::min(next, f32::max(squared, least));
+                found = if squared < least { site } else { found };
+                least = f32::min(least, squared);
+                slot += 1;
+            }
+            let limit = group.bound(least);
+            // Also where it is not a number.
+            if !(math::sqrt_f32(limit) * (1.0 + 1e-6) <= self.reach) {
+                return NONE;
+            }
+            if next > limit {
+                return found;
+            }
+            let (mut place, mut slot) = (window.place(lane.tree, found), 0);
+            while slot < vector::unknown(self.count) {
+                let site = self.site(slot);
+                let [x, y] = window.site(site);
+                if group.squared(x, y) <= limit && site != found {
+                    let other = window.place(lane.tree, site);
+                    if lane.predicates.nearer(lane.place, other, place) > 0 {
+                        (found, place) = (site, other);
+                    }
+                }
+                slot += 1;
+            }
+        }
+        found
+    }
+
+    /// The third corner on the left of the way to a neighbour; [`NONE`] where the list does not tell.
+    ///
+    /// # Safety
+    /// The list is that of this lane.
+    #[inline(always)]
+    pub unsafe fn apex(&self, lane: &Lane<'_>, neighbour: u32, end: Place, way: [f32; 2]) -> u32 {
+        let chord = Chord::new(way, lane.window.reach());
+        let (mut least, mut slot) = (Least::NONE, 0);
+        while slot < vector::unknown(self.count) {
+            // SAFETY: the slot is below the count.
+            let (site, place) = unsafe { self.seen(lane, slot) };
+            least.see(&chord, site, place, site != neighbour);
+            slot += 1;
+        }
+        let most = least.most(&chord);
+        // Right of the edge the circle holds nothing: what it has there, that of the triangle before has too. False where
+        // something is not a number.
+        let is_known = math::sqrt_f32(chord.farthest_squared(most)) * (1.0 + 1e-5) <= self.reach;
+        if !is_known {
+            return NONE;
+        }
+        if least.is_sure(&chord, most) {
+            return least.site;
+        }
+        let (mut found, mut place, mut slot) = (NONE, end, 0);
+        while slot < vector::unknown(self.count) {
+            // SAFETY: the slot is below the count.
+            let (site, seen) = unsafe { self.seen(lane, slot) };
+            if site != neighbour && chord.may_reach_less(seen, most) {
+                // SAFETY: the site is one of the window.
+                let other = unsafe { lane.window.place(lane.tree, site) };
+                let predicates = &lane.predicates;
+                if predicates.orientation(lane.place, end, other) > 0
+                    && (found == NONE || predicates.is_inside(lane.place, end, place, other))
+                {
+                    (found, place) = (site, other);
+                }
+            }
+            slot += 1;
+        }
+        found
+    }
+
+    /// A site, and where it lies, seen from the lane's own one.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    #[inline(always)]
+    unsafe fn seen(&self, lane: &Lane<'_>, slot: u32) -> (u32, [f32; 2]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let site = self.site(slot);
+            let [x, y] = lane.window.site(site);
+            (site, [x - lane.group.x, y - lane.group.y])
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The sites around 32 sites that follow each other, in shared memory, in f32 relative to one of them.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::{math, vector, warp};
+
+use super::circle::Circle;
+use super::predicates::{Place, Predicates};
+use super::reach::{Chord, Least};
+use super::search::{Apex, NONE, Visitor as _};
+use crate::rtree::Tree;
+use crate::rtree::descent::{Visitor, walk};
+use crate::rtree::group::Group;
+use crate::rtree::layout::FANOUT;
+
+/// Sites of a window.
+pub const MOST: u32 = 208;
+
+/// How much wider the window is than the box around the warp's sites on each side, in mean distances of these.
+const MARGIN: f32 = 2.8;
+
+/// How often a window of too many sites is made smaller.
+const ATTEMPTS: u32 = 3;
+
+/// Shared memory for the sites of a warp's window.
+#[derive(Clone, Copy)]
+pub struct Room {
+    /// x and y of each relative to the group's origin.
+    places: SharedArray<u64>,
+    numbers: SharedArray<u32>,
+}
+
+impl Room {
+    /// For so many warps.
+    #[inline(always)]
+    pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
+        Self { places: carver.array(warps * MOST), numbers: carver.array(warps * MOST) }
+    }
+
+    /// That of the warp.
+    #[inline(always)]
+    pub fn own(self) -> Self {
+        let first = warp::warp_id() * MOST;
+        Self { places: self.places.skip(first), numbers: self.numbers.skip(first) }
+    }
+}
+
+/// The sites in a box around those of the warp.
+pub struct Window {
+    room: Room,
+    /// How many there are; 0 where they were too many.
+    pub count: u32,
+    /// All sites within these bounds are there.
+    bounds: [f32; 4],
+    /// The bits of the squared distance from the group from which on nothing lies within the bounds.
+    reach: u32,
+}
+
+/// An edge whose third corner is asked for, between two places of the window.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    /// The way from the one to the other.
+    pub way: [f32; 2],
+}
+
+impl Window {
+    /// Collects them.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the room is its own.
+    #[inline(always)]
+    pub unsafe fn around(tree: &Tree<'_, f64>, group: &Group, room: Room) -> Self {
+        let [west, south, east, north] = group.bounds();
+        let (width, height) = (east - west, north - south);
+        let mean = math::sqrt_f32(width * height * (1.0 / FANOUT as f32));
+        let (mut margin, mut attempts) = (MARGIN * mean, 0);
+        let mut window = Self { room, count: 0, bounds: [0.0; 4], reach: 0 };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while attempts < vector::unknown(ATTEMPTS) {
+                // What another lane wrote in the attempt before is overwritten.
+                warp::sync_warp(warp::FULL);
+                window.count = 0;
+                window.bounds = [west - margin, south - margin, east + margin, north + margin];
+                let [left, below, right, above] = window.bounds;
+                // Rounding keeps order: what lies within the bounds is not seen farther away than their corners.
+                let x = f32::max(west - left, right - east);
+                let y = f32::max(south - below, above - north);
+                window.reach = math::mul_add_f32(x, x, y * y).to_bits() + 1;
+                walk(tree, group, &mut window);
+                if window.count <= MOST {
+                    break;
+                }
+                margin *= 0.5;
+                attempts += 1;
+            }
+            warp::sync_warp(warp::FULL);
+        }
+        if window.count > MOST {
+            window.count = 0;
+        }
+        window
+    }
+
+    /// The farthest that a coordinate is from the origin.
+    #[inline(always)]
+    pub fn reach(&self) -> f32 {
+        let [west, south, east, north] = self.bounds;
+        f32::max(f32::max(west.abs(), east.abs()), f32::max(south.abs(), north.abs()))
+    }
+
+    /// The mean area of a site.
+    #[inline(always)]
+    pub fn area_of_site(&self) -> f32 {
+        let [west, south, east, north] = self.bounds;
+        (east - west) * (north - south) / self.count as f32
+    }
+
+    /// How far a place is from the nearest border; below 0 outside.
+    #[inline(always)]
+    pub fn room_around(&self, x: f32, y: f32) -> f32 {
+        let [west, south, east, north] = self.bounds;
+        f32::min(f32::min(x - west, east - x), f32::min(y - south, north - y))
+    }
+
+    /// Where a site lies, from the group's origin.
+    ///
+    /// # Safety
+    /// There is such a one.
+    #[inline(always)]
+    pub unsafe fn site(&self, i: u32) -> [f32; 2] {
+        // SAFETY: passed on to the caller.
+        let place = unsafe { self.room.places.load(i) };
+        [f32::from_bits(place as u32), f32::from_bits((place >> 32) as u32)]
+    }
+
+    /// The number of a site.
+    ///
+    /// # Safety
+    /// There is such a one.
+    #[inline(always)]
+    pub unsafe fn number(&self, i: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.room.numbers.load(i) }
+    }
+
+    /// Where a site lies.
+    ///
+    /// # Safety
+    /// There is such a one.
+    #[inline(always)]
+    pub unsafe fn place(&self, tree: &Tree<'_, f64>, i: u32) -> Place {
+        // SAFETY: passed on to the caller.
+        let number = unsafe { self.number(i) };
+        [tree.x.get(number), tree.y.get(number)]
+    }
+
+    /// The third corner of the Delaunay triangle on the left of an edge; [`NONE`] where the window does not tell. All lanes ask
+    /// for the same edge.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the sites are those of the window.
+    #[inline(always)]
+    pub unsafe fn apex(
+        &self,
+        tree: &Tree<'_, f64>,
+        group: &Group,
+        predicates: Predicates,
+        edge: Edge,
+    ) -> u32 {
+        let chord = Chord::new(edge.way, self.reach());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let from = self.site(edge.from);
+            let (mut least, mut i) = (Least::NONE, warp::lane_id());
+            while i < vector::unknown(self.count) {
+                let [x, y] = self.site(i);
+                let is_end = i == edge.from || i == edge.to;
+                least.see(&chord, i, [x - from[0], y - from[1]], !is_end);
+                i += warp::SIZE;
+            }
+            let least = least.of_warp();
+            let most = least.most(&chord);
+            if !least.is_sure(&chord, most) {
+                return self.decided(tree, group, predicates, edge);
+            }
+            let [x, y] = chord.centre(most);
+            let slack = 1e-5 * (self.reach() + x.abs() + y.abs());
+            let radius = 0.5 * math::sqrt_f32(chord.farthest_squared(most)) + slack;
+            // False where something is not a number.
+            match self.room_around(from[0] + x, from[1] + y) >= radius {
+                true => least.site,
+                false => NONE,
+            }
+        }
+    }
+
+    /// As [`apex`](Self::apex), exactly.
+    ///
+    /// # Safety
+    /// As for that.
+    #[inline(always)]
+    unsafe fn decided(
+        &self,
+        tree: &Tree<'_, f64>,
+        group: &Group,
+        predicates: Predicates,
+        edge: Edge,
+    ) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let ends = [self.place(tree, edge.from), self.place(tree, edge.to)];
+            let mut apex = Apex::new(predicates, [edge.from, edge.to], ends);
+            let mut start = 0;
+            while start < vector::unknown(self.count) {
+                let i = start + warp::lane_id();
+                let is_there = i < self.count;
+                let place = if is_there { self.place(tree, i) } else { [0.0; 2] };
+                apex.visit(i, place, is_there);
+                start += warp::SIZE;
+            }
+            match apex.found != NONE && self.holds(&apex.circle, group, self.site(edge.from)) {
+                true => apex.found,
+                false => NONE,
+            }
+        }
+    }
+
+    /// Whether a circle, seen from a site, lies in the window.
+    #[inline(always)]
+    fn holds(&self, circle: &Circle, group: &Group, [x, y]: [f32; 2]) -> bool {
+        let half = 0.5 / circle.w;
+        let centre = [-circle.u * half, -circle.v * half];
+        let part = circle.errors[2] / circle.w;
+        let error = (circle.errors[0] + circle.errors[1]) * half
+            + (centre[0].abs() + centre[1].abs()) * part;
+        let radius = math::sqrt(centre[0] * centre[0] + centre[1] * centre[1]);
+        let scale = group.origin.scale();
+        let slack = 1e-6 * self.reach() as f64;
+        let reach = (radius * (1.0 + 1e-9) + 4.0 * error) * scale + slack;
+        let [x, y] = [x as f64 + centre[0] * scale, y as f64 + centre[1] * scale];
+        let [west, south, east, north] = self.bounds.map(|side| side as f64);
+        // False where something is not a number.
+        part < 1e-3
+            && x - reach >= west
+            && x + reach <= east
+            && y - reach >= south
+            && y + reach <= north
+    }
+}
+
+impl Visitor<f64> for Window {
+    const NEAREST_FIRST: bool = false;
+    const SKIPS_REPEATED: bool = false;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        if self.count > MOST { 0 } else { self.reach }
+    }
+
+    #[inline(always)]
+    fn wants(&self, _: &Group, [west, south, east, north]: [f32; 4]) -> bool {
+        let own = self.bounds;
+        west <= own[2] && east >= own[0] && south <= own[3] && north >= own[1]
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<'_, f64>, group: &Group, leaf: u32) {
+        let (is_there, x, y) = tree.point(group, leaf);
+        let is_inside = is_there && self.room_around(x, y) >= 0.0;
+        // SAFETY: passed on to the caller; the lanes write different elements.
+        unsafe {
+            let inside = warp::ballot(warp::FULL, is_inside);
+            let at = self.count + (inside & warp::lanes_below()).count_ones();
+            if is_inside && at < MOST {
+                let place = u64::from(x.to_bits()) | u64::from(y.to_bits()) << 32;
+                self.room.places.store(at, place);
+                self.room.numbers.store(at, leaf * FANOUT + warp::lane_id());
+            }
+            self.count += inside.count_ones();
+        }
+    }
+}

@@ -376,14 +376,16 @@ impl Apex {
 impl Visitor for Apex {
     #[inline(always)]
     fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
-        let [from, [x, y]] = [self.edge[0], self.way];
-        let [west, east] = [west - from[0], east - from[0]];
-        let [south, north] = [south - from[1], north - from[1]];
+        let ([from, to], [x, y]) = (self.edge, self.way);
         // The box's farthest corner to the left of the edge.
-        let (along, across) =
-            (x * if x > 0.0 { north } else { south }, y * if y > 0.0 { west } else { east });
-        along - across >= -ROUNDING * (along.abs() + across.abs())
-            && self.circle.may_meet([west, south, east, north])
+        let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
+        self.predicates.orientation(from, to, corner) > 0
+            && self.circle.may_meet([
+                west - from[0],
+                south - from[1],
+                east - from[0],
+                north - from[1],
+            ])
     }
 
     #[inline(always)]

@@ -13,10 +13,10 @@ use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
 
 /// Sites of a window.
-pub const MOST: u32 = 208;
+pub const MOST: u32 = 255;
 
 /// How much wider the window is than the box around the warp's sites on each side, in mean distances of these.
-const MARGIN: f32 = 2.8;
+const MARGIN: f32 = 3.6;
 
 /// How often a window of too many sites is made smaller.
 const ATTEMPTS: u32 = 3;

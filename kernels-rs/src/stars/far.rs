@@ -7,7 +7,7 @@ use device_std::{kernel, thread, vector, warp};
 use super::MODULE;
 use super::predicates::Predicates;
 use super::rough::{LISTED, Rough, SPENT, WRITTEN};
-use super::search::{Budget, ROOM, Search};
+use super::search::{Budget, Leaves, ROOM, Search};
 use crate::rtree::Tree;
 
 /// Threads of a block.
@@ -15,6 +15,9 @@ pub const FAR_BLOCK: u32 = 128;
 
 /// Neighbours of a star that is written from shared memory. A longer one is made twice: once to count them.
 const KEPT: u32 = 256;
+
+/// Sites that a warp takes one after the other. Those that follow each other in the list mostly lie near each other.
+const RUN: u32 = 8;
 
 const WARPS: u32 = FAR_BLOCK / warp::SIZE;
 
@@ -42,15 +45,19 @@ pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: R
     let room = room.skip(warp::warp_id() * ROOM);
     let spent = rough.tallies.from(SPENT);
     let budget = Budget { spent, most, own: 0, is_over: false };
-    let mut search = Search { tree, predicates: Predicates::new(unit), room, budget };
+    let (predicates, leaves) = (Predicates::new(unit), Leaves::NONE);
+    let mut search = Search { tree, predicates, room, leaves, budget };
     let warps = thread::grid_dim_x() * WARPS;
-    let mut i = (thread::index_1d() / warp::SIZE as u64) as u32;
+    let mut i = (thread::index_1d() / warp::SIZE as u64) as u32 * RUN;
     let listed = rough.tallies.get(LISTED);
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
         while i < vector::unknown(listed) && !search.budget.is_over {
             make(&mut search, rough.listed.get(i), kept, &rough);
-            i += warps;
+            i += 1;
+            if i % RUN == 0 {
+                i += (warps - 1) * RUN;
+            }
         }
     }
 }

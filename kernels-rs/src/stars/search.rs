@@ -6,8 +6,10 @@
 //! candidate, may touch:
 //!
 //! ```text
-//! first the leaves of the edge's two ends, which nearly always leave a small circle
-//! then down the tree, the nearest box first: each lane tells whether the circle may touch one child of a node
+//! first the leaves of the edge's two ends, and those where the last corners were found: the warp's sites follow each
+//!     other, so these nearly always leave a small circle
+//! then down the tree, the nearest box first: each lane tells whether the circle may touch one child of a node, once when
+//!     the node is opened, and again when the circle has shrunk
 //! in a leaf each lane tells whether one site may lie inside; of those the one whose circle reaches least far is the next
 //!     candidate, until none is inside
 //! ```
@@ -21,7 +23,7 @@
 //! sites lie on one circle, make it slow, never wrong.
 
 use device_std::shared::SharedArray;
-use device_std::{Out, vector, warp};
+use device_std::{Out, math, vector, warp};
 
 use super::circle::{Circle, ROUNDING};
 use super::predicates::{Place, Predicates, is_before};
@@ -45,8 +47,71 @@ pub struct Search<'a> {
     pub predicates: Predicates,
     /// Of the warp: for each level and child of the present node its key; see [`key`].
     pub room: SharedArray<u32>,
+    /// The leaves to begin with.
+    pub leaves: Leaves,
     /// What searches may cost.
     pub budget: Budget<'a>,
+}
+
+/// The leaves that a search visits before it goes down the tree: a lane has one. The first two are those of an edge's ends, the
+/// next ones those where the last corners were found.
+#[derive(Clone, Copy)]
+pub struct Leaves {
+    /// The lane's leaf; [`NONE`] if it has none.
+    leaf: u32,
+    /// Whether the present search has visited it.
+    is_done: bool,
+}
+
+/// How many leaves of corners are kept.
+const KEPT: u32 = 8;
+
+impl Leaves {
+    /// No leaf.
+    pub const NONE: Self = Self { leaf: NONE, is_done: false };
+
+    /// Begins a search at the leaves of two sites.
+    #[inline(always)]
+    fn begin(&mut self, [from, to]: [u32; 2]) {
+        self.leaf = match warp::lane_id() {
+            0 => from / FANOUT,
+            1 => to / FANOUT,
+            _ => self.leaf,
+        };
+        self.is_done = false;
+    }
+
+    /// Keeps the leaf of a corner.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn keep(&mut self, corner: u32) {
+        let leaf = corner / FANOUT;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.has(leaf, true) {
+                return;
+            }
+            let before = warp::shuffle_up(warp::FULL, self.leaf, 1);
+            self.leaf = match warp::lane_id() {
+                0 | 1 => self.leaf,
+                2 => leaf,
+                lane if lane < 2 + KEPT => before,
+                _ => NONE,
+            };
+        }
+    }
+
+    /// Whether a leaf is one of those of the lanes that count.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn has(&self, leaf: u32, counts: bool) -> bool {
+        // SAFETY: passed on to the caller.
+        unsafe { warp::any(warp::FULL, counts && self.leaf == leaf) }
+    }
 }
 
 /// How many nodes and leaves all searches together may visit.
@@ -82,17 +147,17 @@ pub trait Visitor {
     /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
 
-    /// Looks at the sites of a leaf, of which this lane has one, if `is_there`.
+    /// Looks at the sites of a leaf, of which this lane has one, if `is_there`. Gives whether fewer boxes count now.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
-    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool);
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool;
 }
 
 /// The bits of a number as f32, in the order of the numbers; below [`DONE`].
 #[inline(always)]
-fn key(number: f64) -> u32 {
-    let bits = (number as f32).to_bits();
+fn key(number: f32) -> u32 {
+    let bits = number.to_bits();
     let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
     u32::min(ordered, DONE - 1)
 }
@@ -175,8 +240,8 @@ impl Search<'_> {
             Nearest { predicates, at, site, which, found: NONE, place: at, squared: f64::INFINITY };
         // SAFETY: passed on to the caller.
         unsafe {
-            self.visit(site / FANOUT, &mut nearest);
-            self.descend(at, &mut nearest);
+            self.leaves.begin([site, site]);
+            self.look(at, &mut nearest);
         }
         nearest.found
     }
@@ -192,19 +257,49 @@ impl Search<'_> {
         let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
         // SAFETY: passed on to the caller.
         unsafe {
-            self.visit(from / FANOUT, &mut apex);
-            if to / FANOUT != from / FANOUT {
-                self.visit(to / FANOUT, &mut apex);
+            self.leaves.begin([from, to]);
+            self.look(start, &mut apex);
+            if apex.found != NONE {
+                self.leaves.keep(apex.found);
             }
-            self.descend(start, &mut apex);
         }
         apex.found
+    }
+
+    /// Visits the leaves that are wanted: first those that are at hand.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn look(&mut self, at: Place, visitor: &mut impl Visitor) {
+        let own = self.leaves.leaf;
+        // SAFETY: passed on to the caller; the leaves are of the tree.
+        unsafe {
+            let mut is_wanted = false;
+            let mut has_changed = true;
+            while vector::unknown(1) == 1 {
+                if has_changed {
+                    is_wanted = own != NONE
+                        && !self.leaves.is_done
+                        && visitor.wants(self.tree.box_of(0, own));
+                }
+                let wanted = warp::ballot(warp::FULL, is_wanted);
+                if wanted == 0 {
+                    break;
+                }
+                let leaf = warp::shuffle(warp::FULL, own, wanted.trailing_zeros());
+                self.leaves.is_done |= own == leaf;
+                is_wanted &= own != leaf;
+                has_changed = self.visit(leaf, visitor);
+            }
+            self.descend(at, visitor);
+        }
     }
 
     /// # Safety
     /// As [`star`](Self::star); the leaf is one of the tree.
     #[inline(always)]
-    unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) {
+    unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) -> bool {
         // SAFETY: passed on to the caller.
         unsafe { self.budget.spend() };
         let site = leaf * FANOUT + warp::lane_id();
@@ -214,7 +309,7 @@ impl Search<'_> {
         unsafe { visitor.visit(site, place, is_there) }
     }
 
-    /// Visits the leaves that are wanted, those of the nearest boxes first.
+    /// Visits the leaves that are wanted and not done yet, those of the nearest boxes first.
     ///
     /// # Safety
     /// As [`star`](Self::star).
@@ -225,13 +320,25 @@ impl Search<'_> {
         unsafe {
             while root < vector::unknown(self.tree.roots) {
                 let (mut level, mut node) = (top, root);
+                // A bit for each level: whether fewer children may be wanted than the keys say.
+                let mut stale = 0_u32;
                 self.open(level, node, at, visitor);
                 while vector::unknown(1) == 1 {
                     if self.budget.is_over {
                         return;
                     }
                     let own = level * FANOUT + warp::lane_id();
-                    let key = self.room.load(own);
+                    let mut key = self.room.load(own);
+                    if stale >> level & 1 != 0 {
+                        stale &= !(1 << level);
+                        if key != DONE
+                            && !visitor
+                                .wants(self.tree.box_of(level, node * FANOUT + warp::lane_id()))
+                        {
+                            key = DONE;
+                            self.room.store(own, key);
+                        }
+                    }
                     let nearest = warp::min(key);
                     if nearest == DONE {
                         if level == top {
@@ -245,14 +352,14 @@ impl Search<'_> {
                         self.room.store(own, DONE);
                     }
                     let child = node * FANOUT + of;
-                    if !visitor.wants(self.tree.box_of(level, child)) {
-                        continue;
-                    }
-                    if level == 0 {
-                        self.visit(child, visitor);
-                    } else {
+                    if level > 0 {
                         (level, node) = (level - 1, child);
+                        stale &= !(1 << level);
                         self.open(level, node, at, visitor);
+                    } else if !self.leaves.has(child, self.leaves.is_done)
+                        && self.visit(child, visitor)
+                    {
+                        stale = u32::MAX;
                     }
                 }
                 root += 1;
@@ -273,7 +380,7 @@ impl Search<'_> {
         if child < self.tree.boxes_of(level) {
             let bounds = self.tree.box_of(level, child);
             if visitor.wants(bounds) {
-                of_child = key(squared(at, bounds));
+                of_child = key(squared(at, bounds) as f32);
             }
         }
         // SAFETY: the element is the lane's own.
@@ -316,7 +423,7 @@ impl Visitor for Nearest {
     }
 
     #[inline(always)]
-    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) {
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool {
         let [x, y] = way(self.at, place);
         let squared = x * x + y * y;
         let counts = match self.which {
@@ -325,7 +432,7 @@ impl Visitor for Nearest {
             Which::After => is_before(self.at, place),
         };
         let mut is_open = is_there && counts && site != self.site;
-        let own = key(squared);
+        let (own, before) = (key(squared as f32), self.found);
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
@@ -336,7 +443,7 @@ impl Visitor for Nearest {
                         || self.predicates.nearer(self.at, place, self.place) > 0);
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
-                    return;
+                    break;
                 }
                 let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
                 is_open = is_open && warp::lane_id() != of;
@@ -345,6 +452,7 @@ impl Visitor for Nearest {
                 self.squared = warp::shuffle(warp::FULL, squared, of) * (1.0 + ROUNDING);
             }
         }
+        self.found != before
     }
 }
 
@@ -389,7 +497,7 @@ impl Visitor for Apex {
     }
 
     #[inline(always)]
-    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) {
+    unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool {
         let ([from, to], [x, y]) = (self.edge, self.way);
         let seen = way(from, place);
         let (along, across) = (x * seen[1], y * seen[0]);
@@ -398,7 +506,8 @@ impl Visitor for Apex {
         let mut is_open = is_there && may_be_left && site != self.sites[0] && site != self.sites[1];
         // How far the circle's centre lies to the left, in lengths of the edge.
         let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
-        let own = key(height / left);
+        let reach = height as f32 * math::reciprocal_f32(left as f32);
+        let (own, before) = (key(reach), self.found);
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
@@ -410,7 +519,7 @@ impl Visitor for Apex {
                         || self.predicates.is_inside(from, to, self.place, place));
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
-                    return;
+                    break;
                 }
                 let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
                 is_open = is_open && warp::lane_id() != of;
@@ -419,5 +528,6 @@ impl Visitor for Apex {
                 self.circle = Circle::through(self.way, way(from, self.place));
             }
         }
+        self.found != before
     }
 }

@@ -485,27 +485,27 @@ impl Visitor for Apex {
     #[inline(always)]
     fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
         let ([from, to], [x, y]) = (self.edge, self.way);
+        let seen = [west - from[0], south - from[1], east - from[0], north - from[1]];
         // The box's farthest corner to the left of the edge.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
-        self.predicates.orientation(from, to, corner) > 0
-            && self.circle.may_meet([
-                west - from[0],
-                south - from[1],
-                east - from[0],
-                north - from[1],
-            ])
+        self.circle.may_meet(seen) && self.predicates.orientation(from, to, corner) > 0
     }
 
     #[inline(always)]
     unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool {
         let ([from, to], [x, y]) = (self.edge, self.way);
         let seen = way(from, place);
-        let (along, across) = (x * seen[1], y * seen[0]);
-        let left = along - across;
-        let may_be_left = left >= -ROUNDING * (along.abs() + across.abs());
-        let mut is_open = is_there && may_be_left && site != self.sites[0] && site != self.sites[1];
+        let mut is_open = is_there
+            && site != self.sites[0]
+            && site != self.sites[1]
+            && self.circle.may_hold(seen);
+        // SAFETY: passed on to the caller.
+        if unsafe { !warp::any(warp::FULL, is_open) } {
+            return false;
+        }
         // How far the circle's centre lies to the left, in lengths of the edge.
         let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
+        let left = x * seen[1] - y * seen[0];
         let reach = height as f32 * math::reciprocal_f32(left as f32);
         let (own, before) = (key(reach), self.found);
         // SAFETY: passed on to the caller.

@@ -33,7 +33,7 @@ struct InAnyOrder {
 /// How many thousands of nodes searches for the stars of some sites may visit before the host takes over: about what takes
 /// the host as long.
 pub(super) fn most_visits(sites: usize) -> u32 {
-    u32::try_from(10_000 + sites as u64 / 10).unwrap_or(u32::MAX)
+    u32::try_from(10_000 + 3 * sites as u64 / 10).unwrap_or(u32::MAX)
 }
 
 /// The stars of sites, by the host where searches visit more than so many thousands of nodes. Waits.

@@ -4,9 +4,9 @@ use delaunay_stars::gpu::DeviceTriangulation;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice, parallel};
 use gpu_scan::Sort;
 use gpu_scan::gpu::{Workspace, gather, sequence, sort_with_indices};
-use kernels_rs::nni::TALLIES;
 use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::scene::Scene;
+use kernels_rs::nni::tallies::TALLIES;
 use kernels_rs::stars::natural::Query;
 use kernels_rs::stars::predicates::Predicates;
 

@@ -3,7 +3,7 @@
 use device_std::{arguments, math};
 
 use super::weights::{LAPLACE, Planes, Sums};
-use crate::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{square, way};
 use crate::stars::natural::{Begin, OnHull, Query, Shares, Stars};
 use crate::stars::predicates::Predicates;

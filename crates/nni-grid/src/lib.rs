@@ -136,7 +136,7 @@ impl Dem {
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
 /// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
 /// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
-/// [`Error::WeightsLayers`], [`Error::TooLarge`].
+/// [`Error::WeightsLayers`], [`Error::LinearOnPixels`], [`Error::TooLarge`].
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'a>(
     device: &Device,

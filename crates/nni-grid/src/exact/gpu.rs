@@ -330,9 +330,10 @@ impl Stars {
         let threads = patches(grid.width, kernels::PATCH_COLUMNS)
             * patches(grid.height, kernels::PATCH_ROWS)
             * u64::from(kernels::OF_PATCH);
-        let kernel = match sites.gradients.is_some() {
-            true => kernels::interpolate_cells::smooth,
-            false => kernels::interpolate_cells::mean,
+        let kernel = match params.weights {
+            Weights::Sibson | Weights::Laplace => kernels::interpolate_cells::mean,
+            Weights::SibsonC1 => kernels::interpolate_cells::smooth,
+            Weights::Linear => kernels::interpolate_cells::linear,
         };
         // SAFETY: columns have the lengths that the kernel asks for; every cell is written.
         unsafe {

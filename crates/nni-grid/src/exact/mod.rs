@@ -10,7 +10,7 @@ mod stars;
 
 use delaunay_stars::Scale;
 use kernels_rs::nni::exact::scene::Scene;
-use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
+use kernels_rs::nni::exact::weights::{LAPLACE, LINEAR, SIBSON, SMOOTH};
 use kernels_rs::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
 use crate::{Duplicates, Fill, Params, Weights};
@@ -38,6 +38,7 @@ fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {
             Weights::Sibson => SIBSON,
             Weights::Laplace => LAPLACE,
             Weights::SibsonC1 => SMOOTH,
+            Weights::Linear => LINEAR,
         },
         within_hull: params.hull.into(),
         fill,

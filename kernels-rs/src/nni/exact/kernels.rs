@@ -6,6 +6,7 @@ use device_std::{In, Out, arguments, kernel, math, thread};
 use super::MODULE;
 use super::merge::Merge;
 use super::scene::{Answer, Cell, Scene, Sites};
+use super::weights::{LINEAR, SIBSON, SMOOTH};
 use crate::nni::tallies::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::stars::natural::{OPEN, Stars};
 
@@ -256,7 +257,7 @@ pub unsafe fn fit_gradients(
 }
 
 /// Interpolates every cell of the DEM, and counts those without a value in the end. Grid: a warp for each patch of
-/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row.
+/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row. Weights that are a mean's are those that the scene names.
 ///
 /// # Safety
 /// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
@@ -266,9 +267,9 @@ pub unsafe fn fit_gradients(
 #[kernel(
     block = CELLS_BLOCK,
     resident = 8,
-    instances(mean: <false>, spills = 1100; smooth: <true>, spills = 1200)
+    instances(mean: <SIBSON>, spills = 1100; smooth: <SMOOTH>, spills = 1200; linear: <LINEAR>, spills = 600)
 )]
-pub unsafe fn interpolate_cells<const BLENDS: bool>(
+pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
     scene: Scene,
     stars: StarArrays<'_>,
     sites: SiteValues<'_>,
@@ -294,7 +295,7 @@ pub unsafe fn interpolate_cells<const BLENDS: bool>(
             is_empty = value.is_nan();
             layers.values.set(k as u64 * cells + at, value);
         };
-        let answer = scene.interpolate::<BLENDS, _, _>(&stars, &sites, cell, &mut hint, write);
+        let answer = scene.interpolate::<WEIGHTS, _, _>(&stars, &sites, cell, &mut hint, write);
         layers.put(at, answer);
     }
     // SAFETY: all threads of the block come here.

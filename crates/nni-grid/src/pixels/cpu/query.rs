@@ -9,7 +9,7 @@ use kernels_rs::nni::pixels::{Areas, deviation, united, weights};
 
 use super::Sites;
 use crate::pixels::limits::QueryLimits;
-use crate::{Params, Result, ValueScale, Weights};
+use crate::{Error, Params, Result, ValueScale, Weights};
 
 /// What the queries look at.
 pub(super) struct Scene<'a, const N: usize> {
@@ -120,6 +120,8 @@ impl<const N: usize> Scene<'_, N> {
                     self.weighted(&cell, || weights::smooth(&cell, limit, values, gradients))
                 })?;
             }
+            // The parameters were checked.
+            Weights::Linear => return Err(Error::LinearOnPixels),
         }
         Ok(layers)
     }

@@ -1,63 +1,13 @@
 //! Natural neighbour interpolation onto a grid: crate `nni-grid`.
 //!
-//! 1. [`rasterise`]: points merge into the pixels of the Voronoi raster, one atomic a point and value, and
-//!    occupied pixels become `sites` with values.
-//! 2. The Voronoi diagram of the sites (module `voronoi`).
-//! 3. A query for each DEM cell, the sums over the pixels that the cell's centre would steal from
-//!    their sites: by `near`, pixel by pixel in shared memory, where the query circle is small; else, and by other
-//!    [`weights`], by `boxed`, in shared memory where the stolen pixels are near, and row by row by [`spans`] where not.
-//! 4. The same on the raster [`turned`] by half a circle, for ties without a lean, and the mean of both.
-//! 5. If the parameters say so, [`finish`]: layers of quality, and the control of NODATA.
-//!
-//! Values are fixed-point integers (`ValueScale` in nni-grid), so sums are exact and the result
-//! does not depend on order. Positions in the query are in half pixels, which makes pixel centres
-//! and query points integers at every supersampling.
-//!
-//! Most kernels take all [`values`] of a point at once: an instance each for 1, 2 and 4 of them.
-//!
-//! Weights without pixels are module `exact`.
+//! [`exact`] takes weights from the sites' Voronoi cells, by walks over their triangulation: the default. [`pixels`] counts
+//! pixels of a raster, as published. Both share what they count ([`tallies`]), and how points merge and empty cells are filled
+//! ([`policies`]).
 
-#[cfg(feature = "nni_boxed")]
-pub mod boxed;
-pub mod circle;
-#[cfg(feature = "nni")]
-pub mod crowded;
 #[cfg(feature = "nni_exact")]
 pub mod exact;
-pub mod finish;
-pub mod geometry;
-#[cfg(feature = "nni")]
-pub mod near;
+pub mod pixels;
+pub mod policies;
 #[cfg(feature = "nni")]
 pub mod put;
-pub mod query;
-pub mod rasterise;
-pub mod region;
-#[cfg(feature = "nni")]
-pub mod sites;
-pub mod spans;
-pub mod turned;
-pub mod values;
-pub mod weights;
-
-#[cfg(feature = "nni_boxed")]
-pub use boxed::*;
-pub use circle::*;
-#[cfg(feature = "nni")]
-pub use crowded::*;
-pub use finish::*;
-#[cfg(feature = "nni")]
-pub use near::*;
-#[cfg(feature = "nni")]
-pub use put::*;
-pub use query::*;
-pub use rasterise::*;
-#[cfg(feature = "nni")]
-pub use sites::*;
-pub use turned::*;
-
-/// `nearest` of a raster without sites, as module `voronoi` writes it.
-const NONE: u32 = u32::MAX;
-
-#[cfg(feature = "nni")]
-device_std::ptx_module! { "nni" }
+pub mod tallies;

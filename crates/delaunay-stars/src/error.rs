@@ -36,6 +36,17 @@ pub enum Error {
         /// The most.
         most: u32,
     },
+    /// Lengths that lines cannot be divided by.
+    #[error(
+        "lines cannot be divided into pieces of {longest} down to {least}: both must be above 0 and finite, and the second no \
+         greater than the first"
+    )]
+    Splitting {
+        /// The greatest length of a piece.
+        longest: f64,
+        /// The length below which pieces are not divided.
+        least: f64,
+    },
     /// A primitive failed.
     #[cfg(feature = "cuda")]
     #[error(transparent)]

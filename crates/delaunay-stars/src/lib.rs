@@ -61,6 +61,7 @@ mod divide;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod lines;
 mod natural;
 mod range;
 mod sites;
@@ -69,6 +70,7 @@ mod walk;
 
 pub use cell::Cell;
 pub use error::{Error, Result};
+pub use lines::{LineSites, OnLine, Splitting, split_lines};
 pub use natural::NaturalNeighbours;
 #[doc(hidden)]
 pub use range::{Scale, Span};

@@ -2,7 +2,7 @@
 
 use gpu_core::{Error as CoreError, parallel};
 use kernels_rs::stars::angles::cross;
-use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
+use kernels_rs::stars::natural::{Begin, OnHull, Query, Shares, Stars};
 
 use crate::walk::{Location, Target, Walk};
 use crate::{Result, Triangulation};
@@ -76,6 +76,33 @@ impl Walk<'_> {
             },
             Location::Triangle([near, ..]) => all.around(target, near),
         })
+    }
+
+    /// The mean of the natural neighbours' values by Sibson's shares at a place, from the values of all points; outside the hull
+    /// the value at the nearest place of the hull. `None` where there are no points.
+    ///
+    /// # Errors
+    /// As [`interpolate_linear`](Self::interpolate_linear).
+    pub fn interpolate_natural(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
+        let all = self.triangulation;
+        all.check_values(values)?;
+        let near = self.natural_neighbours(x, y)?;
+        let target = all.target(x, y)?;
+        let value = |i: u32| values[i as usize];
+        if !near.sites.is_empty() {
+            let terms = near.sites.iter().zip(&near.sibson);
+            return Ok(Some(terms.map(|(&site, share)| value(site) * share).sum()));
+        }
+        let Some(start) = self.nearest_sample(target.place) else { return Ok(None) };
+        let query = Query { stars: all, predicates: &target.predicates, at: target.place };
+        let nearest = query.nearest(start);
+        Ok(Some(match query.begin(nearest) {
+            Begin::Side(side) => {
+                let OnHull { ends: [a, b], part, .. } = query.project(side);
+                value(a) * (1.0 - part) + value(b) * part
+            }
+            _ => value(nearest),
+        }))
     }
 
     /// The value at a place of the surface that is linear in each triangle (a TIN), from the values of all points. `None`

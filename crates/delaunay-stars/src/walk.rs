@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The nearest of some sites, evenly chosen by their numbers.
-    fn nearest_sample(&self, place: [f64; 2]) -> Option<u32> {
+    pub(crate) fn nearest_sample(&self, place: [f64; 2]) -> Option<u32> {
         let len = self.triangulation.len();
         let step = len / samples(len).max(1);
         let squared = |i: u32| {

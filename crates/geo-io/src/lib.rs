@@ -81,7 +81,7 @@ pub use las::{LasField, LasPoints, ranges_of_fields, write_las};
 pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
-pub use mesh::{write_obj, write_ply};
+pub use mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
 pub use nodata::{Number, SampleType};
 pub use npy::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
@@ -97,7 +97,9 @@ pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use room::Ahead;
 pub use several::Several;
-pub use shapes::{Features, Properties, Shape, read_features, read_polygons};
+pub use shapes::{
+    Features, Line, Lines, Properties, Shape, read_features, read_lines, read_polygons,
+};
 pub use table::{write_rows, write_table};
 pub use tiff_rows::{FillRows, write_tiff_rows};
 pub use values_file::ValuesFile;

@@ -80,17 +80,7 @@ pub fn write_flatgeobuf<'a>(
     let output = output.into();
     write_atomic(output, |file| {
         let failed = |e: &dyn std::fmt::Display| Error::write(output.path, e);
-        let crs = FgbCrs {
-            code: crs.and_then(Crs::epsg).map_or(0, i32::from),
-            wkt: crs.and_then(Crs::wkt),
-            ..Default::default()
-        };
-        let options = FgbWriterOptions {
-            crs,
-            detect_type: false,
-            promote_to_multi: false,
-            ..Default::default()
-        };
+        let options = options(crs);
         let kind = GeometryType::LineString;
         let mut writer =
             FgbWriter::create_with_options("contours", kind, options).map_err(|e| failed(&e))?;
@@ -105,6 +95,16 @@ pub fn write_flatgeobuf<'a>(
         }
         writer.write(file).map_err(|e| failed(&e))
     })
+}
+
+/// How FlatGeobuf is written: in a system, each feature of the type that is said.
+pub(crate) fn options(crs: Option<&Crs>) -> FgbWriterOptions<'_> {
+    let crs = FgbCrs {
+        code: crs.and_then(Crs::epsg).map_or(0, i32::from),
+        wkt: crs.and_then(Crs::wkt),
+        ..Default::default()
+    };
+    FgbWriterOptions { crs, detect_type: false, promote_to_multi: false, ..Default::default() }
 }
 
 /// A line's points, for a writer.

@@ -1,6 +1,7 @@
 //! Points, lines and polygons from GeoJSON.
 
 mod plane;
+mod with_heights;
 
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use crate::json_text::documents;
 use crate::{Crs, Error, Polygons, Result};
+pub use with_heights::{Line, Lines, read_lines};
 
 /// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
 #[derive(Clone, Debug, PartialEq)]

@@ -87,6 +87,9 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
+    /// A TIN has no pixels.
+    #[error("linear weights are of the exact method: use Method::Exact")]
+    LinearOnPixels,
     /// These weights have no such layers.
     #[error("counts and deviations are of Sibson's weights, not of {weights:?}")]
     WeightsLayers {
@@ -144,7 +147,7 @@ pub enum Error {
         most: u64,
     },
     /// A name that is none of the weights.
-    #[error("unknown weights \"{name}\": use sibson, laplace or c1")]
+    #[error("unknown weights \"{name}\": use sibson, laplace, c1 or linear")]
     UnknownWeights {
         /// As given.
         name: String,

@@ -56,15 +56,13 @@
 //! caller's, with the copies beside the work.
 #![deny(missing_docs)]
 
-mod cpu;
 mod error;
 mod exact;
 #[cfg(feature = "cuda")]
 pub mod gpu;
-mod hull;
 mod input;
-mod limits;
 mod params;
+mod pixels;
 mod value_scale;
 
 use gpu_core::{Device, Grid, GridSpec, Progress};
@@ -138,7 +136,7 @@ impl Dem {
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
 /// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
 /// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
-/// [`Error::WeightsLayers`], [`Error::TooLarge`].
+/// [`Error::WeightsLayers`], [`Error::LinearOnPixels`], [`Error::TooLarge`].
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'a>(
     device: &Device,
@@ -148,7 +146,10 @@ pub fn interpolate<'a>(
 ) -> Result<Dem> {
     let input = input.into();
     match device {
-        Device::Cpu => cpu::interpolate(&input, params, progress),
+        Device::Cpu => match params.method {
+            Method::Exact => exact::cpu::interpolate(&input, params, progress),
+            Method::Pixels => pixels::cpu::interpolate(&input, params, progress),
+        },
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::from_host(gpu, &input, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.

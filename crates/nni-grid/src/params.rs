@@ -97,17 +97,22 @@ pub enum Weights {
     /// that are estimated by weighted least squares. The surface has no creases at the points, and
     /// may leave the range of the data. Needs an infinite [`Params::query_radius`].
     SibsonC1,
+    /// By the plane through the corners of the Delaunay triangle that holds the query point: the surface of a TIN (triangulated
+    /// irregular network). Of [`Method::Exact`] alone. It has creases at the edges. A query on an edge has the value between
+    /// its ends. Where four or more points lie on an empty circle, the rule of `delaunay-stars` chooses the triangles.
+    Linear,
 }
 
 impl FromStr for Weights {
     type Err = Error;
 
-    /// Parses `sibson`, `laplace` or `c1`.
+    /// Parses `sibson`, `laplace`, `c1` or `linear`.
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "sibson" => Ok(Self::Sibson),
             "laplace" => Ok(Self::Laplace),
             "c1" => Ok(Self::SibsonC1),
+            "linear" => Ok(Self::Linear),
             _ => Err(Error::UnknownWeights { name: text.to_owned() }),
         }
     }
@@ -321,6 +326,9 @@ impl Params {
             && !value.is_finite()
         {
             return Err(Error::FillValue { value });
+        }
+        if weights == Weights::Linear && self.method == Method::Pixels {
+            return Err(Error::LinearOnPixels);
         }
         if weights != Weights::Sibson && self.method == Method::Pixels {
             if self.query_radius.is_finite() {

@@ -1,7 +1,7 @@
 //! `lidar_dem`: LiDAR points in, a terrain grid out.
 //!
-//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu` and `gpu` are
-//! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
+//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, which on a GPU goes to
+//! `exact/gpu.rs`. There `kernels_rs::nni::exact`'s kernels are launched.
 
 mod above;
 mod args;

@@ -60,7 +60,7 @@ pub struct SurfaceArgs {
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
     /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
-    /// latter two with --query-radius inf
+    /// latter two with --query-radius inf. Or linear: heights are on the plane of the Delaunay triangle (a TIN)
     #[arg(long, value_name = "NAME", default_value = "sibson")]
     pub weights: Weights,
     /// The height of several points at one place, with --method pixels in one pixel: mean, min, max, first or last
@@ -158,6 +158,10 @@ impl SurfaceArgs {
         ensure!(
             self.method == Method::Exact || !self.layer.contains(&Layer::Neighbours),
             "--layer neighbours is of --method exact: the method on pixels counts pixels, not natural neighbours"
+        );
+        ensure!(
+            self.method == Method::Exact || self.weights != Weights::Linear,
+            "--weights linear is of --method exact: leave out --method pixels"
         );
         let is_bounded = self.query_radius().is_finite();
         ensure!(

@@ -5,7 +5,7 @@
 use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
+use super::pixels::MODULE;
 
 /// The most numbers of a launch.
 pub const MOST_PUT: usize = 16;

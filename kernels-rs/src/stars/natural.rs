@@ -8,9 +8,10 @@
 //!
 //! 1. [`nearest`](Query::nearest): from any site go to the nearest neighbour in its star until none is nearer. The last one
 //!    is the nearest site, and a natural neighbour. Of sites as near the first by x, then by y, counts as the nearest.
-//! 2. [`begin`](Query::begin): of the nearest site's star find the triangle in the direction of the place. From there go
+//! 2. [`locate`](Query::locate): of the nearest site's star find the triangle in the direction of the place. From there go
 //!    straight to the place, from triangle to triangle. If the way leaves the hull the place is outside, beyond that side. Else
-//!    the first triangle's circle has the place inside. So have all triangles of one run around it.
+//!    it ends in the triangle that holds the place. [`begin`](Query::begin): the first triangle's circle has the place inside.
+//!    So have all triangles of one run around the site.
 //! 3. [`each`](Query::each): the neighbour where the run ends is the next natural neighbour counter-clockwise. Find the site
 //!    that the walk came from in its star: from there its own run goes on. And so on, back to the nearest site. Nothing is
 //!    stored, so any number of neighbours will do, and the cost is that of the triangles.
@@ -58,7 +59,23 @@ pub enum Shares {
     Borders,
 }
 
-/// Where a place lies.
+/// Where a place lies among the triangles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Located {
+    /// On the nearest site.
+    OnSite,
+    /// In a triangle or on its border, and on no site.
+    Triangle {
+        /// The slot of the nearest site's neighbour whose direction the place's is, or follows counter-clockwise.
+        wedge: u32,
+        /// The corners, counter-clockwise.
+        corners: [u32; 3],
+    },
+    /// As [`Begin::Side`].
+    Side([u32; 2]),
+}
+
+/// Where a walk around a place begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Begin {
     /// On the site.
@@ -116,23 +133,37 @@ impl<S: Stars> Query<'_, S> {
         }
     }
 
-    /// Where the place lies, from its nearest site.
+    /// Where the place lies, from its nearest site. Cost: the triangles between.
+    ///
+    /// Of the two triangles of an edge that the place is on either may come.
     #[inline(always)]
-    pub fn begin(&self, nearest: u32) -> Begin {
+    pub fn locate(&self, nearest: u32) -> Located {
         let from = self.stars.place(nearest);
         if from[0] == self.at[0] && from[1] == self.at[1] {
-            return Begin::OnSite;
+            return Located::OnSite;
         }
+        let star = self.stars.star(nearest);
+        if self.stars.is_on_hull(nearest)
+            && let Some(side) = self.side_at(nearest, star)
+        {
+            return Located::Side(side);
+        }
+        let wedge = self.wedge(nearest, star, self.at);
+        let sides = [wedge, after(wedge, star)].map(|slot| self.stars.neighbour(slot));
+        self.walk_straight(nearest, from, sides, wedge)
+    }
+
+    /// Where a walk around the place begins, from its nearest site.
+    #[inline(always)]
+    pub fn begin(&self, nearest: u32) -> Begin {
+        let mut at = match self.locate(nearest) {
+            Located::OnSite => return Begin::OnSite,
+            Located::Side(side) => return Begin::Side(side),
+            Located::Triangle { wedge, .. } => wedge,
+        };
+        let from = self.stars.place(nearest);
         let [first, end] = self.stars.star(nearest);
         let is_on_hull = self.stars.is_on_hull(nearest);
-        if is_on_hull && let Some(side) = self.side_at(nearest, [first, end]) {
-            return Begin::Side(side);
-        }
-        let mut at = self.wedge(nearest, [first, end], self.at);
-        let sides = [at, after(at, [first, end])].map(|slot| self.stars.neighbour(slot));
-        if let Some(side) = self.hull_side_towards(from, sides) {
-            return Begin::Side(side);
-        }
         // To the end of the run. It has fewer triangles than the star, since the site is a corner of the polygon.
         loop {
             let next = after(at, [first, end]);
@@ -175,30 +206,39 @@ impl<S: Stars> Query<'_, S> {
         }
     }
 
-    /// The side of the hull that the way from a site to the place leaves the triangles by, or that the place is on, if there is
-    /// one. The way goes between two neighbours of the site, the right one first. Cost: the triangles on the way.
+    /// Goes straight from a site to the place: gives the triangle where the way ends, or the side of the hull that it leaves the
+    /// triangles by or the place is on. The way goes between two neighbours of the site, the right one first, in the `wedge` of
+    /// the right one. Cost: the triangles on the way.
     #[inline(always)]
-    fn hull_side_towards(&self, from: P, [mut right, mut left]: [u32; 2]) -> Option<[u32; 2]> {
+    fn walk_straight(
+        &self,
+        site: u32,
+        from: P,
+        [mut right, mut left]: [u32; 2],
+        wedge: u32,
+    ) -> Located {
+        let mut behind = site;
         loop {
             let (r, l) = (self.stars.place(right), self.stars.place(left));
             let side = self.predicates.orientation(r, l, self.at);
+            let triangle = Located::Triangle { wedge, corners: [behind, right, left] };
             if side > 0 {
-                return None;
+                return triangle;
             }
             // Behind the edge lies the triangle of both and the neighbour of the left one that follows the right one.
             let star = self.stars.star(left);
             let slot = self.slot_of(left, right, r);
             if slot + 1 == star[1] && self.stars.is_on_hull(left) {
-                return Some([right, left]);
+                return Located::Side([right, left]);
             }
             if side == 0 {
-                return None;
+                return triangle;
             }
             let apex = self.stars.neighbour(after(slot, star));
             if self.predicates.orientation(from, self.stars.place(apex), self.at) >= 0 {
-                right = apex;
+                (behind, right) = (right, apex);
             } else {
-                left = apex;
+                (behind, left) = (left, apex);
             }
         }
     }
@@ -351,7 +391,7 @@ impl<S: Stars> Query<'_, S> {
         let (from, to) = (self.stars.place(a), self.stars.place(b));
         let is_on_line = self.predicates.orientation(from, to, self.at) == 0;
         if is_on_line && is_between(self.at, from, to) {
-            return OnHull { ends: side, part: within_side(self.part(a, b)), is_outside: false };
+            return self.on_edge(side);
         }
         let is_in_line = self.is_in_line(a);
         let mut turns = 0;
@@ -371,6 +411,13 @@ impl<S: Stars> Query<'_, S> {
                 false => (self.stars.neighbour(end - 1), a),
             };
         }
+    }
+
+    /// A place on an edge, as one on the hull is.
+    #[inline(always)]
+    pub fn on_edge(&self, ends: [u32; 2]) -> OnHull {
+        let part = within_side(self.part(ends[0], ends[1]));
+        OnHull { ends, part, is_outside: false }
     }
 
     /// Whether all sites are in line, from one on the hull.

@@ -6,6 +6,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::nni::exact::merge::Merge;
 use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
+use kernels_rs::nni::exact::weights::{LINEAR, SIBSON, SMOOTH};
 
 use super::{SiteStars, policy_of, scene_of};
 use crate::{Dem, Input, Params, Result, Summary, ValueScale, Weights};
@@ -97,10 +98,10 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     let mut layers = Layers::new(params, values)?;
     let mask = input.mask.map(|mask| mask.values());
     let work = Work { stars: &stars, table: &table, scene: &scene, mask };
-    if params.weights == Weights::SibsonC1 {
-        layers.fill::<true>(&work, progress)?;
-    } else {
-        layers.fill::<false>(&work, progress)?;
+    match params.weights {
+        Weights::Sibson | Weights::Laplace => layers.fill::<SIBSON>(&work, progress)?,
+        Weights::SibsonC1 => layers.fill::<SMOOTH>(&work, progress)?,
+        Weights::Linear => layers.fill::<LINEAR>(&work, progress)?,
     }
     let inside = |i: usize| params.grid.cell_of(x[i], y[i]).is_some();
     let outside = parallel::count(x.len(), FINE, |i| !inside(i));
@@ -121,7 +122,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Interpolates a row of cells, each from the site that is nearest to the one before.
-    fn row<const BLENDS: bool>(&self, row: usize) -> Row {
+    fn row<const WEIGHTS: u32>(&self, row: usize) -> Row {
         let width = self.scene.columns as usize;
         let mut values = vec![f32::NAN; width * self.table.scales.len()];
         let mut hint = self.stars.near(self.scene.centre(0, row as u32));
@@ -130,7 +131,7 @@ impl Work<'_> {
             let cell = Cell { column: column as u32, row: row as u32, is_masked };
             let write = |k: u32, value| values[k as usize * width + column] = value;
             let (stars, table) = (self.stars, self.table);
-            self.scene.interpolate::<BLENDS, _, _>(stars, table, cell, &mut hint, write)
+            self.scene.interpolate::<WEIGHTS, _, _>(stars, table, cell, &mut hint, write)
         };
         let answers = (0..width).map(answer).collect();
         Row { values, answers }
@@ -172,13 +173,13 @@ impl Layers {
     }
 
     /// Fills them, in bands of rows, so that progress is told of from this thread.
-    fn fill<const BLENDS: bool>(&mut self, work: &Work, progress: &dyn Progress) -> Result<()> {
+    fn fill<const WEIGHTS: u32>(&mut self, work: &Work, progress: &dyn Progress) -> Result<()> {
         let (width, height) = (work.scene.columns as usize, work.scene.rows as usize);
         let band = height.div_ceil(32).max(1);
         for first in (0..height).step_by(band) {
             progress.at("query", first as f64 / height as f64)?;
             let last = height.min(first + band);
-            let rows = parallel::map(last - first, 1, |row| work.row::<BLENDS>(first + row));
+            let rows = parallel::map(last - first, 1, |row| work.row::<WEIGHTS>(first + row));
             for (row, done) in (first..last).zip(rows) {
                 self.put(row * width..(row + 1) * width, done);
             }

@@ -4,9 +4,9 @@ use delaunay_stars::gpu::DeviceTriangulation;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice, parallel};
 use gpu_scan::Sort;
 use gpu_scan::gpu::{Workspace, gather, sequence, sort_with_indices};
-use kernels_rs::nni::TALLIES;
 use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::scene::Scene;
+use kernels_rs::nni::tallies::TALLIES;
 use kernels_rs::stars::natural::Query;
 use kernels_rs::stars::predicates::Predicates;
 
@@ -330,9 +330,10 @@ impl Stars {
         let threads = patches(grid.width, kernels::PATCH_COLUMNS)
             * patches(grid.height, kernels::PATCH_ROWS)
             * u64::from(kernels::OF_PATCH);
-        let kernel = match sites.gradients.is_some() {
-            true => kernels::interpolate_cells::smooth,
-            false => kernels::interpolate_cells::mean,
+        let kernel = match params.weights {
+            Weights::Sibson | Weights::Laplace => kernels::interpolate_cells::mean,
+            Weights::SibsonC1 => kernels::interpolate_cells::smooth,
+            Weights::Linear => kernels::interpolate_cells::linear,
         };
         // SAFETY: columns have the lengths that the kernel asks for; every cell is written.
         unsafe {

@@ -10,8 +10,8 @@ mod stars;
 
 use delaunay_stars::Scale;
 use kernels_rs::nni::exact::scene::Scene;
-use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
-use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use kernels_rs::nni::exact::weights::{LAPLACE, LINEAR, SIBSON, SMOOTH};
+use kernels_rs::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
 use crate::{Duplicates, Fill, Params, Weights};
 use stars::SiteStars;
@@ -38,6 +38,7 @@ fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {
             Weights::Sibson => SIBSON,
             Weights::Laplace => LAPLACE,
             Weights::SibsonC1 => SMOOTH,
+            Weights::Linear => LINEAR,
         },
         within_hull: params.hull.into(),
         fill,
@@ -48,7 +49,7 @@ fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {
 
 /// The kernels' number of a policy.
 pub(crate) fn policy_of(duplicates: Duplicates) -> u32 {
-    use kernels_rs::nni::rasterise::{FIRST, LAST, MAX, MEAN, MIN};
+    use kernels_rs::nni::policies::{FIRST, LAST, MAX, MEAN, MIN};
     match duplicates {
         Duplicates::Mean => MEAN,
         Duplicates::Min => MIN,

@@ -1,9 +1,8 @@
 //! What an interpolation gives in device memory.
 
-use gpu_core::{Column, DeviceGrid, Grid, GridSlice, GridSpec, Slice, host_memory};
-use kernels_rs::nni as kernels;
+use gpu_core::{Column, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, Slice, host_memory};
+use kernels_rs::nni::tallies;
 
-use super::rasterise::Tallies;
 use crate::{Dem, Result, Summary};
 
 /// A DEM in device memory: a raster for each column of values, and what goes with all of them.
@@ -18,15 +17,29 @@ pub struct DeviceDem {
     pub deviations: Option<DeviceGrid<f32>>,
     /// The rasters of the groups in which the values were interpolated, one after the other, each with its
     /// number of values.
-    pub(super) rasters: Vec<(Column<f32>, usize)>,
-    pub(super) tallies: Tallies,
+    pub(crate) rasters: Vec<(Column<f32>, usize)>,
+    pub(crate) tallies: Tallies,
     points: u64,
     counted: Counted,
 }
 
+/// What the kernels count, and the index of the first bad point.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    pub counts: Column<u64>,
+    pub first_bad: Column<i64>,
+}
+
+impl Tallies {
+    pub fn new(gpu: &Gpu) -> Result<Self> {
+        let first_bad = gpu.filled_with_byte(0x7f, 1)?;
+        Ok(Self { counts: gpu.zeroed(tallies::TALLIES)?, first_bad })
+    }
+}
+
 /// What the kernels' tallies mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     /// The method on pixels.
     Queried,
     /// The method on pixels, where cells were looked at again after the queries.
@@ -37,7 +50,7 @@ pub(super) enum Counted {
 
 impl DeviceDem {
     /// A DEM without rasters yet.
-    pub(super) fn new(grid: GridSpec, points: usize, counted: Counted, tallies: Tallies) -> Self {
+    pub(crate) fn new(grid: GridSpec, points: usize, counted: Counted, tallies: Tallies) -> Self {
         let (counts, distances, deviations) = (None, None, None);
         let (rasters, points) = (Vec::new(), points as u64);
         Self { grid, counts, distances, deviations, rasters, tallies, points, counted }
@@ -104,7 +117,7 @@ impl DeviceDem {
     }
 
     /// The raster of a column of values, on the host.
-    pub(super) fn raster(&self, column: usize) -> Result<Grid<f32>> {
+    pub(crate) fn raster(&self, column: usize) -> Result<Grid<f32>> {
         let gpu = self.tallies.counts.gpu();
         let mut host = host_memory::zeroed(self.grid.cells() as usize)?;
         // SAFETY: the host's array stays until the stream has been waited for.
@@ -116,11 +129,11 @@ impl DeviceDem {
 }
 
 /// The summary from the kernels' tallies.
-pub(super) fn summary(tallies: &[u64], points: u64, counted: Counted) -> Summary {
-    let (outside, sites) = (tallies[kernels::OUTSIDE], tallies[kernels::SITES]);
+pub(crate) fn summary(counts: &[u64], points: u64, counted: Counted) -> Summary {
+    let (outside, sites) = (counts[tallies::OUTSIDE], counts[tallies::SITES]);
     let nodata = match counted {
-        Counted::Queried => tallies[kernels::UNITED],
-        Counted::Finished | Counted::Exactly => tallies[kernels::LEFT],
+        Counted::Queried => counts[tallies::UNITED],
+        Counted::Finished | Counted::Exactly => counts[tallies::LEFT],
     };
     let skipped = if counted == Counted::Exactly { 0 } else { outside };
     Summary { points, outside, sites, merged: points.saturating_sub(skipped + sites), nodata }

@@ -1,12 +1,12 @@
 //! Points in device memory, admitted to the handle that works on them.
 
 use gpu_core::{Column, DevicePoints, Gpu, GridSlice, Reading, Slice};
-use kernels_rs::nni::values::MOST_VALUES;
+use kernels_rs::nni::pixels::values::MOST_VALUES;
 
 use crate::{Params, Result, ValueScale};
 
 /// The columns of a call's points, in order with its stream while this lives.
-pub(super) struct Admitted<'a> {
+pub(crate) struct Admitted<'a> {
     x: Reading<'a, f64>,
     y: Reading<'a, f64>,
     values: Vec<Reading<'a, f64>>,
@@ -75,7 +75,7 @@ impl<'a> Admitted<'a> {
 }
 
 /// Columns of values that lie one after the other.
-pub(super) enum Values<'a> {
+pub(crate) enum Values<'a> {
     Given(Slice<'a, f64>),
     Joined(Column<f64>),
 }
@@ -91,7 +91,7 @@ impl Values<'_> {
 
 /// Points with up to [`MOST_VALUES`] of their values, or some of the points.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
     /// The columns of values. Kernels may take more of them than there are: the last stands for those.
@@ -101,7 +101,7 @@ pub(super) struct Part<'a> {
 }
 
 /// The scale of each column of values.
-pub(super) fn scales_of(points: &DevicePoints, params: &Params) -> Vec<ValueScale> {
+pub(crate) fn scales_of(points: &DevicePoints, params: &Params) -> Vec<ValueScale> {
     // Without points there are no ranges.
     let of = |k: usize| match points.extent().ranges.get(k) {
         Some(&range) => ValueScale::of_range(params.widened(range)),

@@ -1,8 +1,8 @@
 //! Numbers of the host's, to device memory without a copy, so that a graph can hold it.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::nni as kernels;
-use kernels_rs::nni::values::Scales;
+use kernels_rs::nni::pixels::values::Scales;
+use kernels_rs::nni::put as kernels;
 
 use crate::{Result, ValueScale};
 

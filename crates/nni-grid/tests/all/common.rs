@@ -66,7 +66,7 @@ pub fn input_on_all(input: &Input, params: &Params) -> Dem {
 
 /// The same of a cloud's points, with counts where there are any.
 pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
-    let params = params.counts(params.weights == Weights::Sibson);
+    let params = params.counts(params.counts || params.weights == Weights::Sibson);
     cloud.with(|points| input_on_all(&points.into(), &params))
 }
 

@@ -269,7 +269,7 @@ proptest! {
     fn devices_agree_in_every_bit(
         (width, height) in (0u32..40, 1u32..24),
         (points, count) in (0usize..300, 0usize..6),
-        weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
+        weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1, Weights::Linear]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
         (layers, has_mask, hull, snapped) in any::<(bool, bool, bool, bool)>(),

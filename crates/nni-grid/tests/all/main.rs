@@ -8,6 +8,7 @@ mod exact;
 mod gaps;
 mod interpolation;
 mod lengths;
+mod linear;
 mod odd;
 mod options;
 mod outside;

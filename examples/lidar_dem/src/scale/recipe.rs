@@ -90,6 +90,7 @@ impl Recipe {
                 Weights::Sibson => "sibson",
                 Weights::Laplace => "laplace",
                 Weights::SibsonC1 => "c1",
+                Weights::Linear => "linear",
             }
             .to_owned(),
             duplicates: surface.duplicates.to_string(),

@@ -6,7 +6,8 @@ use device_std::{In, Out, arguments, kernel, math, thread};
 use super::MODULE;
 use super::merge::Merge;
 use super::scene::{Answer, Cell, Scene, Sites};
-use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
+use super::weights::{LINEAR, SIBSON, SMOOTH};
+use crate::nni::tallies::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::stars::natural::{OPEN, Stars};
 
 /// Threads of a block of the kernels over points and sites.
@@ -113,7 +114,7 @@ pub struct SiteValues<'a> {
     pub values: In<'a, i32>,
     /// Two numbers for each of these, where gradients are wanted.
     pub gradients: Option<In<'a, f32>>,
-    /// Of each value: as [`Scales`](crate::nni::values::Scales).
+    /// Of each value: as [`Scales`](crate::nni::pixels::values::Scales).
     pub scales: In<'a, f64>,
     /// Values of a site.
     pub count: u32,
@@ -170,7 +171,7 @@ impl Layers<'_> {
 /// Counts the points outside of a grid, whose western edge, northern edge and cell size `grid` has. Grid: a thread a point.
 ///
 /// # Safety
-/// `x` and `y` have `points` elements, `tallies` as many as the pixel method's.
+/// `x` and `y` have `points` elements, `tallies` [`TALLIES`](crate::nni::tallies::TALLIES).
 #[kernel(block = BLOCK)]
 pub unsafe fn count_outside(
     x: In<'_, f64>,
@@ -198,7 +199,7 @@ pub unsafe fn count_outside(
 /// # Safety
 /// `firsts` has one element more than there are `sites`: where the points of each begin in `members`, and where they end.
 /// `z` has an element for each of `points` points and of `count` values, one column after the other; `scales` is for each
-/// value; `values` has `count` for each site; `tallies` has as many elements as the pixel method's.
+/// value; `values` has `count` for each site; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements.
 #[kernel(block = BLOCK)]
 pub unsafe fn merge_values(
     firsts: In<'_, u32>,
@@ -256,19 +257,19 @@ pub unsafe fn fit_gradients(
 }
 
 /// Interpolates every cell of the DEM, and counts those without a value in the end. Grid: a warp for each patch of
-/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row.
+/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row. Weights that are a mean's are those that the scene names.
 ///
 /// # Safety
 /// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
-/// patch, if there are sites; `mask` has an element for each cell; `tallies` has as many as the pixel method's.
+/// patch, if there are sites; `mask` has an element for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
 // The sums of 2048 bits lie in local memory, 512 bytes. What spills beside them is for these sums, too, to which few cells come:
 // without them the kernels take 114 and 124 registers.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 8,
-    instances(mean: <false>, spills = 1100; smooth: <true>, spills = 1200)
+    instances(mean: <SIBSON>, spills = 1100; smooth: <SMOOTH>, spills = 1200; linear: <LINEAR>, spills = 600)
 )]
-pub unsafe fn interpolate_cells<const BLENDS: bool>(
+pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
     scene: Scene,
     stars: StarArrays<'_>,
     sites: SiteValues<'_>,
@@ -294,7 +295,7 @@ pub unsafe fn interpolate_cells<const BLENDS: bool>(
             is_empty = value.is_nan();
             layers.values.set(k as u64 * cells + at, value);
         };
-        let answer = scene.interpolate::<BLENDS, _, _>(&stars, &sites, cell, &mut hint, write);
+        let answer = scene.interpolate::<WEIGHTS, _, _>(&stars, &sites, cell, &mut hint, write);
         layers.put(at, answer);
     }
     // SAFETY: all threads of the block come here.

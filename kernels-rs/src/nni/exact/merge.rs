@@ -1,6 +1,6 @@
 //! Several points at one place.
 
-/// The values of several points at one place, merged by a policy of [`rasterise`](crate::nni::rasterise).
+/// The values of several points at one place, merged by a policy of [`policies`](crate::nni::policies).
 #[derive(Clone, Copy)]
 pub struct Merge {
     policy: u32,
@@ -18,7 +18,7 @@ impl Merge {
     /// Adds the next point's value.
     #[inline(always)]
     pub fn add(&mut self, value: i32) {
-        use crate::nni::rasterise::{FIRST, MAX, MEAN, MIN};
+        use crate::nni::policies::{FIRST, MAX, MEAN, MIN};
         let (old, value) = (self.merged, value as i64);
         self.merged = match self.policy {
             _ if self.count == 0 => value,
@@ -34,7 +34,7 @@ impl Merge {
     /// The value of the site.
     #[inline(always)]
     pub fn value(self) -> i32 {
-        use crate::nni::rasterise::{MEAN, rounded_mean};
+        use crate::nni::policies::{MEAN, rounded_mean};
         if self.policy == MEAN && self.count > 1 {
             return rounded_mean(self.merged, self.count);
         }

@@ -2,11 +2,11 @@
 
 use device_std::{arguments, math};
 
-use super::weights::{LAPLACE, Planes, Sums};
-use crate::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
-use crate::stars::angles::{square, way};
-use crate::stars::natural::{Begin, OnHull, Query, Shares, Stars};
-use crate::stars::predicates::Predicates;
+use super::weights::{LAPLACE, LINEAR, Planes, Sums};
+use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use crate::stars::angles::{positive_cross, square, way};
+use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};
+use crate::stars::predicates::{Predicates, is_before};
 
 /// What is asked of every cell. Lengths are the caller's times a power of two, as the sites' coordinates are.
 #[arguments]
@@ -86,9 +86,10 @@ impl Scene {
     }
 
     /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
-    /// one; without any it is no site. Where it `BLENDS` it does the smooth interpolant.
+    /// one; without any it is no site. The weights are known at compile time as far as code differs: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any
+    /// other, of which the scene says which.
     #[inline(always)]
-    pub fn interpolate<const BLENDS: bool, S: Stars, T: Sites>(
+    pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites>(
         &self,
         stars: &S,
         sites: &T,
@@ -116,16 +117,27 @@ impl Scene {
             outcome.leave_out();
             return left_out;
         }
-        let (count, deviation) = match query.begin(nearest) {
-            Begin::OnSite => outcome.on_site(nearest),
-            Begin::Inside(before) => outcome.inside::<BLENDS, S>(&query, nearest, before),
-            Begin::Side(side) => {
+        let inside = match WEIGHTS {
+            LINEAR => match query.locate(nearest) {
+                Located::OnSite => Ok(outcome.on_site(nearest)),
+                Located::Triangle { corners, .. } => Ok(outcome.in_triangle(&query, corners)),
+                Located::Side(side) => Err(side),
+            },
+            _ => match query.begin(nearest) {
+                Begin::OnSite => Ok(outcome.on_site(nearest)),
+                Begin::Inside(before) => Ok(outcome.inside::<WEIGHTS, S>(&query, nearest, before)),
+                Begin::Side(side) => Err(side),
+            },
+        };
+        let (count, deviation) = match inside {
+            Ok(found) => found,
+            Err(side) => {
                 let hull = query.project(side);
                 if hull.is_outside && self.within_hull != 0 {
                     outcome.leave_out();
                     return left_out;
                 }
-                outcome.on_hull::<BLENDS, S>(&query, hull)
+                outcome.on_hull::<WEIGHTS, S>(&query, hull)
             }
         };
         Answer { count, distance, deviation: (deviation / self.cell_size) as f32 }
@@ -207,7 +219,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
 
     /// Writes the weighted values; gives count and deviation.
     #[inline(always)]
-    fn inside<const BLENDS: bool, S: Stars>(
+    fn inside<const WEIGHTS: u32, S: Stars>(
         &mut self,
         query: &Query<'_, S>,
         nearest: u32,
@@ -217,7 +229,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
         let (mut count, mut deviation, mut k) = (0, 0.0, 0);
         while k < self.sites.values() {
-            let mut sums = Sums::<BLENDS>::NONE;
+            let mut sums = Sums::<WEIGHTS>::NONE;
             query.each(nearest, before, shares, |site, share, way| {
                 let value = self.sites.value(site, k) as f64;
                 sums.add(share, way, value, || self.gradient(site, k));
@@ -233,9 +245,57 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         (count, deviation)
     }
 
-    /// Writes the values at a place of the hull; gives count and deviation.
+    /// Writes the values of the plane through the corners of the triangle that holds the place; gives count and deviation.
+    ///
+    /// On an edge they are those between its ends alone, whichever of its two triangles is given. Sums begin at the first end
+    /// or corner by x, then by y. So nothing depends on how the triangle was found.
     #[inline(always)]
-    fn on_hull<const BLENDS: bool, S: Stars>(
+    fn in_triangle<S: Stars>(&mut self, query: &Query<'_, S>, corners: [u32; 3]) -> (u32, f64) {
+        let mut corners = corners;
+        let mut places = corners.map(|corner| query.stars.place(corner));
+        while is_before(places[1], places[0]) || is_before(places[2], places[0]) {
+            corners = [corners[1], corners[2], corners[0]];
+            places = [places[1], places[2], places[0]];
+        }
+        let [a, b, c] = corners;
+        let is_on =
+            |i: usize, j: usize| query.predicates.orientation(places[i], places[j], query.at) == 0;
+        let (is_on_ab, is_on_ac) = (is_on(0, 1), is_on(0, 2));
+        if is_on_ab || is_on_ac || is_on(1, 2) {
+            let ends = match (is_on_ab, is_on_ac) {
+                (true, _) => [a, b],
+                (_, true) => [a, c],
+                _ if is_before(places[2], places[1]) => [c, b],
+                _ => [b, c],
+            };
+            return self.on_hull::<LINEAR, S>(query, query.on_edge(ends));
+        }
+        let [to_a, to_b, to_c] = places.map(|place| way(query.at, place));
+        let weights =
+            [positive_cross(to_b, to_c), positive_cross(to_c, to_a), positive_cross(to_a, to_b)];
+        let (mut deviation, mut k) = (0.0, 0);
+        while k < self.sites.values() {
+            let mut sums = Sums::<LINEAR>::NONE;
+            let mut add = |weight: f64, way: [f64; 2], site: u32| {
+                sums.add(weight, way, self.sites.value(site, k) as f64, || [0.0; 2]);
+            };
+            add(weights[0], to_a, a);
+            add(weights[1], to_b, b);
+            add(weights[2], to_c, c);
+            let value = match sums.value() {
+                Some(value) => self.scaled(value, k),
+                None => self.value_of(a, k),
+            };
+            (self.write)(k, value);
+            deviation = sums.deviation();
+            k += 1;
+        }
+        (3, deviation)
+    }
+
+    /// Writes the values at a place of the hull, or of an edge; gives count and deviation.
+    #[inline(always)]
+    fn on_hull<const WEIGHTS: u32, S: Stars>(
         &mut self,
         query: &Query<'_, S>,
         hull: OnHull,
@@ -250,7 +310,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         let [x, y] = way(from, to);
         let mut k = 0;
         while k < self.sites.values() {
-            let mut sums = Sums::<BLENDS>::NONE;
+            let mut sums = Sums::<WEIGHTS>::NONE;
             let values = [self.sites.value(a, k) as f64, self.sites.value(b, k) as f64];
             sums.add(1.0 - part, [-x * part, -y * part], values[0], || self.gradient(a, k));
             let onward = 1.0 - part;

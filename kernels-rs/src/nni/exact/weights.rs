@@ -12,10 +12,12 @@ pub const SIBSON: u32 = 0;
 pub const LAPLACE: u32 = 1;
 /// Sibson's smooth interpolant.
 pub const SMOOTH: u32 = 2;
+/// Weights are the parts of the triangle that holds the query point: the surface is a TIN.
+pub const LINEAR: u32 = 3;
 
-/// Weighted sums over natural neighbours. Only where it `BLENDS` can it be asked for the smooth interpolant.
+/// Weighted sums over natural neighbours. Only those of weights [`SMOOTH`] can be asked for the smooth interpolant.
 #[derive(Clone, Copy)]
-pub struct Sums<const BLENDS: bool> {
+pub struct Sums<const WEIGHTS: u32> {
     /// How many sites there are.
     pub count: u32,
     /// Of the weights.
@@ -32,7 +34,7 @@ pub struct Sums<const BLENDS: bool> {
     second_moment: f64,
 }
 
-impl<const BLENDS: bool> Sums<BLENDS> {
+impl<const WEIGHTS: u32> Sums<WEIGHTS> {
     /// No site yet.
     pub const NONE: Self = Self {
         count: 0,
@@ -59,7 +61,7 @@ impl<const BLENDS: bool> Sums<BLENDS> {
         self.mean += weight * value;
         self.way[0] += weight * way[0];
         self.way[1] += weight * way[1];
-        if BLENDS {
+        if WEIGHTS == SMOOTH {
             let squared = square(way);
             let away = math::sqrt(squared);
             let [east, north] = gradient();
@@ -81,7 +83,7 @@ impl<const BLENDS: bool> Sums<BLENDS> {
             return None;
         }
         let mean = self.mean / self.total;
-        if !BLENDS {
+        if WEIGHTS != SMOOTH {
             return Some(mean);
         }
         let (alpha, beta) = (self.first_moment / self.inverse, self.second_moment / self.total);

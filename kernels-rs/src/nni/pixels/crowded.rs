@@ -8,8 +8,10 @@ use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::rasterise::{COUNTED, OUTSIDE, Raster, SITES, quantise, rounded_mean};
+use super::rasterise::{Raster, quantise};
 use super::values::{MOST_VALUES, Scales};
+use crate::nni::policies::rounded_mean;
+use crate::nni::tallies::{COUNTED, OUTSIDE, SITES};
 
 /// Whether a word is short of points.
 ///

@@ -1,7 +1,7 @@
-//! The queries once more, on the raster turned by half a circle: see `kernels_rs::nni::turned`.
+//! The queries once more, on the raster turned by half a circle: see `kernels_rs::nni::pixels::turned`.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
-use kernels_rs::nni as kernels;
+use kernels_rs::nni::pixels as kernels;
 
 use super::query::{Cells, Sites};
 use crate::Result;

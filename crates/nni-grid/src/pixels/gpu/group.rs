@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use gpu_core::{Column, Gpu};
-use kernels_rs::nni::values::MOST_VALUES;
-use kernels_rs::nni::{NEAR, NearKernel, NearShape};
+use kernels_rs::nni::pixels::values::MOST_VALUES;
+use kernels_rs::nni::pixels::{NEAR, NearKernel, NearShape};
 
-use super::put::put_scales;
-use crate::limits::QueryLimits;
+use crate::gpu::put::put_scales;
+use crate::pixels::limits::QueryLimits;
 use crate::{Params, Result, ValueScale};
 
 /// Which instances of the kernels a group takes: for how many values.

@@ -1,4 +1,4 @@
-//! Natural neighbour interpolation on the CPU, on all cores.
+//! The method on pixels on the CPU, on all cores.
 //!
 //! Plan:
 //!
@@ -7,17 +7,17 @@
 //! 3. The query, in parallel over rows of cells: where the circle is small a cell looks at each of
 //!    its pixels, row by row of its spans, and sums the values of those that it steals; else it
 //!    goes over the rows of what it steals, by the same functions as the kernels
-//!    (`kernels_rs::nni::spans`).
+//!    (`kernels_rs::nni::pixels::spans`).
 
 mod finish;
 mod query;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
-use kernels_rs::nni::values::MOST_VALUES;
+use kernels_rs::nni::pixels::values::MOST_VALUES;
 
-use crate::limits::QueryLimits;
-use crate::{Dem, Duplicates, Input, Method, Params, Result, Summary, ValueScale, exact};
+use crate::pixels::limits::QueryLimits;
+use crate::{Dem, Duplicates, Input, Params, Result, Summary, ValueScale};
 use query::Scene;
 
 /// The sites of a Voronoi raster, with `N` values each.
@@ -43,11 +43,8 @@ impl<const N: usize> Sites<N> {
     }
 }
 
-/// [`interpolate`](crate::interpolate) on the CPU.
+/// Interpolates by the method on pixels.
 pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progress) -> Result<Dem> {
-    if params.method == Method::Exact {
-        return exact::cpu::interpolate(input, params, progress);
-    }
     let limits = QueryLimits::of(params)?;
     let extent = input.check(&params.grid)?;
     let (raster, values) = (params.raster()?, input.points.values);

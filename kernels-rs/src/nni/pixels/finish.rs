@@ -9,17 +9,11 @@ use super::MODULE;
 use super::NONE;
 use super::geometry::{Width, mean};
 use super::query::Areas;
-use super::rasterise::{LEFT, SITES, count_flags};
 use super::region::{Bounds, Region};
 use super::spans::Diagram;
 use super::values::Scales;
-
-/// A cell without a value stays so.
-pub const FILL_NOT: u32 = 0;
-/// A cell without a value takes that of the nearest site.
-pub const FILL_NEAREST: u32 = 1;
-/// A cell without a value takes a given one.
-pub const FILL_VALUE: u32 = 2;
+use crate::nni::policies::{FILL_NEAREST, FILL_VALUE};
+use crate::nni::tallies::{LEFT, SITES, count_flags};
 
 /// The nearest site to a query point among those of the pixels that touch it: its squared distance in
 /// half pixels, and itself; the lowest of several.

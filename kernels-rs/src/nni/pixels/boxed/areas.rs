@@ -6,8 +6,8 @@ use device_std::{kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::tile::{BLOCK, Cells, LARGE, Left, MEDIUM, SMALL, Tile};
-use crate::nni::query::{Areas, Scene, query_point};
-use crate::nni::values::{Scales, Values};
+use crate::nni::pixels::query::{Areas, Scene, query_point};
+use crate::nni::pixels::values::{Scales, Values};
 
 impl<const N: usize> Scene<N> {
     /// Interpolates the cells of a tile, but for those that it puts into the list.
@@ -126,7 +126,7 @@ pub unsafe fn query_boxed<const N: usize, const REACH: i32>(
 ///
 /// # Safety
 /// As for [`mod@query_boxed`], which has made the list. `sums` is null, or there is no site limit and it has what
-/// [`gather_sums`](const@crate::nni::gather_sums) wrote, scanned; then `deviations` is null.
+/// [`gather_sums`](const@crate::nni::pixels::gather_sums) wrote, scanned; then `deviations` is null.
 #[kernel(block = BLOCK, instances(
     one: <1>, resident = 3, spills = 24;
     two: <2>, resident = 2;

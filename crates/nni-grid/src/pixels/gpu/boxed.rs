@@ -1,7 +1,7 @@
-//! Queries in boxes of pixels first, and row by row where these do not do: see `kernels_rs::nni::boxed`.
+//! Queries in boxes of pixels first, and row by row where these do not do: see `kernels_rs::nni::pixels::boxed`.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::nni as kernels;
+use kernels_rs::nni::pixels as kernels;
 
 use super::query::Sites;
 use crate::Result;

@@ -28,8 +28,8 @@ use device_std::{atomic, kernel, thread, vector, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::geometry::{Width, means, squared};
-use super::rasterise::SITES;
 use super::values::{Scales, Values};
+use crate::nni::tallies::SITES;
 use packing::{MOST_WORDS, Packing, add_words};
 
 pub use shape::NearShape;

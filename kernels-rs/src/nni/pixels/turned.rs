@@ -14,7 +14,7 @@ use device_std::{kernel, thread};
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
 #[cfg(feature = "nni")]
-use super::rasterise::{UNITED, count_flags};
+use crate::nni::tallies::{UNITED, count_flags};
 
 /// The mean of what two queries give; of one, where only that gives anything.
 #[inline(always)]

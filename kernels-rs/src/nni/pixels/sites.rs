@@ -7,10 +7,10 @@ use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::rasterise::{
-    COUNTED, MAX, MEAN, MIN, ONE_POINT, SHIFT, SITES, neutral_word, quantise, rounded_mean,
-};
+use super::rasterise::{ONE_POINT, SHIFT, neutral_word, quantise};
 use super::values::{MOST_VALUES, Scales};
+use crate::nni::policies::{MAX, MEAN, MIN, rounded_mean};
+use crate::nni::tallies::{COUNTED, SITES};
 
 /// Threads of a block.
 const BLOCK: u32 = 256;

@@ -3,7 +3,7 @@
 //! Lengths are in half pixels of the Voronoi raster, so that pixel centres (odd positions) and
 //! query points (multiples of `supersample`) are integers.
 
-use kernels_rs::nni::circle::Circle;
+use kernels_rs::nni::pixels::circle::Circle;
 
 use crate::{Params, Result};
 

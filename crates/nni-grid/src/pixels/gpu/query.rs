@@ -5,14 +5,14 @@ use std::ops::Range;
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{Workspace, scan_in_place};
 use gpu_scan::{Scan, Sum};
-use kernels_rs::nni as kernels;
-use kernels_rs::nni::geometry::Width;
-use kernels_rs::nni::{NearKernel, NearShape};
+use kernels_rs::nni::pixels as kernels;
+use kernels_rs::nni::pixels::geometry::Width;
+use kernels_rs::nni::pixels::{NearKernel, NearShape};
 
 use super::boxed::{Boxes, Left};
 use super::group::Group;
-use super::rasterise::Tallies;
-use crate::limits::QueryLimits;
+use crate::gpu::dem::Tallies;
+use crate::pixels::limits::QueryLimits;
 use crate::{Params, Result};
 
 /// The Voronoi diagram of the points, and the values of its sites.

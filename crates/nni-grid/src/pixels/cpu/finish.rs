@@ -2,11 +2,12 @@
 
 use gpu_core::host_memory;
 use gpu_core::parallel;
-use kernels_rs::nni::geometry::mean;
-use kernels_rs::nni::{finished, in_cells, nearest_touching};
+use kernels_rs::nni::pixels::geometry::mean;
+use kernels_rs::nni::pixels::{finished, in_cells, nearest_touching};
 
 use super::query::Scene;
-use crate::{Fill, Result, ValueScale, hull};
+use crate::pixels::hull;
+use crate::{Fill, Result, ValueScale};
 
 impl<const N: usize> Scene<'_, N> {
     /// Applies the control of NODATA, and gives the distances if the parameters want them.

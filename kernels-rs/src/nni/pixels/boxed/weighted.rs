@@ -6,13 +6,13 @@ use device_std::{kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::tile::{BLOCK, Cells, LARGE, Left, MEDIUM, SMALL, Tile, boxed_cells};
-use crate::nni::geometry::Width;
-use crate::nni::query::query_point;
-use crate::nni::rasterise::SITES;
-use crate::nni::region::{Bounds, Region};
-use crate::nni::spans::Diagram;
-use crate::nni::values::{Scales, Values};
-use crate::nni::weights;
+use crate::nni::pixels::geometry::Width;
+use crate::nni::pixels::query::query_point;
+use crate::nni::pixels::region::{Bounds, Region};
+use crate::nni::pixels::spans::Diagram;
+use crate::nni::pixels::values::{Scales, Values};
+use crate::nni::pixels::weights;
+use crate::nni::tallies::SITES;
 
 /// A raster, and what its weighted queries look at.
 #[derive(Clone, Copy)]

@@ -2,14 +2,14 @@
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Progress, host_memory};
-use kernels_rs::nni::geometry::{Width, mean, squared};
-use kernels_rs::nni::region::{Bounds, Region};
-use kernels_rs::nni::spans::Diagram;
-use kernels_rs::nni::{Areas, deviation, united, weights};
+use kernels_rs::nni::pixels::geometry::{Width, mean, squared};
+use kernels_rs::nni::pixels::region::{Bounds, Region};
+use kernels_rs::nni::pixels::spans::Diagram;
+use kernels_rs::nni::pixels::{Areas, deviation, united, weights};
 
 use super::Sites;
-use crate::limits::QueryLimits;
-use crate::{Params, Result, ValueScale, Weights};
+use crate::pixels::limits::QueryLimits;
+use crate::{Error, Params, Result, ValueScale, Weights};
 
 /// What the queries look at.
 pub(super) struct Scene<'a, const N: usize> {
@@ -120,6 +120,8 @@ impl<const N: usize> Scene<'_, N> {
                     self.weighted(&cell, || weights::smooth(&cell, limit, values, gradients))
                 })?;
             }
+            // The parameters were checked.
+            Weights::Linear => return Err(Error::LinearOnPixels),
         }
         Ok(layers)
     }

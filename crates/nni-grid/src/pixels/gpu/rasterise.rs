@@ -1,26 +1,13 @@
 //! From points to the mask and the values of sites.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
-use kernels_rs::nni as kernels;
+use kernels_rs::nni::{pixels as kernels, policies};
 
 use super::group::Group;
-use super::points::Part;
 use crate::exact::policy_of;
+use crate::gpu::dem::Tallies;
+use crate::gpu::points::Part;
 use crate::{Params, Result};
-
-/// What the kernels count, and the index of the first bad point.
-#[derive(Debug)]
-pub(super) struct Tallies {
-    pub counts: Column<u64>,
-    pub first_bad: Column<i64>,
-}
-
-impl Tallies {
-    pub fn new(gpu: &Gpu) -> Result<Self> {
-        let first_bad = gpu.filled_with_byte(0x7f, 1)?;
-        Ok(Self { counts: gpu.zeroed(kernels::TALLIES)?, first_bad })
-    }
-}
 
 /// The pixels of the Voronoi raster while points merge into them.
 pub(super) struct Pixels {
@@ -101,7 +88,7 @@ impl Pixels {
                 tallies: tallies.counts.as_mut_ptr(),
             };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, threads)?, arguments)?;
-            if self.policy == kernels::MEAN && all.x.len() as u64 > kernels::UNCROWDED {
+            if self.policy == policies::MEAN && all.x.len() as u64 > kernels::UNCROWDED {
                 self.recount(gpu, all, group, tallies, &mut mask, &mut values)?;
             }
             Ok((DeviceGrid::from_column(mask, self.raster)?, values))

@@ -1,8 +1,8 @@
 //! What a pixel of a tile has for the queries of small circles, in a few words.
 
 use super::NearShape;
-use crate::nni::rasterise::SHIFT;
-use crate::nni::values::MOST_VALUES;
+use crate::nni::pixels::rasterise::SHIFT;
+use crate::nni::pixels::values::MOST_VALUES;
 
 /// Bits of a value that is made unsigned.
 const VALUE_BITS: u32 = 31;

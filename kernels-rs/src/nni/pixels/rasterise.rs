@@ -4,30 +4,19 @@
 //! not depend on order. The words of a pixel lie together. For the mean the word holds the number of
 //! points in its upper 16 bits and the sum of their values, shifted to be unsigned, in the lower 48. From
 //! 65,536 points on a word's count is short of the truth: [`crowded`](super::crowded) then counts again.
-//!
-//! Also what both methods share: the policies by which points merge, and the tallies.
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
-use device_std::{atomic, math, thread, warp};
+use device_std::{atomic, math, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
 use super::values::{MOST_VALUES, Scales};
-
-/// How points in one pixel merge: their mean.
-pub const MEAN: u32 = 0;
-/// How points in one pixel merge: the lowest value.
-pub const MIN: u32 = 1;
-/// How points in one pixel merge: the highest value.
-pub const MAX: u32 = 2;
-/// How points in one pixel merge: the value of the first point.
-pub const FIRST: u32 = 3;
-/// How points in one pixel merge: the value of the last point.
-pub const LAST: u32 = 4;
+use crate::nni::policies::{FIRST, MAX, MEAN, MIN};
+use crate::nni::tallies::{BAD, OUTSIDE, count_flags};
 
 /// The byte that fills the words at first: with [`MEAN`] no points, with [`MIN`] and [`FIRST`] more
-/// than any value or index, with [`MAX`] and [`LAST`] less than any.
+/// than any value or index, with [`MAX`] and [`LAST`](crate::nni::policies::LAST) less than any.
 pub const fn neutral_byte(policy: u32) -> u8 {
     match policy {
         MEAN => 0x00,
@@ -41,21 +30,6 @@ pub const fn neutral_byte(policy: u32) -> u8 {
 pub(super) fn neutral_word(policy: u32) -> i64 {
     (neutral_byte(policy) as u64 * 0x0101_0101_0101_0101) as i64
 }
-
-/// Where the tallies are: points outside the raster.
-pub const OUTSIDE: usize = 0;
-/// Where the tallies are: sites.
-pub const SITES: usize = 1;
-/// Where the tallies are: points counted in words, with [`MEAN`].
-pub const COUNTED: usize = 2;
-/// Where the tallies are: points that are not finite, or have a value beyond f32.
-pub const BAD: usize = 3;
-/// Where the tallies are: cells without a value after all.
-pub const LEFT: usize = 4;
-/// Where the tallies are: cells without a value in either diagram.
-pub const UNITED: usize = 5;
-/// Tallies, which start at 0.
-pub const TALLIES: usize = 6;
 
 /// Up to this many points no word can wrap, and [`crowded`](super::crowded) is not needed.
 pub const UNCROWDED: u64 = 0xffff;
@@ -212,37 +186,4 @@ pub unsafe fn accumulate_points<const N: usize>(
     let all = Points { x, y, z, points, first, scales: Scales(scales), policy };
     // SAFETY: passed on to the caller.
     unsafe { all.merge::<N>(&raster, words, tallies, first_bad) };
-}
-
-/// `sum / count` to the nearest integer, halves upward: `floor((2 sum + count) / (2 count))`.
-///
-/// The quotient is taken in f64, where it is off by one at most, and corrected.
-#[inline(always)]
-pub(crate) fn rounded_mean(sum: i64, count: u32) -> i32 {
-    let numerator = 2 * sum + count as i64;
-    let denominator = 2 * count as i64;
-    let mut quotient = math::floor(numerator as f64 / denominator as f64) as i64;
-    let rest = numerator - quotient * denominator;
-    if rest < 0 {
-        quotient -= 1;
-    } else if rest >= denominator {
-        quotient += 1;
-    }
-    quotient as i32
-}
-
-/// Adds the number of threads whose flag is set to `total`, with one atomic a warp: for flags that are
-/// rare.
-///
-/// # Safety
-/// All threads of the block come to the same call.
-#[inline(always)]
-pub(crate) unsafe fn count_flags(flag: bool, total: *mut u64) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let flags = warp::ballot(warp::FULL, flag);
-        if flags != 0 && warp::lane_id() == 0 {
-            atomic::add_u64(total, flags.count_ones() as u64);
-        }
-    }
 }

@@ -21,9 +21,9 @@ use core::cell::Cell;
 use device_std::shared::{Carver, SharedArray};
 use device_std::{atomic, math, thread, warp};
 
-use crate::nni::NONE;
-use crate::nni::geometry::{Width, squared};
-use crate::nni::region::{Bounds, FEW, Neighbour, Position, Region};
+use crate::nni::pixels::NONE;
+use crate::nni::pixels::geometry::{Width, squared};
+use crate::nni::pixels::region::{Bounds, FEW, Neighbour, Position, Region};
 
 /// Threads of a block.
 pub(super) const BLOCK: u32 = 256;

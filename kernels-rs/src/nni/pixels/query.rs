@@ -8,10 +8,10 @@ use device_std::thread;
 use super::MODULE;
 use super::finish::deviation;
 use super::geometry::{Width, means};
-use super::rasterise::SITES;
 use super::region::{Bounds, Neighbour, Region};
 use super::spans::Diagram;
 use super::values::{Scales, Values, place_of};
+use crate::nni::tallies::SITES;
 
 /// Cells of a block in x.
 pub const COLUMNS: u32 = 32;

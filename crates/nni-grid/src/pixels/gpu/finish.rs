@@ -1,11 +1,13 @@
 //! What is done to cells after the queries.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::nni as kernels;
-use kernels_rs::nni::geometry::Width;
+use kernels_rs::nni::pixels as kernels;
+use kernels_rs::nni::pixels::geometry::Width;
+use kernels_rs::nni::policies;
 
 use super::query::{Cells, Sites};
-use crate::{Fill, Params, Result, hull};
+use crate::pixels::hull;
+use crate::{Fill, Params, Result};
 
 /// Applies the control of NODATA and makes the distances, as the parameters say. Waits for the stream if they
 /// want the hull.
@@ -22,9 +24,9 @@ pub(super) fn finish(
     }
     let hull = if params.hull { Some(hull_bounds(gpu, sites, params)?) } else { None };
     let (fill, fill_value) = match params.fill {
-        Fill::Nodata => (kernels::FILL_NOT, 0.0),
-        Fill::Nearest => (kernels::FILL_NEAREST, 0.0),
-        Fill::Value(value) => (kernels::FILL_VALUE, value),
+        Fill::Nodata => (policies::FILL_NOT, 0.0),
+        Fill::Nearest => (policies::FILL_NEAREST, 0.0),
+        Fill::Value(value) => (policies::FILL_VALUE, value),
     };
     // SAFETY: lengths are as the kernel asks, which writes every distance.
     unsafe {

@@ -1,12 +1,12 @@
 //! The queries by other weights than Sibson's areas.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::nni as kernels;
-use kernels_rs::nni::geometry::Width;
+use kernels_rs::nni::pixels as kernels;
+use kernels_rs::nni::pixels::geometry::Width;
 
 use super::boxed::{Boxes, Left};
 use super::query::{Cells, Sites};
-use crate::limits::QueryLimits;
+use crate::pixels::limits::QueryLimits;
 use crate::{Params, Result, Weights};
 
 /// Enqueues the queries of Laplace's weights, or of Sibson's smooth interpolant.

@@ -1,0 +1,278 @@
+//! From host columns to a host array, with the copies beside the work.
+//!
+//! Two streams: one copies, one computes. All copies to the device are begun at once and arrive in that
+//! order. The values go first, so that their range, from which the fixed point follows, is known while
+//! coordinates are under way; points merge into pixels part by part as they arrive; and bands of the DEM go
+//! back while the next are interpolated. What is left between the copies is the Voronoi diagram.
+
+use std::ops::Range;
+
+use gpu_core::{Column, Copying, Gpu, Points, Progress, ValueRange};
+use gpu_scan::gpu::{Workspace, reduce};
+use gpu_scan::{Max, Min};
+use kernels_rs::nni::pixels::values::MOST_VALUES;
+use kernels_rs::nni::tallies;
+
+use super::group::Group;
+use super::query::{Cells, Queries, Sites};
+use super::rasterise::Pixels;
+use super::turned::{self, Turned};
+use crate::gpu::dem::{Counted, Tallies, summary};
+use crate::gpu::points::Part;
+use crate::input::check_point;
+use crate::pixels::limits::QueryLimits;
+use crate::{Error, Method, Params, Result, Summary, ValueScale, Weights};
+
+/// Points of a part: large enough that a copy runs at full speed.
+const PART: usize = 1 << 20;
+
+/// Bands of the DEM.
+const BANDS: u32 = 8;
+
+/// What parameters or points want that [`interpolate_into`] does not give.
+pub(crate) fn beyond_streaming(points: &Points, params: &Params) -> Option<&'static str> {
+    let wants = [
+        (params.method != Method::Pixels, "exact weights"),
+        (points.values.len() != 1, "any number of values but one"),
+        (params.weights != Weights::Sibson, "other weights than Sibson's"),
+        (params.deviations, "deviations"),
+        (params.needs_finish(false), "distances, fills and limits to NODATA"),
+    ];
+    wants.into_iter().find(|(wanted, _)| *wanted).map(|(_, what)| what)
+}
+
+/// [`interpolate`](crate::interpolate) by the method on pixels, of points with one value, into arrays of the
+/// caller's, with the copies beside the work. Waits for the result.
+///
+/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
+/// alone; pageable memory goes through [`Gpu::begin_write`] and its threads. `counts` is written if it is there,
+/// whatever [`Params::counts`] says.
+///
+/// # Errors
+/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for parameters
+/// that want more than Sibson's values and their counts, or points with another number of values;
+/// [`Error::Core`] unless `values` and `counts` have an element for each cell.
+pub fn interpolate_into(
+    workspace: &mut Workspace,
+    points: Points,
+    params: &Params,
+    values: &mut [f32],
+    counts: Option<&mut [u32]>,
+    progress: &dyn Progress,
+) -> Result<Summary> {
+    if let Some(what) = beyond_streaming(&points, params) {
+        return Err(Error::NotPlain { what });
+    }
+    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
+    points.check_lengths()?;
+    for found in std::iter::once(values.len()).chain(counts.as_ref().map(|c| c.len())) {
+        let (expected, found) = (grid.cells(), found as u64);
+        if found != expected {
+            return Err(gpu_core::Error::Length { what: "host array", expected, found }.into());
+        }
+    }
+    let gpu = &workspace.gpu().clone();
+    // What the copies write and read on the device comes before them here, so that it is dropped after
+    // they have been waited for, whatever happens.
+    let mut resident = Resident::new(gpu, points.len())?;
+    // SAFETY: the queries write every cell before one is copied.
+    let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
+    let copies = Copies(gpu.fork()?, *params);
+    progress.at("to the device", 0.0)?;
+    let mut tallies = Tallies::new(gpu)?;
+    let mut pixels = Pixels::new(gpu, params, 1)?;
+    let merge = copies.merge(workspace, points, &mut resident, &mut pixels, &mut tallies, progress);
+    let group = merge?;
+    progress.at("to the device", 1.0)?;
+
+    progress.at("interpolate", 0.0)?;
+    let (mut sites, mut turned) = resident.sites(workspace, pixels, group, tallies)?;
+    let other = turned.instead(&mut sites, |sites| {
+        // SAFETY: the queries write every cell.
+        let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
+        let queries = Queries::new(gpu, &limits, params, &sites.group, 1)?;
+        queries.enqueue(workspace, sites, &mut cells, |_, _, _| Ok(()))?;
+        Ok(cells)
+    })?;
+    let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
+    let mut host = Bands { copies: &copies, gpu, values, counts, under_way: Vec::new() };
+    queries.enqueue(workspace, &mut sites, &mut cells, |sites, cells, rows| {
+        let [first, len] =
+            [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
+        turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
+        host.begin(cells, first as usize, len as usize)?;
+        Ok(())
+    })?;
+    host.finish(progress)?;
+    progress.at("interpolate", 1.0)?;
+    let counted = sites.tallies.counts.to_host()?;
+    if counted[tallies::BAD] > 0 {
+        let index = sites.tallies.first_bad.to_host()?[0] as usize;
+        check_point(&points, index)?;
+    }
+    copies.0.synchronize()?;
+    Ok(summary(&counted, points.len() as u64, Counted::Queried))
+}
+
+/// Points with one value in columns on the device.
+struct Resident {
+    x: Column<f64>,
+    y: Column<f64>,
+    z: Column<f64>,
+}
+
+impl Resident {
+    /// Columns to be written before they are read.
+    fn new(gpu: &Gpu, points: usize) -> Result<Self> {
+        // SAFETY: every element is written before it is read: the streams wait for each other.
+        let column = || unsafe { gpu.uninitialized::<f64>(points) };
+        Ok(Self { x: column()?, y: column()?, z: column()? })
+    }
+
+    /// Some of the points.
+    fn part(&self, range: Range<usize>) -> Result<Part<'_>> {
+        Ok(Part {
+            x: self.x.slice(range.clone())?,
+            y: self.y.slice(range.clone())?,
+            z: [self.z.slice(range.clone())?.as_ptr(); MOST_VALUES],
+            first: range.start as u64,
+        })
+    }
+
+    /// The sites of points that were merged into pixels, and their diagrams.
+    fn sites(
+        &self,
+        workspace: &mut Workspace,
+        pixels: Pixels,
+        group: Group,
+        mut tallies: Tallies,
+    ) -> Result<(Sites, Turned)> {
+        let gpu = &workspace.gpu().clone();
+        let all = self.part(0..self.x.len())?;
+        let (mask, values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
+        let turned_mask = turned::mask(gpu, &mask)?;
+        let nearest = super::nearest_sites(workspace, &mask)?;
+        let turned = Turned(super::nearest_sites(workspace, &turned_mask)?);
+        Ok((
+            Sites { nearest, values, is_turned: false, tallies, group, points: self.x.len() },
+            turned,
+        ))
+    }
+}
+
+/// The stream of the copies, and what they are made for. Dropped, it waits for them: they read and write
+/// borrowed memory.
+struct Copies(Gpu, Params);
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // An error here was one of a copy, and has been reported.
+        let _ = self.0.synchronize();
+    }
+}
+
+impl Copies {
+    /// Copies the points to the device and merges them into pixels; gives what the kernels are told of
+    /// their values.
+    fn merge(
+        &self,
+        workspace: &mut Workspace,
+        points: Points,
+        resident: &mut Resident,
+        pixels: &mut Pixels,
+        tallies: &mut Tallies,
+        progress: &dyn Progress,
+    ) -> Result<Group> {
+        let gpu = &workspace.gpu().clone();
+        let count = points.len();
+        self.0.wait_for(gpu)?;
+        let z = (&mut resident.z).into();
+        // SAFETY: the points are borrowed until the copies have been waited for, which dropping them does at the
+        // latest; kernels read what has arrived.
+        let z = unsafe { self.0.begin_write(z, points.values[0])? };
+        let part = |first: usize| first..count.min(first + PART);
+        let begin = |first| self.coordinates(points, part(first), resident);
+        let parts = (0..count).step_by(PART).map(begin).collect::<Result<Vec<_>>>()?;
+        z.order_before(gpu)?;
+        let range = value_range(workspace, &resident.z)?;
+        // Waits for the values, while coordinates are on their way.
+        let range = range.to_host()?;
+        let range = self.1.widened(ValueRange { min: range[0], max: range[1] });
+        let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
+        for (i, coordinates) in parts.iter().enumerate() {
+            let first = i * PART;
+            for copy in coordinates {
+                copy.order_before(gpu)?;
+            }
+            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
+            progress.at("to the device", first as f64 / count as f64)?;
+        }
+        Ok(group)
+    }
+
+    /// Begins to copy the coordinates of some points.
+    fn coordinates(
+        &self,
+        points: Points,
+        part: Range<usize>,
+        resident: &mut Resident,
+    ) -> Result<[Copying; 2]> {
+        let x = resident.x.slice_mut(part.clone())?;
+        let y = resident.y.slice_mut(part.clone())?;
+        // SAFETY: as for the values.
+        unsafe {
+            let x = self.0.begin_write(x, &points.x[part.clone()])?;
+            Ok([x, self.0.begin_write(y, &points.y[part])?])
+        }
+    }
+}
+
+/// Where the bands of the DEM go, in their order.
+struct Bands<'a> {
+    copies: &'a Copies,
+    gpu: &'a Gpu,
+    /// What no band was copied to yet.
+    values: &'a mut [f32],
+    counts: Option<&'a mut [u32]>,
+    under_way: Vec<Copying>,
+}
+
+impl Bands<'_> {
+    /// Begins to copy some cells, as they are behind what is enqueued by now.
+    fn begin(&mut self, cells: &Cells, first: usize, len: usize) -> Result<()> {
+        let (copies, gpu, range) = (&self.copies.0, self.gpu, first..first + len);
+        let (values, rest) = std::mem::take(&mut self.values).split_at_mut(len);
+        self.values = rest;
+        // SAFETY: the arrays are borrowed until the copies have been waited for, which dropping them does at the
+        // latest; nobody touches them before, and nothing writes to the cells any more.
+        unsafe {
+            let copy = copies.begin_read(gpu, cells.dem.slice(range.clone())?, values)?;
+            self.under_way.push(copy);
+            if let (Some(from), Some(to)) = (&cells.counts, self.counts.take()) {
+                let (counts, rest) = to.split_at_mut(len);
+                self.counts = Some(rest);
+                let copy = copies.begin_read(gpu, from.slice(range)?, counts)?;
+                self.under_way.push(copy);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the copies.
+    fn finish(self, progress: &dyn Progress) -> Result<()> {
+        let all = self.under_way.len() as f64;
+        for (i, copy) in self.under_way.into_iter().enumerate() {
+            copy.wait()?;
+            progress.at("interpolate", (i + 1) as f64 / all)?;
+        }
+        Ok(())
+    }
+}
+
+/// The least and the greatest value, on the device.
+fn value_range(workspace: &mut Workspace, values: &Column<f64>) -> Result<Column<f64>> {
+    let mut range = workspace.gpu().zeroed::<f64>(2)?;
+    reduce(workspace, Min, values, range.slice_mut(0..1)?)?;
+    reduce(workspace, Max, values, range.slice_mut(1..2)?)?;
+    Ok(range)
+}

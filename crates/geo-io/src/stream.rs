@@ -136,6 +136,25 @@ mod tests {
         assert!(error.to_string().contains("nobody writes"), "{error}");
     }
 
+    /// To open a pipe and to close it would end its writer, or wait for one for ever.
+    #[test]
+    fn a_pipe_beside_an_output_that_exists_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["x.csv", "dem.tif"].map(|name| folder.path().join(name));
+        std::fs::write(&output, "before").unwrap();
+        pipe(&input);
+        let inputs = [input.clone()];
+        crate::check_distinct(&inputs, &[&output]).unwrap();
+        assert!(crate::check_distinct(&inputs, &[&input]).is_err());
+        let to = input.clone();
+        let writer = std::thread::spawn(move || std::fs::write(to, "0 0 1\n1 0 2\n0 1 3\n"));
+        std::thread::sleep(Duration::from_millis(50));
+        crate::check_distinct(&inputs, &[&output]).unwrap();
+        let read = read_points(&input, &Filter::default(), &Default::default(), &()).unwrap();
+        writer.join().unwrap().unwrap();
+        assert_eq!(read.len(), 3);
+    }
+
     #[test]
     fn points_come_through_pipes_of_any_name() {
         let folder = tempfile::tempdir().unwrap();

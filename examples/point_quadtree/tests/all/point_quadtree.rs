@@ -424,6 +424,8 @@ fn what_is_wrong_is_said_in_one_line() {
     ] {
         fails(here, &["points.csv", option, value], &[]);
     }
+    // Where all distances are infinite none is the least.
+    fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "so far"]);
     let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
     fails(here, &little, &["1000 bytes of device memory"]);
 }

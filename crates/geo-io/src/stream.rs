@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use gpu_core::host_memory;
+
 use crate::{Error, Result};
 
 /// How long a pipe is waited for to which nobody writes.
@@ -46,6 +48,18 @@ pub(crate) fn open(path: &Path) -> Result<File> {
     };
     file.rewind().map_err(failed)?;
     Ok(file)
+}
+
+/// All bytes that come through a pipe.
+pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let failed = |e| Error::read(path, e);
+    let mut file = open(path)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: length };
+    host_memory::require(length).map_err(memory)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// Lets go of what came through a pipe.
@@ -153,6 +167,26 @@ mod tests {
         let read = read_points(&input, &Filter::default(), &Default::default(), &()).unwrap();
         writer.join().unwrap().unwrap();
         assert_eq!(read.len(), 3);
+    }
+
+    #[test]
+    fn rasters_and_polygons_come_through_pipes() {
+        let folder = tempfile::tempdir().unwrap();
+        let square = r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}"#;
+        let tiff = testing::files::tiff::Tiff::of_bytes(2, &[1, 2, 3, 4]);
+        for (name, bytes) in [("a.tif", tiff.bytes()), ("b.geojson", square.into())] {
+            let path = folder.path().join(name);
+            pipe(&path);
+            let to = path.clone();
+            let writer = std::thread::spawn(move || std::fs::write(to, bytes));
+            if name == "a.tif" {
+                let raster = crate::read_raster(&path, None).unwrap();
+                assert_eq!(raster.values, crate::ArrayData::U8(vec![1, 2, 3, 4]));
+            } else {
+                assert_eq!(crate::read_polygons(&path).unwrap().shapes.len(), 1);
+            }
+            writer.join().unwrap().unwrap();
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 use crate::error::unwinding;
 use crate::lerc::LercBlocks;
 use crate::points::open;
-use crate::{Error, Result};
+use crate::{Error, Result, stream};
 
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
@@ -149,7 +149,12 @@ impl TiffImage {
             decode_output_bytes: usize::MAX,
             ..Default::default()
         };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
+        // What comes through a pipe comes once.
+        let file = match stream::is_stream(path) {
+            true => TiffFile::from_bytes_with_options(stream::bytes_of(path)?, options),
+            false => TiffFile::open_with_options(path, options),
+        };
+        let file = file.map_err(bad)?;
         let stated = file.ifd(0).map_err(bad)?;
         let (mut tags, block_bytes) =
             mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;

@@ -207,6 +207,12 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     let crs = system::with_flag(args.geographic, system::of_tree(&tree))?;
     report.crs(crs.as_ref());
     report_tree(&mut report, &tree);
+    if args.ask.names_points() {
+        // The file does not say whether points were left out.
+        report.note(
+            "point numbers count the points that were kept when the tree was built, from 0 and in the order of its inputs",
+        );
+    }
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows: None };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| args.ask.write(asked, areas.as_ref(), existing))?;

@@ -12,7 +12,7 @@ use crate::{Crs, Output, Properties, Result, Shape};
 /// what `make_valid` of GEOS, and so of GDAL, makes of it, and the same in all programs:
 ///
 /// - a ring holds the places that it goes round an odd number of times, so a bow tie holds two triangles; spikes, vertices given
-///   twice and the direction make no difference;
+///   twice, the direction, and a ring that is drawn several times over make no difference;
 /// - a polygon holds what its outer ring holds and none of its holes does, which may overlap; a hole that lies outside, and has no
 ///   place in common with the outer ring, is a polygon of its own ([`read_polygons`](crate::read_polygons) makes it one);
 /// - a feature holds what any of its polygons holds: their union.

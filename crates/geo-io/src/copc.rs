@@ -8,8 +8,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use gpu_core::Bounds;
 
+use crate::las::{holds, spread};
+
 /// A chunk of a LAZ file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Chunk {
     /// Where it starts in the file.
     pub offset: u64,
@@ -17,13 +19,15 @@ pub(crate) struct Chunk {
     pub bytes: u64,
     /// Its points.
     pub points: u64,
+    /// Of a COPC, the square that its node states for its points, a little widened.
+    pub square: Option<Bounds>,
 }
 
 /// Bytes of the record that states the root and its page of entries.
 const INFO: usize = 160;
 
-/// Nodes of which it is looked at whether they hold their first points.
-const SAMPLE: usize = 256;
+/// Nodes of which it is looked at whether they hold their first points, at most.
+const SAMPLE: u64 = 1024;
 
 /// Bytes of an entry of a page.
 const ENTRY: usize = 32;
@@ -49,7 +53,8 @@ impl Info {
 
     /// The chunks of the nodes that may have points within some bounds, in the order of the file. `None`
     /// where the pages contradict the file, which has `size` bytes and `points` points; or where a node's cube does not
-    /// hold its first point, which `place` gives by where its chunk starts, if it is known. Of that a sample of nodes is looked at.
+    /// hold its first point, which `place` gives by where its chunk starts, if it is known. Of the nodes on the pages that were read
+    /// a sample is looked at.
     pub fn chunks_within(
         &self,
         file: &mut (impl Read + Seek),
@@ -60,7 +65,7 @@ impl Info {
         let fits =
             |offset: u64, bytes: u64| offset.checked_add(bytes).is_some_and(|end| end <= size);
         let (mut found, mut total, mut read) = (Vec::new(), 0_u64, 0_u64);
-        let mut looked_at = 0;
+        let mut nodes = Vec::new();
         let mut pages = vec![self.root];
         while let Some((offset, bytes)) = pages.pop() {
             // Pages that lead in a circle would pass the file's length in sum.
@@ -76,15 +81,11 @@ impl Info {
                 let offset = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|b| entry[16 + b]));
                 let bytes = u64::try_from(word(24)).ok()?;
                 let key = [word(0), word(4), word(8)];
-                if word(28) > 0 && looked_at < SAMPLE && fits(offset, bytes) {
-                    looked_at += 1;
-                    let here = place(offset);
-                    let here = here.map(|[x, y]| Bounds { min_x: x, min_y: y, max_x: x, max_y: y });
-                    if here.is_some_and(|here| !self.touches(key, &here)) {
-                        return None;
-                    }
+                let square = self.square(key);
+                if word(28) > 0 && fits(offset, bytes) {
+                    nodes.push((offset, square));
                 }
-                if !self.touches(key, bounds) {
+                if !touch(&square, bounds) {
                     continue;
                 }
                 match word(28) {
@@ -93,9 +94,15 @@ impl Info {
                     count => {
                         let points = u64::try_from(count).ok()?;
                         total += points;
-                        found.push(Chunk { offset, bytes, points });
+                        found.push(Chunk { offset, bytes, points, square: Some(square) });
                     }
                 }
+            }
+        }
+        for i in spread(0..nodes.len() as u64, SAMPLE) {
+            let (offset, square) = nodes[i as usize];
+            if place(offset).is_some_and(|[x, y]| !holds(&square, x, y)) {
+                return None;
             }
         }
         found.sort_unstable_by_key(|chunk| chunk.offset);
@@ -104,16 +111,22 @@ impl Info {
         (good && apart && total <= points).then_some(found)
     }
 
-    /// Whether a node's cube, widened by a millionth, touches the bounds.
-    fn touches(&self, [level, x, y]: [i32; 3], bounds: &Bounds) -> bool {
+    /// A node's cube as seen from above, widened by a millionth.
+    fn square(&self, [level, x, y]: [i32; 3]) -> Bounds {
         let side = 2.0 * self.half_size / 2f64.powi(level);
         let slack = 1e-6 * self.half_size;
         let low =
             |axis: usize, key: i32| self.centre[axis] - self.half_size + f64::from(key) * side;
         let (west, south) = (low(0, x), low(1, y));
-        west - slack <= bounds.max_x
-            && west + side + slack >= bounds.min_x
-            && south - slack <= bounds.max_y
-            && south + side + slack >= bounds.min_y
+        Bounds {
+            min_x: west - slack,
+            min_y: south - slack,
+            max_x: west + side + slack,
+            max_y: south + side + slack,
+        }
     }
+}
+
+fn touch(a: &Bounds, b: &Bounds) -> bool {
+    a.min_x <= b.max_x && a.max_x >= b.min_x && a.min_y <= b.max_y && a.max_y >= b.min_y
 }

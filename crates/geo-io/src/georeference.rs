@@ -11,7 +11,7 @@ use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::pam;
 use crate::points::ending;
 use crate::tiff_image::TiffImage;
-use crate::world_file::WorldFile;
+use crate::world_file::{WorldFile, map_info_beside};
 use crate::{Crs, Error, GeoKeys, Result};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
@@ -173,16 +173,21 @@ impl Place {
             return Ok(Self { georeference: Some(Georeference { transform, crs }), note: None });
         }
         let none = "so it has no place";
-        let note = match (stated, world, crs) {
+        let map_info = map_info_beside(path);
+        let note = match (stated, world, map_info, crs) {
             (Stated::ControlPoints(points), ..) => Some(format!(
                 "its ground control points ({points}) are not used, {none}: \
                  `gdalwarp` makes a raster of it that has one"
             )),
             (Stated::Half(what), ..) => Some(format!("{what}, {none}: a world file gives it one")),
-            (_, Some(world), _) => {
+            (_, Some(world), ..) => {
                 let world = world.path.display();
                 Some(format!("{world} has not the six numbers of a world file, {none}"))
             }
+            (.., Some(table), _) => Some(format!(
+                "{}, a MapInfo table, is not read, {none}: `gdal_translate` makes a GeoTIFF of it that has one",
+                table.display()
+            )),
             (.., Some(crs)) => Some(format!(
                 "it states the system {crs} but not where it lies, so neither is kept: \
                  a world file gives it a place"

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Deserializer, Value};
 
-use crate::{Error, Result};
+use crate::{Error, Result, stream};
 
 /// Reads the objects in a file, of which there may be several one after the other, as newline-delimited JSON and JSON text
 /// sequences (RFC 7464) have them. Nesting ends at 127 levels, so that no file exhausts the stack.
@@ -13,8 +13,10 @@ use crate::{Error, Result};
 /// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for a file that does not begin with an object, [`Error::Malformed`]
 /// with line and column for what is no JSON.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Value>> {
-    let bytes =
-        std::fs::read(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
+    let bytes = match stream::is_stream(path) {
+        true => stream::bytes_of(path)?,
+        false => std::fs::read(path).map_err(|e| Error::read(path, e))?,
+    };
     if bytes.is_empty() {
         return Err(Error::Empty { path: path.to_owned() });
     }

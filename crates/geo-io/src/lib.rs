@@ -37,6 +37,7 @@ mod georeference;
 mod geotiff;
 mod json_text;
 mod las;
+mod lerc;
 mod lines;
 mod mask;
 mod mask_file;
@@ -78,7 +79,7 @@ pub use gpu_core::files::remove_unfinished;
 /// A float of 16 bits.
 pub use half::f16;
 pub use las::{LasField, LasPoints, ranges_of_fields, write_las};
-pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
+pub use lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
 pub use mesh::{write_flatgeobuf_mesh, write_obj, write_ply};

@@ -5,6 +5,7 @@ use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType, 
 use geojson::{Feature, Geometry, JsonObject, Value};
 use std::io::Write;
 
+use crate::crs::is_compound;
 use crate::output::{Output, write_atomic};
 use crate::{Crs, Error, Result};
 
@@ -13,7 +14,8 @@ use crate::{Crs, Error, Result};
 ///
 /// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
 /// are, and any other reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and
-/// GeoPandas read: by its EPSG code, or as WKT, which GDAL takes as well. [`is_named_in_geojson`] tells whether it can be.
+/// GeoPandas read: by its EPSG code, of a compound system by both of its codes, or as WKT, which GDAL takes as well. [`is_named_in_geojson`] tells
+/// whether it can be, and [`has_named_heights`] whether its vertical part can.
 ///
 /// # Errors
 /// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
@@ -28,6 +30,12 @@ pub fn write_lines<'a>(
 /// Returns whether readers of our GeoJSON files know the system: it has an EPSG code, or is known as WKT.
 pub fn is_named_in_geojson(crs: &Crs) -> bool {
     crs.epsg().is_some() || crs.wkt().is_some()
+}
+
+/// Returns whether a GeoJSON file names the vertical part of a system, if that has one: it does where the part has an EPSG code or
+/// the system is known as WKT.
+pub fn has_named_heights(crs: &Crs) -> bool {
+    !crs.has_heights() || crs.vertical_epsg().is_some() || crs.wkt().is_some()
 }
 
 /// Writes features one after the other, so that the collection need not be in memory.
@@ -57,16 +65,25 @@ pub(crate) fn write_collection(
 /// GeoTIFF keys without a code.
 fn name_of(crs: &Crs) -> Option<String> {
     const WGS_84: u16 = 4326;
-    match crs.epsg() {
-        Some(WGS_84) => None,
-        Some(code) => Some(format!("urn:ogc:def:crs:EPSG::{code}")),
-        None => crs.wkt().map(str::to_owned),
+    let of_text = || crs.wkt().map(str::to_owned);
+    match (crs.epsg(), crs.vertical_epsg()) {
+        (Some(code), Some(heights)) if !is_compound(code) => {
+            Some(format!("urn:ogc:def:crs,crs:EPSG::{code},crs:EPSG::{heights}"))
+        }
+        (Some(code), None) if crs.has_heights() => of_text().or_else(|| of_code(code)),
+        (Some(WGS_84), _) => None,
+        (Some(code), _) => of_code(code),
+        (None, _) => of_text(),
     }
+}
+
+fn of_code(code: u16) -> Option<String> {
+    Some(format!("urn:ogc:def:crs:EPSG::{code}"))
 }
 
 /// Writes lines as FlatGeobuf: LineStrings with an index, each with its height as the column `elevation`. A
 /// line is its height and its points (x, y). The reference system is named by its EPSG code, or given as
-/// WKT.
+/// WKT. A vertical part beside a code is not written.
 ///
 /// The lines are kept in a file without a name until all are there.
 ///
@@ -185,10 +202,20 @@ mod tests {
         let path = folder.path().join("lines.geojson");
         let line = [[448_006.0, 5_411_002.0], [448_997.0, 5_411_995.0]];
         let (utm, own) = (Crs::parse("EPSG:32631").unwrap(), Crs::from_wkt(WKT).unwrap());
+        let both = |text: &str| Crs::parse(text).unwrap();
+        let heights = [both("EPSG:32631+5703"), both("EPSG:5498"), both("EPSG:4326+5773")];
+        let of_text = format!(
+            r#"COMPD_CS["both",{WKT},VERT_CS["own heights",VERT_DATUM["own",2005],UNIT["metre",1]]]"#
+        );
+        let of_text = Crs::from_wkt(&of_text).unwrap();
         let degrees = Crs::parse("EPSG:4326").unwrap();
         for (crs, words, has_member) in [
             (Some(&utm), "ID[\"EPSG\",32631]", true),
             (Some(&own), "PROJCRS[\"own\"", true),
+            (Some(&heights[0]), "VERTCRS[\"NAVD88 height\"", true),
+            (Some(&heights[1]), "VERTCRS[\"NAVD88 height\"", true),
+            (Some(&heights[2]), "VERTCRS[\"EGM96 height\"", true),
+            (Some(&of_text), "VERTCRS[\"own heights\"", true),
             (Some(&degrees), "GEOGCRS[\"WGS 84\"", false),
             (None, "GEOGCRS[\"WGS 84\"", false),
         ] {

@@ -358,6 +358,11 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     fn at_most(number: Number) -> Option<Self>;
     /// The value as a number.
     fn number(self) -> Number;
+    /// The finite value farthest from 0 on a number's side, where the number is that value with fewer digits, such as
+    /// -3.4e38 for the least f32; else `None`.
+    fn shortened_extreme(_: Number) -> Option<Self> {
+        None
+    }
     /// Whether it is NaN.
     #[allow(clippy::eq_op)]
     fn is_nan(self) -> bool {
@@ -419,6 +424,16 @@ macro_rules! floats {
             fn nearest(number: Number) -> Self {
                 let of: fn(f64) -> Self = $of;
                 of(number.to_f64())
+            }
+
+            fn shortened_extreme(number: Number) -> Option<Self> {
+                let exact = number.to_f64();
+                let extreme = if exact < 0.0 { Self::MIN } else { Self::MAX };
+                // Of two digits or more. Those of f16 are as near to each other.
+                let is_near = size_of::<Self>() > 2
+                    && exact.is_finite()
+                    && (exact / f64::from(extreme) - 1.0).abs() < 0.02;
+                (is_near && Self::nearest(number) != extreme).then_some(extreme)
             }
 
             fn at_least(number: Number) -> Option<Self> {

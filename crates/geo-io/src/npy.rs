@@ -201,7 +201,8 @@ fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
     let names = archive.file_names().map(|name| name.map(|name| name.to_string()));
     let names: Vec<String> =
         names.collect::<Result<_, _>>().map_err(|e| Error::malformed(path, e))?;
-    let all = || names.iter().enumerate();
+    // What macOS adds to an archive has the names of the members, but is none of them.
+    let all = || names.iter().enumerate().filter(|(_, name)| !name.starts_with("__MACOSX/"));
     let arrays = all().filter_map(|(i, name)| Some((i, name.strip_suffix(".npy")?.to_owned())));
     let arrays: Vec<(usize, String)> = arrays.collect();
     if !arrays.is_empty() {
@@ -247,6 +248,9 @@ fn with_entry<R>(
             let (path, name, names) = (path.to_owned(), name.to_owned(), names());
             Error::NoArray { path, name, names }
         }
+        None if arrays.is_empty() => {
+            Error::NotOneArray { path: path.to_owned(), names: "no array".to_owned() }
+        }
         None => Error::NotOneArray { path: path.to_owned(), names: names() },
     })?;
     let mut archive = open_archive(path)?;
@@ -264,7 +268,13 @@ fn with_entry<R>(
     // Deflate packs at most 1032 bytes into one: what claims more is damaged, and so is what claims more than the file has.
     let packed = entry.compressed_size().min(length);
     let size = entry.size().min(packed.saturating_mul(1040));
-    read(&mut entry, size)
+    read(&mut entry, size).map_err(|error| match error {
+        Error::NotA { .. } => {
+            let reason = format!("its array {array} is damaged: it does not begin as one of NumPy");
+            Error::malformed(path, reason)
+        }
+        other => other,
+    })
 }
 
 fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {

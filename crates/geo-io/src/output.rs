@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::Cancelled;
 use gpu_core::files::{self, NoFolder, Unfinished};
-use same_file::is_same_file;
 
 pub(crate) use gpu_core::files::folder_of;
 
@@ -89,6 +88,19 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,
     })
+}
+
+/// Whether two files that are there are one. Neither is opened: to open a pipe and to close it ends whoever writes to it.
+#[cfg(unix)]
+fn is_same_file(a: &Path, b: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    Ok(identity(a)? == identity(b)?)
+}
+
+#[cfg(not(unix))]
+fn is_same_file(a: &Path, b: &Path) -> std::io::Result<bool> {
+    same_file::is_same_file(a, b)
 }
 
 /// Writes a file of any kind through `fill`. It takes its name when all of it is there.

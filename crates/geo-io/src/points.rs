@@ -394,6 +394,11 @@ impl Keep<'_> {
         matches!(self, Self::Batches { .. })
     }
 
+    /// Whether all points stay, wherever they lie.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::All { is_checked: false, .. })
+    }
+
     /// Points to be read at once, where a reader of one file reads `usual`.
     pub fn batch(&self, usual: usize) -> usize {
         match self {

@@ -135,6 +135,8 @@ impl SampleFile {
             return Ok(values);
         }
         let absent = self.stated.map_or_else(T::default, T::nearest);
+        // Many programs fill with the least float and state it with fewer digits; GDAL takes both for NODATA.
+        let extreme = self.stated.and_then(T::shortened_extreme);
         for part in self.parts(rows, width) {
             let start = values.len();
             values.resize(start + part.len() * width, absent);
@@ -144,10 +146,18 @@ impl SampleFile {
                 let bytes = self.image.window(part.clone(), columns.clone())?;
                 bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
                 self.blocks.fill_absent(&mut values[start..], part, columns.clone(), absent);
+                if let Some(extreme) = extreme {
+                    replace(&mut values[start..], extreme, absent);
+                }
             }
         }
         Ok(values)
     }
+}
+
+/// Writes one value in place of another.
+fn replace<T: PartialEq + Copy>(samples: &mut [T], value: T, by: T) {
+    samples.iter_mut().filter(|sample| **sample == value).for_each(|sample| *sample = by);
 }
 
 /// The type in memory of samples of an image; those of fewer than 8 or 16 bits have that many there.

@@ -254,9 +254,33 @@ fn rings(value: &Value) -> Result<Vec<Vec<[f64; 2]>>, String> {
         if let Some(&first) = ring.first().filter(|first| ring.last() != Some(first)) {
             ring.push(first);
         }
-        Ok(ring)
+        Ok(once(ring))
     };
     Ok(some(all("ring", value, ring)?))
+}
+
+/// Takes a closed ring that goes round the same vertices several times as going round once: by the odd number of times it
+/// would hold nothing or all, depending on how often somebody drew it.
+fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    let mut cycle = ring.clone();
+    cycle.dedup();
+    cycle.pop();
+    // By the lengths of the longest proper prefixes that are suffixes too (Knuth, Morris and Pratt 1977).
+    let mut prefixes = vec![0; cycle.len()];
+    for i in 1..cycle.len() {
+        let mut length = prefixes[i - 1];
+        while length > 0 && cycle[i] != cycle[length] {
+            length = prefixes[length - 1];
+        }
+        prefixes[i] = length + usize::from(cycle[i] == cycle[length]);
+    }
+    let period = cycle.len() - prefixes.last().copied().unwrap_or(0);
+    if cycle.is_empty() || period == cycle.len() || !cycle.len().is_multiple_of(period) {
+        return ring;
+    }
+    cycle.truncate(period);
+    cycle.push(cycle[0]);
+    cycle
 }
 
 fn places(value: &Value) -> Result<Vec<[f64; 2]>, String> {
@@ -294,6 +318,19 @@ fn system(member: &Value) -> Result<Option<Crs>, String> {
     let name = member.pointer("/properties/name").and_then(Value::as_str);
     let code = member.pointer("/properties/code").and_then(Value::as_u64);
     let of_name = |name: &str| {
+        // Of a compound system: urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703, or two addresses behind a third.
+        let parts: Vec<&str> = match name.contains("crs-compound") {
+            true => name.split(['?', '&']).skip(1).collect(),
+            false => name.split(",crs:").skip(1).collect(),
+        };
+        if let [horizontal, vertical] = parts[..]
+            && !name.contains('[')
+        {
+            let is_listed = |part: &&str| part.to_ascii_uppercase().contains("EPSG");
+            let code = |part: &str| part.rsplit([':', '/']).next().unwrap_or("").to_owned();
+            let both = format!("EPSG:{}+{}", code(horizontal), code(vertical));
+            return Crs::parse(&both).ok().filter(|_| parts.iter().all(is_listed));
+        }
         let words: Vec<&str> = name.split([':', '/']).filter(|word| !word.is_empty()).collect();
         match words[..] {
             _ if name.contains('[') => Crs::from_wkt(name),
@@ -450,6 +487,24 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_that_goes_round_several_times_is_taken_once() {
+        let triangle = vec![[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]];
+        let first = &triangle[..1];
+        let closed = [&triangle, first].concat();
+        for times in 1..4 {
+            assert_eq!(once([&triangle.repeat(times), first].concat()), closed);
+            // Closed anew each time.
+            assert_eq!(once(closed.repeat(times)), closed);
+        }
+        // Twice the way, but another one the second time.
+        let other = [&triangle[..], &[[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [0.0, 0.0]]].concat();
+        assert_eq!(once(other.clone()), other);
+        for short in [vec![], vec![[1.0, 2.0]]] {
+            assert_eq!(once(short.clone()), short);
+        }
+    }
+
+    #[test]
     fn the_system_is_that_of_the_member_crs() {
         let of = |member: &str| {
             read_text(&format!(
@@ -469,6 +524,12 @@ mod tests {
             ("urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326"),
             ("urn:ogc:def:crs:OGC::CRS84", "EPSG:4326"),
             ("OGC:CRS84", "EPSG:4326"),
+            ("urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703", "EPSG:26910+5703"),
+            ("EPSG:26910+5703", "EPSG:26910+5703"),
+            (
+                "http://www.opengis.net/def/crs-compound?1=http://www.opengis.net/def/crs/EPSG/0/26910&2=http://www.opengis.net/def/crs/EPSG/0/5703",
+                "EPSG:26910+5703",
+            ),
         ] {
             assert_eq!(named(name), Ok(Some(code.to_owned())), "{name}");
         }

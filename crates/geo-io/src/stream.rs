@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use gpu_core::host_memory;
+
 use crate::{Error, Result};
 
 /// How long a pipe is waited for to which nobody writes.
@@ -46,6 +48,18 @@ pub(crate) fn open(path: &Path) -> Result<File> {
     };
     file.rewind().map_err(failed)?;
     Ok(file)
+}
+
+/// All bytes that come through a pipe.
+pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let failed = |e| Error::read(path, e);
+    let mut file = open(path)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: length };
+    host_memory::require(length).map_err(memory)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// Lets go of what came through a pipe.
@@ -134,6 +148,45 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let error = copy(&path, &mut file, Duration::from_millis(50)).unwrap_err();
         assert!(error.to_string().contains("nobody writes"), "{error}");
+    }
+
+    /// To open a pipe and to close it would end its writer, or wait for one for ever.
+    #[test]
+    fn a_pipe_beside_an_output_that_exists_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["x.csv", "dem.tif"].map(|name| folder.path().join(name));
+        std::fs::write(&output, "before").unwrap();
+        pipe(&input);
+        let inputs = [input.clone()];
+        crate::check_distinct(&inputs, &[&output]).unwrap();
+        assert!(crate::check_distinct(&inputs, &[&input]).is_err());
+        let to = input.clone();
+        let writer = std::thread::spawn(move || std::fs::write(to, "0 0 1\n1 0 2\n0 1 3\n"));
+        std::thread::sleep(Duration::from_millis(50));
+        crate::check_distinct(&inputs, &[&output]).unwrap();
+        let read = read_points(&input, &Filter::default(), &Default::default(), &()).unwrap();
+        writer.join().unwrap().unwrap();
+        assert_eq!(read.len(), 3);
+    }
+
+    #[test]
+    fn rasters_and_polygons_come_through_pipes() {
+        let folder = tempfile::tempdir().unwrap();
+        let square = r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}"#;
+        let tiff = testing::files::tiff::Tiff::of_bytes(2, &[1, 2, 3, 4]);
+        for (name, bytes) in [("a.tif", tiff.bytes()), ("b.geojson", square.into())] {
+            let path = folder.path().join(name);
+            pipe(&path);
+            let to = path.clone();
+            let writer = std::thread::spawn(move || std::fs::write(to, bytes));
+            if name == "a.tif" {
+                let raster = crate::read_raster(&path, None).unwrap();
+                assert_eq!(raster.values, crate::ArrayData::U8(vec![1, 2, 3, 4]));
+            } else {
+                assert_eq!(crate::read_polygons(&path).unwrap().shapes.len(), 1);
+            }
+            writer.join().unwrap().unwrap();
+        }
     }
 
     #[test]

@@ -16,8 +16,9 @@ use tiff_reader::{OpenOptions, TiffFile};
 use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 
 use crate::error::unwinding;
+use crate::lerc::LercBlocks;
 use crate::points::open;
-use crate::{Error, Result};
+use crate::{Error, Result, stream};
 
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
@@ -119,6 +120,8 @@ pub(crate) struct TiffImage {
     layout: RasterLayout,
     /// Bytes of an unpacked block.
     block_bytes: u64,
+    /// Where its blocks are packed by LERC.
+    lerc: Option<LercBlocks>,
 }
 
 impl TiffImage {
@@ -146,7 +149,12 @@ impl TiffImage {
             decode_output_bytes: usize::MAX,
             ..Default::default()
         };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
+        // What comes through a pipe comes once.
+        let file = match stream::is_stream(path) {
+            true => TiffFile::from_bytes_with_options(stream::bytes_of(path)?, options),
+            false => TiffFile::open_with_options(path, options),
+        };
+        let file = file.map_err(bad)?;
         let stated = file.ifd(0).map_err(bad)?;
         let (mut tags, block_bytes) =
             mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;
@@ -157,7 +165,12 @@ impl TiffImage {
         if is_half {
             layout.sample_format = FLOATS;
         }
-        Ok(Self { path: path.to_owned(), file, directory, layout, block_bytes })
+        let is_lerc = directory.compression() == LercBlocks::CODE;
+        let lerc = match is_lerc {
+            true => Some(LercBlocks::of(open(path)?.0, &directory)),
+            false => None,
+        };
+        Ok(Self { path: path.to_owned(), file, directory, layout, block_bytes, lerc })
     }
 
     /// All of the file.
@@ -191,6 +204,7 @@ impl TiffImage {
         let asked = asked.saturating_add(self.unpacking_bytes());
         let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
         host_memory::require(asked).map_err(memory)?;
+        self.require_known_lerc(&rows, &columns)?;
         let read = || {
             let (width, height) = (columns.len(), rows.len());
             let (top, left) = (rows.start, columns.start);
@@ -198,6 +212,41 @@ impl TiffImage {
         };
         let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
         bytes.map_err(|e| Error::malformed(&self.path, e))
+    }
+
+    /// Refuses a window with a block of LERC's first version, whose decoder takes as much memory as the block states.
+    fn require_known_lerc(&self, rows: &Range<usize>, columns: &Range<usize>) -> Result<()> {
+        let Some(lerc) = &self.lerc else { return Ok(()) };
+        let (image, layout) = (&self.directory, &self.layout);
+        let (tall, wide) = match (image.tile_height(), image.tile_width()) {
+            (Some(tall), Some(wide)) => (tall as usize, wide as usize),
+            _ => (image.rows_per_strip() as usize, layout.width),
+        };
+        let (tall, wide) = (tall.max(1), wide.max(1));
+        let places = if image.is_tiled() { image.tile_offsets() } else { image.strip_offsets() };
+        let lengths =
+            if image.is_tiled() { image.tile_byte_counts() } else { image.strip_byte_counts() };
+        let (places, lengths) = (places.unwrap_or_default(), lengths.unwrap_or_default());
+        for line in rows.start / tall..rows.end.div_ceil(tall) {
+            for block in columns.start / wide..columns.end.div_ceil(wide) {
+                let block = line * layout.width.div_ceil(wide) + block;
+                let (Some(&place), Some(&length)) = (places.get(block), lengths.get(block)) else {
+                    continue;
+                };
+                let is_first = length > 0
+                    && lerc
+                        .has_first_version(place, length)
+                        .map_err(|e| Error::read(&self.path, e))?;
+                if is_first {
+                    let reason = format!(
+                        "its block {block} is packed by the first version of LERC, which is not read: \
+                         `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                    );
+                    return Err(Error::malformed(&self.path, reason));
+                }
+            }
+        }
+        Ok(())
     }
 }
 

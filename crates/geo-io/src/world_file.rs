@@ -27,6 +27,14 @@ impl WorldFile {
     }
 }
 
+/// The MapInfo table beside a raster that says where it lies, in lower or upper case. GDAL reads such a table; we do not.
+pub(crate) fn map_info_beside(path: &Path) -> Option<PathBuf> {
+    let mut paths = ["tab", "TAB"].map(|ending| path.with_extension(ending)).into_iter();
+    let path = paths.find(|path| path.is_file())?;
+    let is_of_raster = text_of(&path)?.to_ascii_lowercase().contains("\"raster\"");
+    is_of_raster.then_some(path)
+}
+
 /// The geotransform of a world file's six lines: two of x, two of y for a column and a row, and the middle of the first
 /// pixel.
 fn transform_of(text: &str) -> Option<[f64; 6]> {

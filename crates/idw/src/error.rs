@@ -82,7 +82,7 @@ pub enum Error {
         power: f64,
     },
     /// The smoothing is negative or not finite, or its square leaves the range of f64.
-    #[error("smoothing {smoothing} is neither 0 nor between 1e-130 and 1e150")]
+    #[error("smoothing {smoothing:e} is neither 0 nor between 1e-130 and 1e150")]
     Smoothing {
         /// As given.
         smoothing: f64,

@@ -11,6 +11,7 @@
 //! columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie alike to
 //! both sides of a pixel have the same numbers in the formula, hence the same h to the last bit, and the tie rule decides.
 
+#[cfg(feature = "ellipsoid")]
 use geographiclib_rs::{Geodesic, InverseGeodesic};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};
@@ -307,7 +308,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 /// another site may be nearer on the ellipsoid, but by 1.02% at most. Lengths are good to some nanometres (Karney 2013,
 /// DOI 10.1007/s00190-012-0578-z; crate geographiclib-rs).
 ///
-/// O(pixels) on all cores, about a microsecond each.
+/// Needs the feature `ellipsoid`, which is off by default. O(pixels) on all cores, about a microsecond each.
 ///
 /// ```
 /// use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -328,6 +329,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 /// # Errors
 /// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory
 /// fails.
+#[cfg(feature = "ellipsoid")]
 pub fn ellipsoidal_distances(nearest: &Integers, globe: &Globe) -> Result<Grid<f64>> {
     let grid = *nearest.grid();
     check_indices(nearest)?;

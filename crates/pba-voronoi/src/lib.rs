@@ -82,7 +82,9 @@ use gpu_core::{Device, Progress};
 
 pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
-pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe, ellipsoidal_distances};
+#[cfg(feature = "ellipsoid")]
+pub use globe::ellipsoidal_distances;
+pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe};
 pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
 pub use metric::Spacing;
@@ -127,7 +129,7 @@ pub fn transform(
 ///
 /// [`Params`] say what is wanted: `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and `label`, and a
 /// `max_distance`, all lengths in the unit of the radius: metres. The result's `square_unit` is 0. The directions follow by
-/// [`directions_on_globe`], the lengths on the ellipsoid by [`ellipsoidal_distances`].
+/// [`directions_on_globe`], the lengths on the ellipsoid by `ellipsoidal_distances` (feature `ellipsoid`).
 ///
 /// O(pixels x log rows) work. Beside input and outputs it takes 6 bytes a pixel on the CPU, 8 in rasters wider than 60,000, and 16 on a
 /// GPU.

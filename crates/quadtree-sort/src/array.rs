@@ -1,11 +1,12 @@
 //! Arrays that a tree owns, or that lie in its file.
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::ops::Deref;
+#[cfg(feature = "files")]
+use std::{marker::PhantomData, ops::Range, sync::Arc};
 
 use bytemuck::Pod;
+#[cfg(feature = "files")]
 use memmap2::Mmap;
 
 /// An array of plain elements, owned or mapped.
@@ -15,9 +16,15 @@ pub(crate) struct Array<T: Pod>(Store<T>);
 #[derive(Clone)]
 enum Store<T: Pod> {
     Owned(Vec<T>),
-    Mapped { file: Arc<Mmap>, bytes: Range<usize>, element: PhantomData<T> },
+    #[cfg(feature = "files")]
+    Mapped {
+        file: Arc<Mmap>,
+        bytes: Range<usize>,
+        element: PhantomData<T>,
+    },
 }
 
+#[cfg(feature = "files")]
 impl<T: Pod> Array<T> {
     /// A range of a file's bytes, if it is aligned and whole.
     pub fn mapped(file: &Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
@@ -38,6 +45,7 @@ impl<T: Pod> Deref for Array<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Store::Owned(elements) => elements,
+            #[cfg(feature = "files")]
             Store::Mapped { file, bytes, .. } => bytemuck::cast_slice(&file[bytes.clone()]),
         }
     }

@@ -180,6 +180,7 @@ pub enum Error {
 
 impl Error {
     /// The error of a file.
+    #[cfg(feature = "files")]
     pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::File { path: path.display().to_string(), message: error.to_string() }
     }

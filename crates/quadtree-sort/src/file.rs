@@ -138,7 +138,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 impl Quadtree {
     /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
-    /// be it the one that this tree was opened from.
+    /// be it the one that this tree was opened from. Needs the feature `files`.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -148,7 +148,7 @@ impl Quadtree {
         saved.map_err(|error| Error::file(path, &error))
     }
 
-    /// Writes the bytes of the file that [`save`](Self::save) makes.
+    /// Writes the bytes of the file that [`save`](Self::save) makes. Needs the feature `files`.
     ///
     /// # Errors
     /// Those of the writer.
@@ -177,7 +177,8 @@ impl Quadtree {
         Ok(())
     }
 
-    /// Reads a tree that [`save`](Self::save) has written into memory of its own, and checks it on all cores.
+    /// Reads a tree that [`save`](Self::save) has written into memory of its own, and checks it on all cores. Needs the
+    /// feature `files`.
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another
@@ -206,7 +207,8 @@ impl Quadtree {
     }
 
     /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
-    /// copied. The file is read once, on all cores, to check it; searches go by that check and look at nothing twice.
+    /// copied. The file is read once, on all cores, to check it; searches go by that check and look at nothing twice. Needs
+    /// the feature `files`.
     ///
     /// # Errors
     /// As [`open`](Self::open).

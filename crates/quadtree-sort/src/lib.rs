@@ -35,6 +35,8 @@
 //!
 //! # Files
 //!
+//! They need the feature `files`, which is off by default: `quadtree-sort = { version = "..", features = ["files"] }`.
+//!
 //! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all; [`Quadtree::open`] reads and checks it.
 //! [`Quadtree::map`] maps it into memory, where it serves as it lies; that is `unsafe`, since the file must not be changed
 //! meanwhile. Coordinates larger than memory come from a mapped [`MappedPoints`]. A tree larger than memory is built in parts,
@@ -48,17 +50,22 @@
 //! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
 //! thesis, and the file's layout.
 #![deny(missing_docs)]
+// The page names items of files, which are not there without the feature.
+#![cfg_attr(not(feature = "files"), allow(rustdoc::broken_intra_doc_links))]
 
 mod array;
 mod cells;
 mod cpu;
 mod error;
+#[cfg(feature = "files")]
 mod file;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod index;
 mod params;
+#[cfg(feature = "files")]
 mod parts;
+#[cfg(feature = "files")]
 mod points_file;
 mod polygons;
 mod queries;
@@ -72,7 +79,9 @@ pub use error::{Error, Result};
 pub use index::{Index, index};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use params::{Algorithm, Outside, Params};
+#[cfg(feature = "files")]
 pub use parts::{Joined, Part, join};
+#[cfg(feature = "files")]
 pub use points_file::MappedPoints;
 pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
@@ -109,8 +118,7 @@ pub fn build(
 }
 
 /// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each
-/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::algorithm`] says. With points
-/// of a [`MappedPoints`] they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
+/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::algorithm`] says. With mapped points (`MappedPoints`, feature `files`) they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
 /// with 2 bytes a point and 8 a node more.
 ///
 /// A batch whose nodes need more room than six for each threshold of points takes more than the budget.

@@ -23,7 +23,7 @@ use crate::{Error, MOST_POINTS, Node, Quadtree, Result, Summary};
 const AT_ONCE: usize = 4096;
 
 /// The tree of all points of one cell, which are numbered as they are among those of all parts
-/// ([`Quadtree::renumbered`]).
+/// ([`Quadtree::renumbered`]). Needs the feature `files`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Part<'a> {
@@ -88,7 +88,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The tree of all points of some parts.
+/// The tree of all points of some parts. Needs the feature `files`.
 #[derive(Clone, Debug)]
 pub struct Joined<'a> {
     /// Those that have points, in the order of codes.
@@ -120,7 +120,7 @@ enum Run {
 }
 
 /// Puts the trees of some cells together, in any order: that is the tree of all their points, to the last byte. Cells that are
-/// no part have no points.
+/// no part have no points. Needs the feature `files`.
 ///
 /// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). That no index stands in two
 /// parts is not looked at.
@@ -329,7 +329,7 @@ impl Joined<'_> {
 
 impl Quadtree {
     /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. Orders within leaves
-    /// stay, since indices rise.
+    /// stay, since indices rise. Needs the feature `files`.
     ///
     /// # Errors
     /// [`Error::Indices`] unless there is one for each point given, rising, each below `given`;

@@ -11,7 +11,7 @@ use crate::array::Array;
 use crate::{Error, Result};
 
 /// Points of a file: all x, then all y, as little-endian f64 and nothing else. [Mapped](Self::map), more of them than memory
-/// holds can be used, since the system brings in what is looked at.
+/// holds can be used, since the system brings in what is looked at. Needs the feature `files`.
 #[derive(Debug)]
 pub struct MappedPoints {
     numbers: Array<f64>,

@@ -111,6 +111,16 @@ pub enum Error {
         /// The most.
         most: u64,
     },
+    /// Tiles that name their inputs more often than a plan can hold.
+    #[error(
+        "the tiles name their inputs {named} times or more, and a plan holds {most} of these: larger tiles or fewer files make it smaller"
+    )]
+    TooManyNamed {
+        /// As counted, at least.
+        named: u64,
+        /// The most.
+        most: u64,
+    },
     /// The text is no plan.
     #[error("this is no plan of tiles: {reason}")]
     Foreign {

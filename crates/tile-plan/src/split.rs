@@ -14,6 +14,9 @@ const BLOCK: u32 = 256;
 /// The most tiles of a plan: its text has 300 bytes or more for each.
 pub(crate) const MOST_TILES: u64 = 1 << 20;
 
+/// The most inputs that all tiles of a plan name together: 128 MiB, and twice as much of text.
+const MOST_NAMED: u64 = 1 << 25;
+
 /// The least side of a tile, where the grid has as many cells.
 const LEAST: u32 = 16;
 
@@ -23,7 +26,7 @@ const LEAST: u32 = 16;
 ///
 /// # Errors
 /// [`Error::Core`] and [`Error::NoCells`] for what is no grid, [`Error::Unbounded`] and [`Error::NoDistance`] for a
-/// reach, [`Error::TooMany`] for more than 2^20 tiles, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
+/// reach, [`Error::TooMany`] for more than 2^20 tiles, [`Error::TooManyNamed`] where these name inputs more than 2^25 times, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
 /// of the least size does not fit the memory of the host or of a device.
 pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let grid = checked_grid(params)?;
@@ -33,7 +36,8 @@ pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let halo = halo(params)?;
     let reads_all = params.reaches.iter().any(|(_, reach)| *reach == Reach::Everywhere);
     let halo = if reads_all { 0 } else { halo };
-    let mut division = Division { params, inputs: &inputs, halo, reads_all, tiles: Vec::new() };
+    let mut division =
+        Division { params, inputs: &inputs, halo, reads_all, tiles: Vec::new(), named: 0 };
     let all = (0..inputs.len() as u32).collect::<Vec<_>>();
     match params.shape {
         Shape::Squares => division.cut_squares(&grid, &all)?,
@@ -167,6 +171,8 @@ struct Division<'a> {
     /// Whether every tile reads all inputs.
     reads_all: bool,
     tiles: Vec<Tile>,
+    /// How many inputs these name together.
+    named: u64,
 }
 
 impl Division<'_> {
@@ -182,14 +188,22 @@ impl Division<'_> {
         let is_small = side <= most;
         let lacking = self.lacking(&tile);
         if is_small && lacking.is_none() {
-            self.tiles.push(tile);
-            return Ok(());
+            return self.take(tile);
         }
         if let Some(halves) = part.halves(self.params.shape) {
             return halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs));
         }
         // A side of the least size is at most as long as any that is allowed.
         self.require(&tile)?;
+        self.take(tile)
+    }
+
+    /// Adds a tile to the plan.
+    fn take(&mut self, tile: Tile) -> Result<()> {
+        self.named += tile.inputs.len() as u64;
+        if self.named > MOST_NAMED {
+            return Err(Error::TooManyNamed { named: self.named, most: MOST_NAMED });
+        }
         self.tiles.push(tile);
         Ok(())
     }
@@ -203,17 +217,15 @@ impl Division<'_> {
         }
         loop {
             require_count(count(grid, [side; 2]))?;
-            let tiles = squares(grid, side).map(|part| {
+            (self.tiles, self.named) = (Vec::new(), 0);
+            let taken = squares(grid, side).try_for_each(|part| {
                 let tile = self.tile(part, inputs);
-                self.require(&tile).map(|()| tile)
+                self.require(&tile)?;
+                self.take(tile)
             });
-            match tiles.collect() {
-                Ok(tiles) => {
-                    self.tiles = tiles;
-                    return Ok(());
-                }
-                Err(error) if side == LEAST => return Err(error),
-                Err(_) => side /= 2,
+            match taken {
+                Err(Error::Budget { .. }) if side > LEAST => side /= 2,
+                done => return done,
             }
         }
     }

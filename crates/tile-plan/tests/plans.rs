@@ -309,3 +309,17 @@ fn more_tiles_than_a_plan_may_have_are_refused_at_once() {
         assert!(plan(&[], &params).is_ok());
     }
 }
+
+/// As of thousands of files that every tile reads: each tile names all of them.
+#[test]
+fn tiles_that_name_more_inputs_than_a_plan_holds_are_refused() {
+    let inputs: Vec<Input> = (0..40_000).map(|i| Input::new(format!("{i}.csv"))).collect();
+    let grid = GridSpec::new(0.0, 1024.0, 1.0, 1024, 1024).unwrap();
+    let model = Model { fixed: 0, per_point: 0, per_cell: 1 };
+    for shape in [Shape::Rectangles, Shape::Squares] {
+        let params = Params::new(grid, 1 << 40, model).shape(shape);
+        let error = plan(&inputs, &params.clone().most_side(16)).unwrap_err();
+        assert!(matches!(error, Error::TooManyNamed { most: 33_554_432, .. }), "{error}");
+        assert!(plan(&inputs, &params).is_ok());
+    }
+}

@@ -67,7 +67,7 @@ fn run(args: &Args) -> Result<()> {
     for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
-    cloud.require_values_of_f32(&inputs, &args.points)?;
+    cloud.require_values_of_f32(&inputs, &args.points, true)?;
     cloud.note_on_small_values().iter().for_each(|note| report.note(note));
     if args.surface.geographic {
         require_places(&cloud, &inputs, &args.points)?;

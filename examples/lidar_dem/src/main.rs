@@ -146,7 +146,7 @@ fn read(
     let read = |ground: Option<&dyn Ground>| {
         Cloud::read_of(inputs, (&args.points, &columns), ground, progress)
     };
-    match wanted {
+    let cloud = match wanted {
         Wanted::All => read(None),
         Wanted::AllNear(bounds) => {
             let cloud = read(None)?;
@@ -161,7 +161,9 @@ fn read(
             let read = |ground: &dyn Ground| read(Some(ground));
             halo::read_dependence(surface, (grid, *lattice), all, *halo, read)
         }
-    }
+    }?;
+    cloud.require_values_of_f32(inputs, &args.points, surface.has_heights())?;
+    Ok(cloud)
 }
 
 /// Surveys the simulated landscape and writes its points to a LAZ file.
@@ -277,7 +279,11 @@ fn write_products(
             report
                 .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
         }
-        if let Some(crs) = crs.filter(|crs| crs.has_heights()) {
+        let names_heights = |crs: &Crs| match lines_format(path) {
+            Ok(LinesFormat::GeoJson) => geo_io::has_named_heights(crs),
+            _ => !crs.has_heights(),
+        };
+        if let Some(crs) = crs.filter(|crs| !names_heights(crs)) {
             report.note(format_args!(
                 "{} names its horizontal system alone: its elevations are in {crs}",
                 path.display()

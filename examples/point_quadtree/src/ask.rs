@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Existing, Output};
 use gpu_core::{Bounds, Device};
 use programs::args::{RunArgs, count, ending, number};
@@ -162,6 +162,11 @@ impl AskArgs {
         let places = places_of(tree, &found.indices);
         let near = found.indices.iter().zip(&found.distances).zip(places);
         let near: Vec<_> = near.filter_map(|(near, place)| Some((near, place?))).collect();
+        // Beyond the range of squares all points are equally far.
+        ensure!(
+            near.iter().all(|((_, distance), _)| distance.is_finite()),
+            "--nearest {x:e},{y:e}: the place lies so far from the points that squares of distances are beyond the range of f64"
+        );
         let points: Vec<usize> = near.iter().map(|((index, _), _)| **index as usize).collect();
         let rows = rows.map(|rows| rows(&points));
         for (i, ((index, distance), (x, y))) in near.into_iter().enumerate() {
@@ -202,6 +207,12 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     let crs = system::with_flag(args.geographic, system::of_tree(&tree))?;
     report.crs(crs.as_ref());
     report_tree(&mut report, &tree);
+    if args.ask.names_points() {
+        // The file does not say whether points were left out.
+        report.note(
+            "point numbers count the points that were kept when the tree was built, from 0 and in the order of its inputs",
+        );
+    }
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows: None };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| args.ask.write(asked, areas.as_ref(), existing))?;

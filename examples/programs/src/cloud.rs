@@ -93,7 +93,7 @@ impl Cloud {
         cloud.crs = shared.into_crs();
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
         cloud.notes.extend(absent);
-        cloud.require_points(args)?;
+        cloud.require_points(paths, args)?;
         Ok(cloud)
     }
 
@@ -175,13 +175,13 @@ impl Cloud {
         self.columns().for_each(|column| column.truncate(kept));
     }
 
-    fn require_points(&self, args: &PointArgs) -> Result<()> {
+    fn require_points(&self, paths: &[PathBuf], args: &PointArgs) -> Result<()> {
         if !self.x.is_empty() {
             return Ok(());
         }
         let sum = |of: fn(&Tally) -> u64| self.tallies.iter().map(of).sum::<u64>();
         let read = sum(|t| t.read);
-        ensure!(read > 0, "the input has no points");
+        ensure!(read > 0, "{}", without_points(paths));
         match &args.classes {
             Some(list) if sum(|t| t.dropped_class) == read => {
                 bail!("none of the {read} points has a class of {:?}", list.0)
@@ -229,19 +229,27 @@ impl Cloud {
         columns.map(|(column, range)| settled(column, *range)).collect()
     }
 
-    /// Refuses a value that no raster of f32 holds, and says which point of the inputs has it.
+    /// Refuses a value that no raster of f32 holds, of the heights if they are wanted and of all further values, and says which
+    /// point of the inputs has it.
     ///
     /// # Errors
     /// As said.
-    pub fn require_values_of_f32(&self, inputs: &[PathBuf], args: &PointArgs) -> Result<()> {
-        let is_beyond = |i: usize| is_beyond_f32(self.z[i]);
-        match parallel::first(self.z.len(), FINE, is_beyond) {
-            None => Ok(()),
-            Some(i) => {
-                let (place, z) = (self.place_of(i, inputs, args), self.z[i]);
-                bail!("{place}: the value {z:e} is beyond the range of f32, which the result is in")
+    pub fn require_values_of_f32(
+        &self,
+        inputs: &[PathBuf],
+        args: &PointArgs,
+        with_heights: bool,
+    ) -> Result<()> {
+        for column in with_heights.then_some(&self.z).into_iter().chain(&self.values) {
+            let is_beyond = |i: usize| is_beyond_f32(column[i]);
+            if let Some(i) = parallel::first(column.len(), FINE, is_beyond) {
+                let (place, value) = (self.place_of(i, inputs, args), column[i]);
+                bail!(
+                    "{place}: the value {value:e} is beyond the range of f32, which the result is in"
+                );
             }
         }
+        Ok(())
     }
 
     /// A note, if values are so near to 0 that f32 has no digits for them.
@@ -387,6 +395,20 @@ impl Cloud {
             self.x.len(),
             100.0 * most as f64 / self.x.len() as f64,
         ))
+    }
+}
+
+/// Says that there are no points in some files.
+pub fn without_points(paths: &[PathBuf]) -> String {
+    match paths {
+        [path] => format!("{} has no points", path.display()),
+        [first, .., last] => format!(
+            "none of {} files, from {} to {}, has points",
+            paths.len(),
+            first.display(),
+            last.display()
+        ),
+        [] => "no files were given".to_owned(),
     }
 }
 

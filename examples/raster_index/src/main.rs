@@ -306,9 +306,16 @@ fn query(args: &QueryArgs) -> Result<()> {
         json!({"quadrants": total.quadrants, "cells": total.cells, "unsure": total.unsure});
     report.field("found", fields);
     let is_named = crs.as_ref().is_some_and(geo_io::is_named_in_geojson);
-    for path in args.output.iter().filter(|_| !is_named) {
-        if args::kind(path)? == Kind::GeoJson {
-            let name = path.display();
+    let unnamed_heights = crs.as_ref().filter(|crs| !geo_io::has_named_heights(crs));
+    for path in &args.output {
+        let name = path.display();
+        if args::kind(path)? != Kind::GeoJson {
+            continue;
+        }
+        if let Some(crs) = unnamed_heights.filter(|_| is_named) {
+            report.note(format_args!("{name} names the horizontal part alone of {crs}"));
+        }
+        if !is_named {
             let why = if crs.is_some() { "this one has no code" } else { "the index has none" };
             report.note(format_args!(
                 "{name} names no reference system, as {why}: readers take it for longitude and latitude"

@@ -30,6 +30,11 @@ use same::{Definition as Defined, code_of_wkt, horizontal_code};
 use vertical::Heights;
 use wkt::{Kind, horizontal, is_geocentric, outermost};
 
+/// Whether a code of the EPSG list is one of a compound system.
+pub(crate) fn is_compound(code: u16) -> bool {
+    horizontal_code(code) != code
+}
+
 /// A coordinate reference system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crs(Definition);

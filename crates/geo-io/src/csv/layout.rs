@@ -202,14 +202,15 @@ impl Guess<'_> {
             tried.push(b',');
         }
         // Numbers that can be read go before what stands in place of numbers.
-        let mut refused: Option<(usize, Error)> = None;
+        // A blank may belong to a name, so what it divides counts less than what another separator does.
+        let mut refused: Option<((bool, usize), Error)> = None;
         for is_strict in [true, false] {
             for &separator in &tried {
                 let (texts, spare) = match self.fields(first, separator) {
                     Ok(fields) => fields,
                     // Under another separator that quote may open nothing.
                     Err(error) => {
-                        refused = Some((usize::MAX, error));
+                        refused = Some(((true, usize::MAX), error));
                         continue;
                     }
                 };
@@ -218,10 +219,12 @@ impl Guess<'_> {
                 }
                 match self.columns_of(&texts, separator, is_strict) {
                     Ok(found) => return self.layout(found, separator, spare),
-                    Err(error) if refused.as_ref().is_none_or(|(most, _)| texts.len() > *most) => {
-                        refused = Some((texts.len(), error));
+                    Err(error) => {
+                        let found = (separator != b' ' && texts.len() >= 3, texts.len());
+                        if refused.as_ref().is_none_or(|(most, _)| found > *most) {
+                            refused = Some((found, error));
+                        }
                     }
-                    Err(_) => {}
                 }
             }
         }

@@ -21,6 +21,7 @@ use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
 use gpu_core::Progress;
 use rayon::Yield;
 
+use super::count::holds;
 use super::fields::selection;
 use super::{BATCH, Decoded, LasFile};
 use crate::copc::Chunk;
@@ -60,7 +61,8 @@ impl Table {
             let end = offset.checked_add(entry.byte_count).filter(|&end| end <= las.size);
             let end = end.ok_or(NO_FIT)?;
             if !is_empty {
-                let chunk = Chunk { offset, bytes: entry.byte_count, points: entry.point_count };
+                let (bytes, points) = (entry.byte_count, entry.point_count);
+                let chunk = Chunk { offset, bytes, points, square: None };
                 if chunk.bytes < least || chunk.points == 0 {
                     return Err(NO_FIT.into());
                 }
@@ -226,6 +228,8 @@ type Part = Result<DecodedChunk, String>;
 struct DecodedChunk {
     cloud: PointCloud,
     checksum: crc32fast::Hasher,
+    /// A point outside of the square that the chunk's node states.
+    stray: Option<[f64; 2]>,
 }
 
 /// Waits for the next chunk that is ready. A thread of the pool works meanwhile: there may be no other.
@@ -274,7 +278,11 @@ impl Decoder<'_> {
         if is_layered(self.vlr) && !is_sound(&packed, record, self.vlr, chunk.points) {
             return Err("a chunk contradicts its index".into());
         }
-        unwinding(|| self.decoded(&packed, chunk.points))?.map_err(|e| e.to_string())
+        let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
+        if let Some([x, y]) = decoded.stray {
+            return Err(format!("its octree has no point at {x} {y}, its records do"));
+        }
+        Ok(decoded)
     }
 
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
@@ -283,8 +291,9 @@ impl Decoder<'_> {
         source.read_exact(bytes)
     }
 
-    fn decoded(&self, packed: &[u8], points: u64) -> Result<DecodedChunk, LasZipError> {
-        let layout = &self.las.layout;
+    fn decoded(&self, packed: &[u8], chunk: &Chunk) -> Result<DecodedChunk, LasZipError> {
+        let (layout, points) = (&self.las.layout, chunk.points);
+        let mut stray = None;
         let mut records = record_decoder(packed, self.vlr, selection(&layout.taken))?;
         let mut cloud = PointCloud::of_las(points.min(ROOM) as usize, layout.taken.len());
         let mut checksum = crc32fast::Hasher::new();
@@ -296,12 +305,16 @@ impl Decoder<'_> {
             let piece = &mut buffer[..count as usize * layout.record];
             records.decompress_many(piece)?;
             layout.keep(piece, self.filter, &mut cloud);
+            if let Some(square) = &chunk.square {
+                let mut places = piece.chunks_exact(layout.record).map(|r| layout.place(r));
+                stray = stray.or_else(|| places.find(|[x, y]| !holds(square, *x, *y)));
+            }
             if self.is_checksum_wanted {
                 checksum.update(piece);
             }
             left -= count;
         }
-        Ok(DecodedChunk { cloud, checksum })
+        Ok(DecodedChunk { cloud, checksum, stray })
     }
 }
 

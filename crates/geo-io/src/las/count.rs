@@ -9,8 +9,14 @@ use gpu_core::Bounds;
 use super::LasFile;
 use super::chunks::{Table, is_layered, points_of};
 
-/// Points that are looked at to judge a header's bounds.
+/// Places of a file without compression that are looked at to judge a header's bounds.
 const SAMPLE: u64 = 64;
+
+/// Records that are looked at from each place on.
+const RUN: u64 = 2048;
+
+/// Chunks of a compressed file whose first points are looked at.
+const CHUNKS: u64 = 1024;
 
 /// What is believed to be in a file.
 pub(super) struct Count {
@@ -149,7 +155,7 @@ impl LasFile {
             return self.are_within_header(0..points);
         };
         let chunks = &table.chunks;
-        for i in spread(0..chunks.len() as u64) {
+        for i in spread(0..chunks.len() as u64, CHUNKS) {
             if !self.is_within_header(chunks[i as usize].offset)? {
                 return Ok(false);
             }
@@ -162,14 +168,30 @@ impl LasFile {
         // The place of the chunk table comes before the first point.
         let ahead = if self.laz.is_some() { 8 } else { 0 };
         let start = u64::from(self.raw.offset_to_point_data) + ahead;
-        for i in spread(records) {
-            let place = i.saturating_mul(self.layout.record as u64).saturating_add(start);
-            // A file cut short is told by whoever reads it.
-            if place.saturating_add(12) <= self.size && !self.is_within_header(place)? {
+        let run = if self.laz.is_some() { 1 } else { RUN };
+        for i in spread(records.clone(), SAMPLE) {
+            // The last run ends with the last record.
+            let last = records.end.saturating_sub(run).max(records.start);
+            let count = records.end.saturating_sub(i.min(last)).min(run);
+            let place = i.min(last).saturating_mul(self.layout.record as u64).saturating_add(start);
+            if !self.is_run_within_header(place, count)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// The same of so many records from a place on. A file cut short is told by whoever reads it.
+    fn is_run_within_header(&self, place: u64, count: u64) -> io::Result<bool> {
+        let Some(bounds) = self.layout.stated else { return Ok(true) };
+        let record = self.layout.record as u64;
+        let count = count.min(self.size.saturating_sub(place) / record);
+        let (mut source, mut records) =
+            (self.file.try_clone()?, vec![0; (count * record) as usize]);
+        source.seek(SeekFrom::Start(place))?;
+        source.read_exact(&mut records)?;
+        let mut places = records.chunks_exact(self.layout.record).map(|r| self.layout.place(r));
+        Ok(places.all(|[x, y]| holds(&bounds, x, y)))
     }
 
     /// Whether the header's bounds, where it has any, hold the record at a place.
@@ -192,19 +214,19 @@ impl LasFile {
         let (mut source, mut record) = (self.file.try_clone()?, [0; 12]);
         source.seek(SeekFrom::Start(place))?;
         source.read_exact(&mut record)?;
-        Ok([self.layout.coordinate(&record, 0), self.layout.coordinate(&record, 1)])
+        Ok(self.layout.place(&record))
     }
 }
 
 /// Whether bounds hold a place, edges included.
-pub(super) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
+pub(crate) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
     x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
 }
 
-/// Some numbers of a range, the first and the last among them.
-pub(super) fn spread(range: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
+/// At most so many numbers of a range, the first and the last among them.
+pub(crate) fn spread(range: std::ops::Range<u64>, most: u64) -> impl Iterator<Item = u64> {
     let count = range.end.saturating_sub(range.start);
-    let taken = count.min(SAMPLE);
+    let taken = count.min(most);
     let last = taken.saturating_sub(1).max(1);
     let at = move |i: u64| (u128::from(i) * u128::from(count - 1) / u128::from(last)) as u64;
     (0..taken).map(move |i| range.start + at(i))

@@ -8,8 +8,8 @@
 //! one by one from the start: a file with whole points but a damaged table is still read, and of
 //! a truncated one the error says how many points it holds.
 //!
-//! Where the filter has bounds, a file whose header lies outside them is not read at all, and of a COPC
-//! only the chunks that touch them.
+//! Where the filter has bounds, a large file whose header lies outside them is not read, and of a COPC only the chunks that
+//! touch them are, unless records that were looked at contradict the header or the octree.
 
 mod chunks;
 mod count;
@@ -33,7 +33,8 @@ use crate::error::unwinding;
 use crate::points::{Keep, open};
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
-use count::{Count, holds};
+use count::Count;
+pub(crate) use count::{holds, spread};
 use fields::Taken;
 use one_by_one::{Decoded, chunk_by_chunk, point_by_point};
 use records::{Layout, bounds_of};
@@ -50,6 +51,12 @@ const BATCH_OF_CORE: usize = 200_000;
 
 /// Bytes of records that are read at once, at most.
 const BATCH_BYTES: usize = 1 << 26;
+
+/// Points of a file that is read whatever its header says of its bounds: a few hundredths of a second.
+const SMALL: u64 = 1 << 20;
+
+/// The same of a compressed file.
+const SMALL_COMPRESSED: u64 = 1 << 18;
 
 /// Reads a LAS or LAZ file; which of the two it is, its header says.
 pub(crate) fn read(
@@ -68,23 +75,22 @@ pub(crate) fn read(
     let of_fields = PointCloud::of_las(0, values.len());
     let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
     let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
-    if is_outside && file.is_believed(path)? {
-        cloud.is_left_out = true;
-        cloud.tally.read = file.points;
-        cloud.tally.dropped_outside = file.points;
+    if !is_outside || !file.is_believed(path)? {
+        file.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
         return Ok(cloud);
     }
-    let to = (&mut cloud, &mut keep);
-    match &file.laz {
-        Some(laz) if file.points > 0 => file.read_laz(path, laz, filter, progress, to)?,
-        _ => {
-            let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
-            let decode = move |out: &mut [u8]| source.read_exact(out);
-            let batch = keep.batch(usual_batch());
-            let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
-            file.read_all(path, Box::new(decode), batch, filter, progress, to)?;
+    let begun = cloud.clone();
+    if file.is_small() && keep.is_whole() {
+        match file.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
+            Ok(()) => return Ok(cloud),
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            // What is damaged outside of the bounds is not asked for.
+            Err(_) => {}
         }
     }
+    let mut cloud = PointCloud { is_left_out: true, ..begun };
+    cloud.tally.read = file.points;
+    cloud.tally.dropped_outside = file.points;
     Ok(cloud)
 }
 
@@ -229,6 +235,33 @@ impl LasFile {
         })
     }
 
+    /// Reads the points, compressed or not.
+    fn read_points(
+        &self,
+        path: &Path,
+        filter: &Filter,
+        progress: &dyn Progress,
+        (cloud, keep): (&mut PointCloud, &mut Keep),
+    ) -> Result<()> {
+        match &self.laz {
+            Some(laz) if self.points > 0 => {
+                self.read_laz(path, laz, filter, progress, (cloud, keep))
+            }
+            _ => {
+                let mut source = self.at_points().map_err(|e| Error::read(path, e))?;
+                let decode = move |out: &mut [u8]| source.read_exact(out);
+                let batch = keep.batch(usual_batch());
+                let to = (cloud, keep, &mut Decoded::behind(None));
+                self.read_all(path, Box::new(decode), batch, filter, progress, to)
+            }
+        }
+    }
+
+    /// Whether all points are read in a moment.
+    fn is_small(&self) -> bool {
+        self.points <= if self.laz.is_some() { SMALL_COMPRESSED } else { SMALL }
+    }
+
     /// Whether the header's bounds hold the points, as far as a sample of them tells.
     fn is_believed(&self, path: &Path) -> Result<bool> {
         self.holds_sample().map_err(|e| Error::read(path, e))
@@ -257,15 +290,22 @@ impl LasFile {
         })
     }
 
-    /// The chunks that a COPC's index names for the filter's bounds; `None` of another file.
-    fn chunks_within(&self, filter: &Filter) -> Option<Vec<Chunk>> {
+    /// The chunks that a COPC's index names for the filter's bounds; `None` of another file, and where the index contradicts
+    /// the file, which a note says.
+    fn chunks_within(&self, filter: &Filter, notes: &mut Vec<String>) -> Option<Vec<Chunk>> {
         let bounds = filter.bounds?;
         let info = self.vlrs.iter().find(|v| v.user == User::Copc && v.id == 1)?;
         let mut file = BufReader::new(self.file.try_clone().ok()?);
         // A chunk that is gone tells nothing.
         let is_there = |offset| matches!(self.is_blank(offset), Ok(false));
         let place = |offset| is_there(offset).then(|| self.place_at(offset).ok()).flatten();
-        Info::of(&info.data)?.chunks_within(&mut file, (self.size, self.points), &bounds, &place)
+        let of_file = (self.size, self.points);
+        let chunks = Info::of(&info.data)
+            .and_then(|info| info.chunks_within(&mut file, of_file, &bounds, &place));
+        if chunks.is_none() {
+            notes.push("its octree contradicts its records: all chunks were read".to_owned());
+        }
+        chunks
     }
 
     /// Reads a LAZ file: the chunks within the filter's bounds, or all on all cores, or else point by point.
@@ -278,10 +318,17 @@ impl LasFile {
         (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         let mut decoded = Decoded::behind(None);
-        if let Some(chunks) = self.chunks_within(filter) {
+        if let Some(chunks) = self.chunks_within(filter, &mut cloud.notes) {
+            let begun = cloud.clone();
             let to = (&mut *cloud, &mut *keep, &mut decoded);
             let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
-            return read.map_err(|reason| Error::malformed(path, reason));
+            let Err(reason) = read else { return Ok(()) };
+            // What was handed on cannot be called back.
+            if keep.is_by_batches() {
+                return Err(Error::malformed(path, reason));
+            }
+            (*cloud, decoded) = (begun, Decoded::behind(None));
+            cloud.notes.push(format!("all of its chunks were read: {reason}"));
         }
         let table = self.chunks(laz, &mut cloud.notes);
         let is_whole = table.is_ok();

@@ -134,7 +134,7 @@ impl LasFile {
             if count == 0 || end > self.size {
                 break;
             }
-            chunks.push(Chunk { offset, bytes: end - offset, points: count });
+            chunks.push(Chunk { offset, bytes: end - offset, points: count, square: None });
             (offset, points) = (end, points + count);
         }
         Ok(chunks)

@@ -90,7 +90,7 @@ impl Layout {
     /// The same on one core, of a cloud that has room for them.
     pub fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
         for r in records.chunks_exact(self.record) {
-            let [x, y] = [self.coordinate(r, 0), self.coordinate(r, 1)];
+            let [x, y] = self.place(r);
             let point = self.attributes(r, [x, y]);
             let outside = cloud.tally.dropped_outside;
             let is_kept = filter.keeps(point, &mut cloud.tally);
@@ -108,6 +108,11 @@ impl Layout {
                 }
             }
         }
+    }
+
+    /// x and y of a record.
+    pub fn place(&self, r: &[u8]) -> [f64; 2] {
+        [self.coordinate(r, 0), self.coordinate(r, 1)]
     }
 
     pub fn coordinate(&self, r: &[u8], axis: usize) -> f64 {

@@ -64,6 +64,28 @@ fn points_outside_are_counted_and_a_file_outside_is_not_read() {
     assert_eq!(read_header(&table).unwrap(), None);
 }
 
+#[test]
+fn a_point_outside_of_its_header_is_kept_where_bounds_ask_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // One of 100,000, which no sample of some hundreds meets but by chance; in the second chunk of the LAZ.
+    let mut x: Vec<f64> = (0..100_000).map(|i| f64::from(i % 1000)).collect();
+    let y: Vec<f64> = (0..100_000).map(|i| f64::from(i / 1000)).collect();
+    x[61_234] = 5000.0;
+    let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    for name in ["a.las", "a.laz"] {
+        let path = folder.path().join(name);
+        write_las(&path, &points, None).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        // The greatest x.
+        bytes[179..187].copy_from_slice(&999.0_f64.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let found = read(&path, Some(bounds(4000.0, 0.0, 6000.0, 100.0))).unwrap();
+        assert_eq!(rows(&found), [[5000.0, 61.0, 5000.0]], "{name}");
+        assert_eq!((found.strays.points, found.is_left_out), (1, false), "{name}");
+        assert_eq!((found.tally.read, found.tally.dropped_outside), (100_000, 99_999));
+    }
+}
+
 /// A node of the octree: level, x, y, z, and its points.
 type Node = ([i32; 4], Vec<[i32; 3]>);
 
@@ -262,10 +284,43 @@ fn cubes_of_a_copc_that_do_not_hold_their_points_leave_none_out() {
     write_copc(&path, &[root, a, b, c, d, below]);
     let all = read(&path, None).unwrap();
     assert_eq!(all.len(), 1602);
+    let noted =
+        |cloud: &PointCloud| cloud.notes.iter().any(|note| note.contains("octree contradicts"));
     for some in [bounds(0.0, 0.0, 400.0, 400.0), bounds(600.0, 0.0, 1000.0, 300.0)] {
         let part = read(&path, Some(some)).unwrap();
         assert!(part.len() > 100 && rows(&part) == within(&all, &some), "{some:?}: {}", part.len());
+        assert!(noted(&part), "{:?}", part.notes);
     }
+}
+
+#[test]
+fn a_point_outside_of_its_nodes_cube_has_all_chunks_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.copc.laz");
+    let quadrant = |x: i32, y: i32| -> Vec<[i32; 3]> {
+        let place = |i: i32| [x * 500_000 + i % 20 * 24_000 + 7, y * 500_000 + i / 20 * 24_000, i];
+        (0..400).map(place).collect()
+    };
+    // The two western nodes have some points of the east, behind sound first ones.
+    let mut west = [quadrant(0, 0), quadrant(0, 1)];
+    west.iter_mut().for_each(|points| points[200..210].fill([800_000, 100_000, 3]));
+    let [a, b] = west;
+    write_copc(
+        &path,
+        &[
+            ([0, 0, 0, 0], vec![[1, 2, 3]]),
+            ([1, 0, 0, 0], a),
+            ([1, 0, 1, 0], b),
+            ([1, 1, 0, 0], quadrant(1, 0)),
+            ([1, 1, 1, 0], quadrant(1, 1)),
+            ([2, 0, 0, 0], vec![[9, 8, 7]]),
+        ],
+    );
+    let all = read(&path, None).unwrap();
+    let some = bounds(0.0, 0.0, 900.0, 120.0);
+    let part = read(&path, Some(some)).unwrap();
+    assert_eq!(rows(&part), within(&all, &some));
+    assert!(part.notes.iter().any(|note| note.contains("at 800 100")), "{:?}", part.notes);
 }
 
 #[test]

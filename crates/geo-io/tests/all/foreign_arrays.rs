@@ -143,3 +143,21 @@ fn sizes_that_an_archive_claims_are_held_against_the_file() {
     assert!(error.contains("a.npz"), "{error}");
     assert!(error.contains("promises 3600000000 bytes"), "{error}");
 }
+
+#[test]
+fn an_archive_of_a_mac_has_its_own_members_alone_and_errors_name_the_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = npy(1, &header("|u1", "(2, 3)"), &SIX);
+    let extra = Entry::stored("__MACOSX/._a.npy", vec![0, 5, 22, 7]);
+    let entries = [Entry::stored("folder/a.npy", array), extra];
+    let path = write(folder.path(), "a.npz", &npz(&entries));
+    assert_eq!(npz_names(&path).unwrap(), ["folder/a"]);
+    assert_eq!(read_npz(&path, None).unwrap(), six());
+    let damaged = Entry::stored("a.npy", b"no array at all".to_vec());
+    let path = write(folder.path(), "a.npz", &npz(&[damaged]));
+    let error = read_npz(&path, None).unwrap_err().to_string();
+    assert!(error.contains("a.npz") && error.contains("array a is damaged"), "{error}");
+    let path = write(folder.path(), "a.npz", &npz(&[]));
+    let error = read_npz(&path, None).unwrap_err().to_string();
+    assert!(error.ends_with("it has no array"), "{error}");
+}

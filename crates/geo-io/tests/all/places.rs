@@ -147,6 +147,22 @@ fn a_world_file_gives_a_place_where_the_tags_do_not() {
 }
 
 #[test]
+fn a_map_info_table_that_would_give_a_place_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.tif");
+    let table = folder.path().join("t.tab");
+    std::fs::write(&path, in_zone(tiff(&[])).bytes()).unwrap();
+    // A table of other things.
+    std::fs::write(&table, "!table\nDefinition Table\n  Type NATIVE\n").unwrap();
+    assert!(!note(&path).unwrap().contains("t.tab"));
+    std::fs::write(&table, "!table\nDefinition Table\n  Type \"RASTER\"\n").unwrap();
+    let found = note(&path).unwrap();
+    assert!(found.contains("t.tab, a MapInfo table, is not read"), "{found}");
+    std::fs::write(&path, tiff(&[SCALE, POINT]).bytes()).unwrap();
+    assert_eq!((place(&path).unwrap().transform, note(&path)), (OF_SCALE, None));
+}
+
+#[test]
 fn the_place_of_any_tiff_is_read_without_its_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("colours.tif");

@@ -349,6 +349,9 @@ fn a_missing_column_lists_those_there() {
     assert!(text.contains("\"x\"") && text.contains("lon, lat, z"), "{text}");
     let text = refused("x:y:z\n1:2:3\n");
     assert!(text.contains("x:y:z alone") && text.contains('|'), "{text}");
+    // The blank belongs to the names, and commas separate.
+    let text = refused("x [m],y [m],z [m]\n1,2,3\n");
+    assert!(text.contains("\"x\"") && text.contains("x [m], y [m], z [m]"), "{text}");
     let error = read_columns("1,2,3\n", ["lon", "lat", "z"]).unwrap_err().to_string();
     assert!(error.contains("its columns are 1, 2, 3"), "{error}");
 }

@@ -188,6 +188,31 @@ fn nodata_is_the_number_that_gdal_reads() {
 }
 
 #[test]
+fn the_least_float_is_nodata_where_that_is_stated_with_fewer_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let floats = Tiff::of_floats(2, &[f32::MIN, 2.0, f32::MAX, -3.4e38]);
+    let double = |value: f64| value.to_bits();
+    let doubles = [f64::MIN, 2.0, f64::MAX, -3.4e38].map(double);
+    let doubles = Tiff::new(2, &doubles, (64, 3));
+    for (tiff, text, missing) in [
+        (&floats, "-3.40282e+38", 1),
+        (&floats, "-3.403e38", 1),
+        (&floats, "3.4028e+038", 1),
+        // What the cells hold as well.
+        (&floats, "-3.4e38", 2),
+        (&floats, "-3.3e38", 0),
+        (&floats, "-3.4028234663852886e38", 1),
+        (&doubles, "-1.79769e+308", 1),
+        (&doubles, "-3.40282e+38", 0),
+    ] {
+        tiff.clone().nodata(text).write(&path);
+        let mask = read_mask(&path, &SiteValues::default()).unwrap();
+        assert_eq!(mask.without_value, missing, "{text:?}");
+    }
+}
+
+#[test]
 fn nodata_beside_the_file_counts_before_that_within() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.tif");

@@ -155,6 +155,20 @@ fn bad_options_get_one_line_and_leave_nothing() {
 }
 
 #[test]
+fn errors_of_points_name_their_file_and_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("a.csv", "x,y,z,w\n0,0,1,5\n4,0,2,5\n0,4,3,5\n");
+    write("b.csv", "x,y,z,w\n1,1,2,5\n2,2,1e39,1e40\n");
+    write("none.csv", "x,y,z\n");
+    let beyond = ["b.csv: row 2", "1e39", "f32"];
+    fails(folder.path(), &["a.csv", "b.csv", "-o", "d.npy", "--device", "cpu"], &beyond);
+    let further = ["a.csv", "b.csv", "--value", "w", "-o", "d.npy", "--device", "cpu"];
+    fails(folder.path(), &further, &["b.csv: row 2", "1e40"]);
+    fails(folder.path(), &["none.csv", "--device", "cpu"], &["none.csv has no points"]);
+}
+
+#[test]
 fn a_table_becomes_a_grid_of_its_heights() {
     let folder = folder_of_inputs();
     let arguments = ["plane.csv", "-o", "dem.npy", "--device", "cpu"];
@@ -168,7 +182,7 @@ fn a_table_becomes_a_grid_of_its_heights() {
 }
 
 #[test]
-fn contours_whose_file_drops_the_vertical_system_are_noted_and_the_dem_keeps_it() {
+fn contours_keep_the_vertical_system_or_a_note_says_that_they_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let rows: String =
         (0..100).map(|i| format!("{},{},{}\n", i % 10, i / 10, f64::from(i % 10) / 4.0)).collect();
@@ -178,7 +192,12 @@ fn contours_whose_file_drops_the_vertical_system_are_noted_and_the_dem_keeps_it(
             let run = ["p.csv", "--crs", crs, "-o", "d.tif", "--contours", name, "--overwrite"];
             let report = succeeds(folder.path(), &[&run[..], &["--device", "cpu"]].concat());
             let note = format!("{name} names its horizontal system alone: its elevations are in");
-            assert_eq!(report.contains(&note), is_noted, "{report}");
+            let is_kept = name == "lines.geojson";
+            assert_eq!(report.contains(&note), is_noted && !is_kept, "{report}");
+            if is_kept {
+                let features = geo_io::read_features(&folder.path().join(name)).unwrap();
+                assert_eq!(features.crs.unwrap().to_string(), crs);
+            }
             let dem = geo_io::read_raster(&folder.path().join("d.tif"), None).unwrap();
             let found = dem.georeference.unwrap().crs.unwrap();
             assert_eq!(found.vertical_epsg(), is_noted.then_some(5703));

@@ -520,14 +520,23 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
 fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut points = Las::lattice(0.0, 0.0, 100);
-    points[5001] = [300.0, 50.0, 7.0];
-    let bounds = Some([[0.0, 100.0], [0.0, 100.0], [0.0, 200.0]]);
-    let las = Las { bounds, ..Las::new(points) };
-    std::fs::write(folder.join("a.las"), las.bytes()).unwrap();
+    let write = |side: u32, stray: usize| {
+        let mut points = Las::lattice(0.0, 0.0, side);
+        points[stray] = [700.0, 50.0, 7.0];
+        let most = f64::from(side);
+        let bounds = Some([[0.0, most], [0.0, most], [0.0, 2.0 * most]]);
+        let las = Las { bounds, ..Las::new(points) };
+        std::fs::write(folder.join("a.las"), las.bytes()).unwrap();
+    };
+    // The plan looks at all points of a file of this length.
+    write(100, 5001);
+    let words = ["a.las", "the bounds of its header do not hold its points"];
+    PROGRAM.fails(folder, &["plan", "a.las", "-o", "plan.json"], &words);
+    // Of this one it looks at runs, and the stray lies between two of them.
+    write(500, 3000);
     succeeds(folder, &[&["plan", "a.las", "-o", "plan.json"]]);
     let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];
-    let words = ["a.las", "lies outside of its header's bounds, from 300 50 to 300 50"];
+    let words = ["a.las", "lies outside of its header's bounds, from 700 50 to 700 50"];
     let output = PROGRAM.command(folder, &run).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");

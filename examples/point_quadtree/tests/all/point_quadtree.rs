@@ -366,6 +366,12 @@ fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
         (&near[..3], is_noted),
         (&[(0, row("b", 1)), (1, row("b", 2)), (2, row("a", 2))][..], true)
     );
+    // The tree's file does not know what was left out.
+    succeeds(here, &["a.csv", "-o", "a.qtree", "--device", "cpu"]);
+    let asked = succeeds(here, &["ask", "a.qtree", "--nearest=9,9,1", "--device", "cpu"]);
+    assert!(asked.contains("point numbers count the points that were kept"), "{asked}");
+    let asked = succeeds(here, &["ask", "a.qtree", "--window=0,0,9,9", "--device", "cpu"]);
+    assert!(!asked.contains("point numbers"), "{asked}");
 }
 
 #[test]
@@ -424,6 +430,8 @@ fn what_is_wrong_is_said_in_one_line() {
     ] {
         fails(here, &["points.csv", option, value], &[]);
     }
+    // Where all distances are infinite none is the least.
+    fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "so far"]);
     let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
     fails(here, &little, &["1000 bytes of device memory"]);
 }

@@ -9,6 +9,7 @@ use tile_plan::Input;
 
 use super::{name, stamp};
 use crate::args::PointArgs;
+use crate::cloud::without_points;
 use crate::systems::{Shared, require_on_globe};
 
 /// What the headers of the inputs say; of tables, which have none, the points.
@@ -82,7 +83,7 @@ impl Headers {
             let input = Input::new(name(path)?).bounds(bounds).points(header.points);
             inputs.push(input.stamp(about).rank(rank));
         }
-        let bounds = all.context("the input has no points")?;
+        let bounds = all.with_context(|| without_points(paths))?;
         notes.extend(shared.note());
         Ok(Self { inputs, range, ranges, bounds, crs: shared.into_crs(), notes })
     }

@@ -1,5 +1,6 @@
 //! A plan that has been read, and where its tiles are.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -109,7 +110,10 @@ impl<R: Recipe> Planned<R> {
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
-        let text = std::fs::read(path).map_err(failed)?;
+        let mut text = Vec::new();
+        // A pipe to which nobody writes would be waited for without end.
+        let (mut file, _) = gpu_core::files::open(path).map_err(failed)?;
+        file.read_to_end(&mut text).map_err(failed)?;
         let text = String::from_utf8_lossy(&text);
         let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
         let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;

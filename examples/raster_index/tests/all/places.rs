@@ -12,8 +12,13 @@ use crate::PROGRAM;
 
 /// A raster of four cells with a side of 30, from an easting on.
 fn write(folder: &Path, name: &str, left: f64, crs: Option<&str>) {
+    write_in(folder, name, left, crs.map(|text| Crs::parse(text).unwrap()));
+}
+
+/// The same in a system that has any form.
+fn write_in(folder: &Path, name: &str, left: f64, crs: Option<Crs>) {
     let mut place = Georeference::north_up((left, 4_000_000.0), (30.0, 30.0));
-    place.crs = crs.map(|text| Crs::parse(text).unwrap());
+    place.crs = crs;
     let cells = Cells::Values { values: &[1.0, 2.0, 3.0, 4.0], nodata: -9.0 };
     write_tiff(&folder.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
 }
@@ -44,6 +49,34 @@ fn an_index_keeps_its_system_and_geojson_names_it() {
     assert!(report.contains("EPSG:32633"), "{report}");
     let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
     assert!(bytes("a.ccq") == bytes("b.ccq"));
+}
+
+#[test]
+fn geojson_keeps_the_vertical_part_of_a_system_or_a_note_says_that_it_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let horizontal = Crs::parse("EPSG:32633").unwrap();
+    let own = format!(
+        r#"COMPD_CS["both",{},VERT_CS["own heights",VERT_DATUM["own",2005],UNIT["metre",1]]]"#,
+        horizontal.wkt().unwrap()
+    );
+    let known = (Crs::parse("EPSG:32633+5703").unwrap(), "crs:EPSG::32633,crs:EPSG::5703", false);
+    let unknown = (Crs::from_wkt(&own).unwrap(), "urn:ogc:def:crs:EPSG::32633", true);
+    for (crs, name, is_noted) in [known, unknown] {
+        write_in(path, "r.tif", 500_000.0, Some(crs));
+        PROGRAM.succeeds(path, &["build", "r.tif", "-o", "a.ccq", "--overwrite"]);
+        let query = ["query", "a.ccq", "-o", "q.geojson", "--overwrite"];
+        let report = PROGRAM.succeeds(path, &query);
+        assert_eq!(
+            report.contains("q.geojson names the horizontal part alone"),
+            is_noted,
+            "{report}"
+        );
+        let text = std::fs::read_to_string(path.join("q.geojson")).unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        let found = json["crs"]["properties"]["name"].as_str().unwrap();
+        assert!(found.ends_with(name), "{found}");
+    }
 }
 
 #[test]

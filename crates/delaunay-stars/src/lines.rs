@@ -300,7 +300,7 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
             let mut rest = Piece { a, b, line, segment, parts, are_vertices, is_held, is_new };
             let whole = rest;
             let count = (whole.length() / how.longest).ceil().max(1.0);
-            if !(count < MOST_POINTS as f64) {
+            if count >= MOST_POINTS as f64 {
                 return Err(Error::TooManyPoints { points: count as u64, most: MOST_POINTS });
             }
             for i in 1..count as u64 {
@@ -317,15 +317,13 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
     Ok(pieces)
 }
 
+/// Pieces, and the places between.
+type Divided = (Vec<Piece>, Vec<(P, OnLine)>);
+
 /// Divides pieces until the circles of none holds an obstacle; gives them, and the places between.
-#[allow(clippy::type_complexity)]
-fn divide_all(
-    pieces: Vec<Piece>,
-    all: [&Obstacles; 2],
-    how: &Splitting,
-) -> Result<(Vec<Piece>, Vec<(P, OnLine)>)> {
+fn divide_all(pieces: Vec<Piece>, all: [&Obstacles; 2], how: &Splitting) -> Result<Divided> {
     const TOGETHER: usize = 64;
-    let of_some = |i: usize| -> Result<_> {
+    let of_some = |i: usize| -> Result<Divided> {
         let (mut done, mut added) = (Vec::new(), Vec::new());
         let mut near = [None; 2];
         for &piece in &pieces[i * TOGETHER..pieces.len().min((i + 1) * TOGETHER)] {

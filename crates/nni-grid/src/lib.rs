@@ -28,7 +28,8 @@
 //!
 //! [`Method::Exact`], the default: a walk over the points' Delaunay triangulation shows a query's natural neighbours, and what
 //! its cell would take from each (Green and Sibson 1978, doi:10.1093/comjnl/21.2.168). Every decision about neighbours is
-//! exact. A cell outside the convex hull of the points has the value at the nearest place of the hull.
+//! exact. A cell outside the convex hull of the points has the value at the nearest place of the hull. [`Weights::Linear`] takes
+//! the plane of the triangle that holds the cell instead: the surface of a TIN.
 //!
 //! [`Method::Pixels`], after Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation
 //! Based Grid DEM Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact

@@ -104,8 +104,8 @@ pub struct Args {
     /// From one contour line to the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
     pub contour_interval: f64,
-    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply) or Wavefront
-    /// OBJ (.obj). Points at one place have the height that --duplicates says
+    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply), Wavefront
+    /// OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). Points at one place have the height that --duplicates says
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub triangles: Option<PathBuf>,
     #[command(flatten)]
@@ -172,7 +172,7 @@ impl Args {
         }
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
-        let read: Vec<PathBuf> = inputs.iter().chain(self.surface.rasters()).cloned().collect();
+        let read: Vec<PathBuf> = inputs.iter().chain(self.surface.read_beside()).cloned().collect();
         geo_io::check_distinct(&read, &paths)?;
         for path in paths {
             geo_io::check_output(Output { path, existing: self.existing() })?;

@@ -7,6 +7,7 @@ mod above;
 mod args;
 mod asked;
 mod bands;
+mod breaklines;
 mod dsm;
 mod extent;
 mod halo;
@@ -37,6 +38,7 @@ use terrain_grid::ContourParams;
 use above::Floor;
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
 use bands::{HEIGHT, Made, Ranges, interpolated};
+use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
@@ -56,6 +58,7 @@ fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
     let asked = args.check(&inputs)?;
     let surface = args.surface.clone();
+    let lines = args.surface.breaklines.as_deref().map(Breaklines::read).transpose()?;
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
@@ -95,6 +98,16 @@ fn run(args: &Args) -> Result<()> {
     report.line("units", units.text(crs));
     report.device(&device, args.run.device);
 
+    // The ground is that of the points, wherever lines go.
+    let extents = extent::extents(args, &asked, &cloud, &device)?;
+    let measured = cloud.x.len();
+    if let Some(lines) = lines {
+        let added = stages.run("breaklines", |progress| {
+            let cell = asked.lattice(cloud.crs.as_ref())?.cell;
+            lines.add(&mut cloud, cell, args.surface.duplicates, progress)
+        })?;
+        report_breaklines(&mut report, &added);
+    }
     if let Some(path) = &args.triangles {
         let output = Output { path, existing: args.existing() };
         let [corners, triangles] = stages.run("triangles", |progress| {
@@ -104,12 +117,11 @@ fn run(args: &Args) -> Result<()> {
         report.field("triangles", json!({"triangles": triangles, "places": corners}));
     }
     let dem = stages.run("interpolate", |progress| {
-        progress.at("extent", 0.0)?;
-        let extents = extent::extents(args, &asked, &cloud, &device)?;
         progress.at("heights", 0.0)?;
         // Behind the triangles, which have the heights as given.
         let ranges = Ranges::settled(&mut cloud);
-        interpolate(&device, cloud, &ranges, extents, &args.surface, progress)
+        let added = cloud.x.len() - measured;
+        interpolate(&device, (cloud, added), &ranges, extents, &args.surface, progress)
     })?;
     report_sites(&mut report, &dem.summary, &args.surface);
     let first = &args.surface.value[0];
@@ -182,10 +194,11 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The rasters over an extent, from all points within reach of it.
+/// The rasters over an extent, from all points within reach of it. The last ones, as many as are said, were added to those that
+/// were measured.
 fn interpolate(
     device: &Device,
-    mut cloud: Cloud,
+    (mut cloud, added): (Cloud, usize),
     ranges: &Ranges,
     extents: Extents,
     surface: &SurfaceArgs,
@@ -193,7 +206,9 @@ fn interpolate(
 ) -> Result<Made> {
     let grid = extents.in_cells(&mut cloud);
     let dem = interpolated(device, &cloud, ranges, (grid, surface), progress)?;
-    Made::of(dem, Points::new(&cloud.x, &cloud.y), &extents, surface)
+    let measured = cloud.x.len() - added;
+    let points = Points::new(&cloud.x[..measured], &cloud.y[..measured]);
+    Made::of(dem, points, &extents, surface)
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.
@@ -217,6 +232,18 @@ fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {
         "points": s.points, "sites": s.sites, "merged": s.merged, "outside": s.outside,
     });
     report.field("sites", fields);
+}
+
+/// Says what was made of breaklines.
+fn report_breaklines(report: &mut Report, added: &Added) {
+    let Added { lines, ignored, sites, pieces, open, notes } = added;
+    let text = format!("{lines} lines, in {pieces} pieces by {sites} sites");
+    report.line("breaklines", text);
+    let fields = json!({
+        "lines": lines, "ignored": ignored, "pieces": pieces, "sites": sites, "open": open,
+    });
+    report.field("breaklines", fields);
+    notes.iter().for_each(|note| report.note(note));
 }
 
 /// Says why cells have no height.

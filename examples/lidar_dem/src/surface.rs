@@ -56,6 +56,11 @@ pub struct SurfaceArgs {
     /// it has none are NODATA
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,
+    /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb). They become
+    /// sites, a cell apart or nearer; a line without heights takes those of the points. A cell nearer to a line than half its side
+    /// may have natural neighbours on both sides
+    #[arg(long, value_name = "LINES")]
+    pub breaklines: Option<PathBuf>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
@@ -163,6 +168,10 @@ impl SurfaceArgs {
             self.method == Method::Exact || self.weights != Weights::Linear,
             "--weights linear is of --method exact: leave out --method pixels"
         );
+        ensure!(
+            self.method == Method::Exact || self.breaklines.is_none(),
+            "--breaklines is of --method exact: leave out --method pixels"
+        );
         let is_bounded = self.query_radius().is_finite();
         ensure!(
             self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
@@ -203,9 +212,9 @@ impl SurfaceArgs {
         }
     }
 
-    /// The rasters that are read.
-    pub fn rasters(&self) -> impl Iterator<Item = &PathBuf> {
-        self.template.iter().chain(&self.above)
+    /// The files that are read beside the points.
+    pub fn read_beside(&self) -> impl Iterator<Item = &PathBuf> {
+        self.template.iter().chain(&self.above).chain(&self.breaklines)
     }
 
     /// How many rasters of values there are.
@@ -285,6 +294,8 @@ impl SurfaceArgs {
             ("--query-radius inf", is_on_pixels && self.query_radius().is_infinite()),
             ("--max-distance inf", self.site_reach().is_infinite()),
             ("--weights c1", self.weights == Weights::SibsonC1),
+            // How a line is divided depends on the points beside it, wherever it goes.
+            ("--breaklines", self.breaklines.is_some()),
         ];
         options.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name).collect()
     }

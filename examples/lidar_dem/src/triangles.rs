@@ -17,6 +17,8 @@ pub enum MeshFormat {
     Ply,
     /// Text.
     Obj,
+    /// Polygons with heights.
+    FlatGeobuf,
 }
 
 /// The format that the name of a mesh asks for.
@@ -24,7 +26,8 @@ pub fn mesh_format(path: &Path) -> Result<MeshFormat> {
     match ending(path).as_str() {
         "ply" => Ok(MeshFormat::Ply),
         "obj" => Ok(MeshFormat::Obj),
-        _ => bail!("--triangles {}: the name must end in .ply or .obj", path.display()),
+        "fgb" => Ok(MeshFormat::FlatGeobuf),
+        _ => bail!("--triangles {}: the name must end in .ply, .obj or .fgb", path.display()),
     }
 }
 
@@ -38,7 +41,7 @@ pub fn write(
 ) -> Result<[usize; 2]> {
     let points = Points::new(&cloud.x, &cloud.y);
     let triangulation = delaunay_stars::triangulate(points, progress)?;
-    let heights = heights(&triangulation, &cloud.z, duplicates);
+    let heights = heights_of_sites(&triangulation, &cloud.z, duplicates);
     let mut numbers = vec![0; cloud.x.len()];
     let mut vertices = Vec::with_capacity(triangulation.sites());
     for (i, number) in numbers.iter_mut().enumerate() {
@@ -54,12 +57,15 @@ pub fn write(
     match mesh_format(output.path)? {
         MeshFormat::Ply => geo_io::write_ply(output, &vertices, &triangles)?,
         MeshFormat::Obj => geo_io::write_obj(output, &vertices, &triangles)?,
+        MeshFormat::FlatGeobuf => {
+            geo_io::write_flatgeobuf_mesh(output, &vertices, &triangles, cloud.crs.as_ref())?
+        }
     }
     Ok([vertices.len(), triangles.len()])
 }
 
 /// The height of each site, at the index of the point that stands for it.
-fn heights(triangulation: &Triangulation, z: &[f64], policy: Duplicates) -> Vec<f64> {
+pub fn heights_of_sites(triangulation: &Triangulation, z: &[f64], policy: Duplicates) -> Vec<f64> {
     let mut heights = z.to_vec();
     // Points come in their order, so that the first of a place is its site.
     let mut counts: Vec<(u32, u32)> = Vec::new();
@@ -99,7 +105,7 @@ mod tests {
             (Duplicates::First, [3.0, 1.0]),
             (Duplicates::Last, [4.0, 2.0]),
         ] {
-            let found = heights(&triangulation, &z, policy);
+            let found = heights_of_sites(&triangulation, &z, policy);
             assert_eq!([found[0], found[1], found[5]], [first, second, 7.0], "{policy}");
         }
     }

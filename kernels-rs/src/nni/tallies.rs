@@ -6,7 +6,7 @@ use device_std::{atomic, warp};
 pub const OUTSIDE: usize = 0;
 /// Where the tallies are: sites.
 pub const SITES: usize = 1;
-/// Where the tallies are: points counted in words, with [`MEAN`].
+/// Where the tallies are: points counted in words, with [`MEAN`](super::policies::MEAN).
 pub const COUNTED: usize = 2;
 /// Where the tallies are: points that are not finite, or have a value beyond f32.
 pub const BAD: usize = 3;

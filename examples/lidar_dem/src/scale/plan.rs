@@ -26,9 +26,16 @@ use crate::scale::recipe::{Ends, Recipe};
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
+    if let Some(path) = &args.surface.breaklines {
+        bail!(
+            "--breaklines {}: a plan takes none: how a line is divided depends on the points beside all of it, and a tile \
+             reads those around its own ground; make the DEM at once, over parts by --bounds if it is large",
+            path.display()
+        );
+    }
     let asked = Asked::of(&args.points, &args.surface)?;
     let paths = args.points.files()?;
-    let read: Vec<_> = paths.iter().chain(args.surface.rasters()).cloned().collect();
+    let read: Vec<_> = paths.iter().chain(args.surface.read_beside()).cloned().collect();
     geo_io::check_distinct(&read, &[&args.output])?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;

@@ -123,6 +123,7 @@ impl Recipe {
             template: None,
             value: self.values.clone(),
             dsm: self.dsm,
+            breaklines: None,
             above: self.above.as_ref().map(|input| PathBuf::from(&input.path)),
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,

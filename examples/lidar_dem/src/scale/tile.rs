@@ -57,7 +57,7 @@ pub fn bands(
         );
     }
     let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;
-    Ok(interpolate(device, cloud, &ranges, extents, &surface, progress)?.bands)
+    Ok(interpolate(device, (cloud, 0), &ranges, extents, &surface, progress)?.bands)
 }
 
 /// Where edges of cells lie.

@@ -105,7 +105,7 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 36] = [
+    let cases: [(&[&str], &[&str]); 37] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
@@ -135,7 +135,8 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
         (&["--triangles", "mesh.stl"], &["--triangles", ".ply"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
-        (&["--weights", "linear"], &["linear", "laplace"]),
+        (&["--weights", "cubic"], &["cubic", "laplace", "linear"]),
+        (&["--weights", "linear", "--method", "pixels"], &["--weights linear", "exact"]),
         (
             &["--weights", "laplace", "--method", "pixels", "--query-radius", "3"],
             &["--query-radius inf"],

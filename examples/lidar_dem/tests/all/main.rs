@@ -2,6 +2,7 @@
 
 mod above;
 mod bins;
+mod breaklines;
 mod command_line;
 mod common;
 mod dsm;

@@ -1,4 +1,4 @@
-//! Pixels with more points than a word counts: [`MEAN`](super::MEAN) of 65,536 points and more.
+//! Pixels with more points than a word counts: [`MEAN`](crate::nni::policies::MEAN) of 65,536 points and more.
 //!
 //! Then the sum of the words' counts, which `resolve_sites` takes, is not the number of points inside, and
 //! these kernels count again in two arrays. They are launched in any case and return at once where nothing

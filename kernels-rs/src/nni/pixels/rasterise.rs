@@ -162,7 +162,7 @@ impl Points {
 ///
 /// # Safety
 /// `x`, `y` and the first `N` of `z` have `points` elements, `words` `width * height` for each value,
-/// `tallies` [`TALLIES`], `scales` one for each value ([`Scales`]).
+/// `tallies` [`TALLIES`](crate::nni::tallies::TALLIES), `scales` one for each value ([`Scales`]).
 #[cfg(feature = "nni")]
 #[kernel(block = 256, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn accumulate_points<const N: usize>(

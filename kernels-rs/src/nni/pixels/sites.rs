@@ -183,7 +183,7 @@ impl Words {
 ///
 /// # Safety
 /// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at multiples of
-/// 16 bytes. With [`FIRST`](super::FIRST) and [`LAST`](super::LAST) the words of occupied pixels are
+/// 16 bytes. With [`FIRST`](crate::nni::policies::FIRST) and [`LAST`](crate::nni::policies::LAST) the words of occupied pixels are
 /// indices into the first `N` of `z`.
 #[kernel(
     block = BLOCK,

@@ -55,7 +55,7 @@ pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: R
         while i < vector::unknown(listed) && !search.budget.is_over {
             make(&mut search, rough.listed.get(i), kept, &rough);
             i += 1;
-            if i % RUN == 0 {
+            if i.is_multiple_of(RUN) {
                 i += (warps - 1) * RUN;
             }
         }

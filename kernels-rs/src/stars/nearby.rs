@@ -141,8 +141,9 @@ impl Nearby {
                 slot += 1;
             }
             let limit = group.bound(least);
-            // Also where it is not a number.
-            if !(math::sqrt_f32(limit) * (1.0 + 1e-6) <= self.reach) {
+            // False where it is not a number.
+            let is_known = math::sqrt_f32(limit) * (1.0 + 1e-6) <= self.reach;
+            if !is_known {
                 return NONE;
             }
             if next > limit {

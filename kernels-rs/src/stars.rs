@@ -15,7 +15,8 @@
 //! ```text
 //! find_firsts   points at one place become one site
 //! find_near_stars   a warp takes 32 sites that follow each other along the curve, and the sites around them into shared
-//!                   memory; a lane makes the star of one site from these, if it can
+//!                   memory (window); a lane makes the star of one site, from those nearest to it (nearby) if these tell
+//!                   how far circles reach (reach), else with the whole warp from all
 //! find_far_stars    a warp makes the star of one site by searches in the tree: of sites whose circles reach farther
 //! gather_stars      the stars, which were written in any order, in the order of the sites
 //! ```

@@ -6,35 +6,100 @@
 //! `delaunay_bench [POINTS [CLOUD]]`: every cloud of 1,000,000 points, or the one of that name. The number of threads is rayon's
 //! (`RAYON_NUM_THREADS`). Both must have as many edges. 3 runs; spade has one, which takes minutes or hours for some clouds, such as a
 //! straight line: name a cloud to leave these out.
+//!
+//! `delaunay_bench surface [POINTS [SIDE [CLOUD]]]`: natural neighbours of 1,000,000 points at the centres of 1000 x 1000 cells, by
+//! `nni-grid` and by spade, from points to heights, once each. Heights must differ by at most a millionth of their range.
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};
-use gpu_core::{DeviceChoice, Gpu, Points};
+use gpu_core::{Device, DeviceChoice, Gpu, GridSpec, Points};
 use quadtree_sort::gpu::{Workspace, index};
-use spade::{DelaunayTriangulation, Point2, Triangulation as _};
+use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation as _};
 use testing::Cloud;
 
 const RUNS: usize = 3;
 
+/// The side of the square in which most clouds lie.
+const EXTENT: f64 = 1000.0;
+
+const USAGE: &str =
+    "usage: delaunay_bench [gpu] [POINTS [CLOUD]] | surface [POINTS [SIDE [CLOUD]]]";
+
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (on_gpu, words) = match words.as_slice() {
-        ["gpu", words @ ..] => (true, words),
-        words => (false, words),
-    };
+    println!("# threads: {}", rayon::current_num_threads());
+    match words.as_slice() {
+        ["gpu", words @ ..] => each(words, 7_000_000, gpu_rows),
+        ["surface", points, side, name @ ..] => {
+            let side = side.parse()?;
+            let words: Vec<&str> = [*points].into_iter().chain(name.iter().copied()).collect();
+            each(&words, 0, |cloud| surface_rows(cloud, side))
+        }
+        ["surface", words @ ..] => each(words, 1_000_000, |cloud| surface_rows(cloud, 1000)),
+        words => each(words, 1_000_000, rows),
+    }
+}
+
+/// The rows of every cloud, or of the one of that name.
+fn each(words: &[&str], most: usize, rows: impl Fn(&Cloud) -> Result<()>) -> Result<()> {
     let (points, name) = match words {
-        [] => (if on_gpu { 7_000_000 } else { 1_000_000 }, None),
+        [] => (most, None),
         [points] => (points.parse()?, None),
         [points, name] => (points.parse()?, Some(*name)),
-        _ => bail!("usage: delaunay_bench [gpu] [POINTS [CLOUD]]"),
+        _ => bail!(USAGE),
     };
-    println!("# threads: {}", rayon::current_num_threads());
     let clouds = testing::clouds::all(points, 1);
     for cloud in clouds.filter(|cloud| name.is_none_or(|name| name == cloud.name)) {
-        if on_gpu { gpu_rows(&cloud)? } else { rows(&cloud)? }
+        rows(&cloud)?;
     }
     Ok(())
+}
+
+/// A point for spade.
+struct Site {
+    position: Point2<f64>,
+    z: f64,
+}
+
+impl HasPosition for Site {
+    type Scalar = f64;
+
+    fn position(&self) -> Point2<f64> {
+        self.position
+    }
+}
+
+fn surface_rows(cloud: &Cloud, side: u32) -> Result<()> {
+    let work = format!("surface_{side}_{}", cloud.name.replace(' ', "_"));
+    let grid = GridSpec::new(0.0, EXTENT, EXTENT / f64::from(side), side, side)?;
+    let params = nni_grid::Params::new(grid).max_distance(f64::INFINITY);
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let run = || Ok(nni_grid::interpolate(&Device::Cpu, points, &params, &())?);
+    let (ours, time) = clocked(run)?;
+    Times::new(vec![time]).print("cpu", &work, cloud.len() as u64, grid.cells());
+    let (theirs, time) = clocked(|| by_spade(cloud, &grid))?;
+    Times::new(vec![time]).print("spade", &work, cloud.len() as u64, grid.cells());
+    let most = cloud.z.iter().fold(0.0, |most, z| f64::max(most, z.abs()));
+    let ours = ours.values[0].values();
+    let wrong = ours.iter().zip(&theirs).find(|(own, other)| {
+        other.is_some_and(|other| (f64::from(**own) - other).abs() > 1e-6 * most)
+    });
+    ensure!(wrong.is_none(), "{}: {wrong:?}", cloud.name);
+    Ok(())
+}
+
+/// Natural neighbours at the cells' centres; `None` outside the hull.
+fn by_spade(cloud: &Cloud, grid: &GridSpec) -> Result<Vec<Option<f64>>> {
+    let site = |i: usize| Site { position: Point2::new(cloud.x[i], cloud.y[i]), z: cloud.z[i] };
+    let mesh = DelaunayTriangulation::<Site>::bulk_load((0..cloud.len()).map(site).collect())?;
+    let walk = mesh.natural_neighbor();
+    let cells = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
+    let value = |(column, row)| {
+        let (x, y) = grid.cell_centre(column, row);
+        walk.interpolate(|site| site.data().z, Point2::new(x, y))
+    };
+    Ok(cells.map(value).collect())
 }
 
 fn gpu_rows(cloud: &Cloud) -> Result<()> {

@@ -17,7 +17,7 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::nearby::{self, Nearby};
+use super::nearby::{self, Lane, Nearby};
 use super::predicates::{Place, Predicates};
 use super::rough::{LISTED, Rough, WRITTEN};
 use super::search::NONE;
@@ -119,16 +119,6 @@ unsafe fn write(
             i += 1;
         }
     }
-}
-
-/// What a lane has for the star of its site.
-pub struct Lane<'a> {
-    pub tree: &'a Tree<'a, f64>,
-    pub predicates: Predicates,
-    pub group: &'a Group,
-    pub window: &'a Window,
-    /// Where the site lies.
-    pub place: Place,
 }
 
 impl Lane<'_> {

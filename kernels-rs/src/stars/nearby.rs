@@ -3,11 +3,11 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::near::Lane;
-use super::predicates::Place;
+use super::predicates::{Place, Predicates};
 use super::reach::{Chord, HALF_ULP, Least};
 use super::search::NONE;
 use super::window::Window;
+use crate::rtree::Tree;
 use crate::rtree::group::Group;
 
 /// The most sites of a list.
@@ -35,6 +35,16 @@ impl Room {
     pub fn own(self) -> Self {
         Self(self.0.skip(warp::warp_id() * CAPACITY * warp::SIZE + warp::lane_id()))
     }
+}
+
+/// What a lane has for the star of its site.
+pub struct Lane<'a> {
+    pub tree: &'a Tree<'a, f64>,
+    pub predicates: Predicates,
+    pub group: &'a Group,
+    pub window: &'a Window,
+    /// Where the site lies.
+    pub place: Place,
 }
 
 /// The sites that are nearer to a lane's own site than others.

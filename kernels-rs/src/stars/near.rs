@@ -52,7 +52,7 @@ const SHARED: u32 = {
 /// # Safety
 /// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours of each.
 // What spills is around calls of exact decisions, to which few lanes come.
-#[kernel(block = BLOCK, shared = SHARED, resident = 16, spills = 1400)]
+#[kernel(block = BLOCK, shared = SHARED, resident = 16, spills = 1700)]
 pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, rough: Rough<'_>) {
     let site = thread::index_1d() as u32;
     let is_there = site < tree.points;

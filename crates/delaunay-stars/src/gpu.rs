@@ -1,6 +1,29 @@
 //! Triangulation on a GPU, from an index in device memory to stars in device memory.
 //!
 //! Kernels and their plan are in `kernels_rs::stars`.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use delaunay_stars::gpu::{Workspace, triangulate};
+//! use gpu_core::{DeviceChoice, Gpu};
+//! use quadtree_sort::gpu::index;
+//!
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! // A square's corners and a place within it, twice.
+//! let x = gpu.upload(&[0.0, 4.0, 4.0, 0.0, 1.0, 1.0])?;
+//! let y = gpu.upload(&[0.0, 0.0, 4.0, 4.0, 2.0, 2.0])?;
+//! let points = index(&mut workspace, &x, &y, None)?;
+//! let found = triangulate(&mut workspace, &points)?;
+//! assert_eq!(found.sites().len(), 5);
+//! // Eight edges, each in the stars of both ends.
+//! assert_eq!(found.neighbours().len(), 16);
+//! let found = found.to_host()?;
+//! assert_eq!(found.hull(), [0, 1, 2, 3]);
+//! assert_eq!(found.star(4), [0, 1, 2, 3]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod host;
 mod stars;
@@ -34,6 +57,7 @@ pub struct DeviceTriangulation {
     neighbours: Column<u32>,
     scale: Scale,
     span: Span,
+    predicates: Predicates,
 }
 
 /// Triangulates the points of an index in device memory. **Waits** for the device: for the number of sites, and for that of
@@ -77,7 +101,7 @@ pub fn triangulate_for(
     let (sites, site_of) = sites_of(workspace, index, scale)?;
     let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
     let stars::Stars { starts, neighbours } = stars;
-    Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span })
+    Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })
 }
 
 impl DeviceTriangulation {
@@ -119,12 +143,9 @@ impl DeviceTriangulation {
     }
 
     /// What decides exactly about the coordinates.
-    ///
-    /// # Errors
-    /// None: it was made before.
     #[doc(hidden)]
-    pub fn predicates(&self) -> Result<Predicates> {
-        Ok(self.span.scale()?.1)
+    pub fn predicates(&self) -> Predicates {
+        self.predicates
     }
 
     /// The exponent of the power of two that coordinates were multiplied by: mostly 0.

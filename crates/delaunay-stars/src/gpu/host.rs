@@ -25,7 +25,6 @@ impl DeviceTriangulation {
         let stands = |point: usize| sites.points[of(point) as usize];
         let points = 0..sites.of.len();
         let duplicates = points.clone().map(|point| [point as u32, stands(point)]);
-        let (scale, predicates) = self.span.scale()?;
         let mut on_hull = vec![0_u64; sites.of.len().div_ceil(64)];
         for site in (0..sites.points.len()).filter(|&site| sites.is_on_hull(site)) {
             let point = sites.points[site];
@@ -33,9 +32,9 @@ impl DeviceTriangulation {
         }
         Ok(Triangulation {
             places: points.map(place).collect(),
-            scale,
+            scale: self.scale,
             span: self.span,
-            predicates,
+            predicates: self.predicates,
             starts,
             neighbours,
             hull: sites.hull(),

@@ -148,9 +148,8 @@ mod tests {
             let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
             let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
             let found = triangulate(&mut workspace, &index).unwrap();
-            let (_, predicates) = found.span.scale().unwrap();
             for most in [0, u32::MAX] {
-                let stars = of(&mut workspace, &found.index, predicates, most).unwrap();
+                let stars = of(&mut workspace, &found.index, found.predicates, most).unwrap();
                 let [a, b] = [&found.starts, &stars.starts].map(|all| all.to_host().unwrap());
                 assert!(a == b, "{}", cloud.name);
                 let [a, b] = [&found.neighbours, &stars.neighbours];

@@ -88,7 +88,7 @@ fn make_stars(workspace: &mut Workspace, points: Points, params: &Params) -> Res
 fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &Params) -> Result<Stars> {
     let gpu = workspace.gpu().clone();
     let found = delaunay_stars::gpu::triangulate_for(workspace, index, span_of(&params.grid))?;
-    let scene = scene_of(params, found.scale(), found.predicates()?.unit());
+    let scene = scene_of(params, found.scale(), found.predicates().unit());
     let (firsts, members) = members_of(workspace, &found)?;
     let sites = found.sites();
     let hints = hints_of(workspace, &found, &scene)?;

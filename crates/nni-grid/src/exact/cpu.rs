@@ -84,8 +84,8 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
         return Ok(Dem::without_values(params.grid));
     }
     let (points, cells) = (x.len() as u64, params.grid.cells());
-    // What a triangulation takes while it runs, and the sites beside it.
-    let of_point = 172 + 4 * values as u64;
+    // What a triangulation takes while it runs, the points along the curve, and the sites beside it.
+    let of_point = 192 + 4 * values as u64;
     let of_cell = 12 + 4 * values as u64;
     host_memory::require(points * of_point + cells * of_cell)?;
     let stars = SiteStars::of(x, y, &params.grid, progress)?;

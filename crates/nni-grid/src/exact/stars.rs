@@ -50,30 +50,27 @@ impl SiteStars {
         grid: &GridSpec,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let all = triangulate_for(Points::new(x, y), span_of(grid), progress)?;
+        // All that follows finds what it needs near what it had before.
+        let order = along_curve(x, y);
+        let column = |all: &[f64]| parallel::map(order.len(), FINE, |i| all[order[i] as usize]);
+        let all = triangulate_for(Points::new(&column(x), &column(y)), span_of(grid), progress)?;
         host_memory::require(all.len() as u64 * 60)?;
-        let order = along_curve(&all);
-        let mut numbers = host_memory::filled(0_u32, all.len())?;
-        order.iter().zip(0..).for_each(|(&point, site)| numbers[point as usize] = site);
-        all.duplicates().iter().for_each(|&[point, first]| {
-            numbers[point as usize] = numbers[first as usize];
-        });
-        let (firsts, members) = members_of(&numbers, order.len(), kept)?;
-        let mut starts = host_memory::filled(0_u32, order.len() + 1)?;
-        for (site, &point) in order.iter().enumerate() {
-            starts[site + 1] = starts[site] + all.star(point).len() as u32;
-        }
-        let mut neighbours = host_memory::filled(0_u32, all.neighbours().len())?;
-        for (site, &point) in order.iter().enumerate() {
+        let (sites, numbers) = sites_of(&all)?;
+        let given = |i: usize| kept.map_or(order[i], |kept| kept[order[i] as usize]);
+        let (firsts, members) = members_of(&numbers, sites.len(), given)?;
+        // A point that another one stands for has no star.
+        let (begins, named) = (all.starts(), all.neighbours());
+        let begin =
+            |site: usize| sites.get(site).map_or(named.len() as u32, |&at| begins[at as usize]);
+        let starts = parallel::map(sites.len() + 1, FINE, begin);
+        let mut neighbours = parallel::map(named.len(), FINE, |i| numbers[named[i] as usize]);
+        for (site, &point) in sites.iter().enumerate() {
             let star = &mut neighbours[starts[site] as usize..starts[site + 1] as usize];
-            star.iter_mut().zip(all.star(point)).for_each(|(to, &other)| {
-                *to = numbers[other as usize];
-            });
             if let (Some(last), true) = (star.last_mut(), all.is_on_hull(point)) {
                 *last |= OPEN;
             }
         }
-        let places = parallel::map(order.len(), FINE, |i| all.places()[order[i] as usize]);
+        let places = parallel::map(sites.len(), FINE, |i| all.places()[sites[i] as usize]);
         let (scale, unit) = (all.scale(), all.predicates().unit());
         Ok(Self { places, starts, neighbours, firsts, members, scale, unit })
     }
@@ -117,29 +114,44 @@ pub fn span_of(grid: &GridSpec) -> Span {
     Span::of_grid([grid.origin_x, grid.origin_y], grid.cell_size, greatest)
 }
 
-/// The points that stand for the sites, along Hilbert's curve over their bounds.
-fn along_curve(all: &Triangulation) -> Vec<u32> {
-    let mut stands = vec![true; all.len()];
-    all.duplicates().iter().for_each(|&[point, _]| stands[point as usize] = false);
-    let sites = parallel::filter(all.len() as u32, FINE, |point| stands[point as usize]);
-    let nothing = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-    let (low, high) = all.places().iter().fold(nothing, |(low, high), &[x, y]| {
-        ([low[0].min(x), low[1].min(y)], [high[0].max(x), high[1].max(y)])
-    });
-    let side = (high[0] - low[0]).max(high[1] - low[1]);
-    let cell = |at: f64, from: f64| ((at - from) / side * f64::from(1 << LEVELS)) as u32;
+/// Points along Hilbert's curve over their bounds, those of one cell of it in their order.
+fn along_curve(x: &[f64], y: &[f64]) -> Vec<u32> {
+    let ends = |all: &[f64]| {
+        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+        all.iter().fold(nothing, |(low, high), &at| (low.min(at), high.max(at)))
+    };
+    let ((west, east), (south, north)) = (ends(x), ends(y));
+    let side = (east - west).max(north - south);
     let last = (1 << LEVELS) - 1;
-    let mut keys = parallel::map(sites.len(), FINE, |i| {
-        let [x, y] = all.places()[sites[i] as usize];
-        let code = hilbert::number::<LEVELS>(cell(x, low[0]).min(last), cell(y, low[1]).min(last));
-        code << 32 | u64::from(sites[i])
+    let cell =
+        |at: f64, from: f64| u32::min(((at - from) / side * f64::from(1 << LEVELS)) as u32, last);
+    let mut keys = parallel::map(x.len(), FINE, |i| {
+        let code = hilbert::number::<LEVELS>(cell(x[i], west), cell(y[i], south));
+        code << 32 | i as u64
     });
     parallel::sort(&mut keys);
-    keys.into_iter().map(|key| key as u32).collect()
+    parallel::map(keys.len(), FINE, |i| keys[i] as u32)
 }
 
-/// The points of each site, in the order in which they were given, from the site of each point.
-fn members_of(numbers: &[u32], sites: usize, kept: Option<&[u32]>) -> Result<(Vec<u32>, Vec<u32>)> {
+/// The points that stand for the sites, in their order, and the site of each point.
+fn sites_of(all: &Triangulation) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut stands = host_memory::filled(true, all.len())?;
+    all.duplicates().iter().for_each(|&[point, _]| stands[point as usize] = false);
+    let sites = parallel::filter(all.len() as u32, FINE, |point| stands[point as usize]);
+    let mut numbers = host_memory::filled(0_u32, all.len())?;
+    sites.iter().zip(0..).for_each(|(&point, site)| numbers[point as usize] = site);
+    all.duplicates().iter().for_each(|&[point, first]| {
+        numbers[point as usize] = numbers[first as usize];
+    });
+    Ok((sites, numbers))
+}
+
+/// The points of each site, in the order in which they were given, from the site of each point and its index as given.
+fn members_of(
+    numbers: &[u32],
+    sites: usize,
+    given: impl Fn(usize) -> u32,
+) -> Result<(Vec<u32>, Vec<u32>)> {
     let mut firsts = host_memory::filled(0_u32, sites + 1)?;
     numbers.iter().for_each(|&site| firsts[site as usize + 1] += 1);
     for site in 0..sites {
@@ -149,7 +161,7 @@ fn members_of(numbers: &[u32], sites: usize, kept: Option<&[u32]>) -> Result<(Ve
     let mut members = host_memory::filled(0_u32, numbers.len())?;
     for (i, &site) in numbers.iter().enumerate() {
         let slot = &mut next[site as usize];
-        members[*slot as usize] = kept.map_or(i as u32, |kept| kept[i]);
+        members[*slot as usize] = given(i);
         *slot += 1;
     }
     Ok((firsts, members))

@@ -1,8 +1,9 @@
 //! Lines that triangles do not cross: breaklines.
 //!
-//! A piece of a line is surely an edge of the Delaunay triangulation if its *diametral circle*, the one that has it as diameter,
-//! holds no other site, neither inside nor on it (Gabriel and Sokal 1969, doi:10.2307/2412323). So pieces are divided until
-//! theirs do (Edelsbrunner and Tan 1993, "An upper bound for conforming Delaunay triangulations", doi:10.1007/BF02573974).
+//! The *diametral circle* of a piece of a line has the piece as its diameter. If no other site lies inside the circle or on it, the
+//! piece is an edge of the Delaunay triangulation (Gabriel and Sokal 1969, doi:10.2307/2412323). So each piece is divided until
+//! its circle is empty (Edelsbrunner and Tan 1993, "An upper bound for conforming Delaunay triangulations",
+//! doi:10.1007/BF02573974).
 //!
 //! Plan:
 //!
@@ -18,9 +19,10 @@
 //! else: in the middle
 //! ```
 //!
-//! The first keeps points that nearly touch a line, and lines that cross, from dividing for ever. So does the second for lines
-//! that meet at a sharp angle: equal pieces beside the vertex are not in each other's circles (Ruppert 1995, "A Delaunay refinement
-//! algorithm for quality 2-dimensional mesh generation", doi:10.1006/jagm.1995.1021).
+//! Without the first rule a point that nearly touches a line, or a line that crosses it, would divide it for ever. Without the
+//! second, lines that meet at a sharp angle would divide each other for ever. With it their pieces beside the vertex have equal
+//! lengths, and do not lie in each other's circles (Ruppert 1995, "A Delaunay refinement algorithm for quality 2-dimensional mesh
+//! generation", doi:10.1006/jagm.1995.1021).
 
 use gpu_core::{Points, Progress, parallel};
 use kernels_rs::stars::natural::Query;
@@ -94,8 +96,8 @@ pub struct LineSites {
 /// vertices, (x, y) each.
 ///
 /// Each piece of a line is then an edge of the triangulation, but for those that [`LineSites::open`] counts. A place that is
-/// farther than half of [`Splitting::longest`] from all lines has no natural neighbour across a line: a circle through both that
-/// holds no site cuts the line within one piece, and then one of both lies within the piece's circle.
+/// farther than half of [`Splitting::longest`] from all lines has no natural neighbour across a line. The reason: a circle
+/// through place and neighbour that holds no site cuts the line within one piece. Then one of both lies within the piece's circle.
 ///
 /// Lines that cross each other get a common site, within half of [`Splitting::least`]. A line of one place is a site.
 ///
@@ -120,9 +122,10 @@ pub struct LineSites {
 /// ```
 ///
 /// # Errors
-/// As [`triangulate`] for the points; [`gpu_core::Error::NotFinite`] for a vertex, with its number among all;
-/// [`Error::Splitting`] for lengths that are not above 0, or in the wrong order; [`Error::TooManyPoints`] for more pieces than
-/// [`MOST_POINTS`].
+/// - Those of [`triangulate`], for the points.
+/// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. It has the vertex's number among all.
+/// - [`Error::Splitting`]: a length is not above 0, or `least` is above `longest`.
+/// - [`Error::TooManyPoints`]: there are more pieces than [`MOST_POINTS`].
 pub fn split_lines(
     points: Points<'_>,
     lines: &[Vec<P>],

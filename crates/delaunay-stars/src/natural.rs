@@ -78,8 +78,8 @@ impl Walk<'_> {
         })
     }
 
-    /// The mean of the natural neighbours' values by Sibson's shares at a place, from the values of all points; outside the hull
-    /// the value at the nearest place of the hull. `None` where there are no points.
+    /// The value at a place: the mean of its natural neighbours' values by Sibson's shares. `values` has one for each point.
+    /// Outside the hull it is the value at the nearest place of the hull. `None` if there are no points.
     ///
     /// # Errors
     /// As [`interpolate_linear`](Self::interpolate_linear).

@@ -8,8 +8,8 @@
 //! one by one from the start: a file with whole points but a damaged table is still read, and of
 //! a truncated one the error says how many points it holds.
 //!
-//! Where the filter has bounds, a large file whose header lies outside them is not read, and of a COPC only the chunks that
-//! touch them are, unless records that were looked at contradict the header or the octree.
+//! If the filter has bounds, a large file is not read when its header lies outside them. Of a COPC only the chunks that touch
+//! them are read. If a sample of the records contradicts the header or the octree, all is read.
 
 mod chunks;
 mod count;

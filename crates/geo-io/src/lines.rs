@@ -32,8 +32,8 @@ pub fn is_named_in_geojson(crs: &Crs) -> bool {
     crs.epsg().is_some() || crs.wkt().is_some()
 }
 
-/// Returns whether a GeoJSON file names the vertical part of a system, if that has one: it does where the part has an EPSG code or
-/// the system is known as WKT.
+/// Whether a GeoJSON file can name the vertical part of a system. It can if the part has an EPSG code, or if the system is known
+/// as WKT. True for a system without a vertical part.
 pub fn has_named_heights(crs: &Crs) -> bool {
     !crs.has_heights() || crs.vertical_epsg().is_some() || crs.wkt().is_some()
 }

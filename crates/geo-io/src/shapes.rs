@@ -259,8 +259,8 @@ fn rings(value: &Value) -> Result<Vec<Vec<[f64; 2]>>, String> {
     Ok(some(all("ring", value, ring)?))
 }
 
-/// Takes a closed ring that goes round the same vertices several times as going round once: by the odd number of times it
-/// would hold nothing or all, depending on how often somebody drew it.
+/// Keeps one round of a closed ring that goes round the same vertices several times. The rule of odd and even would let such a ring
+/// hold nothing after an even number of rounds.
 fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     let mut cycle = ring.clone();
     cycle.dedup();

@@ -38,8 +38,9 @@ pub struct Lines {
 /// MultiLineString and collections of both are lines.
 ///
 /// # Errors
-/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`]; [`Error::Malformed`], which names the feature from 0, for other geometries, for
-/// a line that has heights at some of its vertices alone, and for coordinates that are not finite.
+/// - [`Error::Read`], [`Error::Empty`] and [`Error::NotA`].
+/// - [`Error::Malformed`]: a feature is not a line, has heights at some of its vertices only, or has a coordinate that is not
+///   finite. The error names the feature, counted from 0.
 pub fn read_lines(path: &Path) -> Result<Lines> {
     let is_binary = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb"));
     if is_binary { of_flatgeobuf(path) } else { of_geojson(path) }

@@ -86,8 +86,8 @@ impl Scene {
     }
 
     /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
-    /// one; without any it is no site. The weights are known at compile time as far as code differs: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any
-    /// other, of which the scene says which.
+    /// one; without any it is no site. `WEIGHTS` chooses the code: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other
+    /// value for Sibson's and Laplace's weights, between which the scene chooses.
     #[inline(always)]
     pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites>(
         &self,

@@ -17,7 +17,8 @@
 //! find_near_stars   a warp takes 32 sites that follow each other along the curve, and the sites around them into shared
 //!                   memory (window); a lane makes the star of one site, from those nearest to it (nearby) if these tell
 //!                   how far circles reach (reach), else with the whole warp from all
-//! find_far_stars    a warp makes the star of one site by searches in the tree: of sites whose circles reach farther
+//! find_far_stars    a warp makes the star of one site whose circles reach farther: from the stars of its neighbours as far
+//!                   as these are made, else by searches in the tree
 //! gather_stars      the stars, which were written in any order, in the order of the sites
 //! ```
 
@@ -53,6 +54,8 @@ pub use gather::gather_stars;
 pub use near::find_near_stars;
 #[cfg(feature = "stars")]
 pub use rough::{LISTED, Rough, SPENT, TALLIES, WRITTEN};
+#[cfg(feature = "stars")]
+pub use search::NONE;
 #[cfg(feature = "stars")]
 pub use sites::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,

@@ -67,7 +67,7 @@ pub struct DeviceTriangulation {
 ///
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
 /// those around them. The others take searches in the tree, which are long where circles touch many boxes without a
-/// site inside, as where most sites lie on one circle. A budget bounds them: 300 visits of nodes a site, and 10^7 more. When
+/// site inside, as where most sites lie on one circle. A budget bounds them: 500 visits of nodes a site, and 10^7 more. When
 /// it is spent the host triangulates. Device memory beside the index, by count: 90 bytes a point while it runs, 53 after it.
 ///
 /// # Errors

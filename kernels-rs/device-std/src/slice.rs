@@ -439,6 +439,22 @@ atomics! {
     i64, fetch_max, max_i64, "Raises element `i` to the value, if that is more.";
 }
 
+impl Out<'_, u32> {
+    /// Element `i`, which other threads may be writing by [`store`](Self::store). Relaxed.
+    #[inline(always)]
+    pub fn load(self, i: impl Index) -> u32 {
+        // SAFETY: the element is inside and touched by atomics alone meanwhile, by the contract.
+        unsafe { atomic::load_u32(self.checked(i, 1, host_access!(Atomic))) }
+    }
+
+    /// Sets element `i`, which other threads may be reading by [`load`](Self::load). Relaxed.
+    #[inline(always)]
+    pub fn store(self, i: impl Index, value: u32) {
+        // SAFETY: as for a load.
+        unsafe { atomic::store_u32(self.checked(i, 1, host_access!(Atomic)), value) }
+    }
+}
+
 /// A slice as a launch hands it to the software device. A GPU's driver reads the pointer alone.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::natural::OPEN;
 use super::predicates::Predicates;
 use super::rough::{LISTED, Rough, SPENT, WRITTEN};
 use super::search::{Budget, Leaves, ROOM, Search};
@@ -46,7 +47,7 @@ pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: R
     let spent = rough.tallies.from(SPENT);
     let budget = Budget { spent, most, own: 0, is_over: false };
     let (predicates, leaves) = (Predicates::new(unit), Leaves::NONE);
-    let mut search = Search { tree, predicates, room, leaves, budget };
+    let mut search = Search { tree, predicates, room, leaves, budget, made: rough };
     let warps = thread::grid_dim_x() * WARPS;
     let mut i = (thread::index_1d() / warp::SIZE as u64) as u32 * RUN;
     let listed = rough.tallies.get(LISTED);
@@ -75,6 +76,14 @@ impl Length {
     fn position(self, i: u32) -> u32 {
         if i < self.onward { self.all - self.onward + i } else { self.all - 1 - i }
     }
+
+    /// Writes the neighbour that was found as number `i`, of a star that begins at `start`.
+    #[inline(always)]
+    fn write(self, rough: &Rough<'_>, start: u32, i: u32, neighbour: u32, is_open: bool) {
+        let at = self.position(i);
+        let mark = if is_open && at + 1 == self.all { OPEN } else { 0 };
+        rough.neighbours.store(start + at, neighbour | mark);
+    }
 }
 
 /// Makes the star of a site and writes it.
@@ -85,7 +94,7 @@ impl Length {
 unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough: &Rough<'_>) {
     let lane = warp::lane_id();
     let mut length = Length { all: 0, onward: 0 };
-    let mut to = 0;
+    let (mut to, mut is_open) = (0, false);
     // SAFETY: passed on to the caller; the lanes write different elements.
     unsafe {
         // A long star comes a second time, when its length is known. A loop, so that the code stands once.
@@ -95,7 +104,7 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
             let closes = search.star(site, |neighbour, turns_left| {
                 if lane == 0 {
                     if is_again {
-                        rough.neighbours.set(to + before.position(i), neighbour);
+                        before.write(rough, to, i, neighbour, is_open);
                     } else if i < KEPT {
                         kept.store(i, neighbour);
                     }
@@ -106,14 +115,11 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
             if is_again || search.budget.is_over {
                 return;
             }
-            length = Length { all: i, onward };
+            (length, is_open) = (Length { all: i, onward }, !closes);
             if lane == 0 {
                 to = rough.tallies.fetch_add(WRITTEN, i);
-                rough.counts.set(site, i);
-                if !closes {
-                    rough.hull.fetch_or(site / 32, 1 << (site % 32));
-                }
-                rough.starts.set(site, to);
+                rough.starts.store(site, to);
+                rough.counts.store(site, i);
             }
             to = warp::shuffle(warp::FULL, to, 0);
             if i <= KEPT {
@@ -123,7 +129,7 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
         warp::sync_warp(warp::FULL);
         let mut i = lane;
         while i < vector::unknown(length.all) {
-            rough.neighbours.set(to + length.position(i), kept.load(i));
+            length.write(rough, to, i, kept.load(i), is_open);
             i += warp::SIZE;
         }
         warp::sync_warp(warp::FULL);

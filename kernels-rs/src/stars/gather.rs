@@ -13,12 +13,11 @@ const BLOCK: usize = 256;
 /// lowest neighbour. Grid: a thread for each site.
 ///
 /// # Safety
-/// `counts`, `from` and `starts` have an element for each site, `hull` a bit; the stars lie in `rough`, and there is room for them
-/// in `neighbours`.
+/// `counts`, `from` and `starts` have an element for each site; the stars lie in `rough`, and there is room for them in
+/// `neighbours`.
 #[kernel(block = BLOCK)]
 pub unsafe fn gather_stars(
     counts: In<'_, u32>,
-    hull: In<'_, u32>,
     from: In<'_, u32>,
     rough: In<'_, u32>,
     sites: u32,
@@ -29,10 +28,10 @@ pub unsafe fn gather_stars(
     if site >= sites as u64 {
         return;
     }
-    let (count, is_open) = (counts.get(site), hull.get(site / 32) >> (site % 32) & 1 != 0);
+    let count = counts.get(site);
     let (star, to) = (rough.from(from.get(site)), neighbours.from(starts.get(site)));
     let mut first = 0;
-    if !is_open {
+    if count > 0 && star.get(count - 1) & OPEN == 0 {
         let (mut lowest, mut i) = (u32::MAX, 0);
         while i < vector::unknown(count) {
             let neighbour = star.get(i);
@@ -43,8 +42,7 @@ pub unsafe fn gather_stars(
     let mut i = 0;
     while i < vector::unknown(count) {
         let at = if first + i < count { first + i } else { first + i - count };
-        let mark = if is_open && i + 1 == count { OPEN } else { 0 };
-        to.set(i, star.get(at) | mark);
+        to.set(i, star.get(at));
         i += 1;
     }
 }

@@ -108,9 +108,10 @@ unsafe fn write(
             return;
         }
         rough.counts.set(site, count);
-        rough.starts.set(site, start);
         if count == 0 {
             rough.listed.set(listed + (left & warp::lanes_below()).count_ones(), site);
+        } else {
+            rough.starts.set(site, start);
         }
         let mut i = 0;
         while i < vector::unknown(count) {

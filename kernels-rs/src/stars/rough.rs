@@ -7,11 +7,10 @@ use device_std::{Out, arguments};
 pub struct Rough<'a> {
     /// Of each site the number of its neighbours.
     pub counts: Out<'a, u32>,
-    /// A bit for each site, 0 before: whether its neighbours do not go all around.
-    pub hull: Out<'a, u32>,
-    /// Where its neighbours begin.
+    /// Where its neighbours begin; [`NONE`](super::NONE) before.
     pub starts: Out<'a, u32>,
-    /// The neighbours of all: room for six of each site, which is more than there can be.
+    /// The neighbours of all, [`NONE`](super::NONE) before: room for six of each site, which is more than there can be. The last
+    /// one has the bit [`OPEN`](super::natural::OPEN) if they do not go all around.
     pub neighbours: Out<'a, u32>,
     /// The sites whose stars are yet to be made.
     pub listed: Out<'a, u32>,

@@ -18,6 +18,10 @@
 //! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
 //! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
 //!
+//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
+//! ([`told`](Search::told)), and no search is needed. Other warps make stars meanwhile. Whether one of them is ready changes
+//! the time alone, since decisions are exact and each star is the only one.
+//!
 //! f64 tells with a bound of its error which sites may be inside ([`Circle`]); [`Predicates`] decide. A search costs what
 //! the boxes cost that the circle of its answer touches. Circles that many boxes touch without a site inside, as when most
 //! sites lie on one circle, make it slow, never wrong.
@@ -25,8 +29,11 @@
 use device_std::shared::SharedArray;
 use device_std::{Out, math, vector, warp};
 
+use super::angles::square;
 use super::circle::{Circle, ROUNDING};
+use super::natural::OPEN;
 use super::predicates::{Place, Predicates, is_before};
+use super::rough::Rough;
 use crate::rtree::Tree;
 use crate::rtree::layout::{FANOUT, MAX_LEVELS};
 
@@ -51,6 +58,8 @@ pub struct Search<'a> {
     pub leaves: Leaves,
     /// What searches may cost.
     pub budget: Budget<'a>,
+    /// The stars of all sites that are made so far.
+    pub made: Rough<'a>,
 }
 
 /// The leaves that a search visits before it goes down the tree: a lane has one. The first two are those of an edge's ends, the
@@ -202,7 +211,10 @@ impl Search<'_> {
             // Each neighbour is met once, so this ends.
             while vector::unknown(1) == 1 {
                 let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
-                let next = self.apex(from, to);
+                let next = match self.told(site, neighbour, turns_left) {
+                    Some(next) => next,
+                    None => self.apex(from, to),
+                };
                 if next == first || self.budget.is_over {
                     return true;
                 }
@@ -226,6 +238,46 @@ impl Search<'_> {
                 }
             }
             false
+        }
+    }
+
+    /// What comes next in the star of a site after a neighbour, counter-clockwise or clockwise, if the neighbour's own star
+    /// tells: both are corners of one triangle. [`NONE`] if the edge to the neighbour is on the hull.
+    ///
+    /// Other warps may be writing the neighbour's star. Each of its words is written once, so each is read either as it stays
+    /// or as [`NONE`], and then the star does not tell.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn told(&self, site: u32, neighbour: u32, turns_left: bool) -> Option<u32> {
+        // SAFETY: passed on to the caller.
+        let [count, start] = [self.made.counts, self.made.starts]
+            .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
+        if count < 3 || count > warp::SIZE || start == NONE {
+            return None;
+        }
+        let (lane, last) = (warp::lane_id(), count - 1);
+        let own = if lane < count { self.made.neighbours.load(start + lane) } else { NONE };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let of_last = warp::shuffle(warp::FULL, own, last);
+            let here = warp::ballot(warp::FULL, own != NONE && own & !OPEN == site);
+            if here == 0 || of_last == NONE {
+                return None;
+            }
+            let (here, is_open) = (here.trailing_zeros(), of_last & OPEN != 0);
+            if is_open && here == if turns_left { 0 } else { last } {
+                return Some(NONE);
+            }
+            let beside = match turns_left {
+                true if here == 0 => last,
+                true => here - 1,
+                false if here == last => 0,
+                false => here + 1,
+            };
+            let next = warp::shuffle(warp::FULL, own, beside);
+            (next != NONE).then_some(next & !OPEN)
         }
     }
 
@@ -376,15 +428,19 @@ impl Search<'_> {
         // SAFETY: passed on to the caller.
         unsafe { self.budget.spend() };
         let child = node * FANOUT + warp::lane_id();
-        let mut of_child = DONE;
+        let (mut away, mut is_wanted) = (0.0, false);
         if child < self.tree.boxes_of(level) {
             let bounds = self.tree.box_of(level, child);
-            if visitor.wants(bounds) {
-                of_child = key(squared(at, bounds) as f32);
-            }
+            away = squared(at, bounds);
+            is_wanted = visitor.wants(bounds);
         }
-        // SAFETY: the element is the lane's own.
-        unsafe { self.room.store(level * FANOUT + warp::lane_id(), of_child) };
+        // SAFETY: the whole warp comes here; the element is the lane's own.
+        unsafe {
+            // Relative to the first child, so that f32 tells them apart, however far they are.
+            let of_first = warp::shuffle(warp::FULL, away, 0);
+            let key = if is_wanted { key((away - of_first) as f32) } else { DONE };
+            self.room.store(level * FANOUT + warp::lane_id(), key);
+        }
     }
 }
 
@@ -467,8 +523,11 @@ pub struct Apex {
     /// Which site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
-    /// That through the edge's ends and the corner, seen from the first end.
-    pub circle: Circle,
+    /// That through the edge's ends and the corner, seen from the end that is nearer to the corner: seen from one far away,
+    /// rounding would hide where the circle passes.
+    circle: Circle,
+    /// Whether that is the first end.
+    is_from_first: bool,
 }
 
 impl Apex {
@@ -476,8 +535,31 @@ impl Apex {
     #[inline(always)]
     pub fn new(predicates: Predicates, sites: [u32; 2], edge: [Place; 2]) -> Self {
         let [from, to] = edge;
-        let circle = Circle::EVERYTHING;
-        Self { predicates, edge, sites, way: way(from, to), found: NONE, place: to, circle }
+        let (circle, way) = (Circle::EVERYTHING, way(from, to));
+        Self { predicates, edge, sites, way, found: NONE, place: to, circle, is_from_first: true }
+    }
+
+    /// Makes the circle that of the present corner.
+    #[inline(always)]
+    fn pass_through_corner(&mut self) {
+        let [from, to] = self.edge;
+        let (to_first, to_second) = (way(self.place, from), way(self.place, to));
+        self.is_from_first = square(to_first) <= square(to_second);
+        let [first, second] =
+            if self.is_from_first { [to, self.place] } else { [self.place, from] };
+        self.circle = Circle::through(way(self.origin(), first), way(self.origin(), second));
+    }
+
+    /// What the circle is seen from.
+    #[inline(always)]
+    fn origin(&self) -> Place {
+        if self.is_from_first { self.edge[0] } else { self.edge[1] }
+    }
+
+    /// The circle through the edge's ends and the corner, and the end that it is seen from.
+    #[inline(always)]
+    pub fn circle(&self) -> (Circle, u32) {
+        (self.circle, if self.is_from_first { self.sites[0] } else { self.sites[1] })
     }
 }
 
@@ -485,7 +567,8 @@ impl Visitor for Apex {
     #[inline(always)]
     fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
         let ([from, to], [x, y]) = (self.edge, self.way);
-        let seen = [west - from[0], south - from[1], east - from[0], north - from[1]];
+        let o = self.origin();
+        let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
         // The box's farthest corner to the left of the edge.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
         self.circle.may_meet(seen) && self.predicates.orientation(from, to, corner) > 0
@@ -498,7 +581,7 @@ impl Visitor for Apex {
         let mut is_open = is_there
             && site != self.sites[0]
             && site != self.sites[1]
-            && self.circle.may_hold(seen);
+            && self.circle.may_hold(way(self.origin(), place));
         // SAFETY: passed on to the caller.
         if unsafe { !warp::any(warp::FULL, is_open) } {
             return false;
@@ -513,7 +596,7 @@ impl Visitor for Apex {
             while vector::unknown(1) == 1 {
                 // Each lane decides about its own site. One that is outside now is outside of all better circles.
                 is_open = is_open
-                    && self.circle.may_hold(seen)
+                    && self.circle.may_hold(way(self.origin(), place))
                     && self.predicates.orientation(from, to, place) > 0
                     && (self.found == NONE
                         || self.predicates.is_inside(from, to, self.place, place));
@@ -525,7 +608,7 @@ impl Visitor for Apex {
                 is_open = is_open && warp::lane_id() != of;
                 self.found = warp::shuffle(warp::FULL, site, of);
                 self.place = shuffled(place, of);
-                self.circle = Circle::through(self.way, way(from, self.place));
+                self.pass_through_corner();
             }
         }
         self.found != before

@@ -220,7 +220,8 @@ impl Window {
                 apex.visit(i, place, is_there);
                 start += warp::SIZE;
             }
-            match apex.found != NONE && self.holds(&apex.circle, group, self.site(edge.from)) {
+            let (circle, from) = apex.circle();
+            match apex.found != NONE && self.holds(&circle, group, self.site(from)) {
                 true => apex.found,
                 false => NONE,
             }

@@ -15,6 +15,9 @@ use crate::Result;
 /// The most warps that search for stars, a site each.
 const MOST_WARPS: u64 = 1 << 13;
 
+/// The byte of which [`NONE`](kernels_rs::stars::NONE) is made.
+const NONE_BYTE: u8 = u8::MAX;
+
 /// Stars in the order of their sites; see [`DeviceTriangulation`](super::DeviceTriangulation).
 pub(super) struct Stars {
     pub(super) starts: Column<u32>,
@@ -24,7 +27,6 @@ pub(super) struct Stars {
 /// Stars in any order.
 struct InAnyOrder {
     counts: Column<u32>,
-    hull: Column<u32>,
     starts: Column<u32>,
     neighbours: Column<u32>,
     tallies: Column<u32>,
@@ -33,7 +35,7 @@ struct InAnyOrder {
 /// How many thousands of nodes searches for the stars of some sites may visit before the host takes over: about what takes
 /// the host as long.
 pub(super) fn most_visits(sites: usize) -> u32 {
-    u32::try_from(10_000 + 3 * sites as u64 / 10).unwrap_or(u32::MAX)
+    u32::try_from(10_000 + sites as u64 / 2).unwrap_or(u32::MAX)
 }
 
 /// The stars of sites, by the host where searches visit more than so many thousands of nodes. Waits.
@@ -64,9 +66,8 @@ impl InAnyOrder {
             let mut made = Self {
                 // One more, so that the sums end with the number of neighbours.
                 counts: gpu.zeroed(len + 1)?,
-                hull: gpu.zeroed(len.div_ceil(32))?,
-                starts: gpu.uninitialized(len)?,
-                neighbours: gpu.uninitialized(6 * len)?,
+                starts: gpu.filled_with_byte(NONE_BYTE, len)?,
+                neighbours: gpu.filled_with_byte(NONE_BYTE, 6 * len)?,
                 tallies: gpu.zeroed(TALLIES)?,
             };
             let mut listed = gpu.uninitialized::<u32>(len)?;
@@ -74,14 +75,14 @@ impl InAnyOrder {
                 find_near_stars::Args { tree: sites.tree(), unit, rough: made.rough(&mut listed) };
             let blocks = Blocks::for_each(&find_near_stars, len as u64)?;
             gpu.enqueue(find_near_stars, blocks, arguments)?;
+            let threads = 32 * u64::min(len as u64, MOST_WARPS);
+            let blocks = Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32);
             let arguments = find_far_stars::Args {
                 tree: sites.tree(),
                 unit,
                 most,
                 rough: made.rough(&mut listed),
             };
-            let threads = 32 * u64::min(len as u64, MOST_WARPS);
-            let blocks = Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32);
             gpu.enqueue(find_far_stars, blocks, arguments)?;
             Ok(made)
         }
@@ -90,7 +91,6 @@ impl InAnyOrder {
     fn rough<'a>(&'a mut self, listed: &'a mut Column<u32>) -> Rough<'a> {
         Rough {
             counts: self.counts.output(),
-            hull: self.hull.output(),
             starts: self.starts.output(),
             neighbours: self.neighbours.output(),
             listed: listed.output(),
@@ -108,7 +108,6 @@ impl InAnyOrder {
             let mut all = gpu.uninitialized::<u32>(neighbours as usize)?;
             let arguments = gather_stars::Args {
                 counts: self.counts.input(),
-                hull: self.hull.input(),
                 from: self.starts.input(),
                 rough: self.neighbours.input(),
                 sites: sites as u32,
@@ -139,6 +138,20 @@ fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
 mod tests {
     use super::*;
     use crate::gpu::triangulate;
+
+    #[test]
+    fn far_clusters_cost_few_visits() {
+        let gpu = testing::gpu();
+        let mut workspace = Workspace::new(&gpu).unwrap();
+        for cloud in [testing::clouds::stray(60_000, 1), testing::clouds::two_clusters(60_000, 1)] {
+            let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+            let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
+            let found = triangulate(&mut workspace, &index).unwrap();
+            let made = InAnyOrder::new(&gpu, &found.index, found.predicates, u32::MAX).unwrap();
+            // No warp has come to a thousand.
+            assert_eq!(made.tallies.to_host().unwrap()[SPENT as usize], 0, "{}", cloud.name);
+        }
+    }
 
     #[test]
     fn the_host_makes_the_same_stars() {

@@ -5,6 +5,8 @@
 //! - [`circle`]: circles through a place, without centre and radius.
 //! - [`natural`]: the nearest site and the natural neighbours of a place, with their shares, by a walk from star to star.
 //! - [`angles`]: the areas and angles that shares are made of.
+//! - [`linear`]: values that are linear in each triangle.
+//! - [`cell`]: corners of Voronoi cells, areas and centres of gravity.
 //!
 //! # Stars on a GPU
 //!
@@ -20,21 +22,26 @@
 //! find_far_stars    a warp makes the star of one site whose circles reach farther: from the stars of its neighbours as far
 //!                   as these are made, else by searches in the tree
 //! gather_stars      the stars, which were written in any order, in the order of the sites
+//! queries           where places lie, values there, and cells
 //! ```
 
 pub mod angles;
+pub mod cell;
 pub mod circle;
 pub mod exact;
 #[cfg(feature = "stars")]
 mod far;
 #[cfg(feature = "stars")]
 mod gather;
+pub mod linear;
 pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
 #[cfg(feature = "stars")]
 mod nearby;
 pub mod predicates;
+#[cfg(feature = "stars")]
+pub mod queries;
 #[cfg(feature = "stars")]
 mod reach;
 #[cfg(feature = "stars")]

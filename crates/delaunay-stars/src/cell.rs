@@ -1,6 +1,8 @@
 //! Voronoi cells.
 
-use crate::{Triangulation, circle};
+use kernels_rs::stars::cell::{Polygon, centre};
+
+use crate::Triangulation;
 
 /// The Voronoi cell of a site: the places to which no other site is nearer.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,9 +48,9 @@ impl Triangulation {
         let is_bounded = !self.is_on_hull(site);
         let after = ways.iter().skip(1).chain(ways.first().filter(|_| is_bounded));
         let pairs = ways.iter().zip(after).filter(|_| !self.is_in_line());
-        let corners: Vec<[f64; 2]> = pairs.map(|(&a, &b)| circle::centre(a, b)).collect();
+        let corners: Vec<[f64; 2]> = pairs.map(|(&a, &b)| centre(a, b)).collect();
         let (area, centroid) = match is_bounded {
-            true => circle::area_and_centroid(&corners),
+            true => area_and_centroid(&corners),
             false => (f64::INFINITY, [f64::NAN; 2]),
         };
         let back = |[x, y]: [f64; 2]| [at[0] + x, at[1] + y].map(|v| self.scale.undo(v, 1));
@@ -65,4 +67,12 @@ impl Triangulation {
         let [x, y] = self.places[site as usize];
         [x - from[0], y - from[1]]
     }
+}
+
+/// The area and the centre of gravity of a polygon, its corners counter-clockwise.
+fn area_and_centroid(corners: &[[f64; 2]]) -> (f64, [f64; 2]) {
+    let mut polygon = Polygon::default();
+    let after = corners.iter().skip(1).chain(corners.first());
+    corners.iter().zip(after).for_each(|(&a, &b)| polygon.add(a, b));
+    (polygon.area(), polygon.centroid())
 }

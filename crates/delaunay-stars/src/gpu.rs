@@ -1,4 +1,5 @@
-//! Triangulation on a GPU, from an index in device memory to stars in device memory.
+//! Triangulation on a GPU, from an index in device memory to stars in device memory, and what they are asked there: [`locate`],
+//! [`interpolate_linear`], [`cells`].
 //!
 //! Kernels and their plan are in `kernels_rs::stars`.
 //!
@@ -26,11 +27,13 @@
 //! ```
 
 mod host;
+mod queries;
 mod stars;
 
 pub use gpu_scan::gpu::Workspace;
+pub use queries::{DeviceCells, DeviceLocations, cells, interpolate_linear, locate};
 
-use gpu_core::{Blocks, Bounds, Column, Gpu};
+use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::scan;
 use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
@@ -96,7 +99,7 @@ pub fn triangulate_for(
     if points > MOST_POINTS {
         return Err(Error::TooManyPoints { points, most: MOST_POINTS });
     }
-    let span = span_of(&gpu, index)?.joined(queries);
+    let span = span_of(&gpu, index.x().into(), index.y().into())?.joined(queries);
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
     let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
@@ -165,18 +168,14 @@ impl DeviceTriangulation {
 }
 
 /// The bits that coordinates have in common. Waits.
-fn span_of(gpu: &Gpu, index: &DeviceIndex<f64>) -> Result<Span> {
-    if index.is_empty() {
+fn span_of(gpu: &Gpu, x: Slice<'_, f64>, y: Slice<'_, f64>) -> Result<Span> {
+    if x.is_empty() {
         return Ok(Span::EMPTY);
     }
     let mut span = gpu.upload(&[i64::from(i32::MAX), i64::MAX, 0])?;
-    let arguments = find_span::Args {
-        x: index.x().input(),
-        y: index.y().input(),
-        len: index.len() as u32,
-        span: span.output(),
-    };
-    let blocks = Blocks::for_each(&find_span, u64::min(index.len() as u64, SPAN_THREADS))?;
+    let arguments =
+        find_span::Args { x: x.input(), y: y.input(), len: x.len() as u32, span: span.output() };
+    let blocks = Blocks::for_each(&find_span, u64::min(x.len() as u64, SPAN_THREADS))?;
     // SAFETY: the columns are as long as said.
     unsafe { gpu.enqueue(find_span, blocks, arguments)? };
     let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);

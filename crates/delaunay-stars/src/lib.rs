@@ -56,7 +56,6 @@
 #![deny(missing_docs)]
 
 mod cell;
-mod circle;
 mod divide;
 mod error;
 #[cfg(feature = "cuda")]

@@ -1,7 +1,7 @@
 //! Natural neighbours of a place, and interpolation.
 
 use gpu_core::{Error as CoreError, parallel};
-use kernels_rs::stars::angles::cross;
+use kernels_rs::stars::linear;
 use kernels_rs::stars::natural::{Begin, OnHull, Query, Shares, Stars};
 
 use crate::walk::{Location, Target, Walk};
@@ -99,7 +99,7 @@ impl Walk<'_> {
         Ok(Some(match query.begin(nearest) {
             Begin::Side(side) => {
                 let OnHull { ends: [a, b], part, .. } = query.project(side);
-                value(a) * (1.0 - part) + value(b) * part
+                linear::on_edge(part, [value(a), value(b)])
             }
             _ => value(nearest),
         }))
@@ -118,16 +118,13 @@ impl Walk<'_> {
         Ok(match self.locate_target(target) {
             Location::Nowhere | Location::Outside(_) => None,
             Location::Site(site) => Some(value(site)),
-            Location::Edge([a, b]) => {
-                let part = all.part_of_edge(target.place, [a, b]);
-                Some(value(a) * (1.0 - part) + value(b) * part)
+            Location::Edge(ends) => {
+                let part = all.part_of_edge(target.place, ends);
+                Some(linear::on_edge(part, ends.map(value)))
             }
             Location::Triangle(corners) => {
-                let [a, b, c] = corners.map(|i| all.way(target.place, i));
-                let parts = [cross(b, c), cross(c, a), cross(a, b)];
-                let sum = parts[0] + parts[1] + parts[2];
-                let [a, b, c] = corners.map(value);
-                Some((a * parts[0] + b * parts[1] + c * parts[2]) / sum)
+                let places = corners.map(|i| all.places[i as usize]);
+                Some(linear::in_triangle(target.place, places, corners.map(value)))
             }
         })
     }
@@ -167,10 +164,8 @@ impl Triangulation {
     }
 
     /// Which part of an edge lies before a place on it.
-    fn part_of_edge(&self, place: [f64; 2], [a, b]: [u32; 2]) -> f64 {
-        let at = self.places[a as usize];
-        let ([x, y], way) = (self.way(at, b), [place[0] - at[0], place[1] - at[1]]);
-        (way[0] * x + way[1] * y) / (x * x + y * y)
+    fn part_of_edge(&self, place: [f64; 2], ends: [u32; 2]) -> f64 {
+        linear::part_of_edge(place, ends.map(|end| self.places[end as usize]))
     }
 
     /// The natural neighbours of a place that lies inside the hull and on no site, from a site near it.

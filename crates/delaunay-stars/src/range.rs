@@ -140,6 +140,12 @@ impl Scale {
         self.0
     }
 
+    /// The scale that brings lengths back.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn inverse(self) -> Self {
+        Self(-self.0)
+    }
+
     /// Two factors, one after the other: a power of two may be beyond f64.
     #[cfg(feature = "cuda")]
     pub(crate) fn factors(self) -> [f64; 2] {

@@ -387,12 +387,10 @@ impl<S: Stars> Query<'_, S> {
     /// The place of the hull that is nearest, from a side that the place is beyond or on. Cost: the sides between.
     #[inline(always)]
     pub fn project(&self, side: [u32; 2]) -> OnHull {
-        let [mut a, mut b] = side;
-        let (from, to) = (self.stars.place(a), self.stars.place(b));
-        let is_on_line = self.predicates.orientation(from, to, self.at) == 0;
-        if is_on_line && is_between(self.at, from, to) {
+        if self.is_on_side(side) {
             return self.on_edge(side);
         }
+        let [mut a, mut b] = side;
         let is_in_line = self.is_in_line(a);
         let mut turns = 0;
         // The hull is convex: along it the distance falls, then rises.
@@ -413,6 +411,19 @@ impl<S: Stars> Query<'_, S> {
         }
     }
 
+    /// On which side of the line from one site to another the place lies: 1 on the left, -1 on the right, 0 on the line.
+    #[inline(always)]
+    pub fn side(&self, [from, to]: [u32; 2]) -> i32 {
+        self.predicates.orientation(self.stars.place(from), self.stars.place(to), self.at)
+    }
+
+    /// Whether the place lies between two sites, or on one.
+    #[inline(always)]
+    pub fn is_on_side(&self, side: [u32; 2]) -> bool {
+        let [from, to] = side.map(|end| self.stars.place(end));
+        self.side(side) == 0 && is_between(self.at, from, to)
+    }
+
     /// A place on an edge, as one on the hull is.
     #[inline(always)]
     pub fn on_edge(&self, ends: [u32; 2]) -> OnHull {
@@ -422,7 +433,7 @@ impl<S: Stars> Query<'_, S> {
 
     /// Whether all sites are in line, from one on the hull.
     #[inline(always)]
-    fn is_in_line(&self, site: u32) -> bool {
+    pub fn is_in_line(&self, site: u32) -> bool {
         let [first, end] = self.stars.star(site);
         let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
         end - first < 2

@@ -7,4 +7,6 @@ mod queries;
 mod triangulations;
 
 #[cfg(feature = "cuda")]
+mod resident;
+#[cfg(feature = "cuda")]
 mod stars;

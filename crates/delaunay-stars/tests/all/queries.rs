@@ -21,13 +21,17 @@ fn flat_clouds(size: usize) -> impl Iterator<Item = (Cloud, Triangulation)> {
 }
 
 /// Places of every kind: inside, on sites, on edges as far as f64 has places there, and outside.
-fn targets(cloud: &Cloud, found: &Triangulation) -> Vec<P> {
+pub fn targets(cloud: &Cloud, found: &Triangulation) -> Vec<P> {
     let mut random = Random::new(2);
     let mut targets: Vec<P> =
         (0..60).map(|_| [0; 2].map(|_| random.between(-100.0, 1100.0))).collect();
     for _ in 0..60 {
         let a = found.site_of(random.below(cloud.len() as u64) as u32);
         let star = found.star(a);
+        if star.is_empty() {
+            targets.push(place(cloud, a));
+            continue;
+        }
         let b = star[random.below(star.len() as u64) as usize];
         let [pa, pb] = [a, b].map(|i| place(cloud, i));
         targets.push(pa);
@@ -38,7 +42,7 @@ fn targets(cloud: &Cloud, found: &Triangulation) -> Vec<P> {
 }
 
 /// Checks where a place is said to lie.
-fn check_location(cloud: &Cloud, found: &Triangulation, target: P, location: Location) {
+pub fn check_location(cloud: &Cloud, found: &Triangulation, target: P, location: Location) {
     let side = |a: u32, b: u32| exact::orientation(place(cloud, a), place(cloud, b), target);
     let name = cloud.name;
     match location {

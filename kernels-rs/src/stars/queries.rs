@@ -98,19 +98,21 @@ impl SiteColumns<'_> {
                 } else if is_on(c, a) {
                     (ON_EDGE, self.ordered([c, a]))
                 } else {
-                    (INSIDE, self.from_lowest([a, b, c]))
+                    (INSIDE, self.rotated([a, b, c]))
                 }
             }
         }
     }
 
+    /// The ends of an edge in the order of their points.
     #[inline(always)]
     fn ordered(&self, [a, b]: [u32; 2]) -> [u32; 3] {
         if self.points.get(a) < self.points.get(b) { [a, b, NONE] } else { [b, a, NONE] }
     }
 
+    /// The corners of a triangle from the lowest point on.
     #[inline(always)]
-    fn from_lowest(&self, [a, b, c]: [u32; 3]) -> [u32; 3] {
+    fn rotated(&self, [a, b, c]: [u32; 3]) -> [u32; 3] {
         let [of_a, of_b, of_c] = [a, b, c].map(|site| self.points.get(site));
         if of_a < of_b && of_a < of_c {
             [a, b, c]

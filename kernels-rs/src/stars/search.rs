@@ -254,7 +254,7 @@ impl Search<'_> {
         // SAFETY: passed on to the caller.
         let [count, start] = [self.made.counts, self.made.starts]
             .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
-        if count < 3 || count > warp::SIZE || start == NONE {
+        if !(3..=warp::SIZE).contains(&count) || start == NONE {
             return None;
         }
         let (lane, last) = (warp::lane_id(), count - 1);

@@ -5,7 +5,7 @@
 //! - [`tree`]: the same with far points expanded in nodes.
 //! - [`neighbours`]: the points near each target.
 //!
-//! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
+//! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and what is
 //! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
 
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
@@ -19,13 +19,14 @@ pub mod pairs;
 pub mod part;
 pub mod pattern;
 pub mod plan;
+pub mod points;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod staged;
 pub mod targets;
 #[cfg(feature = "idw_tree")]
 pub mod tree;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
-mod weights;
+pub mod weights;
 
 /// Threads of a block of the kernels that sum.
 pub const BLOCK: u32 = 128;

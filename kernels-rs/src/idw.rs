@@ -37,6 +37,19 @@ pub const TILE: u32 = 256;
 /// Values a point in the kernels for several.
 pub const SEVERAL: u32 = 4;
 
+/// What tells the instances of a kernel apart that sums over all points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summing {
+    /// Whether the targets are a grid's cells.
+    pub on_grid: bool,
+    /// The power, 1 to 4; 0 for any.
+    pub law: u32,
+    /// The values of a point: 1, or [`SEVERAL`].
+    pub values: usize,
+    /// Whether targets have powers of their own, or leave points out.
+    pub has_each: bool,
+}
+
 /// The column of the statistic in which kernels leave a number, of as many elements as there are targets.
 pub mod statistic {
     /// How many neighbours.

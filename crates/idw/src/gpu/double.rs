@@ -2,12 +2,13 @@
 //! [`crate::expansion`]; the kernels are in `kernels_rs::idw::tree::double`.
 
 use gpu_core::{Blocks, Column};
+use kernels_rs::idw::Summing;
 use kernels_rs::idw::tree::double as kernels;
 use kernels_rs::idw::tree::double::nodes::{bound_leaves, weigh_in_f64};
 use kernels_rs::idw::tree::double::sum::{TARGETS, sum_in_double};
 use kernels_rs::idw::tree::nodes::Level;
 
-use super::group::Group;
+use super::group::{Group, instance};
 use super::tree::rows;
 use crate::Result;
 use crate::expansion::{self, NODES_IN_F64};
@@ -70,12 +71,9 @@ impl Double {
         let (call, queries) = (group.call, group.queries);
         let blocks = group.blocks(TARGETS)?;
         let rows = rows(blocks);
-        let kernel = match (queries.grid.is_some(), group.law()) {
-            (false, 2) => sum_in_double::scattered_2,
-            (false, _) => sum_in_double::scattered_any,
-            (true, 2) => sum_in_double::on_grid_2,
-            (true, _) => sum_in_double::on_grid_any,
-        };
+        // The same kernels take powers of the targets' own.
+        let summing = Summing { has_each: false, ..group.summing() };
+        let kernel = instance(summing, |wanted| sum_in_double::find(|of| of == wanted));
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {

@@ -2,10 +2,10 @@
 
 use device_std::In;
 use gpu_core::Column;
-use kernels_rs::idw::BLOCK;
 use kernels_rs::idw::points::Points;
 use kernels_rs::idw::targets::{Frame, PATCH_ROWS, ROW_THREADS};
 use kernels_rs::idw::weights::Weighting;
+use kernels_rs::idw::{BLOCK, Summing};
 
 use super::Call;
 use super::index::Tiled;
@@ -13,28 +13,11 @@ use super::targets::OnDevice;
 use crate::ground::RADIUS;
 use crate::{Error, Result, Weight};
 
-/// The instance of a kernel in f32 for a grid or not, a law, and one value or several.
-macro_rules! instance {
-    ($kernel:ident, $which:expr) => {
-        match $which {
-            (false, 1, false) => $kernel::scattered_1,
-            (false, 2, false) => $kernel::scattered_2,
-            (false, 3, false) => $kernel::scattered_3,
-            (false, 4, false) => $kernel::scattered_4,
-            (false, _, false) => $kernel::scattered_any,
-            (true, 1, false) => $kernel::on_grid_1,
-            (true, 2, false) => $kernel::on_grid_2,
-            (true, 3, false) => $kernel::on_grid_3,
-            (true, 4, false) => $kernel::on_grid_4,
-            (true, _, false) => $kernel::on_grid_any,
-            (false, 2, true) => $kernel::scattered_2_several,
-            (false, _, true) => $kernel::scattered_any_several,
-            (true, 2, true) => $kernel::on_grid_2_several,
-            (true, _, true) => $kernel::on_grid_any_several,
-        }
-    };
+/// The instance of a kernel for what is summed: for its law, or for any. `find` finds an instance by its key.
+pub(super) fn instance<K>(summing: Summing, find: impl Fn(&Summing) -> Option<K>) -> K {
+    let any = Summing { law: 0, ..summing };
+    find(&summing).or_else(|| find(&any)).expect("an instance for any law")
 }
-pub(super) use instance;
 
 /// A group of values of a call: one, or several.
 pub(super) struct Group<'a> {
@@ -60,6 +43,16 @@ impl Group<'_> {
     /// Whether queries have powers of their own, or leave themselves out.
     pub fn has_each(&self) -> bool {
         self.exponents.is_some() || self.call.leave_out
+    }
+
+    /// What tells the kernels apart that sum the group.
+    pub fn summing(&self) -> Summing {
+        Summing {
+            on_grid: self.queries.grid.is_some(),
+            law: self.law(),
+            values: self.values as usize,
+            has_each: self.has_each(),
+        }
     }
 
     /// The law of weights that has kernels of its own, or 0.

@@ -8,7 +8,7 @@ use kernels_rs::idw::pairs::direct::{TARGETS, sum_tiles};
 use kernels_rs::idw::pairs::general::sum_in_f64;
 use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
-use kernels_rs::idw::{SEVERAL, TILE};
+use kernels_rs::idw::{SEVERAL, Summing, TILE};
 
 use super::double::Double;
 use super::globe::Globe;
@@ -231,7 +231,9 @@ impl Group<'_> {
         let (index, queries) = (self.call.index, self.queries);
         let blocks = self.blocks(TARGETS[usize::from(several)])?;
         let split = Split::new(self.call.gpu, index.len(), blocks);
-        let kernel = instance!(sum_tiles, (queries.grid.is_some(), self.law(), several));
+        // The same kernels take powers of the targets' own.
+        let summing = Summing { has_each: false, ..self.summing() };
+        let kernel = instance(summing, |wanted| sum_tiles::find(|of| of == wanted));
         let mut partial = self.partial(&split)?;
         let arguments = sum_tiles::Args {
             points: Segmented { points: self.points()?, segment: split.segment },

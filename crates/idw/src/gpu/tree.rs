@@ -103,13 +103,7 @@ impl Tree {
         let (call, queries) = (group.call, group.queries);
         let blocks = group.blocks(TARGETS[usize::from(several)])?;
         let rows = rows(blocks);
-        let kernel = match (queries.grid.is_some(), group.law(), several) {
-            // These have one value alone.
-            (false, 2, _) if group.has_each() => sum_items::each_scattered_2,
-            (false, ..) if group.has_each() => sum_items::each_scattered_any,
-            (true, ..) if group.has_each() => sum_items::each_on_grid_any,
-            which => instance!(sum_items, which),
-        };
+        let kernel = instance(group.summing(), |wanted| sum_items::find(|of| of == wanted));
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {

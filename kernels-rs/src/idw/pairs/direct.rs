@@ -11,14 +11,14 @@ use crate::idw::points::Points;
 use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
-use crate::idw::{BLOCK, SEVERAL, TILE};
+use crate::idw::{BLOCK, SEVERAL, Summing, TILE};
 
 /// Targets of a thread with one value a point, and with several.
 pub const TARGETS: [u32; 2] = [8, 2];
 
 const ONE: usize = TARGETS[0] as usize;
 const FEW: usize = TARGETS[1] as usize;
-const ALL: usize = SEVERAL as usize;
+const MANY: usize = SEVERAL as usize;
 
 /// Bytes of shared memory.
 const fn shared_bytes(targets: usize, values: usize) -> u32 {
@@ -37,7 +37,9 @@ const fn shared_bytes(targets: usize, values: usize) -> u32 {
 /// # Safety
 /// The slices have what their structs say, and there are points and targets; `reaches` has what `measure_tiles` writes;
 /// `partial` has an element a target for each sum, where blocks share segments for each segment.
-#[kernel(block = BLOCK, shared = shared_bytes(Q, V), instances(
+#[kernel(block = BLOCK, shared = shared_bytes(Q, V), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: V, has_each: false
+}, instances(
     scattered_1: <1, false, ONE, 1>, resident = 5;
     scattered_2: <2, false, ONE, 1>, resident = 5;
     scattered_3: <3, false, ONE, 1>, resident = 5;
@@ -48,10 +50,10 @@ const fn shared_bytes(targets: usize, values: usize) -> u32 {
     on_grid_3: <3, true, ONE, 1>, resident = 5;
     on_grid_4: <4, true, ONE, 1>, resident = 5;
     on_grid_any: <0, true, ONE, 1>, resident = 5;
-    scattered_2_several: <2, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, FEW, ALL>, resident = 4;
+    scattered_2_several: <2, false, FEW, MANY>, resident = 4;
+    scattered_any_several: <0, false, FEW, MANY>, resident = 4;
+    on_grid_2_several: <2, true, FEW, MANY>, resident = 4;
+    on_grid_any_several: <0, true, FEW, MANY>, resident = 4;
 ))]
 pub unsafe fn sum_tiles<const LAW: u32, const ROW: bool, const Q: usize, const V: usize>(
     points: Segmented<'_>,

@@ -12,14 +12,14 @@ use crate::idw::doubt::{Block, Group, unknown};
 use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
-use crate::idw::{BLOCK, SEVERAL};
+use crate::idw::{BLOCK, SEVERAL, Summing};
 
 /// Targets of a thread with one value a point, and with several.
 pub const TARGETS: [u32; 2] = [4, 2];
 
 const ONE: usize = TARGETS[0] as usize;
 const FEW: usize = TARGETS[1] as usize;
-const ALL: usize = SEVERAL as usize;
+const MANY: usize = SEVERAL as usize;
 
 /// The shared memory of a block.
 #[inline(always)]
@@ -73,7 +73,9 @@ impl Around {
 /// The slices have what their structs say; the tree is as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves it, up to
 /// the root of level `top`, and is not written; there are targets. Where `leave_out` is not 0, the targets are the points in
 /// their order, and each leaves itself out. `partial` has an element a target for each sum and each row of blocks.
-#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
+#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: V, has_each: EACH
+}, instances(
     scattered_1: <1, false, false, ONE, 1>, resident = 7;
     scattered_2: <2, false, false, ONE, 1>, resident = 7;
     scattered_3: <3, false, false, ONE, 1>, resident = 7;
@@ -84,10 +86,10 @@ impl Around {
     on_grid_3: <3, true, false, ONE, 1>, resident = 8;
     on_grid_4: <4, true, false, ONE, 1>, resident = 8;
     on_grid_any: <0, true, false, ONE, 1>, resident = 8;
-    scattered_2_several: <2, false, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, false, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, false, FEW, ALL>, resident = 4;
+    scattered_2_several: <2, false, false, FEW, MANY>, resident = 4;
+    scattered_any_several: <0, false, false, FEW, MANY>, resident = 4;
+    on_grid_2_several: <2, true, false, FEW, MANY>, resident = 4;
+    on_grid_any_several: <0, true, false, FEW, MANY>, resident = 4;
     each_scattered_2: <2, false, true, ONE, 1>, resident = 7;
     each_scattered_any: <0, false, true, ONE, 1>, resident = 7, spills = 16;
     each_on_grid_any: <0, true, true, ONE, 1>, resident = 7;

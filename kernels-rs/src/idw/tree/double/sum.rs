@@ -12,9 +12,9 @@ use super::super::MODULE;
 use super::super::visit::{Found, Way};
 use super::super::{LEAF, box_of, extent};
 use super::{NODES, Node, Tree, middle, node};
-use crate::idw::BLOCK;
 use crate::idw::targets::Targets;
 use crate::idw::weights::Weighting;
+use crate::idw::{BLOCK, Summing};
 
 /// Targets of a thread.
 pub const TARGETS: u32 = 4;
@@ -85,7 +85,9 @@ struct OfThread {
 /// # Safety
 /// The tree is as [`weigh_in_f64`](mod@super::nodes::weigh_in_f64) leaves it, of `items` items up to the root of level
 /// `top`, and is not written; the rest is as for `sum_items`.
-#[kernel(block = BLOCK, carve = |carver| shared(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| shared(carver), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: 1, has_each: false
+}, instances(
     scattered_2: <2, false>, resident = 4;
     scattered_any: <0, false>, resident = 4;
     on_grid_2: <2, true>, resident = 4;

@@ -28,7 +28,7 @@ impl DeviceDiagram {
     /// All elements are written before they are read.
     pub(super) unsafe fn uninitialized(gpu: &Gpu, params: &Params) -> Result<Self> {
         let cells = params.level.cell_count() as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller writes all elements before they are read.
         unsafe {
             Ok(Self {
                 level: params.level,

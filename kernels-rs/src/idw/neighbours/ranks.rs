@@ -65,11 +65,9 @@ impl Ranks {
     /// There is one, of this index and query.
     #[inline(always)]
     pub unsafe fn rank(self, index: &Index, query: &Query, i: u32) -> Rank {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let position = self.load(i);
-            Rank { squared: index.squared(query, position), position }
-        }
+        // SAFETY: there is a neighbour in the slot, as the caller says.
+        let position = unsafe { self.load(i) };
+        Rank { squared: index.squared(query, position), position }
     }
 
     /// Puts a neighbour among the `found` in the first slots, which are in order.
@@ -79,7 +77,7 @@ impl Ranks {
     #[inline(always)]
     pub unsafe fn insert(self, index: &Index, query: &Query, found: u32, new: Rank) {
         let (mut low, mut high) = (0, found);
-        // SAFETY: passed on to the caller.
+        // SAFETY: slots below `found` hold neighbours, and there is one more, as the caller says.
         unsafe {
             // They often come nearly in order: by steps that double from the end, and then by halves.
             let mut step = 1;

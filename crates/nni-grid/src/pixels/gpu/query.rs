@@ -73,7 +73,7 @@ impl Cells {
         deviations: bool,
     ) -> Result<Self> {
         let cells = grid.cells() as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller writes all elements before they are read.
         unsafe {
             let dem = gpu.uninitialized(cells * values)?;
             let counts = if counts { Some(gpu.uninitialized(cells)?) } else { None };

@@ -5,7 +5,7 @@
 //! - [`tree`]: the same with far points expanded in nodes.
 //! - [`neighbours`]: the points near each target.
 //!
-//! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
+//! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and what is
 //! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
 
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
@@ -19,13 +19,14 @@ pub mod pairs;
 pub mod part;
 pub mod pattern;
 pub mod plan;
+pub mod points;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod staged;
 pub mod targets;
 #[cfg(feature = "idw_tree")]
 pub mod tree;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
-mod weights;
+pub mod weights;
 
 /// Threads of a block of the kernels that sum.
 pub const BLOCK: u32 = 128;
@@ -35,6 +36,19 @@ pub const TILE: u32 = 256;
 
 /// Values a point in the kernels for several.
 pub const SEVERAL: u32 = 4;
+
+/// What tells the instances of a kernel apart that sums over all points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summing {
+    /// Whether the targets are a grid's cells.
+    pub on_grid: bool,
+    /// The power, 1 to 4; 0 for any.
+    pub law: u32,
+    /// The values of a point: 1, or [`SEVERAL`].
+    pub values: usize,
+    /// Whether targets have powers of their own, or leave points out.
+    pub has_each: bool,
+}
 
 /// The column of the statistic in which kernels leave a number, of as many elements as there are targets.
 pub mod statistic {

@@ -24,8 +24,10 @@ mod points;
 mod prune;
 mod shapes;
 
+use device_std::In;
+use device_std::vector::Vector;
 use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
-use kernels_rs::sphere_qtm::nearest::Place;
+use kernels_rs::sphere_qtm::nearest::{Place, Sites};
 use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
 
@@ -79,8 +81,8 @@ pub fn voronoi(
 /// The unit vectors of sites in device memory.
 struct Places {
     column: Column<[f64; 4]>,
-    /// The same in f32, and zeros up to a multiple of a tile.
-    narrow: Column<[u32; 4]>,
+    /// The same in f32, as bits; and zeros up to a multiple of a tile.
+    narrow: Column<Vector>,
 }
 
 impl Places {
@@ -88,16 +90,16 @@ impl Places {
         let padded = sites.len().next_multiple_of(TILE as usize);
         // SAFETY: the kernel writes all.
         let (mut column, mut narrow) = unsafe {
-            (gpu.uninitialized::<[f64; 4]>(sites.len())?, gpu.uninitialized::<[u32; 4]>(padded)?)
+            (gpu.uninitialized::<[f64; 4]>(sites.len())?, gpu.uninitialized::<Vector>(padded)?)
         };
-        let (longitudes, latitudes) = (gpu.admit(sites.x())?, gpu.admit(sites.y())?);
         let arguments = kernels::place_sites::Args {
-            longitudes: longitudes.as_ptr(),
-            latitudes: latitudes.as_ptr(),
+            longitudes: sites.x().input(),
+            latitudes: sites.y().input(),
             count: sites.len() as u32,
             padded: padded as u32,
-            places: column.as_mut_ptr().cast::<Place>(),
-            narrow: narrow.as_mut_ptr().cast(),
+            // SAFETY: a place is four such numbers, and columns begin at multiples of 256 bytes.
+            places: unsafe { column.output().cast::<Place>() },
+            narrow: narrow.output(),
         };
         let blocks = gpu_core::Blocks::for_each(&kernels::place_sites, padded as u64)?;
         // SAFETY: all columns have an element for each site, and columns begin at multiples of 256 bytes.
@@ -105,21 +107,18 @@ impl Places {
         Ok(Self { column, narrow })
     }
 
-    fn as_ptr(&self) -> *const Place {
-        self.column.as_ptr().cast()
+    /// The unit vector of each site.
+    fn input(&self) -> In<'_, Place> {
+        // SAFETY: a place is four such numbers, and columns begin at multiples of 256 bytes.
+        unsafe { self.column.input().cast() }
     }
 
-    fn narrow(&self) -> *const [u32; 4] {
-        self.narrow.as_ptr()
+    fn sites(&self) -> Sites<'_> {
+        Sites { places: self.input(), count: self.count() }
     }
 
     fn count(&self) -> u32 {
         self.column.len() as u32
-    }
-
-    /// The number of elements in f32.
-    fn padded(&self) -> u32 {
-        self.narrow.len() as u32
     }
 }
 

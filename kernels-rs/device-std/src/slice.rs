@@ -337,6 +337,16 @@ macro_rules! both {
             }
         }
 
+        impl $slice<'_, Vector> {
+            /// Element `i` of a slice that begins at a multiple of 16 bytes, as one load.
+            #[inline(always)]
+            pub fn load(self, i: impl Index) -> Vector {
+                let p = self.checked(i, 1, host_access!(Read));
+                // SAFETY: the element is inside and nobody writes it meanwhile, by the contract.
+                unsafe { vector::load(p.cast()) }
+            }
+        }
+
         #[cfg(not(target_arch = "nvptx64"))]
         impl<'a, T> Argument for $slice<'a, T> {
             type Wire = Wire<$pointer>;
@@ -413,6 +423,15 @@ impl<T: Scalar> Out<'_, T> {
     pub fn set_vector(self, i: impl Index, value: Vector) {
         // SAFETY: the elements are inside and this thread's alone meanwhile, by the contract.
         unsafe { vector::store(self.address(i, T::LANES).cast(), value) }
+    }
+}
+
+impl Out<'_, Vector> {
+    /// Sets element `i` of a slice that begins at a multiple of 16 bytes, as one store.
+    #[inline(always)]
+    pub fn store(self, i: impl Index, value: Vector) {
+        // SAFETY: the element is inside and this thread's alone meanwhile, by the contract.
+        unsafe { vector::store(self.address(i, 1).cast(), value) }
     }
 }
 

@@ -11,7 +11,7 @@
 use device_std::block::BlockScan;
 use device_std::real::Real;
 use device_std::shared::Carver;
-use device_std::{atomic, kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 use super::plan::{self, Plan, SAMPLE};
 use super::targets::Targets;
@@ -56,36 +56,37 @@ const ROOM_BYTES: u32 = {
 /// `x` and `y` have `count` elements, which is not 0, and `bulk` has 4.
 #[kernel(block = BLOCK, shared = ROOM_BYTES)]
 pub unsafe fn find_bulk(
-    x: *const f64,
-    y: *const f64,
+    x: In<'_, f64>,
+    y: In<'_, f64>,
     count: u64,
     extent: [f64; 4],
-    bulk: *mut f64,
+    bulk: Out<'_, f64>,
 ) {
     let scan = room(&mut Carver::new());
     let is_y = thread::block_idx_x() == 1;
     let column = if is_y { y } else { x };
     let sample = plan::sample_len(count);
-    // SAFETY: elements of the sample are below the count; the block stays together.
-    unsafe {
-        let mut mine = [u64::MAX; OF_THREAD];
-        let mut k = 0;
-        while k < OF_THREAD {
-            let element = k as u64 * BLOCK as u64 + thread::thread_idx_x() as u64;
-            if element < sample {
-                mine[k] = ordered(*column.add(plan::sampled(element, count) as usize));
-            }
-            k += 1;
+    let mut mine = [u64::MAX; OF_THREAD];
+    let mut k = 0;
+    while k < OF_THREAD {
+        let element = k as u64 * BLOCK as u64 + thread::thread_idx_x() as u64;
+        if element < sample {
+            mine[k] = ordered(column.get(plan::sampled(element, count)));
         }
-        let ranks = plan::ranks(sample);
+        k += 1;
+    }
+    let ranks = plan::ranks(sample);
+    // SAFETY: the whole block comes to both calls.
+    let (low, high) = unsafe {
         let low = unordered(of_rank(scan, &mine, ranks[0] as u32));
-        let high = unordered(of_rank(scan, &mine, ranks[1] as u32));
-        let whole = if is_y { [extent[2], extent[3]] } else { [extent[0], extent[1]] };
-        if thread::thread_idx_x() == 0 {
-            let [low, high] = plan::bulk([low, high], sample, whole);
-            let to = bulk.add(if is_y { 2 } else { 0 });
-            (*to, *to.add(1)) = (low, high);
-        }
+        (low, unordered(of_rank(scan, &mine, ranks[1] as u32)))
+    };
+    let whole = if is_y { [extent[2], extent[3]] } else { [extent[0], extent[1]] };
+    if thread::thread_idx_x() == 0 {
+        let [low, high] = plan::bulk([low, high], sample, whole);
+        let to = bulk.from(if is_y { 2u32 } else { 0 });
+        to.set(0u32, low);
+        to.set(1u32, high);
     }
 }
 
@@ -118,15 +119,12 @@ unsafe fn of_rank(scan: BlockScan<u32>, mine: &[u64; OF_THREAD], rank: u32) -> u
 /// Writes the plan for points with a bulk; `geographic` is not 0 on the sphere. Grid: one block.
 ///
 /// # Safety
-/// `bulk` is what `find_bulk` writes.
+/// `bulk` is what `find_bulk` writes, and `plan` has one element.
 #[kernel(block = 32)]
-pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *mut Plan) {
+pub unsafe fn make_plan(bulk: In<'_, f64>, points: u64, geographic: u32, plan: Out<'_, Plan>) {
     if thread::index_1d() == 0 {
-        // SAFETY: passed on to the caller; one thread writes.
-        unsafe {
-            let (x, y) = ([*bulk, *bulk.add(1)], [*bulk.add(2), *bulk.add(3)]);
-            *plan = Plan::new(x, y, points, geographic != 0);
-        }
+        let (x, y) = ([bulk.get(0u32), bulk.get(1u32)], [bulk.get(2u32), bulk.get(3u32)]);
+        plan.set(0u32, Plan::new(x, y, points, geographic != 0));
     }
 }
 
@@ -134,67 +132,63 @@ pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *m
 /// Grid: a thread a point.
 ///
 /// # Safety
-/// `x`, `y`, `keys` have `points` elements, `counts` as many as a plan for them has cells at most.
+/// `x`, `y`, `keys` have `points` elements, `plan` one, `counts` as many as a plan for them has cells at most.
 #[kernel(block = BLOCK)]
 pub unsafe fn number_cells(
-    x: *const f64,
-    y: *const f64,
+    x: In<'_, f64>,
+    y: In<'_, f64>,
     points: u32,
-    plan: *const Plan,
-    keys: *mut u32,
-    counts: *mut u32,
+    plan: In<'_, Plan>,
+    keys: Out<'_, u32>,
+    counts: Out<'_, u32>,
 ) {
     let point = thread::index_1d();
     if point >= points as u64 {
         return;
     }
-    let i = point as usize;
-    // SAFETY: the point is below the count; the cell is in the grid.
-    unsafe {
-        let cells = (*plan).cells();
-        let key = cells.row(*y.add(i)) * cells.columns + cells.column(*x.add(i));
-        *keys.add(i) = key;
-        atomic::add_u32(counts.add(key as usize), 1);
-    }
+    let cells = plan.get(0u32).cells();
+    let key = cells.row(y.get(point)) * cells.columns + cells.column(x.get(point));
+    keys.set(point, key);
+    counts.fetch_add(key, 1);
 }
 
 /// Writes where each place comes along the plan's curve. Grid: a thread a place.
 ///
 /// # Safety
-/// `x`, `y`, `keys` have `places` elements.
+/// `x`, `y`, `keys` have `places` elements, and `plan` one.
 #[kernel(block = BLOCK)]
 pub unsafe fn number_on_curve(
-    x: *const f64,
-    y: *const f64,
+    x: In<'_, f64>,
+    y: In<'_, f64>,
     places: u64,
-    plan: *const Plan,
-    keys: *mut u32,
+    plan: In<'_, Plan>,
+    keys: Out<'_, u32>,
 ) {
     let place = thread::index_1d();
     if place >= places {
         return;
     }
-    let i = place as usize;
-    // SAFETY: the place is below the count.
-    unsafe { *keys.add(i) = (*plan).curve.number(*x.add(i), *y.add(i)) };
+    keys.set(place, plan.get(0u32).curve.number(x.get(place), y.get(place)));
 }
 
-/// Gathers a column: element `i` comes from `order[i]`, or from `i` where `order` is null. Grid: a thread
+/// Gathers a column: element `i` comes from `order[i]`, or from `i` where there is no order. Grid: a thread
 /// an element.
 ///
 /// # Safety
-/// `order`, unless null, has `len` elements below `len`, `from` and `to` have `len`.
+/// `order` has `len` elements below `len`, `from` and `to` have `len`.
 #[kernel(block = BLOCK)]
-pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *mut f64) {
+pub unsafe fn gather_column(
+    order: Option<In<'_, u32>>,
+    len: u64,
+    from: In<'_, f64>,
+    to: Out<'_, f64>,
+) {
     let i = thread::index_1d();
     if i >= len {
         return;
     }
-    // SAFETY: the element is below the length.
-    unsafe {
-        let source = if order.is_null() { i as usize } else { *order.add(i as usize) as usize };
-        *to.add(i as usize) = *from.add(source);
-    }
+    let source = order.map_or(i, |order| order.get(i) as u64);
+    to.set(i, from.get(source));
 }
 
 /// Moves values to where they belong: element `i` of each column goes to `order[i]`. Grid: a thread an
@@ -204,58 +198,44 @@ pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *
 /// `order` names each of `len` elements once; `from` and `to` have `columns * len` elements.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn scatter_values<T: Real>(
-    order: *const u32,
+    order: In<'_, u32>,
     len: u64,
     columns: u32,
-    from: *const T,
-    to: *mut T,
+    from: In<'_, T>,
+    to: Out<'_, T>,
 ) {
     let i = thread::index_1d();
     if i >= len {
         return;
     }
-    // SAFETY: the element is below the length.
-    unsafe {
-        let target = *order.add(i as usize) as usize;
-        let mut column = 0;
-        while column < columns as usize {
-            let start = column * len as usize;
-            *to.add(start + target) = *from.add(start + i as usize);
-            column += 1;
-        }
+    let target = order.get(i) as u64;
+    let mut column = 0;
+    while column < columns as u64 {
+        let start = column * len;
+        to.set(start + target, from.get(start + i));
+        column += 1;
     }
 }
 
-/// Writes longitudes between -180 and 180 and latitudes, column after column, and the unit vectors of the
-/// places, of columns `x` and `y` or of a grid's cells. Grid: a thread a place.
+/// Writes longitudes between -180 and 180 and latitudes of targets, column after column, and their unit vectors. Grid: a
+/// thread a target.
 ///
 /// # Safety
-/// `x` and `y` have `count` elements, or are null for a grid of `width` columns; `degrees` has twice as
-/// many, `vectors` three times.
+/// The targets are as [`Targets`] says; `degrees` has twice as many elements as there are targets, `vectors` three times.
 #[kernel(block = BLOCK)]
-pub unsafe fn place_on_sphere(
-    x: *const f64,
-    y: *const f64,
-    count: u64,
-    width: u32,
-    grid: [f64; 3],
-    degrees: *mut f64,
-    vectors: *mut f64,
-) {
-    let place = thread::index_1d();
-    if place >= count {
+pub unsafe fn place_on_sphere(targets: Targets<'_>, degrees: Out<'_, f64>, vectors: Out<'_, f64>) {
+    let (i, n) = (thread::index_1d(), targets.count);
+    if i >= n {
         return;
     }
-    let targets = Targets { x, y, count, width, height: 0, grid };
-    let (i, n) = (place as usize, count as usize);
-    // SAFETY: the place is below the count.
-    unsafe {
-        let [longitude, latitude] = targets.at(place);
-        let longitude = sphere::normalised(longitude);
-        (*degrees.add(i), *degrees.add(i + n)) = (longitude, latitude);
-        let [a, b, c] = sphere::unit_vector(longitude, latitude);
-        (*vectors.add(i), *vectors.add(i + n), *vectors.add(i + 2 * n)) = (a, b, c);
-    }
+    let [longitude, latitude] = targets.at(i);
+    let longitude = sphere::normalised(longitude);
+    degrees.set(i, longitude);
+    degrees.set(i + n, latitude);
+    let [a, b, c] = sphere::unit_vector(longitude, latitude);
+    vectors.set(i, a);
+    vectors.set(i + n, b);
+    vectors.set(i + 2 * n, c);
 }
 
 /// Writes offset, lowest and highest of up to four values. Grid: one block.
@@ -263,15 +243,14 @@ pub unsafe fn place_on_sphere(
 /// # Safety
 /// `to` has three elements for each of `values` values, which are 4 at most.
 #[kernel(block = 32)]
-pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: *mut f64) {
+pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: Out<'_, f64>) {
     if thread::index_1d() != 0 {
         return;
     }
     let mut i = 0;
     while i < 12 {
         if i < 3 * values as usize {
-            // SAFETY: passed on to the caller; one thread writes.
-            unsafe { *to.add(i) = ranges[i] };
+            to.set(i, ranges[i]);
         }
         i += 1;
     }
@@ -282,27 +261,24 @@ pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: *mut f64) {
 /// # Safety
 /// `values` and `to` have `len` elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn take_off(values: *const f64, len: u64, offset: f64, to: *mut f64) {
+pub unsafe fn take_off(values: In<'_, f64>, len: u64, offset: f64, to: Out<'_, f64>) {
     let i = thread::index_1d();
     if i < len {
-        // SAFETY: the element is below the length.
-        unsafe { *to.add(i as usize) = *values.add(i as usize) - offset };
+        to.set(i, values.get(i) - offset);
     }
 }
 
-/// Writes the squares of numbers less their mean, whose sum is given. Grid: a thread a number.
+/// Puts in the place of each number the square of what it has over their mean, whose sum is given. Grid: a thread a
+/// number.
 ///
 /// # Safety
-/// `numbers` and `to` have `len` elements, and may be the same; `sum` has one.
+/// `numbers` has `len` elements, and `sum` has one.
 #[kernel(block = BLOCK)]
-pub unsafe fn square_deviations(numbers: *const f64, len: u64, sum: *const f64, to: *mut f64) {
+pub unsafe fn square_deviations(numbers: Out<'_, f64>, len: u64, sum: In<'_, f64>) {
     let i = thread::index_1d();
     if i < len {
-        // SAFETY: the element is below the length.
-        unsafe {
-            let rest = *numbers.add(i as usize) - *sum / len as f64;
-            *to.add(i as usize) = rest * rest;
-        }
+        let rest = numbers.get(i) - sum.get(0u32) / len as f64;
+        numbers.set(i, rest * rest);
     }
 }
 

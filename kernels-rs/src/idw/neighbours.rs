@@ -36,12 +36,12 @@ mod turns;
 use device_std::{In, arguments, kernel, math, thread};
 
 use super::BLOCK;
-use super::plan::Plan;
 use super::targets::Targets;
 use circle::Circle;
 use nearest::Nearest;
 use ranked::Nearby;
 pub use results::{Results, Values};
+pub use search::Sorted;
 use search::{Index, Query, Search};
 
 /// How a kernel searches.
@@ -52,7 +52,7 @@ pub trait Method {
     /// Writes values, and statistics, of the query of this thread.
     ///
     /// # Safety
-    /// Index, query and results are as [`mod@interpolate`] says.
+    /// The block has [`SHARED`](Self::SHARED) bytes of shared memory, which nothing else uses.
     unsafe fn interpolate(
         index: &Index,
         values: &Values<'_>,
@@ -150,9 +150,9 @@ impl Limits {
 /// nearest, however they lie. Grid: a thread a query.
 ///
 /// # Safety
-/// `plan`, `starts`, `order` and `places` are those of the index of the points that the values are of; `x` and `y` have
-/// `count` elements, or are null for a grid of `width` columns, and on the sphere `vectors` has three columns of
-/// them, else it is null; results have a row for each column of values and statistic.
+/// The slices have what their structs say; the points are those that the values are of; on the sphere `vectors` has x, y
+/// and z of the unit vector of each target, column after column, and elsewhere there is none; results have a row for each
+/// column of values and statistic.
 #[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
     nearest_8: <Nearest<8>>;
     nearest_24: <Nearest<24>>, spills = 60;
@@ -160,39 +160,29 @@ impl Limits {
     any: <Circle>;
 ))]
 pub unsafe fn interpolate<M: Method>(
-    plan: *const Plan,
-    starts: *const u32,
-    order: *const u32,
-    places: *const f64,
-    x: *const f64,
-    y: *const f64,
-    vectors: *const f64,
-    count: u64,
-    width: u32,
-    grid: [f64; 3],
+    sorted: Sorted<'_>,
+    targets: Targets<'_>,
+    vectors: Option<In<'_, f64>>,
     sphere: f64,
     values: Values<'_>,
     weights: Weights<'_>,
     limits: Limits,
     results: Results<'_>,
 ) {
-    let targets = Targets { x, y, count, width, height: 0, grid };
-    // SAFETY: the query is below the count; the rest is passed on to the caller.
-    unsafe {
-        let index = Index::new(plan, (starts, order), places, values.points);
-        let mine = thread::index_1d();
-        if mine >= count {
-            return;
-        }
-        let query = Query::new(mine, &targets, vectors);
-        if !query.is_place() {
-            results.put_nothing(values.columns, query.index);
-            return;
-        }
-        let mut search = Search { sphere, ..limits.search() };
-        weights.weigh(&mut search, query.index);
-        M::interpolate(&index, &values, &search, &query, &limits, &results);
+    let index = Index::new(sorted, values.points);
+    let mine = thread::index_1d();
+    if mine >= targets.count {
+        return;
     }
+    let query = Query::new(mine, &targets, vectors);
+    if !query.is_place() {
+        results.put_nothing(values.columns, query.index);
+        return;
+    }
+    let mut search = Search { sphere, ..limits.search() };
+    weights.weigh(&mut search, query.index);
+    // SAFETY: the kernel is declared with that shared memory.
+    unsafe { M::interpolate(&index, &values, &search, &query, &limits, &results) };
 }
 
 device_std::ptx_module! { "idw_neighbours" }

@@ -1,19 +1,19 @@
-//! All pairs of a data point and a query, summed directly.
+//! All pairs of a data point and a target, summed directly.
 //!
 //! Plan:
 //!
-//! 1. A block takes `BLOCK * Q` query points, `Q` a thread, and walks over the data points by tiles of
+//! 1. A block takes `BLOCK * Q` target points, `Q` a thread, and walks over the data points by tiles of
 //!    [`TILE`], which it stages in shared memory: [`direct`]. Data points lie along a curve (module
 //!    `plan`), so a tile is a small piece of ground, and positions in it are taken relative
-//!    to its middle point: exact enough in f32 wherever a query is near enough for that to matter.
+//!    to its middle point: exact enough in f32 wherever a target is near enough for that to matter.
 //! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and
 //!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
 //!    alone: so the bits do not depend on how a launch splits the work.
-//! 3. Where there are few queries, blocks share the data: each writes the sums of its segments, and
+//! 3. Where there are few targets, blocks share the data: each writes the sums of its segments, and
 //!    [`combine`] adds them in order.
 //! 4. What f32 takes from a sum is found by a bound, and the tile summed anew in f64: `doubt`.
 //!    How far a tile reaches, [`measure`] has found.
-//! 5. A query whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
+//! 5. A target whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
 //!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest
 //!    data point.
 //!
@@ -31,29 +31,25 @@ pub mod paper;
 pub mod rescue;
 pub mod total;
 
-use device_std::thread;
+use device_std::{arguments, thread};
 
 use super::TILE;
+use super::points::Points;
 
-/// The data points, along the curve.
-#[derive(Clone, Copy)]
-struct Points {
-    /// x of each, then y of each; on a sphere then z.
-    places: *const f64,
-    /// The first value of each, then the second.
-    values: *const f64,
-    count: u32,
+/// Data points, and how their sums are divided.
+#[arguments]
+pub struct Segmented<'a> {
+    /// The points.
+    pub points: Points<'a>,
     /// Tiles of a segment.
-    segment: u32,
-    /// Of each value: offset, lowest, highest.
-    ranges: *const f64,
+    pub segment: u32,
 }
 
-impl Points {
+impl Segmented<'_> {
     /// The segments that blocks of this row of the launch take.
     #[inline(always)]
     fn segments(&self) -> (u32, u32) {
-        let tiles = self.count.div_ceil(TILE);
+        let tiles = self.points.count.div_ceil(TILE);
         let all = tiles.checked_div(self.segment).unwrap_or(0)
             + (tiles.checked_rem(self.segment).unwrap_or(0) > 0) as u32;
         let rows = thread::grid_dim_y();
@@ -61,29 +57,6 @@ impl Points {
             all.checked_div(rows).unwrap_or(0) + (all.checked_rem(rows).unwrap_or(0) > 0) as u32;
         let first = u32::min(each * thread::block_idx_y(), all);
         (first, u32::min(first + each, all))
-    }
-
-    /// What is taken off value `v`.
-    ///
-    /// # Safety
-    /// There is such a value.
-    #[inline(always)]
-    unsafe fn offset(&self, v: usize) -> f64 {
-        // SAFETY: there are three numbers for each value.
-        unsafe { *self.ranges.add(3 * v) }
-    }
-
-    /// Offset, lowest and highest of value `v`.
-    ///
-    /// # Safety
-    /// There is such a value.
-    #[inline(always)]
-    unsafe fn range(&self, v: usize) -> [f64; 3] {
-        // SAFETY: there are three numbers for each value.
-        unsafe {
-            let of_value = self.ranges.add(3 * v);
-            [*of_value, *of_value.add(1), *of_value.add(2)]
-        }
     }
 }
 

@@ -1,8 +1,8 @@
-//! The inner loop of the sums over all points: the queries of a thread against the sources that a block
+//! The inner loop of the sums over all points: the targets of a thread against the sources that a block
 //! has staged in shared memory.
 //!
 //! A source is a data point, or a node that stands for several and then has a weight of its own. A pair
-//! costs 4 f32 operations for the distance (2 where the queries of a thread lie in one row of a grid), 2
+//! costs 4 f32 operations for the distance (2 where the targets of a thread lie in one row of a grid), 2
 //! for the sums, and the weight: one reciprocal or reciprocal square root, or a logarithm and a power. At
 //! power 2 two sources share a reciprocal: v / a + w / b = (v b + w a) / (a b).
 
@@ -29,10 +29,10 @@ impl MulAdd for f32 {
 /// The shared memory of a block that sums.
 #[derive(Clone, Copy)]
 pub struct Room {
-    /// Places of the queries, relative to the middle of the data, in units: x and the rest that f32
+    /// Places of the targets, relative to the middle of the data, in units: x and the rest that f32
     /// leaves of it, y and the rest.
-    pub queries: SharedArray<Vector>,
-    /// Sums: weights, then weighted values, of each query of each thread.
+    pub targets: SharedArray<Vector>,
+    /// Sums: weights, then weighted values, of each target of each thread.
     pub sums: SharedArray<f64>,
     /// The sources: x, y, then of a node its weight, then the value where there is one.
     pub sources: SharedArray<Vector>,
@@ -41,27 +41,27 @@ pub struct Room {
 }
 
 impl Room {
-    /// For `queries` queries of a thread and `values` values of a point. The vectors begin at multiples of 16, since
+    /// For `targets` targets of a thread and `values` values of a point. The vectors begin at multiples of 16, since
     /// whatever lies before has whole ones.
     #[inline(always)]
-    pub const fn new(carver: &mut Carver, queries: u32, values: u32) -> Self {
-        let of_block = BLOCK * queries;
+    pub const fn new(carver: &mut Carver, targets: u32, values: u32) -> Self {
+        let of_block = BLOCK * targets;
         Self {
-            queries: carver.array(of_block),
+            targets: carver.array(of_block),
             sums: carver.array(of_block * (1 + values)),
             sources: carver.array(TILE),
             values: carver.array(if values > 1 { TILE } else { 0 }),
         }
     }
 
-    /// The places of the thread's queries `j` relative to an origin.
+    /// The places of the thread's targets `j` relative to an origin.
     ///
     /// # Safety
-    /// The thread has stored its queries.
+    /// The thread has stored its targets.
     #[inline(always)]
     pub unsafe fn place_from(&self, slot: u32, origin: [f32; 2]) -> [f32; 2] {
-        // SAFETY: passed on to the caller.
-        let [x, x_rest, y, y_rest] = unsafe { self.queries.load(slot) };
+        // SAFETY: the slot is stored, as the caller says.
+        let [x, x_rest, y, y_rest] = unsafe { self.targets.load(slot) };
         [
             (f32::from_bits(x) - origin[0]) + f32::from_bits(x_rest),
             (f32::from_bits(y) - origin[1]) + f32::from_bits(y_rest),
@@ -69,13 +69,13 @@ impl Room {
     }
 }
 
-/// Where a thread keeps sum `c` (weights, then weighted values) of its query `j`.
+/// Where a thread keeps sum `c` (weights, then weighted values) of its target `j`.
 #[inline(always)]
 pub fn slot<const Q: usize>(c: usize, j: u32, thread: u32) -> u32 {
     (c as u32 * Q as u32 + j) * BLOCK + thread
 }
 
-/// The sums of a thread's queries over what is staged, in f32.
+/// The sums of a thread's targets over what is staged, in f32.
 #[derive(Clone, Copy)]
 pub struct GroupSums<const Q: usize, const V: usize> {
     /// Of weights.
@@ -88,13 +88,13 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
     /// None yet.
     pub const NONE: Self = Self { weights: [0.0; Q], values: [[0.0; Q]; V] };
 
-    /// The sum of weights of query `j`, then those of weighted values.
+    /// The sum of weights of target `j`, then those of weighted values.
     #[inline(always)]
     pub fn of(&self, c: usize, j: usize) -> f32 {
         if c == 0 { self.weights[j] } else { self.values[(c - 1) % V][j] }
     }
 
-    /// Adds a source, `W` one with a weight of its own, whose distance from query `j` has this weight.
+    /// Adds a source, `W` one with a weight of its own, whose distance from target `j` has this weight.
     #[inline(always)]
     pub fn add<const W: bool>(
         &mut self,
@@ -115,7 +115,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         }
     }
 
-    /// Adds two sources at these squared distances from query `j`, at power 2.
+    /// Adds two sources at these squared distances from target `j`, at power 2.
     #[inline(always)]
     pub fn add_two<const W: bool>(
         &mut self,
@@ -135,7 +135,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         }
     }
 
-    /// The sums of a query that is not known to the compiler: these are registers.
+    /// The sums of a target that is not known to the compiler: these are registers.
     #[inline(always)]
     pub fn pick(&self, j: u32) -> (f32, [f32; V]) {
         let mut values = [0.0; V];
@@ -179,7 +179,7 @@ impl<const WEIGHTED: bool, const V: usize> Source<WEIGHTED, V> {
     /// `slot` holds a source.
     #[inline(always)]
     pub unsafe fn load(room: &Room, slot: u32) -> Self {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the slot holds a source, as the caller says.
         unsafe {
             let [x, y, third, fourth] = room.sources.load(slot);
             let value = if WEIGHTED { fourth } else { third };
@@ -196,7 +196,7 @@ impl<const WEIGHTED: bool, const V: usize> Source<WEIGHTED, V> {
     }
 }
 
-/// The queries of a thread, relative to the origin of what is staged, and what a weight needs.
+/// The targets of a thread, relative to the origin of what is staged, and what a weight needs.
 #[derive(Clone, Copy)]
 pub struct Near<const Q: usize> {
     /// x of each.
@@ -210,21 +210,21 @@ pub struct Near<const Q: usize> {
 }
 
 impl<const Q: usize> Near<Q> {
-    /// Takes the thread's queries relative to an origin.
+    /// Takes the thread's targets relative to an origin.
     ///
     /// # Safety
-    /// The thread has stored its queries.
+    /// The thread has stored its targets.
     #[inline(always)]
     pub unsafe fn place(&mut self, room: &Room, me: u32, origin: [f32; 2]) {
         let mut j = 0;
         while j < Q {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the thread has stored its targets, as the caller says.
             [self.x[j], self.y[j]] = unsafe { room.place_from(j as u32 * BLOCK + me, origin) };
             j += 1;
         }
     }
 
-    /// The squared distance of query `j` to a source, `row` being the share of the queries' row.
+    /// The squared distance of target `j` to a source, `row` being the share of the targets' row.
     #[inline(always)]
     fn squared<const ROW: bool, const W: bool, const V: usize>(
         &self,

@@ -1,6 +1,6 @@
 //! The places at which values are wanted: columns, or the cells of a grid; and coordinates in units.
 
-use device_std::thread;
+use device_std::{In, arguments, thread};
 
 use super::BLOCK;
 
@@ -10,14 +10,14 @@ pub const ROW_THREADS: u32 = 8;
 /// Rows of a grid that a block serves.
 pub const PATCH_ROWS: u32 = BLOCK / ROW_THREADS;
 
-/// Queries: columns of places, or the cells of a grid, row by row from the north.
-#[derive(Clone, Copy)]
-pub struct Targets {
-    /// x of each; null for a grid.
-    pub x: *const f64,
-    /// y of each.
-    pub y: *const f64,
-    /// How many.
+/// Targets: places in two columns, or the cells of a grid, row by row from the north.
+#[arguments]
+pub struct Targets<'a> {
+    /// x of each; `None` for a grid.
+    pub x: Option<In<'a, f64>>,
+    /// y of each, which is there where x is.
+    pub y: Option<In<'a, f64>>,
+    /// How many targets there are.
     pub count: u64,
     /// Columns of the grid.
     pub width: u32,
@@ -27,16 +27,16 @@ pub struct Targets {
     pub grid: [f64; 3],
 }
 
-impl Targets {
-    /// The index of the thread's query `j`; beyond the queries, `count`.
+impl Targets<'_> {
+    /// The index of the thread's target `j`; beyond the targets, `count`.
     #[inline(always)]
-    pub fn query<const ROW: bool, const Q: usize>(&self, j: usize) -> u64 {
-        self.query_of::<ROW, Q>(thread::thread_idx_x(), j)
+    pub fn target<const ROW: bool, const Q: usize>(&self, j: usize) -> u64 {
+        self.target_of::<ROW, Q>(thread::thread_idx_x(), j)
     }
 
-    /// The index of query `j` of thread `me` of the block; beyond the queries, `count`.
+    /// The index of target `j` of thread `me` of the block; beyond the targets, `count`.
     #[inline(always)]
-    pub fn query_of<const ROW: bool, const Q: usize>(&self, me: u32, j: usize) -> u64 {
+    pub fn target_of<const ROW: bool, const Q: usize>(&self, me: u32, j: usize) -> u64 {
         let block = thread::block_idx_x();
         if !ROW {
             let first = block as u64 * (BLOCK as u64 * Q as u64);
@@ -50,7 +50,7 @@ impl Targets {
         }
     }
 
-    /// The cell of query `j` of thread `me`.
+    /// The cell of target `j` of thread `me`.
     #[inline(always)]
     pub fn cell<const Q: usize>(&self, block: u32, me: u32, j: usize) -> (u32, u32) {
         let across = self.width.div_ceil(ROW_THREADS * Q as u32);
@@ -60,19 +60,17 @@ impl Targets {
         (column + j as u32 * ROW_THREADS, patch_row * PATCH_ROWS + me / ROW_THREADS)
     }
 
-    /// The place of a query.
-    ///
-    /// # Safety
-    /// The query is below the count; the columns are as long.
+    /// The place of a target.
     #[inline(always)]
-    pub unsafe fn at(&self, query: u64) -> [f64; 2] {
-        if self.x.is_null() {
-            let row = query.checked_div(self.width as u64).unwrap_or(0);
-            let column = query - row * self.width as u64;
+    pub fn at(&self, target: u64) -> [f64; 2] {
+        let Some(x) = self.x else {
+            let row = target.checked_div(self.width as u64).unwrap_or(0);
+            let column = target - row * self.width as u64;
             return centre(self.grid, column as f64, row as f64);
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { [*self.x.add(query as usize), *self.y.add(query as usize)] }
+        };
+        // SAFETY: a launch gives both columns or neither.
+        let y = unsafe { self.y.unwrap_unchecked() };
+        [x.get(target), y.get(target)]
     }
 
     /// The centre of a cell.
@@ -81,29 +79,30 @@ impl Targets {
         centre(self.grid, column as f64, row as f64)
     }
 
-    /// The place of query `j`, on the ground.
+    /// The place of target `j`, on the ground.
     ///
     /// # Safety
     /// As for [`Self::place_of`].
     #[inline(always)]
     pub unsafe fn place<const ROW: bool, const Q: usize>(&self, j: usize) -> [f64; 2] {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller has what `place_of` asks.
         unsafe { self.place_of::<ROW, Q>(thread::thread_idx_x(), j) }
     }
 
-    /// The place of query `j` of thread `me` of the block, on the ground.
+    /// The place of target `j` of thread `me` of the block, on the ground.
     ///
     /// # Safety
-    /// The count is not 0, and the columns are as long.
+    /// The count is not 0; unless `ROW`, the targets are columns.
     #[inline(always)]
     pub unsafe fn place_of<const ROW: bool, const Q: usize>(&self, me: u32, j: usize) -> [f64; 2] {
         if ROW {
             let (column, row) = self.cell::<Q>(thread::block_idx_x(), me, j);
             return self.cell_place(column, row);
         }
-        let query = u64::min(self.query_of::<ROW, Q>(me, j), self.count - 1) as usize;
-        // SAFETY: the index is brought below the count.
-        unsafe { [*self.x.add(query), *self.y.add(query)] }
+        let target = u64::min(self.target_of::<ROW, Q>(me, j), self.count - 1);
+        // SAFETY: the caller says that there are columns.
+        let (x, y) = unsafe { (self.x.unwrap_unchecked(), self.y.unwrap_unchecked()) };
+        [x.get(target), y.get(target)]
     }
 }
 
@@ -121,20 +120,15 @@ pub fn split(x: f64) -> [f32; 2] {
 }
 
 /// Coordinates relative to the middle of the data, in units.
-#[derive(Clone, Copy)]
+#[arguments]
 pub struct Frame {
-    centre: [f64; 2],
+    /// The middle of the data, on the ground.
+    pub centre: [f64; 2],
     /// Units in one of the ground's: a power of two.
     pub scale: f64,
 }
 
 impl Frame {
-    /// With this middle, and `scale` units in one of the ground's.
-    #[inline(always)]
-    pub fn new(centre: [f64; 2], scale: f64) -> Self {
-        Self { centre, scale }
-    }
-
     /// An x in units.
     #[inline(always)]
     pub fn x(&self, x: f64) -> f64 {

@@ -5,23 +5,23 @@
 //! 1. Data points are sorted along a curve. A leaf is a run of [`LEAF`] of them; an item of the next
 //!    level stands for [`CHILDREN`] of the one below, up to one root. [`leaves`] finds the boxes of the
 //!    leaves and puts the points relative to their middles.
-//! 2. Over a box that is far from a query the weight of a data point is nearly a polynomial of its
+//! 2. Over a box that is far from a target the weight of a data point is nearly a polynomial of its
 //!    place: that with the same values at the [`NODES`] Chebyshev nodes of the box. So the sum over the
 //!    points is one over the nodes, each with the weight `sum w L_k(x) L_l(y)` over the points and the
 //!    like sums of weighted values, with Lagrange's polynomials L. [`nodes`] computes these, for leaves
 //!    from their points, for items above from their children's nodes, as if they were points.
-//! 3. A block takes queries near each other, and `visit`s the items from the root, all threads the same.
-//!    An item far from the box of its queries gives its nodes, a leaf that is near its points, and any
+//! 3. A block takes targets near each other, and `visit`s the items from the root, all threads the same.
+//!    An item far from the box of its targets gives its nodes, a leaf that is near its points, and any
 //!    other item is opened. Nodes and points go through the same loop (`staged`): a point
 //!    is a node of weight 1.
-//! 4. A query near the points of a leaf may lose by places in f32: the leaf is summed anew
+//! 4. A target near the points of a leaf may lose by places in f32: the leaf is summed anew
 //!    (`doubt`).
 //! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
 //!    them, and lists what must be computed anew.
 //!
 //! [`globe`] has the same on the sphere, [`double`] in f64.
 //!
-//! Where there are few queries, blocks share the items: with n rows of blocks, each row takes every n-th
+//! Where there are few targets, blocks share the items: with n rows of blocks, each row takes every n-th
 //! item that is visited.
 
 mod chebyshev;
@@ -33,7 +33,8 @@ pub mod sum;
 pub mod visit;
 
 use device_std::block::BlockReduce;
-use device_std::vector::{self, Vector};
+use device_std::vector::Vector;
+use device_std::{Out, arguments};
 
 use super::TILE;
 
@@ -50,20 +51,20 @@ pub const SIDE: u32 = 9;
 pub const NODES: u32 = SIDE * SIDE;
 
 /// The data points and the nodes, and the boxes of the items.
-#[derive(Clone, Copy)]
-struct Tree {
+#[arguments]
+pub struct Tree<'a> {
     /// Of each point, then of each node of each item: place relative to the middle of its item, weight,
     /// first weighted value.
-    sources: *mut Vector,
-    /// All weighted values of each, where there are several.
-    values: *mut Vector,
-    /// Of each item: least x and y, greatest x and y, in units.
-    extents: *mut f64,
+    pub sources: Out<'a, Vector>,
+    /// All weighted values of each; where there is one value, nothing.
+    pub values: Out<'a, Vector>,
     /// Of each item: x and y of the middle, and half of the longer side; then of each leaf: x and y of
     /// the origin of its points.
-    boxes: *mut Vector,
-    points: u32,
-    items: u32,
+    pub boxes: Out<'a, Vector>,
+    /// How many points there are.
+    pub points: u32,
+    /// How many items.
+    pub items: u32,
 }
 
 /// The middle of an item, and half of its sides as seen from there.
@@ -92,38 +93,55 @@ impl Middle {
     }
 }
 
-impl Tree {
-    /// # Safety
-    /// The item has a box.
-    #[inline(always)]
-    unsafe fn extent(&self, item: u32) -> [f64; 4] {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let e = self.extents.add(4 * item as usize);
-            [*e, *e.add(1), *e.add(2), *e.add(3)]
-        }
-    }
+/// The boxes of the items: of each least x and y, greatest x and y, in units.
+type Extents<'a> = Out<'a, f64>;
 
-    /// # Safety
-    /// The item exists, and one thread alone writes its box.
+/// The box of an item.
+#[inline(always)]
+fn extent(extents: Extents<'_>, item: u32) -> [f64; 4] {
+    let of_item = extents.from(4 * item as usize);
+    [of_item.get(0u32), of_item.get(1u32), of_item.get(2u32), of_item.get(3u32)]
+}
+
+/// Writes the box of an item.
+#[inline(always)]
+fn set_extent(extents: Extents<'_>, item: u32, [a, b, c, d]: [f64; 4]) {
+    let of_item = extents.from(4 * item as usize);
+    of_item.set(0u32, a);
+    of_item.set(1u32, b);
+    of_item.set(2u32, c);
+    of_item.set(3u32, d);
+}
+
+/// The box around that of an item and those of its neighbours, `count` in all.
+#[inline(always)]
+fn extent_of_all(extents: Extents<'_>, first: u32, count: u32) -> [f64; 4] {
+    let mut all = extent(extents, first);
+    let mut item = 1;
+    while item < count {
+        let other = extent(extents, first + item);
+        all = [
+            f64::min(all[0], other[0]),
+            f64::min(all[1], other[1]),
+            f64::max(all[2], other[2]),
+            f64::max(all[3], other[3]),
+        ];
+        item += 1;
+    }
+    all
+}
+
+impl Tree<'_> {
+    /// Writes the middle of an item, and half of the longer side.
     #[inline(always)]
-    unsafe fn set_box(&self, item: u32, [a, b, c, d]: [f64; 4]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let e = self.extents.add(4 * item as usize);
-            (*e, *e.add(1), *e.add(2), *e.add(3)) = (a, b, c, d);
-            vector::store(self.boxes.add(item as usize).cast(), Middle::of([a, b, c, d]).packed());
-        }
+    fn set_middle(&self, item: u32, extent: [f64; 4]) {
+        self.boxes.store(item, Middle::of(extent).packed());
     }
 
     /// x and y of the middle, and half of the longer side; behind the items the origins of the leaves.
-    ///
-    /// # Safety
-    /// The item has a box.
     #[inline(always)]
-    unsafe fn middle(&self, item: u32) -> [f32; 3] {
-        // SAFETY: passed on to the caller.
-        let [x, y, half, _] = unsafe { vector::load(self.boxes.add(item as usize).cast()) };
+    fn middle(&self, item: u32) -> [f32; 3] {
+        let [x, y, half, _] = self.boxes.load(item);
         [f32::from_bits(x), f32::from_bits(y), f32::from_bits(half)]
     }
 }
@@ -134,7 +152,7 @@ impl Tree {
 /// The whole block comes to the same call.
 #[inline(always)]
 unsafe fn box_of(block: BlockReduce<f64>, low: [f64; 2], high: [f64; 2]) -> [f64; 4] {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block is here, as the caller says.
     unsafe {
         let least = |x| block.reduce(x, f64::INFINITY, f64::min);
         let greatest = |x| block.reduce(x, f64::NEG_INFINITY, f64::max);

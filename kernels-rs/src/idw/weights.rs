@@ -1,6 +1,26 @@
 //! How a weight follows from a squared distance.
 
 use device_std::real::Real;
+use device_std::{In, arguments};
+
+/// How weights follow from distances, beside the law.
+#[arguments]
+pub struct Weighting<'a> {
+    /// The square of the smoothing, in the units of the kernel's distances.
+    pub smoothing: f64,
+    /// Minus half the power.
+    pub exponent: f64,
+    /// The same of each target, in place of `exponent`.
+    pub exponents: Option<In<'a, f64>>,
+}
+
+impl Weighting<'_> {
+    /// Minus half the power of a target.
+    #[inline(always)]
+    pub fn exponent_of(&self, target: u64) -> f64 {
+        self.exponents.map_or(self.exponent, |exponents| exponents.get(target))
+    }
+}
 
 /// The law of weights: a power of the distance.
 pub trait Law {

@@ -2,7 +2,7 @@
 //!
 //! A copy from the host would do the same, but a graph cannot hold one whose source is gone.
 
-use device_std::{kernel, thread};
+use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::pixels::MODULE;
@@ -15,12 +15,11 @@ pub const MOST_PUT: usize = 16;
 /// # Safety
 /// `output` has `count` elements, of [`MOST_PUT`] at most.
 #[kernel(block = 32)]
-pub unsafe fn put_numbers(numbers: [f64; 16], count: u32, output: *mut f64) {
+pub unsafe fn put_numbers(numbers: [f64; 16], count: u32, output: Out<'_, f64>) {
     let mut i = 0;
     while i < MOST_PUT {
         if i as u32 == thread::thread_idx_x() && (i as u32) < count {
-            // SAFETY: guarded by `count`.
-            unsafe { *output.add(i) = numbers[i] };
+            output.set(i, numbers[i]);
         }
         i += 1;
     }

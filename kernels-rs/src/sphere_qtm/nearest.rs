@@ -8,7 +8,7 @@
 //! A triangle takes sites near its centre as pivots and leaves out what they beat so, by more than rounding can
 //! make. Its children inherit the rest.
 
-use device_std::math;
+use device_std::{In, arguments, math};
 
 use super::triangle::{Triangle, Vector};
 
@@ -32,6 +32,24 @@ pub fn squared_chord(u: Vector, v: Vector) -> f64 {
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub struct Place(pub [f64; 4]);
+
+/// Sites in device memory.
+#[arguments]
+pub struct Sites<'a> {
+    /// The unit vector of each of `count` sites.
+    pub places: In<'a, Place>,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl Sites<'_> {
+    /// The unit vector of a site.
+    #[inline(always)]
+    pub fn place(&self, site: u32) -> Vector {
+        let Place([x, y, z, _]) = self.places.get(site);
+        [x, y, z]
+    }
+}
 
 /// A site, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq)]

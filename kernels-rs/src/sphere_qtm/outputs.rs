@@ -1,19 +1,21 @@
 //! What a diagram says of each cell.
 
+use device_std::{Out, arguments};
+
 use super::nearest::{NONE, Two};
 use crate::spatial::sphere;
 
-/// Where to write it, for each cell of a level; null for what is not wanted.
-#[derive(Clone, Copy)]
-pub struct Outputs {
-    /// The nearest site.
-    pub nearest: *mut u32,
-    /// The second nearest.
-    pub second: *mut u32,
-    /// The angle to the nearest.
-    pub distance: *mut f64,
-    /// Whether both are as far.
-    pub tie: *mut u8,
+/// Where a kernel writes a diagram. Each slice has an element for each cell of the level.
+#[arguments]
+pub struct Outputs<'a> {
+    /// The nearest site, or [`NONE`].
+    pub nearest: Out<'a, u32>,
+    /// The second nearest site, or [`NONE`].
+    pub second: Option<Out<'a, u32>>,
+    /// The angle to the nearest site, in radians.
+    pub distance: Option<Out<'a, f64>>,
+    /// 1 where both sites are equally far, else 0.
+    pub tie: Option<Out<'a, u8>>,
 }
 
 /// The angle to a site in radians; infinite where there is none.
@@ -32,28 +34,19 @@ pub fn is_tie(two: Two) -> bool {
     two.second.site != NONE && two.first.squared == two.second.squared
 }
 
-impl Outputs {
+impl Outputs<'_> {
     /// Writes what is known of a cell.
-    ///
-    /// # Safety
-    /// The outputs that are not null have an element for the cell.
     #[inline(always)]
-    pub unsafe fn write(&self, cell: u64, two: Two) {
-        let cell = cell as usize;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if !self.nearest.is_null() {
-                *self.nearest.add(cell) = two.first.site;
-            }
-            if !self.second.is_null() {
-                *self.second.add(cell) = two.second.site;
-            }
-            if !self.distance.is_null() {
-                *self.distance.add(cell) = distance(two);
-            }
-            if !self.tie.is_null() {
-                *self.tie.add(cell) = is_tie(two) as u8;
-            }
+    pub fn write(&self, cell: u64, two: Two) {
+        self.nearest.set(cell, two.first.site);
+        if let Some(second) = self.second {
+            second.set(cell, two.second.site);
+        }
+        if let Some(out) = self.distance {
+            out.set(cell, distance(two));
+        }
+        if let Some(tie) = self.tie {
+            tie.set(cell, is_tie(two) as u8);
         }
     }
 }

@@ -21,10 +21,10 @@ use device_std::block::BlockReduce;
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector as Four};
-use device_std::{atomic, kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 use super::cells_of;
-use super::nearest::{Found, Place, Two, squared_chord};
+use super::nearest::{Found, Sites, Two, squared_chord};
 use super::outputs::Outputs;
 use super::triangle::{Triangle, Vector};
 
@@ -179,13 +179,31 @@ impl Best {
     }
 }
 
-/// The nearest site of each cell of a level, or its place on the list of the doubtful ones. An instance's name
-/// says where sites are read, and `registers` that a thread has [`SEVERAL`] cells, which are projected. Grid: a
-/// block for each `BLOCK * Q` cells.
+/// Sites in f32.
+#[arguments]
+pub struct Narrow<'a> {
+    /// The bits of four numbers for each site, of which the last is nothing; then zeros.
+    pub numbers: In<'a, Four>,
+    /// Sites and zeros together: a multiple of [`TILE`].
+    pub padded: u32,
+}
+
+impl Narrow<'_> {
+    /// The numbers of a site, read as data that nobody writes while the kernel runs.
+    #[inline(always)]
+    fn read_only(&self, site: u32) -> Four {
+        // SAFETY: the site is inside, and no kernel that takes these numbers writes them.
+        unsafe { vector::load_read_only(self.numbers.address(site, 1).cast()) }
+    }
+}
+
+/// Writes the nearest site of each cell of a level, or puts the cell on the list of the doubtful ones. An instance's
+/// name says where sites are read; in `registers` a thread has [`SEVERAL`] cells, which are projected. Grid: a block
+/// for each `BLOCK * Q` cells.
 ///
 /// # Safety
-/// `places` has `count` elements; `narrow` has `padded` elements, a multiple of [`TILE`], which are sites and then zeros;
-/// outputs that are not null and `doubtful` have an element for each cell; `doubts` is zero. `sites_of_group` is
+/// The slices have what [`Sites`] and [`Narrow`] say, of the same sites; the outputs and `doubtful` have an element for
+/// each cell; `doubts` has one, which is zero. `sites_of_group` is
 /// [`GROUP`]: an argument, so that no compiler makes one piece of code of a whole tile, which takes all registers.
 #[kernel(block = BLOCK, shared = tile_bytes(MEMORY), instances(
     global: <GLOBAL, 1>, resident = 6;
@@ -194,16 +212,14 @@ impl Best {
     registers: <SHARED, { SEVERAL as usize }>, resident = 4;
 ))]
 pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
-    places: *const Place,
-    count: u32,
-    narrow: *const u8,
-    padded: u32,
+    sites: Sites<'_>,
+    narrow: Narrow<'_>,
     sites_of_group: u32,
     level: u32,
-    nearest: *mut u32,
-    distance: *mut f64,
-    doubtful: *mut u64,
-    doubts: *mut u64,
+    nearest: Out<'_, u32>,
+    distance: Option<Out<'_, f64>>,
+    doubtful: Out<'_, u64>,
+    doubts: Out<'_, u64>,
 ) {
     let shared = tile(&mut Carver::new(), MEMORY);
     let me = thread::thread_idx_x();
@@ -222,74 +238,63 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
             if is_projected(Q) { axis.projected(centre) } else { [x as f32, y as f32, z as f32] };
         q += 1;
     }
-    // SAFETY: sites are read below their padded number; the whole block comes to each barrier, for all
-    // have the same tiles.
-    unsafe {
-        let mut start = 0;
-        while start < padded {
-            if MEMORY == SHARED {
+    let mut start = 0;
+    while start < narrow.padded {
+        if MEMORY == SHARED {
+            // SAFETY: all threads of a block have the same tiles, so the whole block comes to both barriers; between
+            // them each element is stored by one thread.
+            unsafe {
                 thread::sync_threads();
                 let mut i = me;
                 while i < TILE {
-                    let site = vector::load(narrow.add(16 * (start + i) as usize));
+                    let site = narrow.numbers.load(start + i);
                     shared.store(i, if is_projected(Q) { axis.turned_site(site) } else { site });
                     i += BLOCK;
                 }
                 thread::sync_threads();
             }
-            let mut group = 0;
-            while group < TILE {
-                let greatest = greatest_of_group::<MEMORY, Q>(
-                    &centres,
-                    shared,
-                    narrow,
-                    start,
-                    group,
-                    sites_of_group,
-                );
-                // Later groups seldom hold what comes before all of the earlier.
-                let mut changes = false;
+        }
+        let tile = Tile { shared, narrow, start };
+        let mut group = 0;
+        while group < TILE {
+            let greatest = tile.greatest_of_group::<MEMORY, Q>(&centres, group, sites_of_group);
+            // Later groups seldom hold what comes before all of the earlier.
+            let mut changes = false;
+            let mut q = 0;
+            while q < Q {
+                changes |= greatest[q] > best[q].third;
+                q += 1;
+            }
+            if changes {
                 let mut q = 0;
                 while q < Q {
-                    changes |= greatest[q] > best[q].third;
+                    best[q] = best[q].with(greatest[q], start + group);
                     q += 1;
                 }
-                if changes {
-                    let mut q = 0;
-                    while q < Q {
-                        best[q] = best[q].with(greatest[q], start + group);
-                        q += 1;
-                    }
-                }
-                group += sites_of_group;
             }
-            start += TILE;
+            group += sites_of_group;
         }
-        let outputs = Outputs {
-            nearest,
-            second: core::ptr::null_mut(),
-            distance,
-            tie: core::ptr::null_mut(),
-        };
-        let margin = if is_projected(Q) { PROJECTED_MARGIN } else { MARGIN };
-        let mut q = 0;
-        while q < Q {
-            let cell = first + q as u64 * BLOCK as u64;
-            if cell < cells {
-                let (best, centre) = (best[q], centre_of(cell));
-                let is_out = is_projected(Q) && !axis.is_near(centre);
-                if is_out || best.is_doubtful(best.third, margin) {
-                    *doubtful.add(atomic::add_u64(doubts, 1) as usize) = cell;
-                } else {
-                    let mut two = nearest_of_group(places, count, centre, best.group, Two::NOTHING);
-                    if best.is_doubtful(best.second, margin) {
-                        two = nearest_of_group(places, count, centre, best.second_group, two);
-                    }
-                    outputs.write(cell, two);
+        start += TILE;
+    }
+    let outputs = Outputs { nearest, second: None, distance, tie: None };
+    let margin = if is_projected(Q) { PROJECTED_MARGIN } else { MARGIN };
+    let mut q = 0;
+    while q < Q {
+        let cell = first + q as u64 * BLOCK as u64;
+        if cell < cells {
+            let (best, centre) = (best[q], centre_of(cell));
+            let is_out = is_projected(Q) && !axis.is_near(centre);
+            if is_out || best.is_doubtful(best.third, margin) {
+                doubtful.set(doubts.fetch_add(0u32, 1), cell);
+            } else {
+                let mut two = nearest_of_group(sites, centre, best.group, Two::NOTHING);
+                if best.is_doubtful(best.second, margin) {
+                    two = nearest_of_group(sites, centre, best.second_group, two);
                 }
+                outputs.write(cell, two);
             }
-            q += 1;
         }
+        q += 1;
     }
 }
 
@@ -298,68 +303,59 @@ const fn is_projected(cells_of_thread: usize) -> bool {
     cells_of_thread > 1
 }
 
-/// The bits of the greatest scalar product of each centre with the sites of a group, 0 where none is positive.
-///
-/// # Safety
-/// As [`compare_all`] has them.
-#[inline(always)]
-unsafe fn greatest_of_group<const MEMORY: u32, const Q: usize>(
-    centres: &[[f32; 3]; Q],
+/// A tile of sites, wherever it is read.
+#[derive(Clone, Copy)]
+struct Tile<'a> {
+    /// The tile, if the block has staged it.
     shared: SharedArray<Four>,
-    narrow: *const u8,
+    /// All sites.
+    narrow: Narrow<'a>,
+    /// The tile's first site.
     start: u32,
-    group: u32,
-    sites_of_group: u32,
-) -> [i32; Q] {
-    let mut greatest = [0; Q];
-    let mut step = 0;
-    while step < sites_of_group {
-        let mut i = 0;
-        while i < STEP {
-            // By two, for the greatest of three numbers is one instruction where there is one for it.
-            // SAFETY: passed on to the caller.
-            let [one, other] = unsafe {
-                let at = group + step + i;
-                [
-                    load_site::<MEMORY>(shared, narrow, start, at),
-                    load_site::<MEMORY>(shared, narrow, start, at + 1),
-                ]
-            };
-            let mut q = 0;
-            while q < Q {
-                let of_two =
-                    i32::max(product::<Q>(centres[q], one), product::<Q>(centres[q], other));
-                greatest[q] = i32::max(greatest[q], of_two);
-                q += 1;
-            }
-            i += 2;
-        }
-        step += STEP;
-    }
-    greatest
 }
 
-/// A site of a tile, from where sites are.
-///
-/// # Safety
-/// There is such a site.
-#[inline(always)]
-unsafe fn load_site<const MEMORY: u32>(
-    shared: SharedArray<Four>,
-    narrow: *const u8,
-    start: u32,
-    at: u32,
-) -> [f32; 3] {
-    // SAFETY: passed on to the caller.
-    let [x, y, z, _] = unsafe {
-        let global = narrow.wrapping_add(16 * (start + at) as usize);
-        match MEMORY {
-            SHARED => shared.load(at),
-            READ_ONLY => vector::load_read_only(global),
-            _ => vector::load(global),
+impl Tile<'_> {
+    /// The bits of the greatest scalar product of each centre with the sites of a group, 0 where none is positive.
+    #[inline(always)]
+    fn greatest_of_group<const MEMORY: u32, const Q: usize>(
+        &self,
+        centres: &[[f32; 3]; Q],
+        group: u32,
+        sites_of_group: u32,
+    ) -> [i32; Q] {
+        let mut greatest = [0; Q];
+        let mut step = 0;
+        while step < sites_of_group {
+            let mut i = 0;
+            while i < STEP {
+                // By two, for the greatest of three numbers is one instruction where there is one for it.
+                let at = group + step + i;
+                let (one, other) = (self.site::<MEMORY>(at), self.site::<MEMORY>(at + 1));
+                let mut q = 0;
+                while q < Q {
+                    let of_two =
+                        i32::max(product::<Q>(centres[q], one), product::<Q>(centres[q], other));
+                    greatest[q] = i32::max(greatest[q], of_two);
+                    q += 1;
+                }
+                i += 2;
+            }
+            step += STEP;
         }
-    };
-    [f32::from_bits(x), f32::from_bits(y), f32::from_bits(z)]
+        greatest
+    }
+
+    /// A site of the tile.
+    #[inline(always)]
+    fn site<const MEMORY: u32>(&self, at: u32) -> [f32; 3] {
+        let [x, y, z, _] = match MEMORY {
+            // SAFETY: the block has staged the whole tile, and a barrier lies between.
+            SHARED => unsafe { self.shared.load(at) },
+            READ_ONLY => self.narrow.read_only(self.start + at),
+            _ => self.narrow.numbers.load(self.start + at),
+        };
+        [f32::from_bits(x), f32::from_bits(y), f32::from_bits(z)]
+    }
 }
 
 /// The bits of the scalar product of a centre and a site.
@@ -374,23 +370,12 @@ fn product<const Q: usize>([a, b, c]: [f32; 3], [x, y, z]: [f32; 3]) -> i32 {
 }
 
 /// The nearest of a group and of what was found before, in f64.
-///
-/// # Safety
-/// `places` has `count` elements.
 #[inline(always)]
-unsafe fn nearest_of_group(
-    places: *const Place,
-    count: u32,
-    centre: Vector,
-    group: u32,
-    mut two: Two,
-) -> Two {
-    let end = u32::min(group + GROUP, count);
+fn nearest_of_group(sites: Sites<'_>, centre: Vector, group: u32, mut two: Two) -> Two {
+    let end = u32::min(group + GROUP, sites.count);
     let mut site = group;
     while site < end {
-        // SAFETY: below the number of sites.
-        let Place([x, y, z, _]) = unsafe { *places.add(site as usize) };
-        two = two.with(Found { squared: squared_chord(centre, [x, y, z]), site });
+        two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
         site += vector::unknown(1);
     }
     two
@@ -415,53 +400,47 @@ unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: Found) -> Found 
     let key = |found: Found| (found.squared.to_bits(), found.site as u64);
     let before =
         |a: (u64, u64), b: (u64, u64)| if b.0 < a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block is here, as the caller sees to.
     let (squared, site) = unsafe { least.reduce(key(found), key(Found::NOTHING), before) };
     Found { squared: f64::from_bits(squared), site: site as u32 }
 }
 
-/// The nearest sites, in f64 among all, of the cells on a list; of all cells where `doubtful` is null. Grid: any
-/// number of blocks, which take turns.
+/// Writes the nearest sites, in f64 among all, of the cells on a list; of all cells of the level where there is no list.
+/// Grid: any number of blocks, which take turns.
 ///
 /// # Safety
-/// `places` has `count` elements; `doubtful` has as many cells of the level as `doubts` says, and outputs that are
-/// not null an element for each cell.
+/// The slices have what [`Sites`] and [`Outputs`] say; `doubtful` has as many cells of the level as the one element of
+/// `doubts` says.
 #[kernel(block = SEARCH_BLOCK, carve = |carver| least(carver))]
 pub unsafe fn search_all(
-    places: *const Place,
-    count: u32,
+    sites: Sites<'_>,
     level: u32,
-    doubtful: *const u64,
-    doubts: *const u64,
-    nearest: *mut u32,
-    second: *mut u32,
-    distance: *mut f64,
-    tie: *mut u8,
+    doubtful: Option<In<'_, u64>>,
+    doubts: In<'_, u64>,
+    outputs: Outputs<'_>,
 ) {
     let least = least(&mut Carver::new());
-    let outputs = Outputs { nearest, second, distance, tie };
-    // SAFETY: guarded; all threads of a block have the same cells.
-    unsafe {
-        let cells = if doubtful.is_null() { cells_of(level) } else { *doubts };
-        let mut i = thread::block_idx_x() as u64;
-        while i < cells {
-            let cell = if doubtful.is_null() { i } else { *doubtful.add(i as usize) };
-            let centre = Triangle::of_index(level, cell).centre();
-            let mut two = Two::NOTHING;
-            let mut site = thread::thread_idx_x();
-            while site < count {
-                let Place([x, y, z, _]) = *places.add(site as usize);
-                two = two.with(Found { squared: squared_chord(centre, [x, y, z]), site });
-                site += SEARCH_BLOCK;
-            }
+    let cells = if doubtful.is_none() { cells_of(level) } else { doubts.get(0u32) };
+    let mut i = thread::block_idx_x() as u64;
+    while i < cells {
+        let cell = doubtful.map_or(i, |doubtful| doubtful.get(i));
+        let centre = Triangle::of_index(level, cell).centre();
+        let mut two = Two::NOTHING;
+        let mut site = thread::thread_idx_x();
+        while site < sites.count {
+            two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
+            site += SEARCH_BLOCK;
+        }
+        // SAFETY: all threads of a block have the same cells, so the whole block comes to both calls.
+        let (first, second) = unsafe {
             let first = first_of_block(least, two.first);
             let rest = if two.first.site == first.site { two.second } else { two.first };
-            let second = first_of_block(least, rest);
-            if thread::thread_idx_x() == 0 {
-                outputs.write(cell, Two { first, second });
-            }
-            i += thread::grid_dim_x() as u64;
+            (first, first_of_block(least, rest))
+        };
+        if thread::thread_idx_x() == 0 {
+            outputs.write(cell, Two { first, second });
         }
+        i += thread::grid_dim_x() as u64;
     }
 }
 

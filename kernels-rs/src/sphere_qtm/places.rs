@@ -2,7 +2,8 @@
 
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, vector, warp};
+use device_std::vector::Vector;
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 use super::MAX_LEVEL;
 use super::locate::{NOWHERE, is_on_globe, locate, locate_degrees};
@@ -13,38 +14,34 @@ use crate::spatial::sphere;
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
 
-/// The unit vectors of places in degrees, and the same in f32, four numbers each, of which the last is nothing. What
-/// is no place on the globe gets NaN, and is nobody's nearest; in f32 it gets zeros, as does what is beyond
+/// Writes the unit vectors of places in degrees, and the same in f32, four numbers each, of which the last is nothing.
+/// What is no place on the globe gets NaN, and is nobody's nearest; in f32 it gets zeros, as does what is beyond
 /// their number. Grid: a thread for each of `padded`.
 ///
 /// # Safety
-/// All have `count` elements, and `narrow` has `padded`, no fewer.
+/// All have `count` elements, but `narrow`, which has `padded`, no fewer.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_sites(
-    longitudes: *const f64,
-    latitudes: *const f64,
+    longitudes: In<'_, f64>,
+    latitudes: In<'_, f64>,
     count: u32,
     padded: u32,
-    places: *mut Place,
-    narrow: *mut u8,
+    places: Out<'_, Place>,
+    narrow: Out<'_, Vector>,
 ) {
     let i = thread::index_1d();
     if i < padded as u64 {
-        let i = i as usize;
-        // SAFETY: guarded.
-        unsafe {
-            let is_site = i < count as usize;
-            let (longitude, latitude) =
-                if is_site { (*longitudes.add(i), *latitudes.add(i)) } else { (f64::NAN, 0.0) };
-            let is_place = is_on_globe(longitude, latitude);
-            let [x, y, z] =
-                if is_place { sphere::unit_vector(longitude, latitude) } else { [f64::NAN; 3] };
-            if is_site {
-                *places.add(i) = Place([x, y, z, 0.0]);
-            }
-            let bits = |x: f64| if is_place { (x as f32).to_bits() } else { 0 };
-            vector::store(narrow.add(16 * i), [bits(x), bits(y), bits(z), 0]);
+        let is_site = i < count as u64;
+        let (longitude, latitude) =
+            if is_site { (longitudes.get(i), latitudes.get(i)) } else { (f64::NAN, 0.0) };
+        let is_place = is_on_globe(longitude, latitude);
+        let [x, y, z] =
+            if is_place { sphere::unit_vector(longitude, latitude) } else { [f64::NAN; 3] };
+        if is_site {
+            places.set(i, Place([x, y, z, 0.0]));
         }
+        let bits = |x: f64| if is_place { (x as f32).to_bits() } else { 0 };
+        narrow.store(i, [bits(x), bits(y), bits(z), 0]);
     }
 }
 
@@ -63,19 +60,25 @@ const WAITING: u32 = 64;
 /// Writes the tables of [`quick`]. Grid: a thread for each of [`quick::FACTORS`].
 ///
 /// # Safety
-/// `factors` has three numbers for each of [`quick::FACTORS`], and `depths` for each of [`quick::DEPTHS`].
+/// `factors` has [`quick::FACTORS`] elements, and `depths` [`quick::DEPTHS`].
 #[kernel(block = BLOCK)]
-pub unsafe fn tabulate_quick(factors: *mut f64, depths: *mut f32) {
+pub unsafe fn tabulate_quick(factors: Out<'_, [f64; 3]>, depths: Out<'_, [f32; 3]>) {
     let i = thread::index_1d() as u32;
-    // SAFETY: guarded.
-    unsafe {
-        if i < quick::FACTORS {
-            *factors.add(3 * i as usize).cast::<[f64; 3]>() = quick::factors(i);
-        }
-        if i < quick::DEPTHS {
-            *depths.add(3 * i as usize).cast::<[f32; 3]>() = quick::depths(i);
-        }
+    if i < quick::FACTORS {
+        factors.set(i, quick::factors(i));
     }
+    if i < quick::DEPTHS {
+        depths.set(i, quick::depths(i));
+    }
+}
+
+/// The tables of [`quick`], as [`tabulate_quick`](const@tabulate_quick) writes them.
+#[arguments]
+pub struct Tables<'a> {
+    /// Three numbers for each of [`quick::FACTORS`].
+    pub factors: In<'a, f64>,
+    /// Three numbers for each of [`quick::DEPTHS`].
+    pub depths: In<'a, f32>,
 }
 
 /// What a block that finds cells keeps: the tables, and the points of each warp that wait for the long way.
@@ -99,16 +102,16 @@ impl Room {
     /// Copies the tables.
     ///
     /// # Safety
-    /// The whole block is here; they are as [`tabulate_quick`](const@tabulate_quick) writes them.
+    /// The whole block is here.
     #[inline(always)]
-    unsafe fn fill(&self, factors: *const f64, depths: *const f32) {
-        // SAFETY: below their lengths.
+    unsafe fn fill(&self, tables: Tables<'_>) {
+        // SAFETY: each element is stored by one thread, before the barrier, to which the whole block comes.
         unsafe {
             let mut i = thread::thread_idx_x();
             while i < 3 * quick::FACTORS {
-                self.factors.store(i, *factors.add(i as usize));
+                self.factors.store(i, tables.factors.get(i));
                 if i < 3 * quick::DEPTHS {
-                    self.depths.store(i, *depths.add(i as usize));
+                    self.depths.store(i, tables.depths.get(i));
                 }
                 i += FIND_BLOCK;
             }
@@ -141,14 +144,13 @@ impl quick::Table for Room {
 /// then go the long way, `exact`.
 ///
 /// # Safety
-/// The whole block is here, the tables are in its room, `cells` has `count` elements, and both functions may be
-/// called for each.
+/// The whole block is here, and the tables are in its room.
 #[inline(always)]
 unsafe fn find_all(
     room: Room,
     count: u64,
     level: u32,
-    cells: *mut u64,
+    cells: Out<'_, u64>,
     quick: impl Fn(u64) -> Option<u64>,
     exact: impl Fn(u64) -> u64,
 ) {
@@ -158,17 +160,18 @@ unsafe fn find_all(
     let step = thread::grid_dim_x() as u64 * FIND_BLOCK as u64;
     // Of all that have come to wait, how many do no more.
     let (mut done, mut come) = (0, 0);
-    // SAFETY: indices are below the number of points; a warp's lanes go round together.
+    // SAFETY: a warp's lanes go round together, and a sync of the warp lies between a store to its waiting points
+    // and a load.
     unsafe {
         let go_long = |number: u32| {
             let i = room.waiting.load(room.place(number));
-            *cells.add(i as usize) = id(level, exact(i));
+            cells.set(i, id(level, exact(i)));
         };
         while start < count {
             let i = start + lane as u64;
             let found = if i < count { quick(i) } else { None };
             if let Some(index) = found {
-                *cells.add(i as usize) = id(level, index);
+                cells.set(i, id(level, index));
             }
             let waits = i < count && found.is_none();
             let all = warp::ballot(warp::FULL, waits);
@@ -191,47 +194,44 @@ unsafe fn find_all(
     }
 }
 
-/// The cell of each point: its id, or 0 for what is no place on the globe. Grid: any number of blocks, which take turns.
+/// Writes the cell of each point: its id, or 0 for what is no place on the globe. Grid: any number of blocks, which
+/// take turns.
 ///
 /// # Safety
-/// Columns have `count` elements, and the tables what [`tabulate_quick`](const@tabulate_quick) writes; `level` is at most
-/// [`MAX_LEVEL`].
+/// Columns have `count` elements, and the tables what [`Tables`] says; `level` is at most [`MAX_LEVEL`].
 #[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
     f32: <f32>, resident = 4;
     f64: <f64>, resident = 4;
 ))]
 pub unsafe fn find_cells<T: Real>(
-    longitudes: *const T,
-    latitudes: *const T,
+    longitudes: In<'_, T>,
+    latitudes: In<'_, T>,
     count: u64,
     level: u32,
-    factors: *const f64,
-    depths: *const f32,
-    cells: *mut u64,
+    tables: Tables<'_>,
+    cells: Out<'_, u64>,
 ) {
     let room = Room::new(&mut Carver::new());
-    // SAFETY: elements are below the number of points.
+    let point = |i: u64| (longitudes.get(i).to_f64(), latitudes.get(i).to_f64());
+    let quick = |i| {
+        let (longitude, latitude) = point(i);
+        if !is_on_globe(longitude, latitude) {
+            return Some(NOWHERE);
+        }
+        Start::of_degrees(longitude, latitude).locate(level, &room)
+    };
+    let exact = |i| {
+        let (longitude, latitude) = point(i);
+        locate_degrees(longitude, latitude, level)
+    };
+    // SAFETY: the whole block is here.
     unsafe {
-        room.fill(factors, depths);
-        let point = |i: u64| {
-            ((*longitudes.add(i as usize)).to_f64(), (*latitudes.add(i as usize)).to_f64())
-        };
-        let quick = |i| {
-            let (longitude, latitude) = point(i);
-            if !is_on_globe(longitude, latitude) {
-                return Some(NOWHERE);
-            }
-            Start::of_degrees(longitude, latitude).locate(level, &room)
-        };
-        let exact = |i| {
-            let (longitude, latitude) = point(i);
-            locate_degrees(longitude, latitude, level)
-        };
+        room.fill(tables);
         find_all(room, count, level, cells, quick, exact);
     }
 }
 
-/// The cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`mod@find_cells`].
+/// Writes the cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`mod@find_cells`].
 ///
 /// # Safety
 /// As [`mod@find_cells`].
@@ -240,25 +240,21 @@ pub unsafe fn find_cells<T: Real>(
     f64: <f64>, resident = 4;
 ))]
 pub unsafe fn find_cells_of_vectors<T: Real>(
-    x: *const T,
-    y: *const T,
-    z: *const T,
+    x: In<'_, T>,
+    y: In<'_, T>,
+    z: In<'_, T>,
     count: u64,
     level: u32,
-    factors: *const f64,
-    depths: *const f32,
-    cells: *mut u64,
+    tables: Tables<'_>,
+    cells: Out<'_, u64>,
 ) {
     let room = Room::new(&mut Carver::new());
-    // SAFETY: elements are below the number of vectors.
+    let vector = |i: u64| [x.get(i).to_f64(), y.get(i).to_f64(), z.get(i).to_f64()];
+    let quick = |i| Start::of_direction(vector(i)).locate(level, &room);
+    let exact = |i| locate_vector(vector(i), level);
+    // SAFETY: the whole block is here.
     unsafe {
-        room.fill(factors, depths);
-        let vector = |i: u64| {
-            let i = i as usize;
-            [(*x.add(i)).to_f64(), (*y.add(i)).to_f64(), (*z.add(i)).to_f64()]
-        };
-        let quick = |i| Start::of_direction(vector(i)).locate(level, &room);
-        let exact = |i| locate_vector(vector(i), level);
+        room.fill(tables);
         find_all(room, count, level, cells, quick, exact);
     }
 }

@@ -19,11 +19,11 @@
 use device_std::block::{BlockReduce, BlockScan};
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
-use device_std::vector;
+use device_std::vector::Vector as Four;
 use device_std::warp::{self, Word};
-use device_std::{atomic, kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
-use super::nearest::{Found, NONE, Place, Pruning, Two, squared_chord};
+use super::nearest::{Found, NONE, Place, Pruning, Sites, Two, squared_chord};
 use super::outputs::Outputs;
 use super::triangle::{Triangle, Vector};
 
@@ -57,29 +57,36 @@ pub struct List {
 pub const ALL: u32 = u32::MAX;
 
 /// Triangles that need not be made from the octant down.
-#[derive(Clone, Copy)]
-struct Mesh {
-    /// The triangles of a level.
-    table: *const Triangle,
-    /// That level.
-    level: u32,
+#[arguments]
+pub struct Mesh<'a> {
+    /// The triangles of a level, as [`tabulate_triangles`](const@tabulate_triangles) writes them. Kernels read them for
+    /// that level and finer ones.
+    pub table: In<'a, Triangle>,
+    /// The level of the table.
+    pub table_level: u32,
 }
 
-impl Mesh {
+impl Mesh<'_> {
     /// [`Triangle::of_index`].
-    ///
-    /// # Safety
-    /// The table is there, if the level is no coarser than its.
     #[inline(always)]
-    unsafe fn triangle(&self, level: u32, index: u64) -> Triangle {
-        if level < self.level {
+    fn triangle(&self, level: u32, index: u64) -> Triangle {
+        if level < self.table_level {
             return Triangle::of_index(level, index);
         }
-        let levels = level - self.level;
-        // SAFETY: passed on to the caller.
-        let ancestor = unsafe { *self.table.add((index >> (2 * levels)) as usize) };
-        ancestor.descendant(levels, index)
+        let levels = level - self.table_level;
+        self.table.get(index >> (2 * levels)).descendant(levels, index)
     }
+}
+
+/// The memory that all lists lie in.
+#[arguments]
+pub struct Pool<'a> {
+    /// The sites of the lists: `capacity` elements.
+    pub sites: Out<'a, u32>,
+    /// The number of elements, at most 2^32 - 1.
+    pub capacity: u64,
+    /// How many elements are taken: one number, which is zero before the first launch.
+    pub used: Out<'a, u64>,
 }
 
 /// Writes the triangles of a level. Grid: a thread for each.
@@ -87,56 +94,39 @@ impl Mesh {
 /// # Safety
 /// `table` has an element for each.
 #[kernel(block = BLOCK)]
-pub unsafe fn tabulate_triangles(level: u32, table: *mut Triangle) {
+pub unsafe fn tabulate_triangles(level: u32, table: Out<'_, Triangle>) {
     let cell = thread::index_1d();
     if cell < super::cells_of(level) {
-        // SAFETY: guarded.
-        unsafe { *table.add(cell as usize) = Triangle::of_index(level, cell) };
+        table.set(cell, Triangle::of_index(level, cell));
     }
 }
 
 /// Sites and lists of them.
 #[derive(Clone, Copy)]
-struct Sites {
-    places: *const Place,
-    pool: *mut u32,
+struct Listed<'a> {
+    places: In<'a, Place>,
+    pool: Out<'a, u32>,
 }
 
-impl Sites {
+impl Listed<'_> {
     /// Where a site is.
-    ///
-    /// # Safety
-    /// There is such a site.
     #[inline(always)]
-    unsafe fn place(&self, site: u32) -> Vector {
-        // SAFETY: passed on to the caller.
-        let Place([x, y, z, _]) = unsafe { *self.places.add(site as usize) };
+    fn place(&self, site: u32) -> Vector {
+        let Place([x, y, z, _]) = self.places.get(site);
         [x, y, z]
     }
 
-    /// Element `i` of a list.
-    ///
-    /// # Safety
-    /// `i` is below the list's length.
+    /// Element `i` of a list, below its length.
     #[inline(always)]
-    unsafe fn site(&self, list: List, i: u32) -> u32 {
-        if list.first == ALL {
-            i
-        } else {
-            // SAFETY: lists lie in the pool.
-            unsafe { *self.pool.add(list.first as usize + i as usize) }
-        }
+    fn site(&self, list: List, i: u32) -> u32 {
+        if list.first == ALL { i } else { self.pool.get(list.first as usize + i as usize) }
     }
 
     /// What a triangle leaves out, by two sites.
-    ///
-    /// # Safety
-    /// The sites are there.
     #[inline(always)]
-    unsafe fn pruning(&self, triangle: Triangle, pivots: Pivots, wanted: u32) -> Pruning {
+    fn pruning(&self, triangle: Triangle, pivots: Pivots, wanted: u32) -> Pruning {
         let (first, second) = (pivots.first.found(), pivots.second.found());
-        // SAFETY: passed on to the caller.
-        Pruning::new(triangle, Two { first, second }, |site| unsafe { self.place(site) }, wanted)
+        Pruning::new(triangle, Two { first, second }, |site| self.place(site), wanted)
     }
 }
 
@@ -231,35 +221,25 @@ struct Kept {
 
 impl Share {
     /// The two sites nearest to a place.
-    ///
-    /// # Safety
-    /// The list's sites are there.
     #[inline(always)]
-    unsafe fn nearest(&self, sites: Sites, centre: Vector) -> Two {
+    fn nearest(&self, sites: Listed<'_>, centre: Vector) -> Two {
         let mut two = Two::NOTHING;
         let mut i = self.first;
         while i < self.list.count {
-            // SAFETY: below the list's length.
-            unsafe {
-                let site = sites.site(self.list, i);
-                two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
-            }
+            let site = sites.site(self.list, i);
+            two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
             i += self.step;
         }
         two
     }
 
     /// Those that a triangle keeps.
-    ///
-    /// # Safety
-    /// As [`Share::nearest`].
     #[inline(always)]
-    unsafe fn keep(&self, sites: Sites, keeps: impl Fn(u32) -> bool) -> Kept {
+    fn keep(&self, sites: Listed<'_>, keeps: impl Fn(u32) -> bool) -> Kept {
         let mut kept = Kept { count: 0, which: 0 };
         let (mut i, mut number) = (self.first, 0);
         while i < self.list.count {
-            // SAFETY: below the list's length.
-            if keeps(unsafe { sites.site(self.list, i) }) {
+            if keeps(sites.site(self.list, i)) {
                 kept.count += 1;
                 kept.which |= if number < 64 { 1 << (number & 63) } else { 0 };
             }
@@ -268,24 +248,19 @@ impl Share {
         kept
     }
 
-    /// Writes them to the pool, from an element on.
-    ///
-    /// # Safety
-    /// As [`Share::nearest`]; the pool has room.
+    /// Writes the sites that a triangle keeps to the pool, from element `to` on, where there is room for them.
     #[inline(always)]
-    unsafe fn write(&self, sites: Sites, kept: Kept, keeps: impl Fn(u32) -> bool, mut to: usize) {
+    fn write(&self, sites: Listed<'_>, kept: Kept, keeps: impl Fn(u32) -> bool, mut to: usize) {
         let end = to + kept.count as usize;
         let (mut i, mut number) = (self.first, 0);
         while to < end {
-            // SAFETY: as many as were counted are found again, the last before the list's end.
-            unsafe {
-                let is_known = number < 64;
-                if is_known && kept.which >> (number & 63) & 1 == 1
-                    || !is_known && keeps(sites.site(self.list, i))
-                {
-                    *sites.pool.add(to) = sites.site(self.list, i);
-                    to += 1;
-                }
+            // As many as were counted are found again, the last before the list's end.
+            let is_known = number < 64;
+            if is_known && kept.which >> (number & 63) & 1 == 1
+                || !is_known && keeps(sites.site(self.list, i))
+            {
+                sites.pool.set(to, sites.site(self.list, i));
+                to += 1;
             }
             (i, number) = (i + self.step, number + 1);
         }
@@ -316,32 +291,41 @@ impl Room {
     /// The whole block is here.
     #[inline(always)]
     unsafe fn pivots(&self, own: Pivots) -> Pivots {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, as the caller sees to.
         let words =
             unsafe { self.pivots.reduce(own.words(), Pivots::NOTHING.words(), Pivots::nearer) };
         Pivots::of_words(words)
     }
 
-    /// Takes room in the pool for what all threads keep, where that is worth it, and says what the list is.
-    /// Gives where the thread writes its own; nothing without room.
+    /// Takes room in the pool for what all threads of the block keep, where that is worth it, and writes the list of the
+    /// block's cell. Gives where the thread writes its own; nothing without room.
     ///
     /// # Safety
-    /// The whole block is here; `list` is valid.
+    /// The whole block is here.
     #[inline(always)]
-    unsafe fn take(&self, own: u32, parent: List, pool: Pool, list: *mut List) -> Option<usize> {
-        // SAFETY: passed on to the caller; barriers lie between uses of the shared memory.
+    unsafe fn take(
+        &self,
+        own: u32,
+        parent: List,
+        pool: Pool<'_>,
+        lists: Out<'_, List>,
+    ) -> Option<usize> {
+        let cell = thread::block_idx_x();
+        // SAFETY: the whole block comes to the scan and the barrier, and a barrier lies between the store of the start
+        // and its loads.
         unsafe {
             let (up_to, all) = self.scan.inclusive(own, 0, |a, b| a + b);
             let is_whole = is_short(parent) || all == parent.count;
             if thread::thread_idx_x() == 0 {
                 let taken = if is_whole { 0 } else { all as u64 };
-                self.start.store(0, atomic::add_u64(pool.used, taken));
+                self.start.store(0, pool.used.fetch_add(0u32, taken));
             }
             thread::sync_threads();
             let start = self.start.load(0);
             let fits = !is_whole && start + all as u64 <= pool.capacity;
             if thread::thread_idx_x() == 0 {
-                *list = if fits { List { first: start as u32, count: all } } else { parent };
+                let shorter = List { first: start as u32, count: all };
+                lists.set(cell, if fits { shorter } else { parent });
             }
             if fits { Some(start as usize + (up_to - own) as usize) } else { None }
         }
@@ -354,98 +338,82 @@ fn is_short(list: List) -> bool {
     list.first != ALL && list.count <= SHORT
 }
 
-/// The room for lists.
-#[derive(Clone, Copy)]
-struct Pool {
-    /// Elements.
-    capacity: u64,
-    /// Counts those that are taken.
-    used: *mut u64,
-}
-
-/// The lists of a level's cells from all sites. Grid: a block a cell.
+/// Makes the lists of a level's cells from all sites. Grid: a block a cell.
 ///
 /// # Safety
-/// `places` has `count` elements and `narrow` no fewer, `lists` one for each cell of the level, the pool
-/// `capacity`, at most 2^32 - 1; `used` is zero before the first launch.
+/// The slices have what [`Sites`] and [`Pool`] say; `narrow` has the bits of four numbers for each site, its
+/// unit vector in f32 and nothing; `lists` has an element for each cell of the level.
 #[kernel(block = FIRST_BLOCK, carve = |carver| Room::new(carver, FIRST_BLOCK))]
 pub unsafe fn first_lists(
-    places: *const Place,
-    narrow: *const u8,
-    count: u32,
+    sites: Sites<'_>,
+    narrow: In<'_, Four>,
     level: u32,
     wanted: u32,
-    pool: *mut u32,
-    capacity: u64,
-    used: *mut u64,
-    lists: *mut List,
+    pool: Pool<'_>,
+    lists: Out<'_, List>,
 ) {
     let room = Room::new(&mut Carver::new(), FIRST_BLOCK);
-    let (cell, sites) = (thread::block_idx_x(), Sites { places, pool });
+    let (cell, count) = (thread::block_idx_x(), sites.count);
+    let sites = Listed { places: sites.places, pool: pool.sites };
     let triangle = Triangle::of_index(level, cell as u64);
     let centre = triangle.centre().map(|x| x as f32);
     let list = List { first: ALL, count };
     let share = Share { list, first: thread::thread_idx_x(), step: FIRST_BLOCK };
-    // SAFETY: sites are read below their number; the whole block comes to each barrier.
-    unsafe {
-        let product = |site: u32| {
-            let [x, y, z, _] = vector::load(narrow.add(16 * site as usize)).map(f32::from_bits);
-            Real::mul_add(centre[2], z, Real::mul_add(centre[1], y, centre[0] * x))
-        };
-        let mut own = Pivots::NOTHING;
-        let mut site = share.first;
-        while site < count {
-            // Where rounding makes it negative, the order is of no consequence.
-            own = own.with(Key::new(f32::max(0.0, 1.0 - product(site)), site));
-            site += FIRST_BLOCK;
-        }
-        let pruning = sites.pruning(triangle, room.pivots(own), wanted).with_reach();
-        let least = (pruning.least_product() - NARROW_DOUBT) as f32;
-        let keeps = |site| product(site) >= least;
-        let kept = share.keep(sites, keeps);
-        let pool = Pool { capacity, used };
-        if let Some(to) = room.take(kept.count, list, pool, lists.add(cell as usize)) {
-            share.write(sites, kept, keeps, to);
-        }
+    let product = |site: u32| {
+        let [x, y, z, _] = narrow.load(site).map(f32::from_bits);
+        Real::mul_add(centre[2], z, Real::mul_add(centre[1], y, centre[0] * x))
+    };
+    let mut own = Pivots::NOTHING;
+    let mut site = share.first;
+    while site < count {
+        // Where rounding makes it negative, the order is of no consequence.
+        own = own.with(Key::new(f32::max(0.0, 1.0 - product(site)), site));
+        site += FIRST_BLOCK;
+    }
+    // SAFETY: the whole block is here.
+    let pivots = unsafe { room.pivots(own) };
+    let pruning = sites.pruning(triangle, pivots, wanted).with_reach();
+    let least = (pruning.least_product() - NARROW_DOUBT) as f32;
+    let keeps = |site| product(site) >= least;
+    let kept = share.keep(sites, keeps);
+    // SAFETY: the whole block is here.
+    if let Some(to) = unsafe { room.take(kept.count, list, pool, lists) } {
+        share.write(sites, kept, keeps, to);
     }
 }
 
-/// The lists of a level's cells from those of the level above. Grid: a block a cell.
+/// Makes the lists of a level's cells from those of the level above. Grid: a block a cell.
 ///
 /// # Safety
-/// As [`first_lists`](const@first_lists); `parents` are the lists of the level above, and `table` has the triangles
-/// of `table_level`, if that is no finer.
+/// The slices have what [`Mesh`] and [`Pool`] say; `places` has an element for each site that is on a list, `parents` the
+/// list of each cell of the level above, and `lists` an element for each cell of the level.
 #[kernel(block = LONG_BLOCK, carve = |carver| Room::new(carver, LONG_BLOCK))]
 pub unsafe fn next_long_lists(
-    places: *const Place,
-    table: *const Triangle,
-    table_level: u32,
+    places: In<'_, Place>,
+    mesh: Mesh<'_>,
     level: u32,
     wanted: u32,
-    parents: *const List,
-    pool: *mut u32,
-    capacity: u64,
-    used: *mut u64,
-    lists: *mut List,
+    parents: In<'_, List>,
+    pool: Pool<'_>,
+    lists: Out<'_, List>,
 ) {
     let room = Room::new(&mut Carver::new(), LONG_BLOCK);
-    let (cell, sites) = (thread::block_idx_x(), Sites { places, pool });
-    // SAFETY: indices are below the list's length; the whole block comes to each barrier.
-    unsafe {
-        let triangle = Mesh { table, level: table_level }.triangle(level, cell as u64);
-        let list = *parents.add(cell as usize >> 2);
-        let share = Share { list, first: thread::thread_idx_x(), step: LONG_BLOCK };
-        let own = Pivots::of(share.nearest(sites, triangle.centre()));
-        let pruning = sites.pruning(triangle, room.pivots(own), wanted).with_reach();
-        let keeps = |site| {
-            let place = sites.place(site);
-            pruning.reaches(place) && pruning.keeps(site, place)
-        };
-        let kept = share.keep(sites, keeps);
-        let pool = Pool { capacity, used };
-        if let Some(to) = room.take(kept.count, list, pool, lists.add(cell as usize)) {
-            share.write(sites, kept, keeps, to);
-        }
+    let (cell, sites) = (thread::block_idx_x(), Listed { places, pool: pool.sites });
+    let triangle = mesh.triangle(level, cell as u64);
+    let list = parents.get(cell as usize >> 2);
+    let share = Share { list, first: thread::thread_idx_x(), step: LONG_BLOCK };
+    let own = Pivots::of(share.nearest(sites, triangle.centre()));
+    // SAFETY: the whole block is here.
+    let pivots = unsafe { room.pivots(own) };
+    let pruning = sites.pruning(triangle, pivots, wanted).with_reach();
+    let keeps = |site| {
+        let place = sites.place(site);
+        pruning.reaches(place) && pruning.keeps(site, place)
+    };
+    let kept = share.keep(sites, keeps);
+    // SAFETY: the whole block is here.
+    if let Some(to) = unsafe { room.take(kept.count, list, pool, lists) } {
+        share.write(sites, kept, keeps, to);
     }
 }
 
@@ -455,27 +423,23 @@ pub unsafe fn next_long_lists(
 /// As [`next_long_lists`](const@next_long_lists).
 #[kernel(block = BLOCK, instances(of_2: <2>; of_8: <8>; of_32: <32>))]
 pub unsafe fn next_lists<const LANES: u32>(
-    places: *const Place,
-    table: *const Triangle,
-    table_level: u32,
+    places: In<'_, Place>,
+    mesh: Mesh<'_>,
     level: u32,
     wanted: u32,
-    parents: *const List,
-    pool: *mut u32,
-    capacity: u64,
-    used: *mut u64,
-    lists: *mut List,
+    parents: In<'_, List>,
+    pool: Pool<'_>,
+    lists: Out<'_, List>,
 ) {
     let index = thread::index_1d();
     let (cell, lane) = (index / LANES as u64, index as u32 % LANES);
     let is_cell = cell < super::cells_of(level);
-    let sites = Sites { places, pool };
-    // SAFETY: guarded; warp operations are outside of what depends on data.
+    let sites = Listed { places, pool: pool.sites };
+    // SAFETY: the whole warp comes to each of its operations, which are outside of what depends on data.
     unsafe {
         let none = List { first: 0, count: 0 };
-        let parent = if is_cell { *parents.add(cell as usize >> 2) } else { none };
+        let parent = if is_cell { parents.get(cell as usize >> 2) } else { none };
         let list = if is_short(parent) { none } else { parent };
-        let mesh = Mesh { table, level: table_level };
         let triangle = mesh.triangle(level, if is_cell { cell } else { 0 });
         let share = Share { list, first: lane, step: LANES };
         let own = Pivots::of(share.nearest(sites, triangle.centre()));
@@ -494,17 +458,17 @@ pub unsafe fn next_lists<const LANES: u32>(
         let up_to = warp::inclusive_scan(taken, |a, b| a + b);
         let mut start = 0;
         if warp::lane_id() == warp::SIZE - 1 && up_to > 0 {
-            start = atomic::add_u64(used, up_to);
+            start = pool.used.fetch_add(0u32, up_to);
         }
         let own_start = warp::shuffle(warp::FULL, start, warp::SIZE - 1) + up_to - taken;
         let start = warp::shuffle(warp::FULL, own_start, warp::lane_id() & !(LANES - 1));
         if !is_cell {
             return;
         }
-        let fits = !is_whole && start + all as u64 <= capacity;
+        let fits = !is_whole && start + all as u64 <= pool.capacity;
         if lane == 0 {
             let shorter = List { first: start as u32, count: all };
-            *lists.add(cell as usize) = if fits { shorter } else { parent };
+            lists.set(cell, if fits { shorter } else { parent });
         }
         if fits {
             share.write(sites, kept, keeps, own_start as usize);
@@ -521,7 +485,7 @@ unsafe fn of_lanes<T: Word, const LANES: u32>(value: T, combine: impl Fn(T, T) -
     let mut all = value;
     let mut apart = 1;
     while apart < LANES {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole warp is here, as the caller sees to.
         let other = unsafe { warp::shuffle(warp::FULL, all, warp::lane_id() ^ apart) };
         all = combine(all, other);
         apart *= 2;
@@ -529,60 +493,47 @@ unsafe fn of_lanes<T: Word, const LANES: u32>(value: T, combine: impl Fn(T, T) -
     all
 }
 
-/// The nearest sites of a level's cells, each from the list of its ancestor `up` levels above. Grid: a thread
+/// Writes the nearest sites of a level's cells, each from the list of its ancestor `up` levels above. Grid: a thread
 /// for four siblings, or for an octant.
 ///
 /// # Safety
-/// `lists` are those of that level, of sites that are there; `table` has the triangles of `table_level`, if that is no
-/// finer than the level above; outputs that are not null have an element for each cell.
+/// The slices have what [`Mesh`] and [`Outputs`] say; `lists` has the list of each cell of that level, `pool` the
+/// elements of the lists, and `places` an element for each site that is on a list. The pool is not written.
 #[kernel(block = BLOCK)]
 pub unsafe fn nearest_of_cells(
-    places: *const Place,
-    table: *const Triangle,
-    table_level: u32,
+    places: In<'_, Place>,
+    mesh: Mesh<'_>,
     level: u32,
     up: u32,
-    lists: *const List,
-    pool: *mut u32,
-    nearest: *mut u32,
-    second: *mut u32,
-    distance: *mut f64,
-    tie: *mut u8,
+    lists: In<'_, List>,
+    pool: Out<'_, u32>,
+    outputs: Outputs<'_>,
 ) {
     let item = thread::index_1d();
-    let (sites, outputs) = (Sites { places, pool }, Outputs { nearest, second, distance, tie });
-    // SAFETY: guarded.
-    unsafe {
-        if level == 0 {
-            if item < 8 {
-                let centre = Triangle::octant(item as u32).centre();
-                let list = *lists.add(item as usize);
-                outputs.write(item, nearest_of_list(sites, list, centre));
-            }
-        } else if item < super::cells_of(level - 1) {
-            let mesh = Mesh { table, level: table_level };
-            let parent = mesh.triangle(level - 1, item);
-            let mut digit = 0;
-            while digit < 4 {
-                let cell = item << 2 | digit as u64;
-                let list = *lists.add((cell >> (2 * up)) as usize);
-                // The midpoints of the parent's edges are the same for all four, and computed once.
-                let centre = parent.child(digit).centre();
-                outputs.write(cell, nearest_of_list(sites, list, centre));
-                digit += 1;
-            }
+    let sites = Listed { places, pool };
+    if level == 0 {
+        if item < 8 {
+            let centre = Triangle::octant(item as u32).centre();
+            outputs.write(item, nearest_of_list(sites, lists.get(item), centre));
+        }
+    } else if item < super::cells_of(level - 1) {
+        let parent = mesh.triangle(level - 1, item);
+        let mut digit = 0;
+        while digit < 4 {
+            let cell = item << 2 | digit as u64;
+            let list = lists.get(cell >> (2 * up));
+            // The midpoints of the parent's edges are the same for all four, and computed once.
+            let centre = parent.child(digit).centre();
+            outputs.write(cell, nearest_of_list(sites, list, centre));
+            digit += 1;
         }
     }
 }
 
 /// The nearest of a list.
-///
-/// # Safety
-/// The list's sites are there.
 #[inline(always)]
-unsafe fn nearest_of_list(sites: Sites, list: List, centre: Vector) -> Two {
-    // SAFETY: passed on to the caller.
-    unsafe { Share { list, first: 0, step: 1 }.nearest(sites, centre) }
+fn nearest_of_list(sites: Listed<'_>, list: List, centre: Vector) -> Two {
+    Share { list, first: 0, step: 1 }.nearest(sites, centre)
 }
 
 device_std::ptx_module! { "sphere_prune" }

@@ -5,7 +5,7 @@
 //!    its parent's.
 //! 2. [`nearest_of_shapes`](const@nearest_of_shapes), a thread a cell: the nearest of the list of its ancestor, or of all.
 
-use device_std::{atomic, kernel, thread, warp};
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 use super::outputs::Outputs;
 use super::shapes::{Element, Entries, SURE, keep, nearest, sure};
@@ -29,15 +29,43 @@ pub struct List {
 /// The level of the list of all elements, which is not in the pool.
 pub const ALL: u32 = u32::MAX;
 
+/// The elements of shapes in device memory.
+#[arguments]
+pub struct Elements<'a> {
+    /// `count` of them.
+    pub all: In<'a, Element>,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl Elements<'_> {
+    /// The list of all.
+    #[inline(always)]
+    fn list(&self) -> List {
+        List { first: 0, count: self.count, level: ALL }
+    }
+}
+
+/// The memory that all lists lie in.
+#[arguments]
+pub struct Pool<'a> {
+    /// The entries of the lists: `capacity` elements.
+    pub entries: Out<'a, u32>,
+    /// The number of elements, at most 2^32 - 1.
+    pub capacity: u64,
+    /// How many elements are taken: one number, which is zero before the first launch.
+    pub used: Out<'a, u64>,
+}
+
 /// A list, and what its entries name.
 #[derive(Clone, Copy)]
-struct Entered {
-    elements: *const Element,
-    pool: *const u32,
+struct Entered<'a> {
+    elements: In<'a, Element>,
+    pool: Out<'a, u32>,
     list: List,
 }
 
-impl Entries for Entered {
+impl Entries for Entered<'_> {
     #[inline(always)]
     fn len(&self) -> u32 {
         self.list.count
@@ -48,18 +76,16 @@ impl Entries for Entered {
         if self.list.level == ALL {
             return i;
         }
-        // SAFETY: lists lie in the pool, and nobody asks beyond their length.
-        unsafe { *self.pool.add(self.list.first as usize + i as usize) }
+        self.pool.get(self.list.first as usize + i as usize)
     }
 
     #[inline(always)]
     fn element(&self, index: u32) -> Element {
-        // SAFETY: entries name elements that are there.
-        unsafe { *self.elements.add(index as usize) }
+        self.elements.get(index)
     }
 }
 
-impl Entered {
+impl Entered<'_> {
     /// Within which squared chord it has all elements around the places of a cell.
     #[inline(always)]
     fn sure(&self, level: u32, cell: u64) -> f64 {
@@ -71,89 +97,78 @@ impl Entered {
     }
 }
 
-/// The lists of a level's cells, from those of the level above; from all elements where `parents` is null. Grid: a thread a cell.
+/// Makes the lists of a level's cells, from those of the level above; from all elements where there are no `parents`.
+/// Grid: a thread a cell.
 ///
 /// # Safety
-/// There are `count` elements, `lists` has one for each cell of the level and `parents` for each of the level above, the
-/// pool `capacity`, at most 2^32 - 1; `used` counts those that are taken.
+/// The slices have what [`Elements`] and [`Pool`] say; `lists` has an element for each cell of the level, and `parents` for
+/// each of the level above.
 #[kernel(block = BLOCK)]
 pub unsafe fn make_lists(
-    elements: *const Element,
-    count: u32,
+    elements: Elements<'_>,
     level: u32,
     wanted: u32,
-    parents: *const List,
-    pool: *mut u32,
-    capacity: u64,
-    used: *mut u64,
-    lists: *mut List,
+    parents: Option<In<'_, List>>,
+    pool: Pool<'_>,
+    lists: Out<'_, List>,
 ) {
     let index = thread::index_1d();
     let is_cell = index < super::cells_of(level);
     let cell = if is_cell { index } else { 0 };
-    // SAFETY: guarded; warp operations are outside of what depends on data.
-    unsafe {
-        let all = List { first: 0, count, level: ALL };
-        let parent = if parents.is_null() { all } else { *parents.add(cell as usize >> 2) };
-        let entered = Entered { elements, pool, list: parent };
-        let (triangle, sure) = (Triangle::of_index(level, cell), entered.sure(level, cell));
-        let mut own = 0u32;
-        if is_cell {
-            keep(&triangle, &entered, sure, wanted, |_| own += 1);
-        }
+    let parent = parents.map_or(elements.list(), |parents| parents.get(cell as usize >> 2));
+    let entered = Entered { elements: elements.all, pool: pool.entries, list: parent };
+    let (triangle, sure) = (Triangle::of_index(level, cell), entered.sure(level, cell));
+    let mut own = 0u32;
+    if is_cell {
+        keep(&triangle, &entered, sure, wanted, |_| own += 1);
+    }
+    // SAFETY: the whole warp is here.
+    let start = unsafe {
         // One addition for the warp.
         let up_to = warp::inclusive_scan(own as u64, |a, b| a + b);
         let mut start = 0;
         if warp::lane_id() == warp::SIZE - 1 {
-            start = atomic::add_u64(used, up_to);
+            start = pool.used.fetch_add(0u32, up_to);
         }
-        let start = warp::shuffle(warp::FULL, start, warp::SIZE - 1) + up_to - own as u64;
-        if !is_cell {
-            return;
-        }
-        if start + own as u64 > capacity {
-            *lists.add(cell as usize) = parent;
-            return;
-        }
-        *lists.add(cell as usize) = List { first: start as u32, count: own, level };
-        let mut to = start as usize;
-        keep(&triangle, &entered, sure, wanted, |entry| {
-            *pool.add(to) = entry;
-            to += 1;
-        });
+        warp::shuffle(warp::FULL, start, warp::SIZE - 1) + up_to - own as u64
+    };
+    if !is_cell {
+        return;
     }
+    if start + own as u64 > pool.capacity {
+        lists.set(cell, parent);
+        return;
+    }
+    lists.set(cell, List { first: start as u32, count: own, level });
+    let mut to = start as usize;
+    keep(&triangle, &entered, sure, wanted, |entry| {
+        pool.entries.set(to, entry);
+        to += 1;
+    });
 }
 
-/// The nearest sites of a level's cells, each from the list of its ancestor `up` levels above; from all elements where
-/// `lists` is null. Grid: a thread a cell.
+/// Writes the nearest sites of a level's cells, each from the list of its ancestor `up` levels above; from all elements
+/// where there are no `lists`. Grid: a thread a cell.
 ///
 /// # Safety
-/// There are `count` elements; `lists` are those of that level; outputs that are not null have an element for each
-/// cell.
+/// The slices have what [`Elements`] and [`Outputs`] say; `lists` has the list of each cell of that level, and `pool`
+/// the entries of the lists. The pool is not written.
 #[kernel(block = BLOCK)]
 pub unsafe fn nearest_of_shapes(
-    elements: *const Element,
-    count: u32,
+    elements: Elements<'_>,
     level: u32,
     up: u32,
-    lists: *const List,
-    pool: *const u32,
-    nearest_sites: *mut u32,
-    second: *mut u32,
-    distance: *mut f64,
-    tie: *mut u8,
+    lists: Option<In<'_, List>>,
+    pool: Out<'_, u32>,
+    outputs: Outputs<'_>,
 ) {
     let cell = thread::index_1d();
     if cell < super::cells_of(level) {
-        // SAFETY: guarded.
-        unsafe {
-            let all = List { first: 0, count, level: ALL };
-            let list = if lists.is_null() { all } else { *lists.add((cell >> (2 * up)) as usize) };
-            let entered = Entered { elements, pool, list };
-            let centre = Triangle::of_index(level, cell).centre();
-            let two = nearest(&entered, centre, entered.sure(level, cell));
-            Outputs { nearest: nearest_sites, second, distance, tie }.write(cell, two);
-        }
+        let list = lists.map_or(elements.list(), |lists| lists.get(cell >> (2 * up)));
+        let entered = Entered { elements: elements.all, pool, list };
+        let centre = Triangle::of_index(level, cell).centre();
+        let two = nearest(&entered, centre, entered.sure(level, cell));
+        outputs.write(cell, two);
     }
 }
 

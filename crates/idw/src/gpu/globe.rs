@@ -3,18 +3,21 @@
 
 use device_std::vector::Vector;
 use gpu_core::{Blocks, Column};
+use kernels_rs::idw::tree::globe as kernels;
 use kernels_rs::idw::tree::globe::leaves::stage_globe;
 use kernels_rs::idw::tree::globe::nodes::weigh_globe;
-use kernels_rs::idw::tree::globe::sum::{QUERIES, sum_globe};
+use kernels_rs::idw::tree::globe::sum::{TARGETS, sum_globe};
+use kernels_rs::idw::tree::nodes::Level;
 
 use super::group::Group;
 use super::tree::rows;
-use crate::Result;
 use crate::expansion::{self, NODES};
 use crate::ground::RADIUS;
+use crate::{Error, Result};
 
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Globe {
+    points: u32,
     items: u32,
     /// The level of the root.
     top: u32,
@@ -23,6 +26,11 @@ pub(super) struct Globe {
 }
 
 impl Globe {
+    fn output(&mut self) -> kernels::Globe<'_> {
+        let (sources, boxes) = (self.sources.output(), self.boxes.output());
+        kernels::Globe { sources, boxes, points: self.points, items: self.items }
+    }
+
     /// The tree over the points with one of their values. Enqueues and returns.
     pub fn new(group: &Group) -> Result<Self> {
         let (gpu, points) = (group.call.gpu, group.call.index.len());
@@ -32,62 +40,50 @@ impl Globe {
         // SAFETY: columns have the lengths that the kernels need; every source and box is written, those
         // of a level before the next one reads them.
         unsafe {
-            let mut sources = gpu.uninitialized::<Vector>(2 * places)?;
-            let mut boxes = gpu.uninitialized::<Vector>((items + starts[1]) as usize)?;
-            let arguments = stage_globe::Args {
-                places: group.tiled.places.as_ptr(),
-                values: group.point_values(),
-                range: group.ranges(),
+            let mut globe = Self {
                 points: points as u32,
                 items,
-                sources: sources.as_mut_ptr(),
-                boxes: boxes.as_mut_ptr(),
+                top: starts.len() as u32 - 2,
+                sources: gpu.uninitialized(2 * places)?,
+                boxes: gpu.uninitialized((items + starts[1]) as usize)?,
             };
+            let arguments = stage_globe::Args { points: group.points()?, globe: globe.output() };
             gpu.enqueue(stage_globe, Blocks::x(starts[1]), arguments)?;
             for level in 0..starts.len() - 1 {
                 let (start, end) = (starts[level], starts[level + 1]);
                 let below = if level > 0 { starts[level - 1] } else { 0 };
                 let arguments = weigh_globe::Args {
-                    points: points as u32,
-                    items,
-                    start,
-                    below,
-                    below_count: start - below,
-                    sources: sources.as_mut_ptr(),
-                    boxes: boxes.as_mut_ptr(),
+                    level: Level { start, below, below_count: start - below },
+                    globe: globe.output(),
                 };
                 gpu.enqueue(weigh_globe, Blocks::x(end - start), arguments)?;
             }
-            Ok(Self { items, top: starts.len() as u32 - 2, sources, boxes })
+            Ok(globe)
         }
     }
 
     /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
     /// they are.
-    pub fn sum(&self, group: &Group) -> Result<(u32, Column<f64>)> {
+    pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
         let (call, queries) = (group.call, group.queries);
-        let blocks = group.blocks(QUERIES)?;
+        let blocks = group.blocks(TARGETS)?;
         let rows = rows(blocks);
         let kernel = if group.law() == 2 { sum_globe::square } else { sum_globe::any };
+        let vectors = queries.vectors().ok_or(Error::NoValues)?;
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {
             let sums = u64::from(rows * 2) * queries.count;
             let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
             let arguments = sum_globe::Args {
-                sources: self.sources.as_ptr(),
-                boxes: self.boxes.as_ptr(),
-                points: call.index.len() as u32,
-                items: self.items,
                 top: self.top,
+                globe: self.output(),
                 separation: expansion::separation(call.params),
-                vectors: queries.vectors,
+                vectors,
                 count: queries.count,
-                smoothing: (call.params.smoothing / RADIUS).powi(2),
-                exponent: group.exponent(),
-                exponents: group.exponents,
+                weighting: group.weighting((call.params.smoothing / RADIUS).powi(2)),
                 leave_out: u32::from(call.leave_out),
-                partial: partial.as_mut_ptr(),
+                partial: partial.output(),
             };
             call.gpu.enqueue(kernel, Blocks { x: blocks, y: rows }, arguments)?;
             Ok((rows, partial))

@@ -1,49 +1,34 @@
 //! A group of values of a call over all points: what its launches have in common.
 
-use kernels_rs::idw::BLOCK;
-use kernels_rs::idw::targets::{PATCH_ROWS, ROW_THREADS};
+use device_std::In;
+use gpu_core::Column;
+use kernels_rs::idw::points::Points;
+use kernels_rs::idw::targets::{Frame, PATCH_ROWS, ROW_THREADS};
+use kernels_rs::idw::weights::Weighting;
+use kernels_rs::idw::{BLOCK, Summing};
 
 use super::Call;
 use super::index::Tiled;
-use super::queries::Queries;
+use super::targets::OnDevice;
 use crate::ground::RADIUS;
 use crate::{Error, Result, Weight};
 
-/// The instance of a kernel in f32 for a grid or not, a law, and one value or several.
-macro_rules! instance {
-    ($kernel:ident, $which:expr) => {
-        match $which {
-            (false, 1, false) => $kernel::scattered_1,
-            (false, 2, false) => $kernel::scattered_2,
-            (false, 3, false) => $kernel::scattered_3,
-            (false, 4, false) => $kernel::scattered_4,
-            (false, _, false) => $kernel::scattered_any,
-            (true, 1, false) => $kernel::on_grid_1,
-            (true, 2, false) => $kernel::on_grid_2,
-            (true, 3, false) => $kernel::on_grid_3,
-            (true, 4, false) => $kernel::on_grid_4,
-            (true, _, false) => $kernel::on_grid_any,
-            (false, 2, true) => $kernel::scattered_2_several,
-            (false, _, true) => $kernel::scattered_any_several,
-            (true, 2, true) => $kernel::on_grid_2_several,
-            (true, _, true) => $kernel::on_grid_any_several,
-        }
-    };
+/// The instance of a kernel for what is summed: for its law, or for any. `find` finds an instance by its key.
+pub(super) fn instance<K>(summing: Summing, find: impl Fn(&Summing) -> Option<K>) -> K {
+    let any = Summing { law: 0, ..summing };
+    find(&summing).or_else(|| find(&any)).expect("an instance for any law")
 }
-pub(super) use instance;
 
 /// A group of values of a call: one, or several.
 pub(super) struct Group<'a> {
     pub call: &'a Call<'a>,
     pub tiled: &'a Tiled,
     /// The queries, along a curve where far points are expanded.
-    pub queries: &'a Queries<'a>,
-    /// Minus half the power of each query, or null.
-    pub exponents: *const f64,
-    /// For each sorted point the query that leaves it out, or null.
-    pub left_out: *const u32,
-    /// Where the sums of weights go, with the powers of two beside which they are, or null.
-    pub weights: *mut f64,
+    pub queries: &'a OnDevice<'a>,
+    /// Minus half the power of each query.
+    pub exponents: Option<&'a Column<f64>>,
+    /// For each sorted point the query that leaves it out.
+    pub left_out: Option<&'a Column<u32>>,
     /// The first of the values, and how many.
     pub first: usize,
     pub values: u32,
@@ -57,7 +42,17 @@ impl Group<'_> {
 
     /// Whether queries have powers of their own, or leave themselves out.
     pub fn has_each(&self) -> bool {
-        !self.exponents.is_null() || self.call.leave_out
+        self.exponents.is_some() || self.call.leave_out
+    }
+
+    /// What tells the kernels apart that sum the group.
+    pub fn summing(&self) -> Summing {
+        Summing {
+            on_grid: self.queries.grid.is_some(),
+            law: self.law(),
+            values: self.values as usize,
+            has_each: self.has_each(),
+        }
     }
 
     /// The law of weights that has kernels of its own, or 0.
@@ -65,14 +60,32 @@ impl Group<'_> {
         self.call.params.law()
     }
 
-    /// The points' values of the group.
-    pub fn point_values(&self) -> *const f64 {
-        self.tiled.values.as_ptr().wrapping_add(self.first * self.call.index.len())
+    /// The points with the group's values.
+    pub fn points(&self) -> Result<Points<'_>> {
+        let (count, last) = (self.call.index.len(), self.first + self.values as usize);
+        Ok(Points {
+            places: self.tiled.places.input(),
+            values: self.tiled.values.slice(self.first * count..last * count)?.input(),
+            ranges: self.ranges()?,
+            count: count as u32,
+        })
     }
 
-    /// Their ranges.
-    pub fn ranges(&self) -> *const f64 {
-        self.call.index.ranges.as_ptr().wrapping_add(3 * self.first)
+    /// The ranges of the group's values.
+    pub fn ranges(&self) -> Result<In<'_, f64>> {
+        let last = self.first + self.values as usize;
+        Ok(self.call.index.ranges.slice(3 * self.first..3 * last)?.input())
+    }
+
+    /// The middle of the data, and the unit.
+    pub fn frame(&self) -> Frame {
+        Frame { centre: self.call.index.about.centre, scale: self.scale() }
+    }
+
+    /// How weights follow from distances; `smoothing` is the square of the smoothing.
+    pub fn weighting(&self, smoothing: f64) -> Weighting<'_> {
+        let exponents = self.exponents.map(Column::input);
+        Weighting { smoothing, exponent: self.exponent(), exponents }
     }
 
     /// Units in one of the places': of the ground's, on the sphere of its radius.

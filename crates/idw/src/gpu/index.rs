@@ -1,18 +1,19 @@
 //! The index of points: copies of them, sorted for each way to search them.
 
-use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Reading};
+use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Slice};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::idw::TILE;
 use kernels_rs::idw::index::{number_cells, square_deviations, take_off, write_ranges};
 use kernels_rs::idw::neighbours::Values;
 use kernels_rs::idw::pairs::measure::measure_tiles;
 use kernels_rs::idw::plan::most_cells;
+use kernels_rs::idw::targets::{Frame, Targets};
 use quadtree_sort::gpu::{DeviceIndex, index_unchecked};
 
 use super::Workspace;
 use super::number::Kept;
-use super::queries::on_sphere;
 use super::sort::{self, DevicePlan};
+use super::targets::{Places, on_sphere};
 use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
@@ -138,14 +139,7 @@ impl About {
     pub fn range(&self, column: usize) -> Range {
         self.ranges.get(column).copied().unwrap_or(Range::NONE)
     }
-
-    fn dimensions(&self) -> usize {
-        if self.ground.geographic { 3 } else { 2 }
-    }
 }
-
-/// What keeps the index's stream in order with another.
-pub(super) type Order<'a> = Reading<'a, f64>;
 
 impl Index {
     /// Sorts points for interpolations with such parameters. Enqueues and returns; where it sorts for up to 64 neighbours in
@@ -165,8 +159,6 @@ impl Index {
             return Err(Error::NoValues);
         }
         let gpu = workspace.gpu().clone();
-        let slices = [points.x(), points.y()].into_iter().chain(points.values().iter().copied());
-        let _order = slices.map(|slice| gpu.admit(slice)).collect::<gpu_core::Result<Vec<_>>>()?;
         let about = About::new(points, params.geographic);
         let ranges = ranges_of(&gpu, &about)?;
         let source = Source::new(&gpu, &about, points)?;
@@ -218,12 +210,6 @@ impl Index {
         }
     }
 
-    /// Puts the work that is enqueued on the handle while the result lives in order with the index's own
-    /// stream, which all its columns share.
-    pub(super) fn admit(&self, gpu: &Gpu) -> Result<Order<'_>> {
-        Ok(gpu.admit(&self.ranges)?)
-    }
-
     /// The part for all pairs, which a checked call has.
     pub(super) fn tiled(&self) -> Result<&Tiled> {
         let missing = Error::Conflict { option: "all pairs", with: "this index" };
@@ -261,17 +247,17 @@ impl Index {
     pub(super) fn moments(&self, workspace: &mut Workspace) -> Result<Column<f64>> {
         let gpu = workspace.gpu().clone();
         let (n, len) = (self.len(), self.len() as u64);
-        let (values, offset) = (self.values.as_ptr(), self.about.range(0).offset);
+        let (values, offset) = (self.values.input(), self.about.range(0).offset);
         // SAFETY: all columns have an element for each point, and are written before they are read.
         unsafe {
             let mut rest = gpu.uninitialized::<f64>(n)?;
             let mut sums = gpu.uninitialized::<f64>(2)?;
-            let to = rest.as_mut_ptr();
             let blocks = Blocks::for_each(&take_off, len)?;
-            gpu.enqueue(take_off, blocks, take_off::Args { values, len, offset, to })?;
+            let arguments = take_off::Args { values, len, offset, to: rest.output() };
+            gpu.enqueue(take_off, blocks, arguments)?;
             gpu_scan::gpu::reduce(workspace, Sum, &rest, sums.slice_mut(0..1)?)?;
-            let (numbers, sum) = (rest.as_ptr(), sums.as_ptr());
-            let arguments = square_deviations::Args { numbers, len, sum, to };
+            let arguments =
+                square_deviations::Args { numbers: rest.output(), len, sum: sums.input() };
             gpu.enqueue(square_deviations, blocks, arguments)?;
             gpu_scan::gpu::reduce(workspace, Sum, &rest, sums.slice_mut(1..2)?)?;
             Ok(sums)
@@ -292,7 +278,7 @@ fn ranges_of(gpu: &Gpu, about: &About) -> Result<Column<f64>> {
                 let Range { offset, low, high } = about.range(column);
                 three.copy_from_slice(&[offset, low, high]);
             }
-            let to = all.as_mut_ptr().wrapping_add(3 * first);
+            let to = all.slice_mut(3 * first..3 * (first + values as usize))?.output();
             gpu.enqueue(write_ranges, Blocks::x(1), write_ranges::Args { ranges, values, to })?;
         }
         Ok(all)
@@ -311,53 +297,32 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn new(gpu: &Gpu, about: &'a About, points: &'a DevicePoints<'a>) -> Result<Self> {
         let (count, geographic) = (points.len() as u64, about.ground.geographic);
-        let mut places = (points.x().as_ptr(), points.y().as_ptr());
-        // SAFETY: both columns have an element for each point.
-        unsafe {
-            let on_sphere = match geographic {
-                true => Some(on_sphere(gpu, places, count, (1, [0.0; 3]))?),
-                false => None,
-            };
-            if let Some([degrees, _]) = &on_sphere {
-                places = (degrees.as_ptr(), degrees.as_ptr().wrapping_add(points.len()));
+        let (x, y) = (Some(points.x().input()), Some(points.y().input()));
+        let on_sphere = match geographic {
+            true => {
+                let all = Targets { x, y, count, width: 1, height: 1, grid: [0.0; 3] };
+                Some(on_sphere(gpu, all)?)
             }
-            let extent = about.ground.bounds.map_or([0.0; 4], |b| {
-                let Bounds { min_x, min_y, max_x, max_y } = b;
-                [min_x, max_x, min_y, max_y]
-            });
-            let plan = sort::plan(gpu, places, count, extent, geographic)?;
-            Ok(Self { about, points, plan, on_sphere })
-        }
+            false => None,
+        };
+        let extent = about.ground.bounds.map_or([0.0; 4], |b| {
+            let Bounds { min_x, min_y, max_x, max_y } = b;
+            [min_x, max_x, min_y, max_y]
+        });
+        let plan = sort::plan(gpu, positions(points, &on_sphere)?, extent, geographic)?;
+        Ok(Self { about, points, plan, on_sphere })
     }
 
-    /// What cells are numbered by: x and y, or longitude and latitude.
-    fn positions(&self) -> (*const f64, *const f64) {
-        match &self.on_sphere {
-            Some([degrees, _]) => {
-                (degrees.as_ptr(), degrees.as_ptr().wrapping_add(self.points.len()))
-            }
-            None => (self.points.x().as_ptr(), self.points.y().as_ptr()),
-        }
+    /// What cells are numbered by.
+    fn positions(&self) -> Result<Places<'_>> {
+        positions(self.points, &self.on_sphere)
     }
 
     /// The places in an order.
     fn places(&self, gpu: &Gpu, order: &Column<u32>) -> Result<Column<f64>> {
-        let n = self.points.len();
-        let (x, y) = self.positions();
-        let columns: Vec<*const f64> = match &self.on_sphere {
-            Some([_, vectors]) => {
-                (0..3).map(|axis| vectors.as_ptr().wrapping_add(axis * n)).collect()
-            }
-            None => vec![x, y],
-        };
-        // SAFETY: the order is one of the points, of which each column has an element for each.
-        unsafe {
-            let mut places = gpu.uninitialized::<f64>(self.about.dimensions() * n)?;
-            for (axis, from) in columns.into_iter().enumerate() {
-                let to = places.as_mut_ptr().wrapping_add(axis * n);
-                sort::gather(gpu, Some(order), n, from, to)?;
-            }
-            Ok(places)
+        match &self.on_sphere {
+            Some([_, vectors]) => sort::in_order(gpu, order, &sort::columns(vectors, 3)?),
+            None => sort::in_order(gpu, order, &[self.points.x(), self.points.y()]),
         }
     }
 
@@ -368,13 +333,12 @@ impl<'a> Source<'a> {
         // SAFETY: as above; what is not gathered is filled.
         unsafe {
             let mut values = gpu.uninitialized::<f64>(all)?;
-            for (v, column) in columns.iter().enumerate() {
-                let to = values.as_mut_ptr().wrapping_add(v * n);
-                sort::gather(gpu, order, n, column.as_ptr(), to)?;
+            for (v, &column) in columns.iter().enumerate() {
+                sort::gather(gpu, order, column, values.slice_mut(v * n..(v + 1) * n)?)?;
             }
             let given = columns.len() * n;
             if given < all {
-                let rest = values.as_mut_ptr().wrapping_add(given);
+                let rest = values.slice_mut(given..all)?.as_mut_ptr();
                 gpu.fill_with_byte(rest, 0, all - given)?;
             }
             Ok(values)
@@ -383,10 +347,7 @@ impl<'a> Source<'a> {
 
     fn along_curve(&self, workspace: &mut Workspace) -> Result<Tiled> {
         let gpu = workspace.gpu().clone();
-        // SAFETY: both columns have an element for each point.
-        let order = unsafe {
-            sort::along_curve(workspace, self.positions(), self.points.len(), &self.plan)?
-        };
+        let order = sort::along_curve(workspace, self.positions()?, &self.plan)?;
         let (places, values) = (self.places(&gpu, &order)?, self.values(&gpu, Some(&order))?);
         let reaches = match self.on_sphere {
             Some(_) => gpu.zeroed(0)?,
@@ -400,17 +361,17 @@ impl<'a> Source<'a> {
         let n = self.points.len();
         let most = most_cells(n as u64);
         let mut starts = gpu.zeroed::<u32>(most as usize + 1)?;
-        let (x, y) = self.positions();
+        let (x, y) = self.positions()?;
         // SAFETY: columns have the lengths that the kernel needs, and every key is written.
         let keys = unsafe {
             let mut keys = gpu.uninitialized::<u32>(n)?;
             let arguments = number_cells::Args {
-                x,
-                y,
+                x: x.input(),
+                y: y.input(),
                 points: n as u32,
-                plan: self.plan.as_ptr(),
-                keys: keys.as_mut_ptr(),
-                counts: starts.as_mut_ptr(),
+                plan: self.plan.input(),
+                keys: keys.output(),
+                counts: starts.output(),
             };
             let blocks = Blocks::for_each(&number_cells, n as u64)?;
             gpu.enqueue(number_cells, blocks, arguments)?;
@@ -424,6 +385,17 @@ impl<'a> Source<'a> {
     }
 }
 
+/// x and y, or longitude and latitude.
+fn positions<'a>(
+    points: &'a DevicePoints<'a>,
+    on_sphere: &'a Option<[Column<f64>; 2]>,
+) -> Result<Places<'a>> {
+    match on_sphere {
+        Some([degrees, _]) => Ok(Slice::from(degrees).split_at(points.len())?),
+        None => Ok((points.x(), points.y())),
+    }
+}
+
 /// How far the points of each tile are from its origin.
 fn measure(gpu: &Gpu, about: &About, places: &Column<f64>) -> Result<Column<f32>> {
     let points = about.ground.count as u32;
@@ -432,11 +404,10 @@ fn measure(gpu: &Gpu, about: &About, places: &Column<f64>) -> Result<Column<f32>
     unsafe {
         let mut reaches = gpu.uninitialized::<f32>(tiles as usize)?;
         let arguments = measure_tiles::Args {
-            places: places.as_ptr(),
+            places: places.input(),
             points,
-            centre: about.centre,
-            scale: 1.0 / about.ground.unit(),
-            reaches: reaches.as_mut_ptr(),
+            frame: Frame { centre: about.centre, scale: 1.0 / about.ground.unit() },
+            reaches: reaches.output(),
         };
         gpu.enqueue(measure_tiles, Blocks::x(tiles), arguments)?;
         Ok(reaches)

@@ -34,10 +34,10 @@ mod index;
 mod number;
 mod pairs;
 mod part;
-mod queries;
 mod search;
 mod sort;
 mod surface;
+mod targets;
 mod tree;
 
 use gpu_core::{Column, DevicePoints, Extent, Gpu, GridSpec, Progress, Slice, ValueRange};
@@ -46,7 +46,7 @@ use kernels_rs::idw::statistic;
 
 use crate::points::{Data, check_count, check_grid, check_len, require_type};
 use crate::{Error, Number, Params, Part, Result, Statistics, Surface, Targets};
-use queries::Queries;
+use targets::OnDevice;
 
 pub use gpu_scan::gpu::Workspace;
 pub use index::Index;
@@ -168,8 +168,7 @@ impl Index {
         if targets.is_empty() || self.is_empty() || (constant && too_few) {
             return DeviceSurface::nothing(&gpu, self, targets, params);
         }
-        let _order = self.admit(&gpu)?;
-        let queries = Queries::new(&gpu, targets, params.geographic)?;
+        let queries = OnDevice::new(&gpu, targets, params.geographic)?;
         let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
         let (values, statistics) = call.run(workspace)?;
         let sums =
@@ -182,7 +181,7 @@ impl Index {
 struct Call<'a> {
     gpu: &'a Gpu,
     index: &'a Index,
-    queries: &'a Queries<'a>,
+    queries: &'a OnDevice<'a>,
     params: &'a Params,
     /// Whether query `i` leaves point `i` out.
     leave_out: bool,
@@ -224,12 +223,12 @@ impl Call<'_> {
             let mut exponents = self.gpu.uninitialized(count as usize)?;
             let blocks = gpu_core::Blocks::for_each(&adapt_powers, count)?;
             let arguments = adapt_powers::Args {
-                distances: distances.as_ptr(),
+                distances: distances.input(),
                 count,
                 expected: pattern.expected,
                 levels: pattern.levels,
                 bounds: pattern.bounds,
-                exponents: exponents.as_mut_ptr(),
+                exponents: exponents.output(),
             };
             self.gpu.enqueue(adapt_powers, blocks, arguments)?;
             Ok(Some(exponents))
@@ -343,7 +342,7 @@ pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<V
     let uploaded = Uploaded::new(gpu, data)?;
     let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;
     let targets = DeviceTargets::points(&uploaded.x, &uploaded.y);
-    let queries = Queries::new(gpu, targets, params.geographic)?;
+    let queries = OnDevice::new(gpu, targets, params.geographic)?;
     let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
     let (values, _) = call.run::<f64>(&mut workspace)?;
     Ok(values.first_to_host(data.len())?)

@@ -25,19 +25,19 @@ impl DeviceNumber for f64 {}
 pub trait Kernels: Element {
     /// Makes results of sums over all points.
     #[doc(hidden)]
-    const COMBINE: Kernel<combine::Args<Self>>;
+    const COMBINE: Kernel<combine::Args<'static, Self>>;
     /// Brings results of queries along a curve into the queries' own order.
     #[doc(hidden)]
-    const SCATTER: Kernel<scatter_values::Args<Self>>;
+    const SCATTER: Kernel<scatter_values::Args<'static, Self>>;
     /// Computes results anew.
     #[doc(hidden)]
-    const RESCUE: Kernel<rescue::Args<Self>>;
+    const RESCUE: Kernel<rescue::Args<'static, Self>>;
     /// Adds means over a part of the points.
     #[doc(hidden)]
-    const ADD_PART: Kernel<add_part::Args<Self>>;
+    const ADD_PART: Kernel<add_part::Args<'static, Self>>;
     /// Writes means over several parts as results.
     #[doc(hidden)]
-    const WRITE_MEANS: Kernel<write_means::Args<Self>>;
+    const WRITE_MEANS: Kernel<write_means::Args<'static, Self>>;
     /// A column of results as the kernels take it, by its type.
     #[doc(hidden)]
     fn results(column: &mut Column<Self>) -> OfType<'_>;
@@ -114,11 +114,11 @@ impl Kept {
 }
 
 impl Kernels for f32 {
-    const COMBINE: Kernel<combine::Args<Self>> = combine::f32;
-    const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::f32;
-    const RESCUE: Kernel<rescue::Args<Self>> = rescue::f32;
-    const ADD_PART: Kernel<add_part::Args<Self>> = add_part::f32;
-    const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::f32;
+    const COMBINE: Kernel<combine::Args<'static, Self>> = combine::f32;
+    const SCATTER: Kernel<scatter_values::Args<'static, Self>> = scatter_values::f32;
+    const RESCUE: Kernel<rescue::Args<'static, Self>> = rescue::f32;
+    const ADD_PART: Kernel<add_part::Args<'static, Self>> = add_part::f32;
+    const WRITE_MEANS: Kernel<write_means::Args<'static, Self>> = write_means::f32;
 
     fn results(column: &mut Column<Self>) -> OfType<'_> {
         (Some(column.output()), None)
@@ -126,11 +126,11 @@ impl Kernels for f32 {
 }
 
 impl Kernels for f64 {
-    const COMBINE: Kernel<combine::Args<Self>> = combine::f64;
-    const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::f64;
-    const RESCUE: Kernel<rescue::Args<Self>> = rescue::f64;
-    const ADD_PART: Kernel<add_part::Args<Self>> = add_part::f64;
-    const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::f64;
+    const COMBINE: Kernel<combine::Args<'static, Self>> = combine::f64;
+    const SCATTER: Kernel<scatter_values::Args<'static, Self>> = scatter_values::f64;
+    const RESCUE: Kernel<rescue::Args<'static, Self>> = rescue::f64;
+    const ADD_PART: Kernel<add_part::Args<'static, Self>> = add_part::f64;
+    const WRITE_MEANS: Kernel<write_means::Args<'static, Self>> = write_means::f64;
 
     fn results(column: &mut Column<Self>) -> OfType<'_> {
         (None, Some(column.output()))

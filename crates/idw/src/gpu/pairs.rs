@@ -1,19 +1,20 @@
 //! All pairs: which kernel, how its launch is split, and what follows it.
 
-use gpu_core::{Blocks, Column, Gpu};
+use gpu_core::{Blocks, Column, Gpu, SliceMut};
 use kernels_rs::idw::index::scatter_values;
-use kernels_rs::idw::pairs::combine::combine;
-use kernels_rs::idw::pairs::direct::{QUERIES, sum_tiles};
+use kernels_rs::idw::pairs::Segmented;
+use kernels_rs::idw::pairs::combine::{Sums, combine};
+use kernels_rs::idw::pairs::direct::{TARGETS, sum_tiles};
 use kernels_rs::idw::pairs::general::sum_in_f64;
 use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
-use kernels_rs::idw::{SEVERAL, TILE};
+use kernels_rs::idw::{SEVERAL, Summing, TILE};
 
 use super::double::Double;
 use super::globe::Globe;
 use super::group::{Group, instance};
 use super::number::DeviceNumber;
-use super::queries::Queries;
+use super::targets::OnDevice;
 use super::tree::Tree;
 use super::{Call, Workspace, sort};
 use crate::points::Range;
@@ -27,7 +28,7 @@ const BLOCKS_EACH: u32 = 8;
 
 /// Queries in an order in which those near each other follow one another, and what goes with them.
 struct Along<'a> {
-    queries: Queries<'a>,
+    queries: OnDevice<'a>,
     order: Order<'a>,
     exponents: Option<Column<f64>>,
     /// Where each leaves itself out: the numbers of the points.
@@ -71,9 +72,8 @@ impl Call<'_> {
         let along = if expanded { self.along_curve(workspace, exponents)? } else { None };
         let queries = along.as_ref().map_or(self.queries, |along| &along.queries);
         let exponents = along.as_ref().map_or(exponents, |along| along.exponents.as_ref());
-        let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
         let own = along.as_ref().and_then(|along| along.left_out.as_ref()).unwrap_or(&tiled.order);
-        let left_out = if self.leave_out { own.as_ptr() } else { std::ptr::null() };
+        let left_out = self.leave_out.then_some(own);
         let columns = index.about.padded();
         // SAFETY: every value of every query is written below; what fills up nobody reads.
         let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
@@ -83,26 +83,19 @@ impl Call<'_> {
             false => None,
         };
         // In f64, on the sphere, and where queries have powers of their own, one value at a time.
-        let one_by_one = expanded && (!single || params.geographic || !exponents.is_null());
+        let one_by_one = expanded && (!single || params.geographic || exponents.is_some());
         let (columns, each) = match one_by_one {
             true => (index.about.ranges.len(), 1),
             false => (columns, columns.min(SEVERAL as usize)),
         };
         for first in (0..columns).step_by(each) {
-            let to = values.as_mut_ptr().wrapping_add(first * targets as usize);
+            let of_group = first * targets as usize..(first + each) * targets as usize;
             // Weights are the same for all values.
             let weights = weights.as_mut().filter(|_| first == 0);
-            let group = Group {
-                call: self,
-                tiled,
-                queries,
-                exponents,
-                left_out,
-                weights: weights.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-                first,
-                values: each as u32,
-            };
-            group.interpolate(expanded.then_some(single), to)?;
+            let results = Results { values: values.slice_mut(of_group)?, weights };
+            let values = each as u32;
+            let group = Group { call: self, tiled, queries, exponents, left_out, first, values };
+            group.interpolate(expanded.then_some(single), results)?;
         }
         match along {
             Some(along) => {
@@ -144,10 +137,13 @@ impl Call<'_> {
         }
         let order = match self.leave_out {
             true => Order::OfPoints(&self.index.tiled()?.order),
-            false => Order::OfCurve(queries.order_along_curve(workspace)?),
+            false => match queries.order_along_curve(workspace)? {
+                Some(order) => Order::OfCurve(order),
+                None => return Ok(None),
+            },
         };
         let exponents = match exponents {
-            Some(exponents) => Some(sort::in_order(gpu, &order, exponents)?),
+            Some(exponents) => Some(sort::in_order(gpu, &order, &[exponents.into()])?),
             None => None,
         };
         let left_out = match self.leave_out {
@@ -176,20 +172,32 @@ fn scatter<T: DeviceNumber>(
     unsafe {
         let mut scattered = gpu.uninitialized::<T>(values.len())?;
         let arguments = scatter_values::Args {
-            order: order.as_ptr(),
+            order: order.input(),
             len,
             columns: columns as u32,
-            from: values.as_ptr(),
-            to: scattered.as_mut_ptr(),
+            from: values.input(),
+            to: scattered.output(),
         };
         gpu.enqueue(T::SCATTER, Blocks::for_each(&T::SCATTER, len)?, arguments)?;
         Ok(scattered)
     }
 }
 
+/// Where the results of a group go.
+struct Results<'a, T: DeviceNumber> {
+    /// The values of all queries, column after column.
+    values: SliceMut<'a, T>,
+    /// The powers of two of all queries, then the sums of weights beside them.
+    weights: Option<&'a mut Column<f64>>,
+}
+
 impl Group<'_> {
     /// Interpolates the group's values; where far points are expanded, `expanded` tells whether in f32.
-    fn interpolate<T: DeviceNumber>(&self, expanded: Option<bool>, to: *mut T) -> Result<()> {
+    fn interpolate<T: DeviceNumber>(
+        &self,
+        expanded: Option<bool>,
+        mut to: Results<'_, T>,
+    ) -> Result<()> {
         let Call { gpu, params, .. } = self.call;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe {
@@ -204,47 +212,37 @@ impl Group<'_> {
                 false => Double::new(self)?.sum(self)?,
             };
             let (on_sphere, sums) = (params.geographic, (rows, &partial));
-            self.combine(sums, (single && !on_sphere, on_sphere), to, &mut rescued)?;
+            self.combine(sums, (single && !on_sphere, on_sphere), &mut to, &mut rescued)?;
         } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
-            self.sum_by_paper(to, &mut rescued)?;
+            self.sum_by_paper(&mut to, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {
             let (rows, partial) = self.sum_tiles()?;
-            self.combine((rows, &partial), (true, false), to, &mut rescued)?;
+            self.combine((rows, &partial), (true, false), &mut to, &mut rescued)?;
         } else {
             let (rows, partial) = self.sum_in_f64()?;
-            self.combine((rows, &partial), (false, false), to, &mut rescued)?;
+            self.combine((rows, &partial), (false, false), &mut to, &mut rescued)?;
         }
-        self.rescue(to, &rescued)
+        self.rescue(&mut to, &rescued)
     }
 
     /// The direct sums in f32, and in how many rows they are.
     fn sum_tiles(&self) -> Result<(u32, Column<f64>)> {
         let several = self.is_several();
         let (index, queries) = (self.call.index, self.queries);
-        let blocks = self.blocks(QUERIES[usize::from(several)])?;
+        let blocks = self.blocks(TARGETS[usize::from(several)])?;
         let split = Split::new(self.call.gpu, index.len(), blocks);
-        let kernel = instance!(sum_tiles, (queries.grid.is_some(), self.law(), several));
+        // The same kernels take powers of the targets' own.
+        let summing = Summing { has_each: false, ..self.summing() };
+        let kernel = instance(summing, |wanted| sum_tiles::find(|of| of == wanted));
         let mut partial = self.partial(&split)?;
         let arguments = sum_tiles::Args {
-            places: self.tiled.places.as_ptr(),
-            values: self.point_values(),
-            ranges: self.ranges(),
-            points: index.len() as u32,
-            segment: split.segment,
-            x: queries.x,
-            y: queries.y,
-            count: queries.count,
-            width: queries.width(),
-            height: queries.height(),
-            grid: queries.grid_numbers(),
-            centre: index.about.centre,
-            scale: self.scale(),
+            points: Segmented { points: self.points()?, segment: split.segment },
+            targets: queries.argument()?,
+            frame: self.frame(),
             extent: self.extent(),
-            smoothing: self.smoothing(),
-            exponent: self.exponent(),
-            exponents: self.exponents,
-            reaches: self.tiled.reaches.as_ptr(),
-            partial: partial.as_mut_ptr(),
+            weighting: self.weighting(self.smoothing()),
+            reaches: self.tiled.reaches.input(),
+            partial: partial.output(),
         };
         // SAFETY: the columns have the lengths that the kernel needs.
         unsafe { self.call.gpu.enqueue(kernel, split.blocks(blocks), arguments)? };
@@ -259,24 +257,14 @@ impl Group<'_> {
         let split = Split::new(self.call.gpu, index.len(), blocks);
         let mut partial = self.partial(&split)?;
         let arguments = sum_in_f64::Args {
-            places: self.tiled.places.as_ptr(),
-            values: self.point_values(),
-            ranges: self.ranges(),
-            points: index.len() as u32,
-            segment: split.segment,
-            x: queries.x,
-            y: queries.y,
-            vectors: queries.vectors,
-            count: queries.count,
-            width: queries.width(),
-            grid: queries.grid_numbers(),
+            points: Segmented { points: self.points()?, segment: split.segment },
+            targets: queries.argument()?,
+            vectors: queries.vectors(),
             law: self.law(),
             scale: self.scale(),
-            smoothing: self.smoothing(),
-            exponent: self.exponent(),
-            exponents: self.exponents,
-            left_out: self.left_out,
-            partial: partial.as_mut_ptr(),
+            weighting: self.weighting(self.smoothing()),
+            left_out: self.left_out.map(Column::input),
+            partial: partial.output(),
         };
         // SAFETY: as above.
         unsafe { self.call.gpu.enqueue(kernel, split.blocks(blocks), arguments)? };
@@ -295,28 +283,26 @@ impl Group<'_> {
         &self,
         (rows, partial): (u32, &Column<f64>),
         (in_f32, in_radians): (bool, bool),
-        to: *mut T,
+        to: &mut Results<'_, T>,
         rescued: &mut Column<u32>,
     ) -> Result<()> {
         let queries = self.queries;
+        let Results { values, weights } = to;
         let arguments = combine::Args {
-            segments: rows,
-            value_count: self.values,
-            in_f32: u32::from(in_f32),
-            x: queries.x,
-            y: queries.y,
-            count: queries.count,
-            width: queries.width(),
-            grid: queries.grid_numbers(),
-            centre: self.call.index.about.centre,
-            scale: self.scale(),
+            sums: Sums {
+                segments: rows,
+                values: self.values,
+                in_f32: u32::from(in_f32),
+                partial: partial.input(),
+            },
+            targets: queries.argument()?,
+            frame: self.frame(),
             smoothing: self.smoothing(),
-            ranges: self.ranges(),
-            partial: partial.as_ptr(),
-            results: to,
+            ranges: self.ranges()?,
+            results: values.reborrow().output(),
             at_one: self.weight_at_one(in_radians),
-            weights: self.weights,
-            rescued: rescued.as_mut_ptr(),
+            weights: weights.as_mut().map(|weights| weights.output()),
+            rescued: rescued.output(),
         };
         // SAFETY: the sums are those of as many rows; the rest has an element for each query.
         unsafe {
@@ -326,28 +312,24 @@ impl Group<'_> {
     }
 
     /// Computes anew what is on the list.
-    fn rescue<T: DeviceNumber>(&self, to: *mut T, rescued: &Column<u32>) -> Result<()> {
+    fn rescue<T: DeviceNumber>(
+        &self,
+        to: &mut Results<'_, T>,
+        rescued: &Column<u32>,
+    ) -> Result<()> {
         let (call, queries) = (self.call, self.queries);
+        let Results { values, weights } = to;
         let arguments = rescue::Args {
-            places: self.tiled.places.as_ptr(),
-            values: self.point_values(),
-            ranges: self.ranges(),
-            points: call.index.len() as u32,
+            points: self.points()?,
             value_count: self.values,
-            x: queries.x,
-            y: queries.y,
-            vectors: queries.vectors,
-            count: queries.count,
-            width: queries.width(),
-            grid: queries.grid_numbers(),
+            targets: queries.argument()?,
+            vectors: queries.vectors(),
             scale: self.ground_scale(),
-            smoothing: call.params.smoothing * call.params.smoothing,
-            exponent: self.exponent(),
-            exponents: self.exponents,
-            left_out: self.left_out,
-            results: to,
-            weights: self.weights,
-            rescued: rescued.as_ptr(),
+            weighting: self.weighting(call.params.smoothing * call.params.smoothing),
+            left_out: self.left_out.map(Column::input),
+            results: values.reborrow().output(),
+            weights: weights.as_mut().map(|weights| weights.output()),
+            rescued: rescued.input(),
         };
         let blocks = u64::min(queries.count, 4 * u64::from(call.gpu.multiprocessors()));
         // SAFETY: the list has queries that a kernel before put there.
@@ -355,7 +337,11 @@ impl Group<'_> {
     }
 
     /// By a kernel of the paper.
-    fn sum_by_paper<T: DeviceNumber>(&self, to: *mut T, rescued: &mut Column<u32>) -> Result<()> {
+    fn sum_by_paper<T: DeviceNumber>(
+        &self,
+        to: &mut Results<'_, T>,
+        rescued: &mut Column<u32>,
+    ) -> Result<()> {
         if !T::IS_SINGLE || self.is_several() || self.call.leave_out {
             return Err(Error::Conflict {
                 option: "a kernel of the paper",
@@ -365,22 +351,19 @@ impl Group<'_> {
         let (call, queries) = (self.call, self.queries);
         let about = &call.index.about;
         let Range { offset, low, high } = about.range(self.first);
+        let points = self.points()?;
         let arguments = sum_as_paper::Args {
-            places: self.tiled.places.as_ptr(),
-            values: self.point_values(),
+            places: points.places,
+            values: points.values,
             range: [offset, low, high],
-            points: call.index.len() as u32,
-            x: queries.x,
-            y: queries.y,
-            count: queries.count,
-            width: queries.width(),
-            grid: queries.grid_numbers(),
-            centre: about.centre,
-            scale: self.scale(),
+            points: points.count,
+            targets: queries.argument()?,
+            frame: self.frame(),
             smoothing: self.smoothing(),
             exponent: self.exponent(),
-            results: to.cast(),
-            rescued: rescued.as_mut_ptr(),
+            // SAFETY: results are f32, as was checked.
+            results: unsafe { to.values.reborrow().output().cast() },
+            rescued: rescued.output(),
         };
         let kernel = match (call.params.kernel, self.law()) {
             (Kernel::Tiled, 2) => sum_as_paper::tiled_square,

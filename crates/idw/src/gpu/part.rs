@@ -4,7 +4,7 @@ use gpu_core::{Blocks, Column, Gpu, GridSpec};
 use kernels_rs::idw::pairs::total::{add_part, write_means};
 
 use super::number::DeviceNumber;
-use super::queries::Queries;
+use super::targets::OnDevice;
 use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace};
 use crate::points::{check_len, require_type};
 use crate::{Error, Params, Part, Result, Summary, Weight};
@@ -64,8 +64,7 @@ impl Index {
             let values = gpu.filled_with_byte(0xff, self.about.padded() * count)?;
             (values, gpu.filled_with_byte(0, 2 * count)?)
         } else {
-            let _order = self.admit(&gpu)?;
-            let queries = Queries::new(&gpu, targets, params.geographic)?;
+            let queries = OnDevice::new(&gpu, targets, params.geographic)?;
             let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
             call.sum_part(workspace)?
         };
@@ -138,16 +137,13 @@ impl Sums {
     /// Enqueues the addition of a part of as many targets, which are not none, and columns.
     fn add<T: DeviceNumber>(&mut self, gpu: &Gpu, part: &DevicePart<T>) -> Result<()> {
         let count = self.count as u64;
-        let _order = (gpu.admit(&part.values)?, gpu.admit(&part.weights)?);
-        let mut means = gpu.admit_mut(&mut self.means)?;
-        let mut weights = gpu.admit_mut(&mut self.weights)?;
         let arguments = add_part::Args {
             count,
             columns: self.columns as u32,
-            part_values: part.values.as_ptr(),
-            part_weights: part.weights.as_ptr(),
-            means: means.as_mut_ptr(),
-            weights: weights.as_mut_ptr(),
+            part_values: part.values.input(),
+            part_weights: part.weights.input(),
+            means: self.means.output(),
+            weights: self.weights.output(),
         };
         // SAFETY: both have as many targets and columns.
         unsafe { Ok(gpu.enqueue(T::ADD_PART, Blocks::for_each(&T::ADD_PART, count)?, arguments)?) }
@@ -203,13 +199,12 @@ impl DeviceTotal {
         let mut values = gpu.filled_with_byte(0xff, columns * count)?;
         let too_few = self.points < u64::from(params.min_points);
         if let Some(sums) = self.sums.as_ref().filter(|_| count > 0 && !too_few) {
-            let _order = (gpu.admit(&sums.means)?, gpu.admit(&sums.weights)?);
             let arguments = write_means::Args {
                 count: count as u64,
                 columns: columns as u32,
-                means: sums.means.as_ptr(),
-                weights: sums.weights.as_ptr(),
-                results: values.as_mut_ptr(),
+                means: sums.means.input(),
+                weights: sums.weights.input(),
+                results: values.output(),
             };
             let blocks = Blocks::for_each(&T::WRITE_MEANS, count as u64)?;
             // SAFETY: all columns are of as many targets and columns.

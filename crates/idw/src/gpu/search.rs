@@ -1,11 +1,10 @@
 //! Neighbours: the kernels that a search takes, and their arguments.
 
-use device_std::In;
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
 use kernels_rs::idw::neighbours::patches::{Patches, threads_of_grid};
 use kernels_rs::idw::neighbours::together::interpolate_together;
-use kernels_rs::idw::neighbours::{Limits, Results, Weights, interpolate};
+use kernels_rs::idw::neighbours::{Limits, Results, Sorted, Weights, interpolate};
 use kernels_rs::idw::statistic;
 
 use super::number::{DeviceNumber, Kept};
@@ -105,11 +104,7 @@ impl Call<'_> {
         exponents: Option<&Column<f64>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let queries = self.queries;
-        let order = match queries.grid {
-            Some(_) => None,
-            None => Some(queries.order_along_curve(workspace)?),
-        };
+        let order = self.queries.order_along_curve(workspace)?;
         let (order, mut too_few) = (order.as_ref(), None);
         let threads = self.threads();
         if search.below == Below::Nearest {
@@ -139,23 +134,19 @@ impl Call<'_> {
         too_few: Option<&mut Column<u32>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let queries = self.queries;
-        let is_grid = queries.grid.is_some();
+        let targets = self.queries.argument()?;
         let in_part = together.search.ellipse.is_some();
         let kernel = together.kept.together(in_part, self.leave_out);
-        // SAFETY: the columns of places have an element for each query.
-        let place =
-            |column: *const f64| unsafe { In::from_raw_parts(column, queries.count as usize) };
         let tree = self.index.tree()?;
         let arguments = interpolate_together::Args {
             tree: tree.index.tree(),
             patches: Patches {
-                x: (!is_grid).then(|| place(queries.x)),
-                y: (!is_grid).then(|| place(queries.y)),
+                x: targets.x,
+                y: targets.y,
                 order: together.order.map(|order| order.input()),
-                count: queries.count,
-                width: queries.width(),
-                grid: queries.grid_numbers(),
+                count: targets.count,
+                width: targets.width,
+                grid: targets.grid,
                 wanted: wanted.map(|wanted| wanted.input()),
             },
             values: self.index.values_as(&tree.values),
@@ -182,16 +173,14 @@ impl Call<'_> {
         let &Self { index, queries, .. } = self;
         let (kernel, cells) = (kept.by_cells(), index.cells()?);
         let arguments = interpolate::Args {
-            plan: index.plan.as_ptr(),
-            starts: cells.starts.as_ptr(),
-            order: cells.order.as_ptr(),
-            places: cells.places.as_ptr(),
-            x: queries.x,
-            y: queries.y,
-            vectors: queries.vectors,
-            count: queries.count,
-            width: queries.width(),
-            grid: queries.grid_numbers(),
+            sorted: Sorted {
+                plan: index.plan.input(),
+                starts: cells.starts.input(),
+                order: cells.order.input(),
+                places: cells.places.input(),
+            },
+            targets: queries.argument()?,
+            vectors: queries.vectors(),
             sphere: if index.about.ground.geographic { RADIUS } else { 0.0 },
             values: index.own_values(),
             weights: self.weights(exponents),

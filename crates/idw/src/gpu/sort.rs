@@ -1,11 +1,13 @@
 //! Places brought into the order of cells or of a curve.
 
-use gpu_core::{Blocks, Column, Gpu};
+use device_std::In;
+use gpu_core::{Blocks, Column, Gpu, Slice, SliceMut};
 use gpu_scan::Sort;
 use kernels_rs::idw::index::{find_bulk, gather_column, make_plan, number_on_curve};
 use kernels_rs::idw::plan::Plan;
 
 use super::Workspace;
+use super::targets::Places;
 use crate::Result;
 
 /// A plan in device memory.
@@ -13,38 +15,37 @@ use crate::Result;
 pub(super) struct DevicePlan(Column<u64>);
 
 impl DevicePlan {
-    pub fn as_ptr(&self) -> *const Plan {
-        self.0.as_ptr().cast()
+    pub fn input(&self) -> In<'_, Plan> {
+        // SAFETY: the words are those of one plan.
+        unsafe { self.0.input().cast() }
     }
 }
 
 const _: () = assert!(size_of::<Plan>().is_multiple_of(8) && align_of::<Plan>() <= 8);
 
-/// The plan for places: x and y of each.
-///
-/// # Safety
-/// Both have `count` elements.
-pub(super) unsafe fn plan(
+/// The plan for places.
+pub(super) fn plan(
     gpu: &Gpu,
-    (x, y): (*const f64, *const f64),
-    count: u64,
+    (x, y): Places<'_>,
     extent: [f64; 4],
     geographic: bool,
 ) -> Result<DevicePlan> {
-    // SAFETY: passed on to the caller; what is read was written before.
+    let (count, words) = (x.len() as u64, size_of::<Plan>() / 8);
+    if count == 0 {
+        return Ok(DevicePlan(gpu.zeroed(words)?));
+    }
+    // SAFETY: x and y are as long as each other; what is read was written before; the words are those of one plan.
     unsafe {
         let mut bulk = gpu.uninitialized::<f64>(4)?;
-        let mut plan = gpu.uninitialized::<u64>(size_of::<Plan>() / 8)?;
-        if count == 0 {
-            return Ok(DevicePlan(gpu.zeroed(size_of::<Plan>() / 8)?));
-        }
-        let arguments = find_bulk::Args { x, y, count, extent, bulk: bulk.as_mut_ptr() };
+        let mut plan = gpu.uninitialized::<u64>(words)?;
+        let (x, y) = (x.input(), y.input());
+        let arguments = find_bulk::Args { x, y, count, extent, bulk: bulk.output() };
         gpu.enqueue(find_bulk, Blocks::x(2), arguments)?;
         let arguments = make_plan::Args {
-            bulk: bulk.as_ptr(),
+            bulk: bulk.input(),
             points: count,
             geographic: u32::from(geographic),
-            plan: plan.as_mut_ptr().cast(),
+            plan: plan.output().cast(),
         };
         gpu.enqueue(make_plan, Blocks::x(1), arguments)?;
         Ok(DevicePlan(plan))
@@ -52,25 +53,22 @@ pub(super) unsafe fn plan(
 }
 
 /// The order of places along the plan's curve, stable.
-///
-/// # Safety
-/// As for [`plan`].
-pub(super) unsafe fn along_curve(
+pub(super) fn along_curve(
     workspace: &mut Workspace,
-    (x, y): (*const f64, *const f64),
-    count: usize,
+    (x, y): Places<'_>,
     plan: &DevicePlan,
 ) -> Result<Column<u32>> {
     let gpu = workspace.gpu().clone();
-    let places = count as u64;
-    // SAFETY: passed on to the caller; every key is written.
-    unsafe {
-        let mut keys = gpu.uninitialized::<u32>(count)?;
-        let (plan, to) = (plan.as_ptr(), keys.as_mut_ptr());
-        let arguments = number_on_curve::Args { x, y, places, plan, keys: to };
+    let places = x.len() as u64;
+    // SAFETY: x and y are as long as each other, and every key is written.
+    let keys = unsafe {
+        let mut keys = gpu.uninitialized::<u32>(x.len())?;
+        let (x, y, plan) = (x.input(), y.input(), plan.input());
+        let arguments = number_on_curve::Args { x, y, places, plan, keys: keys.output() };
         gpu.enqueue(number_on_curve, Blocks::for_each(&number_on_curve, places)?, arguments)?;
-        by_keys(workspace, &keys, u32::BITS)
-    }
+        keys
+    };
+    by_keys(workspace, &keys, u32::BITS)
 }
 
 /// The order that sorts keys below `2^bits`, stable.
@@ -86,12 +84,25 @@ pub(super) fn by_keys(
     Ok(order)
 }
 
-/// A column in an order, which names each of its elements once.
-pub(super) fn in_order(gpu: &Gpu, order: &Column<u32>, from: &Column<f64>) -> Result<Column<f64>> {
-    // SAFETY: the order is as long as the column, of which every element is written.
+/// The parts of a column that has so many columns one after the other.
+pub(super) fn columns(all: &Column<f64>, count: usize) -> Result<Vec<Slice<'_, f64>>> {
+    let len = all.len() / count;
+    (0..count).map(|i| Ok(all.slice(i * len..(i + 1) * len)?)).collect()
+}
+
+/// Columns one after the other, in an order, which names each of their elements once.
+pub(super) fn in_order(
+    gpu: &Gpu,
+    order: &Column<u32>,
+    columns: &[Slice<'_, f64>],
+) -> Result<Column<f64>> {
+    let len = order.len();
+    // SAFETY: every element is written; orders name elements of as long columns.
     unsafe {
-        let mut sorted = gpu.uninitialized(order.len())?;
-        gather(gpu, Some(order), order.len(), from.as_ptr(), sorted.as_mut_ptr())?;
+        let mut sorted = gpu.uninitialized(columns.len() * len)?;
+        for (i, &from) in columns.iter().enumerate() {
+            gather(gpu, Some(order), from, sorted.slice_mut(i * len..(i + 1) * len)?)?;
+        }
         Ok(sorted)
     }
 }
@@ -99,19 +110,16 @@ pub(super) fn in_order(gpu: &Gpu, order: &Column<u32>, from: &Column<f64>) -> Re
 /// Gathers a column in an order, or copies it.
 ///
 /// # Safety
-/// `from` and `to` have `count` elements, and so has the order, which names elements below that.
+/// The order has an element for each of `to`, and names elements of `from`. Without an order `from` is as long as `to`.
 pub(super) unsafe fn gather(
     gpu: &Gpu,
     order: Option<&Column<u32>>,
-    count: usize,
-    from: *const f64,
-    to: *mut f64,
+    from: Slice<'_, f64>,
+    to: SliceMut<'_, f64>,
 ) -> Result<()> {
-    let order = order.map_or(std::ptr::null(), Column::as_ptr);
-    let arguments = gather_column::Args { order, len: count as u64, from, to };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let blocks = Blocks::for_each(&gather_column, count as u64)?;
-        Ok(gpu.enqueue(gather_column, blocks, arguments)?)
-    }
+    let len = to.len() as u64;
+    let (order, from, to) = (order.map(Column::input), from.input(), to.output());
+    let blocks = Blocks::for_each(&gather_column, len)?;
+    // SAFETY: the caller answers for the lengths and the order.
+    unsafe { Ok(gpu.enqueue(gather_column, blocks, gather_column::Args { order, len, from, to })?) }
 }

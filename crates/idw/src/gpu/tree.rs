@@ -6,8 +6,8 @@ use gpu_core::{Blocks, Column};
 use kernels_rs::idw::SEVERAL;
 use kernels_rs::idw::tree as kernels;
 use kernels_rs::idw::tree::leaves::stage_leaves;
-use kernels_rs::idw::tree::nodes::weigh_nodes;
-use kernels_rs::idw::tree::sum::{QUERIES, sum_items};
+use kernels_rs::idw::tree::nodes::{Level, weigh_nodes};
+use kernels_rs::idw::tree::sum::{Ground, TARGETS, sum_items};
 
 use super::group::{Group, instance};
 use crate::Result;
@@ -33,6 +33,7 @@ pub(super) fn rows(blocks: u32) -> u32 {
 
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Tree {
+    points: u32,
     items: u32,
     /// The level of the root.
     top: u32,
@@ -42,6 +43,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    fn output(&mut self) -> kernels::Tree<'_> {
+        kernels::Tree {
+            sources: self.sources.output(),
+            values: self.all.output(),
+            boxes: self.boxes.output(),
+            points: self.points,
+            items: self.items,
+        }
+    }
+
     /// The tree over the points with a group of their values. Enqueues and returns.
     pub fn new(group: &Group) -> Result<Self> {
         let (gpu, points) = (group.call.gpu, group.call.index.len());
@@ -51,23 +62,20 @@ impl Tree {
         // SAFETY: columns have the lengths that the kernels need; every source and box is written, those
         // of a level before the next one reads them.
         unsafe {
-            let mut sources = gpu.uninitialized::<Vector>(vectors)?;
-            let mut all =
-                gpu.uninitialized::<Vector>(if group.is_several() { vectors } else { 0 })?;
-            let mut extents = gpu.uninitialized::<f64>(4 * items as usize)?;
-            let mut boxes = gpu.uninitialized::<Vector>((items + starts[1]) as usize)?;
-            let arguments = stage_leaves::Args {
-                places: group.tiled.places.as_ptr(),
-                values: group.point_values(),
-                ranges: group.ranges(),
+            let mut tree = Self {
                 points: points as u32,
                 items,
-                centre: group.call.index.about.centre,
-                scale: group.scale(),
-                sources: sources.as_mut_ptr(),
-                all: all.as_mut_ptr(),
-                extents: extents.as_mut_ptr(),
-                boxes: boxes.as_mut_ptr(),
+                top: starts.len() as u32 - 2,
+                sources: gpu.uninitialized(vectors)?,
+                all: gpu.uninitialized(if group.is_several() { vectors } else { 0 })?,
+                boxes: gpu.uninitialized((items + starts[1]) as usize)?,
+            };
+            let mut extents = gpu.uninitialized::<f64>(4 * items as usize)?;
+            let arguments = stage_leaves::Args {
+                points: group.points()?,
+                frame: group.frame(),
+                tree: tree.output(),
+                extents: extents.output(),
             };
             let kernel = if group.is_several() { stage_leaves::several } else { stage_leaves::one };
             gpu.enqueue(kernel, Blocks::x(starts[1]), arguments)?;
@@ -75,69 +83,47 @@ impl Tree {
                 let (start, end) = (starts[level], starts[level + 1]);
                 let below = if level > 0 { starts[level - 1] } else { 0 };
                 let arguments = weigh_nodes::Args {
-                    points: points as u32,
-                    items,
-                    start,
-                    below,
-                    below_count: start - below,
-                    sources: sources.as_mut_ptr(),
-                    all: all.as_mut_ptr(),
-                    extents: extents.as_mut_ptr(),
-                    boxes: boxes.as_mut_ptr(),
+                    level: Level { start, below, below_count: start - below },
+                    tree: tree.output(),
+                    extents: extents.output(),
                 };
                 let kernel =
                     if group.is_several() { weigh_nodes::several } else { weigh_nodes::one };
                 gpu.enqueue(kernel, Blocks::x(end - start), arguments)?;
             }
-            Ok(Self { items, top: starts.len() as u32 - 2, sources, all, boxes })
+            Ok(tree)
         }
     }
 
     /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
     /// they are.
-    pub fn sum(&self, group: &Group) -> Result<(u32, Column<f64>)> {
+    pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
         let several = group.is_several();
         let columns = 1 + if several { SEVERAL } else { 1 };
         let (call, queries) = (group.call, group.queries);
-        let blocks = group.blocks(QUERIES[usize::from(several)])?;
+        let blocks = group.blocks(TARGETS[usize::from(several)])?;
         let rows = rows(blocks);
-        let kernel = match (queries.grid.is_some(), group.law(), several) {
-            // These have one value alone.
-            (false, 2, _) if group.has_each() => sum_items::each_scattered_2,
-            (false, ..) if group.has_each() => sum_items::each_scattered_any,
-            (true, ..) if group.has_each() => sum_items::each_on_grid_any,
-            which => instance!(sum_items, which),
-        };
+        let kernel = instance(group.summing(), |wanted| sum_items::find(|of| of == wanted));
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {
             let sums = u64::from(rows * columns) * queries.count;
             let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
             let arguments = sum_items::Args {
-                sources: self.sources.as_ptr(),
-                all: self.all.as_ptr(),
-                boxes: self.boxes.as_ptr(),
-                points: call.index.len() as u32,
-                items: self.items,
                 top: self.top,
+                tree: self.output(),
                 separation: expansion::separation(call.params),
-                places: group.tiled.places.as_ptr(),
-                reaches: group.tiled.reaches.as_ptr(),
-                ranges: group.ranges(),
-                x: queries.x,
-                y: queries.y,
-                count: queries.count,
-                width: queries.width(),
-                height: queries.height(),
-                grid: queries.grid_numbers(),
-                centre: call.index.about.centre,
-                scale: group.scale(),
+                ground: Ground {
+                    places: group.tiled.places.input(),
+                    reaches: group.tiled.reaches.input(),
+                    ranges: group.ranges()?,
+                },
+                targets: queries.argument()?,
+                frame: group.frame(),
                 extent: group.extent(),
-                smoothing: group.smoothing(),
-                exponent: group.exponent(),
-                exponents: group.exponents,
+                weighting: group.weighting(group.smoothing()),
                 leave_out: u32::from(call.leave_out),
-                partial: partial.as_mut_ptr(),
+                partial: partial.output(),
             };
             call.gpu.enqueue(kernel, Blocks { x: blocks, y: rows }, arguments)?;
             Ok((rows, partial))

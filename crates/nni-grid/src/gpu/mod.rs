@@ -11,13 +11,13 @@ pub(crate) mod points;
 pub(crate) mod put;
 mod whole;
 
-use gpu_core::{Column, DeviceGrid};
+use gpu_core::{Column, DeviceGrid, DevicePoints, Slice};
 pub use gpu_scan::gpu::Workspace;
 
 use crate::pixels::gpu::on_pixels;
 use crate::{Method, Params, Result, ValueScale, exact};
 use dem::{Counted, Tallies};
-use points::{Admitted, scales_of};
+use points::{scales_of, values_in_one};
 
 pub use crate::pixels::gpu::streaming::interpolate_into;
 pub use dem::DeviceDem;
@@ -41,32 +41,32 @@ pub(crate) use whole::from_host;
 pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) -> Result<DeviceDem> {
     params.check()?;
     input.check(&params.grid)?;
-    let gpu = workspace.gpu().clone();
-    let points = Admitted::new(&gpu, &input.points, input.mask.as_ref())?;
-    let scales = scales_of(&input.points, params);
+    let (points, mask) = (&input.points, input.mask.as_ref().map(|mask| mask.values()));
+    let scales = scales_of(points, params);
     match params.method {
-        Method::Exact => exactly(workspace, &points, &scales, params),
-        Method::Pixels => on_pixels(workspace, &points, &scales, params),
+        Method::Exact => exactly(workspace, points, mask, &scales, params),
+        Method::Pixels => on_pixels(workspace, points, mask, &scales, params),
     }
 }
 
 /// The exact method.
 fn exactly(
     workspace: &mut Workspace,
-    points: &Admitted,
+    points: &DevicePoints<'_>,
+    mask: Option<Slice<'_, u8>>,
     scales: &[ValueScale],
     params: &Params,
 ) -> Result<DeviceDem> {
     let gpu = &workspace.gpu().clone();
     let grid = params.grid;
-    let mut dem = DeviceDem::new(grid, points.x().len(), Counted::Exactly, Tallies::new(gpu)?);
+    let mut dem = DeviceDem::new(grid, points.len(), Counted::Exactly, Tallies::new(gpu)?);
     if scales.is_empty() {
         return Ok(dem);
     }
-    let values = points.values_in_one(gpu)?;
+    let values = values_in_one(gpu, points)?;
     let (x, y, z) = (points.x(), points.y(), values.as_slice());
     let all = exact::gpu::Points { x, y, z, scales };
-    let layers = exact::gpu::interpolate(workspace, all, params, points.mask_slice())?;
+    let layers = exact::gpu::interpolate(workspace, all, params, mask)?;
     let floats = |layer: Option<Column<f32>>| layer.map(|l| DeviceGrid::from_column(l, grid));
     dem.rasters.push((layers.dem, scales.len()));
     dem.counts = layers.counts.map(|l| DeviceGrid::from_column(l, grid)).transpose()?;

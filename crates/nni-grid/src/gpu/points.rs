@@ -1,75 +1,24 @@
-//! Points in device memory, admitted to the handle that works on them.
+//! Points in device memory, as the methods take them.
 
-use gpu_core::{Column, DevicePoints, Gpu, GridSlice, Reading, Slice};
-use kernels_rs::nni::pixels::values::MOST_VALUES;
+use gpu_core::{Column, DevicePoints, Gpu, Slice};
+use kernels_rs::nni::pixels;
+use kernels_rs::nni::pixels::values::{Columns, MOST_VALUES};
 
 use crate::{Params, Result, ValueScale};
 
-/// The columns of a call's points, in order with its stream while this lives.
-pub(crate) struct Admitted<'a> {
-    x: Reading<'a, f64>,
-    y: Reading<'a, f64>,
-    values: Vec<Reading<'a, f64>>,
-    mask: Option<Reading<'a, u8>>,
-}
-
-impl<'a> Admitted<'a> {
-    pub fn new(
-        gpu: &Gpu,
-        points: &DevicePoints<'a>,
-        mask: Option<&GridSlice<'a, u8>>,
-    ) -> Result<Self> {
-        let values = points.values().iter().map(|column| gpu.admit(*column));
-        Ok(Self {
-            x: gpu.admit(points.x())?,
-            y: gpu.admit(points.y())?,
-            values: values.collect::<Result<_, _>>()?,
-            mask: mask.map(|mask| gpu.admit(mask.values())).transpose()?,
-        })
-    }
-
-    /// Eastings.
-    pub fn x(&self) -> Slice<'a, f64> {
-        *self.x
-    }
-
-    /// Northings.
-    pub fn y(&self) -> Slice<'a, f64> {
-        *self.y
-    }
-
-    /// The mask's address; null where there is none.
-    pub fn mask(&self) -> *const u8 {
-        self.mask.as_ref().map_or(std::ptr::null(), |mask| mask.as_ptr())
-    }
-
-    /// The mask, where there is one.
-    pub fn mask_slice(&self) -> Option<Slice<'a, u8>> {
-        self.mask.as_ref().map(|mask| **mask)
-    }
-
-    /// All points with a group of their values.
-    pub fn part(&self, group: std::ops::Range<usize>) -> Part<'a> {
-        let last = group.end.saturating_sub(1);
-        let column = |k: usize| self.values.get((group.start + k).min(last));
-        let address = |k: usize| column(k).map_or(std::ptr::null(), |column| column.as_ptr());
-        Part { x: *self.x, y: *self.y, z: std::array::from_fn(address), first: 0 }
-    }
-
-    /// All values, one column after the other.
-    pub fn values_in_one(&self, gpu: &Gpu) -> Result<Values<'a>> {
-        match &self.values[..] {
-            [] => Ok(Values::Joined(gpu.zeroed(0)?)),
-            [only] => Ok(Values::Given(**only)),
-            columns => {
-                let points = self.x.len();
-                // SAFETY: the copies write every element.
-                let mut joined = unsafe { gpu.uninitialized(points * columns.len())? };
-                for (k, column) in columns.iter().enumerate() {
-                    gpu.copy(**column, joined.slice_mut(k * points..(k + 1) * points)?)?;
-                }
-                Ok(Values::Joined(joined))
+/// All values of points, one column after the other.
+pub(crate) fn values_in_one<'a>(gpu: &Gpu, points: &DevicePoints<'a>) -> Result<Values<'a>> {
+    match points.values() {
+        [] => Ok(Values::Joined(gpu.zeroed(0)?)),
+        [only] => Ok(Values::Given(*only)),
+        columns => {
+            let points = points.len();
+            // SAFETY: the copies write every element.
+            let mut joined = unsafe { gpu.uninitialized(points * columns.len())? };
+            for (k, &column) in columns.iter().enumerate() {
+                gpu.copy(column, joined.slice_mut(k * points..(k + 1) * points)?)?;
             }
+            Ok(Values::Joined(joined))
         }
     }
 }
@@ -95,9 +44,30 @@ pub(crate) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
     /// The columns of values. Kernels may take more of them than there are: the last stands for those.
-    pub z: [*const f64; MOST_VALUES],
+    pub z: [Slice<'a, f64>; MOST_VALUES],
     /// The index of its first point among all.
     pub first: u64,
+}
+
+impl<'a> Part<'a> {
+    /// All points with a group of their values, which is not empty.
+    pub fn of(points: &DevicePoints<'a>, group: std::ops::Range<usize>) -> Self {
+        let columns = &points.values()[group];
+        let z = std::array::from_fn(|k| columns[k.min(columns.len() - 1)]);
+        Self { x: points.x(), y: points.y(), z, first: 0 }
+    }
+
+    /// The values as kernels take them.
+    pub fn columns(&self) -> Columns<'a> {
+        let [first, second, third, fourth] = self.z.map(Slice::input);
+        Columns { first, second, third, fourth }
+    }
+
+    /// The points as kernels take them.
+    pub fn input(&self) -> pixels::Points<'a> {
+        let (x, y, count) = (self.x.input(), self.y.input(), self.x.len() as u64);
+        pixels::Points { x, y, z: self.columns(), count }
+    }
 }
 
 /// The scale of each column of values.

@@ -14,15 +14,10 @@ pub(crate) fn put_numbers(gpu: &Gpu, numbers: &[f64]) -> Result<Column<f64>> {
         for (launch, part) in numbers.chunks(kernels::MOST_PUT).enumerate() {
             let mut padded = [0.0; kernels::MOST_PUT];
             padded[..part.len()].copy_from_slice(part);
-            gpu.enqueue(
-                kernels::put_numbers,
-                Blocks::x(1),
-                kernels::put_numbers::Args {
-                    numbers: padded,
-                    count: part.len() as u32,
-                    output: column.as_mut_ptr().wrapping_add(launch * kernels::MOST_PUT),
-                },
-            )?;
+            let (first, count) = (launch * kernels::MOST_PUT, part.len() as u32);
+            let output = column.slice_mut(first..first + part.len())?.output();
+            let arguments = kernels::put_numbers::Args { numbers: padded, count, output };
+            gpu.enqueue(kernels::put_numbers, Blocks::x(1), arguments)?;
         }
         Ok(column)
     }

@@ -1,6 +1,7 @@
 //! Diagrams in device memory.
 
 use gpu_core::{Column, Gpu};
+use kernels_rs::sphere_qtm::outputs::Outputs;
 
 use crate::{Diagram, Level, Params, Result};
 
@@ -27,7 +28,7 @@ impl DeviceDiagram {
     /// All elements are written before they are read.
     pub(super) unsafe fn uninitialized(gpu: &Gpu, params: &Params) -> Result<Self> {
         let cells = params.level.cell_count() as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller writes all elements before they are read.
         unsafe {
             Ok(Self {
                 level: params.level,
@@ -39,14 +40,13 @@ impl DeviceDiagram {
         }
     }
 
-    /// Where kernels write; null for what is not wanted.
-    pub(super) fn pointers(&mut self) -> Pointers {
-        let null = std::ptr::null_mut;
-        Pointers {
-            nearest: self.nearest.as_mut_ptr(),
-            second: self.second.as_mut().map_or_else(null, Column::as_mut_ptr),
-            distance: self.distance.as_mut().map_or_else(std::ptr::null_mut, Column::as_mut_ptr),
-            tie: self.tie.as_mut().map_or_else(std::ptr::null_mut, Column::as_mut_ptr),
+    /// Where kernels write.
+    pub(super) fn outputs(&mut self) -> Outputs<'_> {
+        Outputs {
+            nearest: self.nearest.output(),
+            second: self.second.as_mut().map(Column::output),
+            distance: self.distance.as_mut().map(Column::output),
+            tie: self.tie.as_mut().map(Column::output),
         }
     }
 
@@ -63,13 +63,4 @@ impl DeviceDiagram {
             tie: self.tie.as_ref().map(Column::to_host).transpose()?,
         })
     }
-}
-
-/// Addresses of a diagram's columns.
-#[derive(Clone, Copy)]
-pub(super) struct Pointers {
-    pub(super) nearest: *mut u32,
-    pub(super) second: *mut u32,
-    pub(super) distance: *mut f64,
-    pub(super) tie: *mut u8,
 }

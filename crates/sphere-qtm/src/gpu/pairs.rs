@@ -1,10 +1,10 @@
 //! Diagrams by all pairs: the launches of `kernels_rs::sphere_qtm::pairs`.
 
 use device_std::host::Kernel as Declared;
-use gpu_core::{Blocks, Gpu};
-use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, SEVERAL};
+use gpu_core::{Blocks, Column, Gpu};
+use kernels_rs::sphere_qtm::outputs::Outputs;
+use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, Narrow, SEVERAL};
 
-use super::diagram::Pointers;
 use super::{DeviceDiagram, Places};
 use crate::{Kernel, Params, Result};
 
@@ -17,9 +17,10 @@ pub(super) fn voronoi(
     params: &Params,
     diagram: &mut DeviceDiagram,
 ) -> Result<()> {
+    let mut doubts = gpu.zeroed::<u64>(1)?;
     if params.wanted() > 1 {
-        // SAFETY: without a list all cells are searched.
-        return unsafe { search_all(gpu, places, diagram, std::ptr::null(), std::ptr::null()) };
+        // SAFETY: there is no list.
+        return unsafe { search_all(gpu, places, diagram, None, &doubts) };
     }
     let (kernel, cells_of_thread) = match params.kernel {
         Kernel::Global => (kernels::compare_all::global, 1),
@@ -29,25 +30,23 @@ pub(super) fn voronoi(
     };
     // SAFETY: what is read are the elements that `doubts` counts.
     let mut doubtful = unsafe { gpu.uninitialized::<u64>(diagram.nearest.len())? };
-    let mut doubts = gpu.zeroed::<u64>(1)?;
-    let Pointers { nearest, distance, .. } = diagram.pointers();
+    let Outputs { nearest, distance, .. } = diagram.outputs();
+    let narrow = Narrow { numbers: places.narrow.input(), padded: places.narrow.len() as u32 };
     let arguments = kernels::compare_all::Args {
-        places: places.as_ptr(),
-        count: places.count(),
-        narrow: places.narrow().cast(),
-        padded: places.padded(),
+        sites: places.sites(),
+        narrow,
         sites_of_group: GROUP,
         level: params.level.get(),
         nearest,
         distance,
-        doubtful: doubtful.as_mut_ptr(),
-        doubts: doubts.as_mut_ptr(),
+        doubtful: doubtful.output(),
+        doubts: doubts.output(),
     };
     let blocks = blocks_of(&kernel, params, cells_of_thread)?;
     // SAFETY: columns have an element for each cell, or for each padded site.
     unsafe {
         gpu.enqueue(kernel, blocks, arguments)?;
-        search_all(gpu, places, diagram, doubtful.as_ptr(), doubts.as_ptr())
+        search_all(gpu, places, diagram, Some(&doubtful), &doubts)
     }
 }
 
@@ -61,32 +60,26 @@ fn blocks_of<A>(kernel: &Declared<A>, params: &Params, cells_of_thread: u32) -> 
     }
 }
 
-/// Searches in f64 for the cells of a list, or for all where it is null.
+/// Searches in f64 for the cells of a list, or for all where there is none.
 ///
 /// # Safety
-/// The list has as many cells of the diagram as `doubts` says.
+/// The list has as many cells of the diagram as the one element of `doubts` says.
 unsafe fn search_all(
     gpu: &Gpu,
     places: &Places,
     diagram: &mut DeviceDiagram,
-    doubtful: *const u64,
-    doubts: *const u64,
+    doubtful: Option<&Column<u64>>,
+    doubts: &Column<u64>,
 ) -> Result<()> {
-    let level = diagram.level.get();
-    let Pointers { nearest, second, distance, tie } = diagram.pointers();
     let arguments = kernels::search_all::Args {
-        places: places.as_ptr(),
-        count: places.count(),
-        level,
-        doubtful,
-        doubts,
-        nearest,
-        second,
-        distance,
-        tie,
+        sites: places.sites(),
+        level: diagram.level.get(),
+        doubtful: doubtful.map(Column::input),
+        doubts: doubts.input(),
+        outputs: diagram.outputs(),
     };
     let blocks = Blocks::x(SEARCHES * gpu.multiprocessors().max(1));
-    // SAFETY: passed on to the caller; the outputs have an element for each cell.
+    // SAFETY: the caller answers for the list; the outputs have an element for each cell.
     unsafe { gpu.enqueue(kernels::search_all, blocks, arguments)? };
     Ok(())
 }

@@ -5,7 +5,7 @@ use gpu_core::{Blocks, Column, Element, Gpu, Points, Progress, Slice, host_memor
 use kernels_rs::sphere_qtm::places::{
     FIND_BLOCK, find_cells, find_cells_of_vectors, tabulate_quick,
 };
-use kernels_rs::sphere_qtm::quick;
+use kernels_rs::sphere_qtm::{places, quick};
 
 use super::Workspace;
 use crate::{Cell, Level, Result};
@@ -23,20 +23,22 @@ impl Coordinate for f64 {}
 pub trait Kernels: Sized {
     /// From degrees.
     #[doc(hidden)]
-    const CELLS: Kernel<find_cells::Args<Self>>;
+    const CELLS: Kernel<find_cells::Args<'static, Self>>;
     /// From vectors.
     #[doc(hidden)]
-    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>>;
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<'static, Self>>;
 }
 
 impl Kernels for f32 {
-    const CELLS: Kernel<find_cells::Args<Self>> = find_cells::f32;
-    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>> = find_cells_of_vectors::f32;
+    const CELLS: Kernel<find_cells::Args<'static, Self>> = find_cells::f32;
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<'static, Self>> =
+        find_cells_of_vectors::f32;
 }
 
 impl Kernels for f64 {
-    const CELLS: Kernel<find_cells::Args<Self>> = find_cells::f64;
-    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>> = find_cells_of_vectors::f64;
+    const CELLS: Kernel<find_cells::Args<'static, Self>> = find_cells::f64;
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<'static, Self>> =
+        find_cells_of_vectors::f64;
 }
 
 /// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for what is no place on the
@@ -59,15 +61,13 @@ pub fn cells_of_points<'a, 'b, T: Coordinate>(
     let tables = Tables::new(gpu)?;
     // SAFETY: the kernel writes all.
     let mut cells = unsafe { gpu.uninitialized(longitudes.len())? };
-    let (longitudes, latitudes) = (gpu.admit(longitudes)?, gpu.admit(latitudes)?);
     let arguments = find_cells::Args {
-        longitudes: longitudes.as_ptr(),
-        latitudes: latitudes.as_ptr(),
+        longitudes: longitudes.input(),
+        latitudes: latitudes.input(),
         count,
         level: level.get(),
-        factors: tables.factors.as_ptr().cast(),
-        depths: tables.depths.as_ptr().cast(),
-        cells: cells.as_mut_ptr(),
+        tables: tables.input(),
+        cells: cells.output(),
     };
     // SAFETY: all have as many elements.
     unsafe { gpu.enqueue(T::CELLS, blocks(gpu, count), arguments)? };
@@ -90,16 +90,14 @@ pub fn cells_of_vectors<'a, T: Coordinate>(
     let tables = Tables::new(gpu)?;
     // SAFETY: the kernel writes all.
     let mut cells = unsafe { gpu.uninitialized(x.len())? };
-    let (x, y, z) = (gpu.admit(x)?, gpu.admit(y)?, gpu.admit(z)?);
     let arguments = find_cells_of_vectors::Args {
-        x: x.as_ptr(),
-        y: y.as_ptr(),
-        z: z.as_ptr(),
+        x: x.input(),
+        y: y.input(),
+        z: z.input(),
         count,
         level: level.get(),
-        factors: tables.factors.as_ptr().cast(),
-        depths: tables.depths.as_ptr().cast(),
-        cells: cells.as_mut_ptr(),
+        tables: tables.input(),
+        cells: cells.output(),
     };
     let kernel = T::CELLS_OF_VECTORS;
     // SAFETY: all have as many elements.
@@ -122,14 +120,21 @@ impl Tables {
                 gpu.uninitialized::<[f32; 3]>(quick::DEPTHS as usize)?,
             )
         };
-        let arguments = tabulate_quick::Args {
-            factors: factors.as_mut_ptr().cast(),
-            depths: depths.as_mut_ptr().cast(),
-        };
+        let arguments = tabulate_quick::Args { factors: factors.output(), depths: depths.output() };
         let blocks = Blocks::for_each(&tabulate_quick, u64::from(quick::FACTORS))?;
         // SAFETY: three numbers for each.
         unsafe { gpu.enqueue(tabulate_quick, blocks, arguments)? };
         Ok(Self { factors, depths })
+    }
+
+    fn input(&self) -> places::Tables<'_> {
+        // SAFETY: elements of three numbers are as many numbers.
+        unsafe {
+            places::Tables {
+                factors: self.factors.input().cast(),
+                depths: self.depths.input().cast(),
+            }
+        }
     }
 }
 

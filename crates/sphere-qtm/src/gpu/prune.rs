@@ -1,10 +1,10 @@
 //! Diagrams by lists of candidates, level by level: the launches of `kernels_rs::sphere_qtm::prune`.
 
+use device_std::{In, Out};
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::sphere_qtm::prune::{self as kernels, List};
+use kernels_rs::sphere_qtm::prune::{self as kernels, List, Mesh, Pool};
 use kernels_rs::sphere_qtm::{cells_of, nearest};
 
-use super::diagram::Pointers;
 use super::{DeviceDiagram, Places};
 use crate::{Params, Result};
 
@@ -56,19 +56,14 @@ fn with_capacity(
         // SAFETY: the lists are those of the level above.
         of_level = unsafe { lists.next(level, &of_level)? };
     }
-    let Pointers { nearest, second, distance, tie } = diagram.pointers();
     let arguments = kernels::nearest_of_cells::Args {
-        places: places.as_ptr(),
-        table: lists.table.as_ptr().cast(),
-        table_level: lists.table_level,
+        places: places.input(),
+        mesh: lists.mesh.input(),
         level,
         up: level - last,
-        lists: of_level.as_ptr().cast(),
-        pool: lists.pool.as_mut_ptr(),
-        nearest,
-        second,
-        distance,
-        tie,
+        lists: read(&of_level),
+        pool: lists.pool.output(),
+        outputs: diagram.outputs(),
     };
     let kernel = kernels::nearest_of_cells;
     let items = if level == 0 { 8 } else { cells_of(level - 1) };
@@ -85,9 +80,46 @@ struct Lists<'a> {
     pool: Column<u32>,
     /// How much of the pool is taken.
     used: Column<u64>,
-    /// The triangles of `table_level`: three vertices of three numbers.
-    table: Column<[f64; 9]>,
-    table_level: u32,
+    mesh: Table,
+}
+
+/// The triangles of a level.
+struct Table {
+    /// Three vertices of three numbers each.
+    triangles: Column<[f64; 9]>,
+    level: u32,
+}
+
+impl Table {
+    fn new(gpu: &Gpu, level: u32) -> Result<Self> {
+        // SAFETY: the kernel writes all triangles.
+        let mut triangles = unsafe { gpu.uninitialized::<[f64; 9]>(cells_of(level) as usize)? };
+        // SAFETY: a triangle is nine such numbers.
+        let table = unsafe { triangles.output().cast() };
+        let kernel = kernels::tabulate_triangles;
+        let arguments = kernels::tabulate_triangles::Args { level, table };
+        // SAFETY: there is an element for each triangle.
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells_of(level))?, arguments)? };
+        Ok(Self { triangles, level })
+    }
+
+    fn input(&self) -> Mesh<'_> {
+        // SAFETY: a triangle is nine such numbers.
+        let table = unsafe { self.triangles.input().cast() };
+        Mesh { table, table_level: self.level }
+    }
+}
+
+/// Lists as a kernel reads them.
+fn read(lists: &Column<[u32; 2]>) -> In<'_, List> {
+    // SAFETY: a list is two such numbers, and columns begin at multiples of 256 bytes.
+    unsafe { lists.input().cast() }
+}
+
+/// Lists as a kernel writes them.
+fn write(lists: &mut Column<[u32; 2]>) -> Out<'_, List> {
+    // SAFETY: as above.
+    unsafe { lists.output().cast() }
 }
 
 impl<'a> Lists<'a> {
@@ -99,23 +131,10 @@ impl<'a> Lists<'a> {
         table_level: u32,
     ) -> Result<Self> {
         let capacity = capacity.min(u64::from(nearest::NONE) - 1);
-        // SAFETY: a list is read where it was written; the kernel writes all triangles.
-        let (pool, mut table) = unsafe {
-            (
-                gpu.uninitialized(capacity as usize)?,
-                gpu.uninitialized::<[f64; 9]>(cells_of(table_level) as usize)?,
-            )
-        };
-        let kernel = kernels::tabulate_triangles;
-        let arguments = kernels::tabulate_triangles::Args {
-            level: table_level,
-            table: table.as_mut_ptr().cast(),
-        };
-        // SAFETY: as long as the kernel says.
-        unsafe {
-            gpu.enqueue(kernel, Blocks::for_each(&kernel, cells_of(table_level))?, arguments)?
-        };
-        Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)?, table, table_level })
+        // SAFETY: a list is read where it was written.
+        let pool = unsafe { gpu.uninitialized(capacity as usize)? };
+        let mesh = Table::new(gpu, table_level)?;
+        Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)?, mesh })
     }
 
     /// Room for a level's lists.
@@ -130,16 +149,14 @@ impl<'a> Lists<'a> {
     /// The level is one whose cells are fewer than blocks may be.
     unsafe fn first(&mut self, level: u32) -> Result<Column<[u32; 2]>> {
         let mut lists = self.room(level)?;
+        let capacity = self.pool.len() as u64;
         let arguments = kernels::first_lists::Args {
-            places: self.places.as_ptr(),
-            narrow: self.places.narrow().cast(),
-            count: self.places.count(),
+            sites: self.places.sites(),
+            narrow: self.places.narrow.input(),
             level,
             wanted: self.wanted,
-            pool: self.pool.as_mut_ptr(),
-            capacity: self.pool.len() as u64,
-            used: self.used.as_mut_ptr(),
-            lists: lists.as_mut_ptr().cast::<List>(),
+            pool: Pool { sites: self.pool.output(), capacity, used: self.used.output() },
+            lists: write(&mut lists),
         };
         let blocks = Blocks::x(cells_of(level) as u32);
         // SAFETY: the columns are as long as the kernel says.
@@ -154,37 +171,31 @@ impl<'a> Lists<'a> {
     unsafe fn next(&mut self, level: u32, parents: &Column<[u32; 2]>) -> Result<Column<[u32; 2]>> {
         let mut lists = self.room(level)?;
         let cells = cells_of(level);
-        // The kernels differ in who makes a list.
-        macro_rules! launch {
-            ($module:ident, $kernel:expr, $blocks:expr) => {{
-                let arguments = kernels::$module::Args {
-                    places: self.places.as_ptr(),
-                    table: self.table.as_ptr().cast(),
-                    table_level: self.table_level,
-                    level,
-                    wanted: self.wanted,
-                    parents: parents.as_ptr().cast::<List>(),
-                    pool: self.pool.as_mut_ptr(),
-                    capacity: self.pool.len() as u64,
-                    used: self.used.as_mut_ptr(),
-                    lists: lists.as_mut_ptr().cast::<List>(),
-                };
-                // SAFETY: the columns are as long as the kernels say.
-                unsafe { self.gpu.enqueue($kernel, $blocks, arguments)? };
-            }};
-        }
+        let (gpu, wanted, places) = (self.gpu, self.wanted, self.places.input());
+        let (mesh, parents) = (self.mesh.input(), read(parents));
+        let capacity = self.pool.len() as u64;
+        let pool = Pool { sites: self.pool.output(), capacity, used: self.used.output() };
+        let out = write(&mut lists);
         // What a parent's list is long where sites are spread.
         let length = 6 * u64::from(self.places.count()) / cells_of(level - 1);
         let (kernel, lanes) = match LONG.iter().position(|&long| length > long) {
             Some(0) => {
-                launch!(next_long_lists, kernels::next_long_lists, Blocks::x(cells as u32));
+                use kernels::next_long_lists as kernel;
+                let arguments =
+                    kernel::Args { places, mesh, level, wanted, parents, pool, lists: out };
+                // SAFETY: the columns are as long as the kernel says.
+                unsafe { gpu.enqueue(kernel, Blocks::x(cells as u32), arguments)? };
                 return Ok(lists);
             }
             Some(1) => (kernels::next_lists::of_32, 32),
             Some(_) => (kernels::next_lists::of_8, 8),
             None => (kernels::next_lists::of_2, 2),
         };
-        launch!(next_lists, kernel, Blocks::for_each(&kernel, lanes * cells)?);
+        let blocks = Blocks::for_each(&kernel, lanes * cells)?;
+        let arguments =
+            kernels::next_lists::Args { places, mesh, level, wanted, parents, pool, lists: out };
+        // SAFETY: the columns are as long as the kernel says.
+        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         Ok(lists)
     }
 }

@@ -2,10 +2,9 @@
 
 use gpu_core::{Blocks, Column, Gpu, Progress};
 use kernels_rs::sphere_qtm::cells_of;
-use kernels_rs::sphere_qtm::shape_lists::{self as kernels, List};
+use kernels_rs::sphere_qtm::shape_lists::{self as kernels, Elements, List, Pool};
 use kernels_rs::sphere_qtm::shapes::Element;
 
-use super::diagram::Pointers;
 use super::{DeviceDiagram, Workspace};
 use crate::{Diagram, Params, Result, Shapes};
 
@@ -57,6 +56,12 @@ impl DeviceShapes {
     pub fn is_empty(&self) -> bool {
         self.sites == 0
     }
+
+    fn elements(&self) -> Elements<'_> {
+        // SAFETY: an element is 16 such words, and columns begin at multiples of 256 bytes.
+        let all = unsafe { self.elements.input().cast() };
+        Elements { all, count: self.elements.len() as u32 }
+    }
 }
 
 /// The [diagram](crate::voronoi_of_shapes) of shapes in device memory: the same bits as the CPU's.
@@ -76,29 +81,24 @@ pub fn voronoi_of_shapes(
     let scratch = if params.is_pruned() { 20 } else { 0 };
     let asked = cells.saturating_mul(params.bytes_of_cell() + scratch);
     params.check_memory(asked, gpu.total_memory())?;
-    let admitted = gpu.admit(&shapes.elements)?;
-    let (elements, count) = (admitted.as_ptr().cast::<Element>(), shapes.elements.len() as u32);
+    let elements = shapes.elements();
     // SAFETY: all cells are written below.
     let mut diagram = unsafe { DeviceDiagram::uninitialized(gpu, params)? };
     let level = params.level.get();
-    let lists = if params.is_pruned() {
-        // SAFETY: the elements are there.
-        Some(unsafe { Lists::new(gpu, elements, count, params)? })
+    let (mut pool, lists) = if params.is_pruned() {
+        let (pool, lists) = Lists::new(gpu, elements, params)?;
+        (pool, Some(lists))
     } else {
-        None
+        (gpu.zeroed(0)?, None)
     };
-    let Pointers { nearest, second, distance, tie } = diagram.pointers();
     let arguments = kernels::nearest_of_shapes::Args {
         elements,
-        count,
         level,
         up: lists.as_ref().map_or(0, |lists| level - lists.level),
-        lists: lists.as_ref().map_or_else(std::ptr::null, |lists| lists.column.as_ptr().cast()),
-        pool: lists.as_ref().map_or_else(std::ptr::null, |lists| lists.pool.as_ptr()),
-        nearest_sites: nearest,
-        second,
-        distance,
-        tie,
+        // SAFETY: a list is three such numbers.
+        lists: lists.as_ref().map(|lists| unsafe { lists.column.input().cast::<List>() }),
+        pool: pool.output(),
+        outputs: diagram.outputs(),
     };
     let kernel = kernels::nearest_of_shapes;
     // SAFETY: the outputs have an element for each cell; the lists are those of the level `up` above.
@@ -110,52 +110,43 @@ pub fn voronoi_of_shapes(
 struct Lists {
     level: u32,
     column: Column<[u32; 3]>,
-    pool: Column<u32>,
 }
 
 impl Lists {
-    /// Those of the level above the diagram's, by way of all levels from the first.
-    ///
-    /// # Safety
-    /// There are `count` elements.
-    unsafe fn new(
-        gpu: &Gpu,
-        elements: *const Element,
-        count: u32,
-        params: &Params,
-    ) -> Result<Self> {
+    /// Makes the lists of the level above the diagram's, by way of all levels from the first. Gives the pool that their
+    /// entries lie in, too.
+    fn new(gpu: &Gpu, elements: Elements<'_>, params: &Params) -> Result<(Column<u32>, Self)> {
         let last = params.level.get().saturating_sub(UP);
-        let capacity = POOL[0] * u64::from(count) + POOL[1] * cells_of(last);
+        let capacity = POOL[0] * u64::from(elements.count) + POOL[1] * cells_of(last);
         let capacity = capacity.min(u64::from(u32::MAX) - 1);
         // SAFETY: a list is read where it was written.
         let mut pool = unsafe { gpu.uninitialized::<u32>(capacity as usize)? };
         let mut used = gpu.zeroed::<u64>(1)?;
         let kernel = kernels::make_lists;
-        let mut make = |level: u32, parents: *const List| -> Result<Column<[u32; 3]>> {
+        let mut make = |level: u32, parents: Option<&Column<[u32; 3]>>| -> Result<Column<_>> {
             let cells = cells_of(level);
             // SAFETY: the kernel writes the list of each cell.
             let mut lists = unsafe { gpu.uninitialized::<[u32; 3]>(cells as usize)? };
             let arguments = kernels::make_lists::Args {
                 elements,
-                count,
                 level,
                 wanted: params.wanted(),
-                parents,
-                pool: pool.as_mut_ptr(),
-                capacity,
-                used: used.as_mut_ptr(),
-                lists: lists.as_mut_ptr().cast::<List>(),
+                // SAFETY: a list is three such numbers.
+                parents: parents.map(|parents| unsafe { parents.input().cast::<List>() }),
+                pool: Pool { entries: pool.output(), capacity, used: used.output() },
+                // SAFETY: as above.
+                lists: unsafe { lists.output().cast::<List>() },
             };
             // SAFETY: columns are as long as the kernel says, and parents are those of the level above.
             unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells)?, arguments)? };
             Ok(lists)
         };
         let first = FIRST.min(last);
-        let mut column = make(first, std::ptr::null())?;
+        let mut column = make(first, None)?;
         for level in first + 1..=last {
-            column = make(level, column.as_ptr().cast())?;
+            column = make(level, Some(&column))?;
         }
-        Ok(Self { level: last, column, pool })
+        Ok((pool, Self { level: last, column }))
     }
 }
 

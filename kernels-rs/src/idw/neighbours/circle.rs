@@ -27,7 +27,7 @@ pub struct Circle {
 impl Circle {
     /// Shows every candidate in the circle with its group: its quadrant, or 0.
     #[inline(always)]
-    unsafe fn visit(
+    fn visit(
         &self,
         index: &Index,
         search: &Search,
@@ -35,66 +35,60 @@ impl Circle {
         mut see: impl FnMut(Candidate, u32),
     ) {
         let quadrants = search.by_quadrants;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            index.visit(&self.cells, query, search, self.limited, |candidate| {
-                if candidate.squared <= self.squared {
-                    see(candidate, if quadrants { candidate.quadrant } else { 0 });
-                }
-            });
-        }
+        index.visit(&self.cells, query, search, self.limited, |candidate| {
+            if candidate.squared <= self.squared {
+                see(candidate, if quadrants { candidate.quadrant } else { 0 });
+            }
+        });
     }
 
     /// The circle that surely holds `wanted` candidates of each group, or all there are; and how many
     /// of each it holds.
     #[inline(always)]
-    unsafe fn around(
+    fn around(
         index: &Index,
         search: &Search,
         query: &Query,
         wanted: u32,
         limited: bool,
     ) -> (Self, [u32; 4]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let sphere = search.is_sphere();
-            let groups = if search.by_quadrants { 4 } else { 1 };
-            let endless = wanted == u32::MAX;
-            let mut radius = if endless {
-                f64::INFINITY
+        let sphere = search.is_sphere();
+        let groups = if search.by_quadrants { 4 } else { 1 };
+        let endless = wanted == u32::MAX;
+        let mut radius = if endless {
+            f64::INFINITY
+        } else {
+            index.first_radius(query, u32::min(wanted, 1 << 20) * groups, sphere).radius
+        };
+        loop {
+            let reach = search.reach_within(radius, limited);
+            let cells = index.cells_within(query, reach, sphere);
+            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
+            let squared = if is_all { f64::INFINITY } else { search.certain(radius) };
+            let cells = if is_all { cells } else { cells.round(radius, sphere) };
+            let circle = Self { cells, squared, limited };
+            let mut counts = [0; 4];
+            circle.visit(index, search, query, |_, group| {
+                counts[0] += (group == 0) as u32;
+                counts[1] += (group == 1) as u32;
+                counts[2] += (group == 2) as u32;
+                counts[3] += (group == 3) as u32;
+            });
+            let least = if groups == 4 {
+                u32::min(u32::min(counts[0], counts[1]), u32::min(counts[2], counts[3]))
             } else {
-                index.first_radius(query, u32::min(wanted, 1 << 20) * groups, sphere).radius
+                counts[0]
             };
-            loop {
-                let reach = search.reach_within(radius, limited);
-                let cells = index.cells_within(query, reach, sphere);
-                let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
-                let squared = if is_all { f64::INFINITY } else { search.certain(radius) };
-                let cells = if is_all { cells } else { cells.round(radius, sphere) };
-                let circle = Self { cells, squared, limited };
-                let mut counts = [0; 4];
-                circle.visit(index, search, query, |_, group| {
-                    counts[0] += (group == 0) as u32;
-                    counts[1] += (group == 1) as u32;
-                    counts[2] += (group == 2) as u32;
-                    counts[3] += (group == 3) as u32;
-                });
-                let least = if groups == 4 {
-                    u32::min(u32::min(counts[0], counts[1]), u32::min(counts[2], counts[3]))
-                } else {
-                    counts[0]
-                };
-                if is_all || least >= wanted {
-                    return (circle, counts);
-                }
-                radius *= 1.6;
+            if is_all || least >= wanted {
+                return (circle, counts);
             }
+            radius *= 1.6;
         }
     }
 
     /// The limit within which `wanted` of a group's candidates lie, by bisection.
     #[inline(always)]
-    unsafe fn limit(
+    fn limit(
         &self,
         index: &Index,
         search: &Search,
@@ -102,41 +96,37 @@ impl Circle {
         group: u32,
         wanted: u32,
     ) -> Limit {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            // The bits of floats that are not negative are in the order of their values.
-            let (mut low, mut high) = (0u64, f64::INFINITY.to_bits());
-            while low < high {
-                let middle = low + (high - low) / 2;
-                let mut count = 0;
-                self.visit(index, search, query, |candidate, of| {
-                    count += (of == group && candidate.squared.to_bits() <= middle) as u32;
-                });
-                if count >= wanted {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
+        // The bits of floats that are not negative are in the order of their values.
+        let (mut low, mut high) = (0u64, f64::INFINITY.to_bits());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut count = 0;
+            self.visit(index, search, query, |candidate, of| {
+                count += (of == group && candidate.squared.to_bits() <= middle) as u32;
+            });
+            if count >= wanted {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
-            let squared = f64::from_bits(low);
-            let (mut low, mut high) = (0u32, u32::MAX);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                let mut count = 0;
-                self.visit(index, search, query, |candidate, of| {
-                    let nearer = candidate.squared < squared
-                        || (candidate.squared == squared
-                            && *index.order.add(candidate.at as usize) <= middle);
-                    count += (of == group && nearer) as u32;
-                });
-                if count >= wanted {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
-            }
-            Limit { squared, index: low }
         }
+        let squared = f64::from_bits(low);
+        let (mut low, mut high) = (0u32, u32::MAX);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut count = 0;
+            self.visit(index, search, query, |candidate, of| {
+                let nearer = candidate.squared < squared
+                    || (candidate.squared == squared && index.point(candidate.at) <= middle);
+                count += (of == group && nearer) as u32;
+            });
+            if count >= wanted {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Limit { squared, index: low }
     }
 }
 
@@ -152,11 +142,8 @@ impl Method for Circle {
         wanted: &Limits,
         results: &Results<'_>,
     ) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let (search, taken) = take(index, *search, query, wanted);
-            interpolate(index, values, &search, query, &taken, results);
-        }
+        let (search, taken) = take(index, *search, query, wanted);
+        interpolate(index, values, &search, query, &taken, results);
     }
 }
 
@@ -169,58 +156,48 @@ struct Taken {
 }
 
 /// Finds the neighbours of a query, and the search that found them.
-///
-/// # Safety
-/// The index and the query are as [`interpolate`](super::interpolate) says.
 #[inline(always)]
-unsafe fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Search, Taken) {
+fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Search, Taken) {
     let mut search = search;
     let &Limits { max_points, min_points, max_per_quadrant, min_per_quadrant, .. } = wanted;
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let of_group = wanted.of_list();
-        let (mut circle, mut counts) = Circle::around(index, &search, query, of_group, true);
-        let mut taken = by_turns(counts, max_per_quadrant, max_points);
-        let mut enough = total(taken) >= min_points && total(taken) > 0;
-        if search.by_quadrants {
-            enough = enough && fewer(counts, min_per_quadrant) == 0;
-        }
-        if !enough && wanted.falls_back != 0 {
-            // Without quadrants and without reach.
-            search.by_quadrants = false;
-            let least = u32::max(1, u32::max(min_points, min_per_quadrant.saturating_mul(4)));
-            (circle, counts) = Circle::around(index, &search, query, least, false);
-            taken = by_turns(counts, u32::MAX, least);
-            enough = total(taken) >= min_points && total(taken) > 0;
-        }
-        let no_limit = Limit { squared: f64::INFINITY, index: u32::MAX };
-        let mut limits = [no_limit; 4];
-        let mut group = 0;
-        while group < 4 {
-            if taken[group] < counts[group] {
-                limits[group] = circle.limit(index, &search, query, group as u32, taken[group]);
-            }
-            group += 1;
-        }
-        (search, Taken { circle, limits, taken, enough })
+    let of_group = wanted.of_list();
+    let (mut circle, mut counts) = Circle::around(index, &search, query, of_group, true);
+    let mut taken = by_turns(counts, max_per_quadrant, max_points);
+    let mut enough = total(taken) >= min_points && total(taken) > 0;
+    if search.by_quadrants {
+        enough = enough && fewer(counts, min_per_quadrant) == 0;
     }
+    if !enough && wanted.falls_back != 0 {
+        // Without quadrants and without reach.
+        search.by_quadrants = false;
+        let least = u32::max(1, u32::max(min_points, min_per_quadrant.saturating_mul(4)));
+        (circle, counts) = Circle::around(index, &search, query, least, false);
+        taken = by_turns(counts, u32::MAX, least);
+        enough = total(taken) >= min_points && total(taken) > 0;
+    }
+    let no_limit = Limit { squared: f64::INFINITY, index: u32::MAX };
+    let mut limits = [no_limit; 4];
+    let mut group = 0;
+    while group < 4 {
+        if taken[group] < counts[group] {
+            limits[group] = circle.limit(index, &search, query, group as u32, taken[group]);
+        }
+        group += 1;
+    }
+    (search, Taken { circle, limits, taken, enough })
 }
 
 impl Taken {
     /// Whether a candidate of a group is a neighbour.
-    ///
-    /// # Safety
-    /// It is a candidate of the index.
     #[inline(always)]
-    unsafe fn has(&self, index: &Index, candidate: Candidate, group: u32) -> bool {
+    fn has(&self, index: &Index, candidate: Candidate, group: u32) -> bool {
         let (limit, taken) = match group {
             0 => (self.limits[0], self.taken[0]),
             1 => (self.limits[1], self.taken[1]),
             2 => (self.limits[2], self.taken[2]),
             _ => (self.limits[3], self.taken[3]),
         };
-        // SAFETY: passed on to the caller.
-        let i = unsafe { *index.order.add(candidate.at as usize) };
+        let i = index.point(candidate.at);
         taken > 0
             && (candidate.squared < limit.squared
                 || (candidate.squared == limit.squared && i <= limit.index))
@@ -228,11 +205,8 @@ impl Taken {
 }
 
 /// Writes values, and statistics, from the neighbours of a query.
-///
-/// # Safety
-/// Index, query and results are as [`interpolate`](super::interpolate) says.
 #[inline(always)]
-unsafe fn interpolate(
+fn interpolate(
     index: &Index,
     values: &Values<'_>,
     search: &Search,
@@ -240,49 +214,46 @@ unsafe fn interpolate(
     taken: &Taken,
     results: &Results<'_>,
 ) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let (circle, enough) = (&taken.circle, taken.enough);
-        let [first_offset, _, _] = values.range(0);
-        let mut all = Sums::EMPTY;
-        let smooth = search.smoothing > 0.0;
-        let mut nearest = f64::INFINITY;
+    let (circle, enough) = (&taken.circle, taken.enough);
+    let [first_offset, _, _] = values.range(0);
+    let mut all = Sums::EMPTY;
+    let smooth = search.smoothing > 0.0;
+    let mut nearest = f64::INFINITY;
+    circle.visit(index, search, query, |candidate, of| {
+        if taken.has(index, candidate, of) {
+            nearest = f64::min(nearest, candidate.squared);
+            all.coincident += (candidate.squared == 0.0 && !smooth) as u32 as f64;
+            if results.has_statistics() {
+                let point = index.point(candidate.at);
+                let distance = math::sqrt(search.on_ground(candidate.squared));
+                all.add(values.get(0, point), first_offset, distance);
+            }
+        }
+    });
+    if results.has_statistics() {
+        all.write(first_offset, query.index, results);
+    }
+    let coincident = all.coincident > 0.0;
+    let nearest = search.smoothed(nearest);
+    let mut v = 0;
+    while v < values.columns {
+        let [offset, low, high] = values.range(v);
+        let offset = if coincident { 0.0 } else { offset };
+        let (mut weights, mut sum) = (0.0, 0.0);
         circle.visit(index, search, query, |candidate, of| {
             if taken.has(index, candidate, of) {
-                nearest = f64::min(nearest, candidate.squared);
-                all.coincident += (candidate.squared == 0.0 && !smooth) as u32 as f64;
-                if results.has_statistics() {
-                    let point = *index.order.add(candidate.at as usize);
-                    let distance = math::sqrt(search.on_ground(candidate.squared));
-                    all.add(values.get(0, point), first_offset, distance);
-                }
+                let weight = if coincident {
+                    (candidate.squared == 0.0) as u32 as f64
+                } else {
+                    search.weight(candidate.squared, nearest)
+                };
+                let point = index.point(candidate.at);
+                weights += weight;
+                sum += weight * (values.get(v, point) - offset);
             }
         });
-        if results.has_statistics() {
-            all.write(first_offset, query.index, results);
-        }
-        let coincident = all.coincident > 0.0;
-        let nearest = search.smoothed(nearest);
-        let mut v = 0;
-        while v < values.columns {
-            let [offset, low, high] = values.range(v);
-            let offset = if coincident { 0.0 } else { offset };
-            let (mut weights, mut sum) = (0.0, 0.0);
-            circle.visit(index, search, query, |candidate, of| {
-                if taken.has(index, candidate, of) {
-                    let weight = if coincident {
-                        (candidate.squared == 0.0) as u32 as f64
-                    } else {
-                        search.weight(candidate.squared, nearest)
-                    };
-                    let point = *index.order.add(candidate.at as usize);
-                    weights += weight;
-                    sum += weight * (values.get(v, point) - offset);
-                }
-            });
-            let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };
-            results.put(v, query.index, value);
-            v += 1;
-        }
+        let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };
+        results.put(v, query.index, value);
+        v += 1;
     }
 }

@@ -30,7 +30,7 @@ impl Lists {
     /// The list has room for it.
     #[inline(always)]
     pub unsafe fn store(self, i: u32, squared: f64, index: u32) {
-        // SAFETY: the slot is the thread's own, and passed on to the caller.
+        // SAFETY: the slot is the thread's own, and there is one, as the caller says.
         unsafe {
             self.squared.store(self.slot(i), squared);
             self.index.store(self.slot(i), index);

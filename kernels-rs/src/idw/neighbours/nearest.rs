@@ -93,39 +93,36 @@ impl<const K: usize> Nearest<K> {
 
 /// The `wanted` nearest points of a query, `limited` by the search's reach.
 #[inline(always)]
-unsafe fn nearest_points<const K: usize>(
+fn nearest_points<const K: usize>(
     index: &Index,
     search: &Search,
     query: &Query,
     wanted: u32,
     limited: bool,
 ) -> Nearest<K> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let sphere = search.is_sphere();
-        let start = index.first_radius(query, wanted, sphere);
-        let mut radius = start.radius;
-        let most = if limited { search.reach[0] } else { f64::INFINITY };
-        loop {
-            let mut nearest = Nearest::<K>::new(wanted);
-            let reach = search.reach_within(radius, limited);
-            let cells = index.cells_within(query, reach, sphere);
-            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
-            let of_circle = if is_all { most } else { f64::min(radius, most) };
-            let cells = cells.round(of_circle, sphere);
-            index.visit(&cells, query, search, limited, |candidate| {
-                nearest.insert(candidate.squared, *index.order.add(candidate.at as usize));
-            });
-            let farthest = nearest.farthest();
-            if is_all || farthest <= search.certain(radius) {
-                return nearest;
-            }
-            radius = if farthest < f64::INFINITY {
-                f64::max(search.radius_of(farthest), radius * 1.01)
-            } else {
-                start.wider(radius)
-            };
+    let sphere = search.is_sphere();
+    let start = index.first_radius(query, wanted, sphere);
+    let mut radius = start.radius;
+    let most = if limited { search.reach[0] } else { f64::INFINITY };
+    loop {
+        let mut nearest = Nearest::<K>::new(wanted);
+        let reach = search.reach_within(radius, limited);
+        let cells = index.cells_within(query, reach, sphere);
+        let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
+        let of_circle = if is_all { most } else { f64::min(radius, most) };
+        let cells = cells.round(of_circle, sphere);
+        index.visit(&cells, query, search, limited, |candidate| {
+            nearest.insert(candidate.squared, index.point(candidate.at));
+        });
+        let farthest = nearest.farthest();
+        if is_all || farthest <= search.certain(radius) {
+            return nearest;
         }
+        radius = if farthest < f64::INFINITY {
+            f64::max(search.radius_of(farthest), radius * 1.01)
+        } else {
+            start.wider(radius)
+        };
     }
 }
 
@@ -153,7 +150,7 @@ impl<const K: usize> Method for Nearest<K> {
         results: &Results<'_>,
     ) {
         let lists = lists(&mut Carver::new(), K as u32, thread::thread_idx_x());
-        // SAFETY: passed on to the caller.
+        // SAFETY: the lists lie in the shared memory that the method asks for, and have K slots a thread.
         unsafe {
             let found = find::<K>(lists, index, search, query, wanted);
             let found = lists.holding(found, wanted.min_points);
@@ -165,7 +162,7 @@ impl<const K: usize> Method for Nearest<K> {
 /// Leaves the neighbours of a query in the thread's list; returns how many.
 ///
 /// # Safety
-/// The index and the query are as [`interpolate`](super::interpolate) says.
+/// The list has `K` slots.
 #[inline(always)]
 unsafe fn find<const K: usize>(
     lists: Lists,
@@ -178,16 +175,14 @@ unsafe fn find<const K: usize>(
     let least = u32::max(1, wanted.min_points);
     let (mut most, mut limited) = (wanted.max_points, true);
     loop {
-        // SAFETY: passed on to the caller; slots are the thread's own.
-        unsafe {
-            let nearest = nearest_points::<K>(index, search, query, most, limited);
-            let found = nearest.found();
-            if limited && found < least && wanted.falls_back != 0 {
-                (most, limited) = (least, false);
-                continue;
-            }
-            nearest.for_each(|i, squared, point| lists.store(i, squared, point));
-            return found;
+        let nearest = nearest_points::<K>(index, search, query, most, limited);
+        let found = nearest.found();
+        if limited && found < least && wanted.falls_back != 0 {
+            (most, limited) = (least, false);
+            continue;
         }
+        // SAFETY: the thread's list has K slots, and nobody else touches them.
+        nearest.for_each(|i, squared, point| unsafe { lists.store(i, squared, point) });
+        return found;
     }
 }

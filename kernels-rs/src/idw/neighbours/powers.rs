@@ -1,34 +1,30 @@
-//! The adaptive power of each query.
+//! The adaptive power of each target.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::idw::BLOCK;
 use crate::idw::pattern::Pattern;
 
-/// Writes minus half the power that follows from the mean distance of each query to its neighbours. Grid: a
-/// thread a query.
+/// Writes minus half the power that follows from the mean distance of each target to its neighbours. Grid: a
+/// thread a target.
 ///
 /// # Safety
 /// `distances` and `exponents` have `count` elements.
 #[kernel(block = BLOCK)]
 pub unsafe fn adapt_powers(
-    distances: *const f64,
+    distances: In<'_, f64>,
     count: u64,
     expected: f64,
     levels: [f64; 5],
     bounds: [f64; 2],
-    exponents: *mut f64,
+    exponents: Out<'_, f64>,
 ) {
-    let query = thread::index_1d();
-    if query >= count {
+    let target = thread::index_1d();
+    if target >= count {
         return;
     }
     let pattern = Pattern { expected, levels, bounds };
-    // SAFETY: the query is below the count.
-    unsafe {
-        let power = pattern.power(*distances.add(query as usize));
-        *exponents.add(query as usize) = -0.5 * power;
-    }
+    exponents.set(target, -0.5 * pattern.power(distances.get(target)));
 }

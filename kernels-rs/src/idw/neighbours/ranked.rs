@@ -38,7 +38,7 @@ impl Method for Nearby {
         results: &Results<'_>,
     ) {
         let ranks = ranks(&mut Carver::new(), thread::thread_idx_x());
-        // SAFETY: passed on to the caller.
+        // SAFETY: the slots lie in the shared memory that the method asks for.
         unsafe {
             let found = find(ranks, index, search, query, wanted);
             results.interpolate(values, search, query.index, &found);
@@ -49,7 +49,7 @@ impl Method for Nearby {
 /// Finds the neighbours of a query.
 ///
 /// # Safety
-/// The index and the query are as [`interpolate`](mod@super::interpolate) says.
+/// There are [`MOST_RANKED`] slots.
 #[inline(always)]
 unsafe fn find<'a>(
     ranks: Ranks,
@@ -61,24 +61,22 @@ unsafe fn find<'a>(
     // No neighbour at all is too few, whatever the least.
     let least = u32::max(1, wanted.min_points);
     let (mut most, mut limited) = (u32::min(wanted.max_points, MOST_RANKED), true);
-    // SAFETY: passed on to the caller; no more are kept than there is room for.
-    unsafe {
-        loop {
-            let start = index.first_radius(query, most, search.is_sphere());
-            let found = nearest(ranks, index, search, query, most, limited, start);
-            if limited && found < least && wanted.falls_back != 0 {
-                (most, limited) = (u32::min(least, MOST_RANKED), false);
-                continue;
-            }
-            return Ranked { ranks, index, query, found, are_enough: found >= least };
+    loop {
+        let start = index.first_radius(query, most, search.is_sphere());
+        // SAFETY: `most` is no more than there are slots.
+        let found = unsafe { nearest(ranks, index, search, query, most, limited, start) };
+        if limited && found < least && wanted.falls_back != 0 {
+            (most, limited) = (u32::min(least, MOST_RANKED), false);
+            continue;
         }
+        return Ranked { ranks, index, query, found, are_enough: found >= least };
     }
 }
 
 /// Keeps the `wanted` nearest points, `limited` by the search's reach; returns how many. It begins where it is told.
 ///
 /// # Safety
-/// The index and the query are as [`interpolate`](mod@super::interpolate) says; there are so many slots.
+/// There are so many slots.
 #[inline(always)]
 unsafe fn nearest(
     ranks: Ranks,
@@ -89,38 +87,38 @@ unsafe fn nearest(
     limited: bool,
     start: Start,
 ) -> u32 {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let sphere = search.is_sphere();
-        let most = if limited { search.reach[0] } else { f64::INFINITY };
-        let mut radius = start.radius;
-        loop {
-            let (mut found, mut last) = (0, Rank::NONE);
-            let reach = search.reach_within(radius, limited);
-            let cells = index.cells_within(query, reach, sphere);
-            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
-            let of_circle = if is_all { most } else { f64::min(radius, most) };
-            let cells = cells.round(of_circle, sphere);
-            index.visit(&cells, query, search, limited, |candidate| {
-                let new = Rank { squared: candidate.squared, position: candidate.at };
-                if new.is_before(index, last) {
-                    let others = u32::min(found, wanted - 1);
+    let sphere = search.is_sphere();
+    let most = if limited { search.reach[0] } else { f64::INFINITY };
+    let mut radius = start.radius;
+    loop {
+        let (mut found, mut last) = (0, Rank::NONE);
+        let reach = search.reach_within(radius, limited);
+        let cells = index.cells_within(query, reach, sphere);
+        let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
+        let of_circle = if is_all { most } else { f64::min(radius, most) };
+        let cells = cells.round(of_circle, sphere);
+        index.visit(&cells, query, search, limited, |candidate| {
+            let new = Rank { squared: candidate.squared, position: candidate.at };
+            if new.is_before(index, last) {
+                let others = u32::min(found, wanted - 1);
+                // SAFETY: slots below `wanted` are the thread's own, and those up to `others` hold neighbours.
+                unsafe {
                     ranks.insert(index, query, others, new);
                     found = others + 1;
                     if found == wanted {
                         last = ranks.rank(index, query, others);
                     }
                 }
-            });
-            let farthest = last.squared;
-            if is_all || farthest <= search.certain(radius) {
-                return found;
             }
-            radius = if farthest < f64::INFINITY {
-                f64::max(search.radius_of(farthest), radius * 1.01)
-            } else {
-                start.wider(radius)
-            };
+        });
+        let farthest = last.squared;
+        if is_all || farthest <= search.certain(radius) {
+            return found;
         }
+        radius = if farthest < f64::INFINITY {
+            f64::max(search.radius_of(farthest), radius * 1.01)
+        } else {
+            start.wider(radius)
+        };
     }
 }

@@ -18,18 +18,12 @@ impl Rank {
     pub const NONE: Self = Self { squared: f64::INFINITY, position: u32::MAX };
 
     /// Whether it comes before another: it is nearer, or as near and of a lower index.
-    ///
-    /// # Safety
-    /// Both are of the index, or none.
     #[inline(always)]
-    pub unsafe fn is_before(self, index: &Index, other: Self) -> bool {
+    pub fn is_before(self, index: &Index, other: Self) -> bool {
         if self.squared != other.squared || u32::max(self.position, other.position) == u32::MAX {
             return self.squared < other.squared;
         }
-        // SAFETY: none is one, and both are points.
-        unsafe {
-            *index.order.add(self.position as usize) < *index.order.add(other.position as usize)
-        }
+        index.point(self.position) < index.point(other.position)
     }
 }
 
@@ -71,11 +65,9 @@ impl Ranks {
     /// There is one, of this index and query.
     #[inline(always)]
     pub unsafe fn rank(self, index: &Index, query: &Query, i: u32) -> Rank {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let position = self.load(i);
-            Rank { squared: index.squared(query, position), position }
-        }
+        // SAFETY: there is a neighbour in the slot, as the caller says.
+        let position = unsafe { self.load(i) };
+        Rank { squared: index.squared(query, position), position }
     }
 
     /// Puts a neighbour among the `found` in the first slots, which are in order.
@@ -85,7 +77,7 @@ impl Ranks {
     #[inline(always)]
     pub unsafe fn insert(self, index: &Index, query: &Query, found: u32, new: Rank) {
         let (mut low, mut high) = (0, found);
-        // SAFETY: passed on to the caller.
+        // SAFETY: slots below `found` hold neighbours, and there is one more, as the caller says.
         unsafe {
             // They often come nearly in order: by steps that double from the end, and then by halves.
             let mut step = 1;
@@ -113,7 +105,7 @@ impl Ranks {
 #[derive(Clone, Copy)]
 pub struct Ranked<'a> {
     pub ranks: Ranks,
-    pub index: &'a Index,
+    pub index: &'a Index<'a>,
     pub query: &'a Query,
     /// How many there are.
     pub found: u32,
@@ -133,7 +125,7 @@ impl Neighbours for Ranked<'_> {
             // SAFETY: slots below `found` hold neighbours, which are points of the index.
             unsafe {
                 let Rank { squared, position } = self.ranks.rank(self.index, self.query, i);
-                see(squared, *self.index.order.add(position as usize));
+                see(squared, self.index.point(position));
             }
             i += 1;
         }

@@ -148,7 +148,7 @@ impl Results<'_> {
         query: u64,
         neighbours: &impl Neighbours,
     ) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the neighbours may be visited, as the caller says.
         unsafe {
             if self.has_statistics() {
                 let [offset, _, _] = values.range(0);
@@ -202,7 +202,7 @@ unsafe fn interpolate_one(
     let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
     // That of the nearest, with which the walk begins.
     let (mut nearest, mut coincident) = (-1.0, false);
-    // SAFETY: passed on to the caller.
+    // SAFETY: the neighbours may be visited, as the caller says.
     unsafe {
         neighbours.visit(|squared, point| {
             if nearest < 0.0 {

@@ -1,24 +1,32 @@
 //! The search of the index: boxes of cells around a query, and the points in them.
 
-use device_std::math;
 use device_std::real::Real;
+use device_std::{In, arguments, math};
 
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
 use crate::spatial::cells::Cells;
 use crate::spatial::sphere::{self, arc_of_squared_chord};
 
+/// Points sorted by the cells of a plan, in device memory.
+#[arguments]
+pub struct Sorted<'a> {
+    /// The plan: one element.
+    pub plan: In<'a, Plan>,
+    /// Where the points of each cell begin, and where the last one's end.
+    pub starts: In<'a, u32>,
+    /// The index of each sorted point.
+    pub order: In<'a, u32>,
+    /// Sorted places: x of each, then y, on the sphere then z.
+    pub places: In<'a, f64>,
+}
+
 /// The index and the points.
 #[derive(Clone, Copy)]
-pub struct Index {
+pub struct Index<'a> {
     pub cells: Cells,
-    /// Where the points of each cell begin.
-    pub starts: *const u32,
-    /// The index of each sorted point.
-    pub order: *const u32,
-    /// Sorted places: x of each, then y, on the sphere then z.
-    pub places: *const f64,
-    pub points: u32,
+    sorted: Sorted<'a>,
+    points: u32,
 }
 
 /// What a search is for.
@@ -199,23 +207,16 @@ impl Search {
 }
 
 impl Query {
-    /// Query `index` of the targets.
-    ///
-    /// # Safety
-    /// The index is below the count; on the sphere `vectors` has three columns of `count` elements.
+    /// Query `index` of the targets; on the sphere `vectors` has three columns of them.
     #[inline(always)]
-    pub unsafe fn new(index: u64, targets: &Targets, vectors: *const f64) -> Self {
-        let (i, n) = (index as usize, targets.count as usize);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let [x, y] = targets.at(index);
-            let place = if vectors.is_null() {
-                [x, y, 0.0]
-            } else {
-                [*vectors.add(i), *vectors.add(i + n), *vectors.add(i + 2 * n)]
-            };
-            Self { index, x, y, place, on_sphere: !vectors.is_null() }
-        }
+    pub fn new(index: u64, targets: &Targets<'_>, vectors: Option<In<'_, f64>>) -> Self {
+        let n = targets.count;
+        let [x, y] = targets.at(index);
+        let place = match vectors {
+            None => [x, y, 0.0],
+            Some(vectors) => [0, n, 2 * n].map(|axis| vectors.get(index + axis)),
+        };
+        Self { index, x, y, place, on_sphere: vectors.is_some() }
     }
 
     /// Whether it is a place: no box around another would ever be the whole index.
@@ -233,21 +234,17 @@ impl CellBox {
     }
 }
 
-impl Index {
-    /// From what the kernels are given.
-    ///
-    /// # Safety
-    /// There is a plan.
+impl<'a> Index<'a> {
+    /// Of so many points.
     #[inline(always)]
-    pub unsafe fn new(
-        plan: *const Plan,
-        (starts, order): (*const u32, *const u32),
-        places: *const f64,
-        points: u32,
-    ) -> Self {
-        // SAFETY: passed on to the caller.
-        let cells = unsafe { (*plan).cells() };
-        Self { cells, starts, order, places, points }
+    pub fn new(sorted: Sorted<'a>, points: u32) -> Self {
+        Self { cells: sorted.plan.get(0u32).cells(), sorted, points }
+    }
+
+    /// The index of the point at a position of the sorted order.
+    #[inline(always)]
+    pub fn point(&self, position: u32) -> u32 {
+        self.sorted.order.get(position)
     }
 
     /// The cells within `reach` of a query: in the plane on the ground, on the sphere in radians.
@@ -313,28 +310,22 @@ impl Index {
     }
 
     /// The square of the distance of the point at a position of the sorted order.
-    ///
-    /// # Safety
-    /// There is one.
     #[inline(always)]
-    pub unsafe fn squared(&self, query: &Query, position: u32) -> f64 {
-        let (i, n) = (position as usize, self.points as usize);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let dx = *self.places.add(i) - query.place[0];
-            let dy = *self.places.add(i + n) - query.place[1];
-            let squared = dx * dx + dy * dy;
-            if !query.on_sphere {
-                return squared;
-            }
-            let dz = *self.places.add(i + 2 * n) - query.place[2];
-            squared + dz * dz
+    pub fn squared(&self, query: &Query, position: u32) -> f64 {
+        let (i, n, places) = (position as usize, self.points as usize, self.sorted.places);
+        let dx = places.get(i) - query.place[0];
+        let dy = places.get(i + n) - query.place[1];
+        let squared = dx * dx + dy * dy;
+        if !query.on_sphere {
+            return squared;
         }
+        let dz = places.get(i + 2 * n) - query.place[2];
+        squared + dz * dz
     }
 
     /// The sorted points of run `run` of a row of a box.
     #[inline(always)]
-    unsafe fn run(&self, cells: &CellBox, query: &Query, row: u32, run: u32) -> [u32; 2] {
+    fn run(&self, cells: &CellBox, query: &Query, row: u32, run: u32) -> [u32; 2] {
         let [mut from, mut to] = if run == 0 { cells.columns[0] } else { cells.columns[1] };
         if cells.radius < f64::INFINITY {
             let c = &self.cells;
@@ -349,21 +340,19 @@ impl Index {
                 return [0, 0];
             }
         }
-        let row = row as usize * self.cells.columns as usize;
-        // SAFETY: rows and columns of a box are in the index; `starts` has one more than the cells.
-        unsafe { [*self.starts.add(row + from as usize), *self.starts.add(row + to as usize + 1)] }
+        let (row, starts) = (row as usize * self.cells.columns as usize, self.sorted.starts);
+        [starts.get(row + from as usize), starts.get(row + to as usize + 1)]
     }
 
     /// How many points a box holds.
     #[inline(always)]
-    unsafe fn count(&self, cells: &CellBox, query: &Query) -> u32 {
+    fn count(&self, cells: &CellBox, query: &Query) -> u32 {
         let mut count = 0;
         let mut row = cells.first_row;
         while row <= cells.last_row {
             let mut run = 0;
             while run < cells.runs {
-                // SAFETY: passed on to the caller.
-                let [from, to] = unsafe { self.run(cells, query, row, run) };
+                let [from, to] = self.run(cells, query, row, run);
                 count += to - from;
                 run += 1;
             }
@@ -374,7 +363,7 @@ impl Index {
 
     /// Shows every candidate of a box that the search may take.
     #[inline(always)]
-    pub unsafe fn visit(
+    pub fn visit(
         &self,
         cells: &CellBox,
         query: &Query,
@@ -382,87 +371,81 @@ impl Index {
         limited: bool,
         mut see: impl FnMut(Candidate),
     ) {
-        // SAFETY: passed on to the caller; runs are of sorted points.
-        unsafe {
-            let sphere = search.is_sphere();
-            let [reach, _] = search.reach;
-            let reach = if limited { reach * reach } else { f64::INFINITY };
-            let n = self.points as usize;
-            let mut row = cells.first_row;
-            while row <= cells.last_row {
-                let mut run = 0;
-                while run < cells.runs {
-                    let [mut at, end] = self.run(cells, query, row, run);
-                    while at < end {
-                        let i = at as usize;
-                        let dx = *self.places.add(i) - query.place[0];
-                        let dy = *self.places.add(i + n) - query.place[1];
-                        let mut squared = dx * dx + dy * dy;
-                        let mut quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
-                        if sphere {
-                            let place = [0, n, 2 * n].map(|plane| *self.places.add(i + plane));
-                            let dz = place[2] - query.place[2];
-                            squared += dz * dz;
-                            quadrant = sphere::quadrant(place, query.place);
-                        }
-                        let mut counts = squared <= reach;
-                        if limited {
-                            counts = counts && search.is_inside(dx, dy);
-                        }
-                        if search.leaves_out {
-                            counts = counts && *self.order.add(i) as u64 != query.index;
-                        }
-                        if counts {
-                            see(Candidate { at, squared, quadrant });
-                        }
-                        at += 1;
+        let sphere = search.is_sphere();
+        let [reach, _] = search.reach;
+        let reach = if limited { reach * reach } else { f64::INFINITY };
+        let (n, places) = (self.points as usize, self.sorted.places);
+        let mut row = cells.first_row;
+        while row <= cells.last_row {
+            let mut run = 0;
+            while run < cells.runs {
+                let [mut at, end] = self.run(cells, query, row, run);
+                while at < end {
+                    let i = at as usize;
+                    let dx = places.get(i) - query.place[0];
+                    let dy = places.get(i + n) - query.place[1];
+                    let mut squared = dx * dx + dy * dy;
+                    let mut quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
+                    if sphere {
+                        let place = [0, n, 2 * n].map(|plane| places.get(i + plane));
+                        let dz = place[2] - query.place[2];
+                        squared += dz * dz;
+                        quadrant = sphere::quadrant(place, query.place);
                     }
-                    run += 1;
+                    let mut counts = squared <= reach;
+                    if limited {
+                        counts = counts && search.is_inside(dx, dy);
+                    }
+                    if search.leaves_out {
+                        counts = counts && self.point(at) as u64 != query.index;
+                    }
+                    if counts {
+                        see(Candidate { at, squared, quadrant });
+                    }
+                    at += 1;
                 }
-                row += 1;
+                run += 1;
             }
+            row += 1;
         }
     }
 
     /// The radius, of a box of cells, that about `wanted` points lie within.
     #[inline(always)]
-    pub unsafe fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> Start {
+    pub fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> Start {
         let degree = core::f64::consts::PI / 180.0;
         let mut half = if sphere { self.cells.side * degree } else { self.cells.side };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            // Far outside the index the box widens until it reaches it.
-            let mut cells = self.cells_within(query, [half; 2], sphere);
-            let mut count = self.count(&cells, query);
-            let mut is_widened = false;
-            while count < wanted && !cells.whole {
-                half *= 2.0;
-                cells = self.cells_within(query, [half; 2], sphere);
-                count = self.count(&cells, query);
-                is_widened = true;
-            }
-            if is_widened && !sphere && count / TOO_MANY > wanted {
-                // Points begin suddenly, and their density says nothing: the least box, to a cell, or far away to a
-                // share of it.
-                let (mut low, mut step) = (0.5 * half, 0);
-                while half - low > self.cells.side && step < 10 {
-                    let middle = 0.5 * (low + half);
-                    let cells = self.cells_within(query, [middle; 2], sphere);
-                    if self.count(&cells, query) < wanted {
-                        low = middle
-                    } else {
-                        half = middle
-                    }
-                    step += 1;
-                }
-                return Start { radius: half, half };
-            }
-            let wanted = wanted as f64;
-            let wanted = wanted + 2.0 * math::sqrt(wanted) + 1.0;
-            // The box is wider than that, by half a cell on each side.
-            let side = 2.0 * half + if sphere { self.cells.side * degree } else { self.cells.side };
-            let share = wanted / (f64::max(count as f64, 1.0) * core::f64::consts::PI);
-            Start { radius: f64::min(side * math::sqrt(share), half * 2.0), half }
+        // Far outside the index the box widens until it reaches it.
+        let mut cells = self.cells_within(query, [half; 2], sphere);
+        let mut count = self.count(&cells, query);
+        let mut is_widened = false;
+        while count < wanted && !cells.whole {
+            half *= 2.0;
+            cells = self.cells_within(query, [half; 2], sphere);
+            count = self.count(&cells, query);
+            is_widened = true;
         }
+        if is_widened && !sphere && count / TOO_MANY > wanted {
+            // Points begin suddenly, and their density says nothing: the least box, to a cell, or far away to a
+            // share of it.
+            let (mut low, mut step) = (0.5 * half, 0);
+            while half - low > self.cells.side && step < 10 {
+                let middle = 0.5 * (low + half);
+                let cells = self.cells_within(query, [middle; 2], sphere);
+                if self.count(&cells, query) < wanted {
+                    low = middle
+                } else {
+                    half = middle
+                }
+                step += 1;
+            }
+            return Start { radius: half, half };
+        }
+        let wanted = wanted as f64;
+        let wanted = wanted + 2.0 * math::sqrt(wanted) + 1.0;
+        // The box is wider than that, by half a cell on each side.
+        let side = 2.0 * half + if sphere { self.cells.side * degree } else { self.cells.side };
+        let share = wanted / (f64::max(count as f64, 1.0) * core::f64::consts::PI);
+        Start { radius: f64::min(side * math::sqrt(share), half * 2.0), half }
     }
 }

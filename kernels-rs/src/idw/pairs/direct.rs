@@ -1,45 +1,45 @@
 //! The direct sum in f32: steps 1 and 2 of the plan.
 
 use device_std::shared::Carver;
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::Points;
-use crate::idw::doubt::{Block, Group, Weighting};
+use super::Segmented;
+use crate::idw::doubt::{Block, Group};
+use crate::idw::points::Points;
 use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
-use crate::idw::weights::{Law, Power};
-use crate::idw::{BLOCK, SEVERAL, TILE};
+use crate::idw::weights::{Law, Power, Weighting};
+use crate::idw::{BLOCK, SEVERAL, Summing, TILE};
 
-/// Queries of a thread with one value a point, and with several.
-pub const QUERIES: [u32; 2] = [8, 2];
+/// Targets of a thread with one value a point, and with several.
+pub const TARGETS: [u32; 2] = [8, 2];
 
-const ONE: usize = QUERIES[0] as usize;
-const FEW: usize = QUERIES[1] as usize;
-const ALL: usize = SEVERAL as usize;
+const ONE: usize = TARGETS[0] as usize;
+const FEW: usize = TARGETS[1] as usize;
+const MANY: usize = SEVERAL as usize;
 
 /// Bytes of shared memory.
-const fn shared_bytes(queries: usize, values: usize) -> u32 {
+const fn shared_bytes(targets: usize, values: usize) -> u32 {
     let mut carver = Carver::new();
-    let _ = Room::new(&mut carver, queries as u32, values as u32);
+    let _ = Room::new(&mut carver, targets as u32, values as u32);
     carver.bytes()
 }
 
 /// Sums in f32, to be completed by [`combine`](mod@super::combine::combine); an instance's name says at which
 /// targets, by which power, and whether one or [`SEVERAL`] values of each point.
 ///
-/// Grid in x: a block for each `BLOCK * Q` queries, or for each patch of
+/// Grid in x: a block for each `BLOCK * Q` targets, or for each patch of
 /// [`PATCH_ROWS`](crate::idw::targets::PATCH_ROWS) rows and `ROW_THREADS * Q` columns; in y: blocks that
 /// share the segments.
 ///
 /// # Safety
-/// `places` has `2 * points` elements, `values` that of each value, `ranges` three for each value; `x` and
-/// `y` have `count` (or are null for a grid, then `count` is `width * height`); neither `points` nor
-/// `count` is 0; `exponents`, unless null, has minus half the power of each query; `reaches` has what
-/// `measure_tiles` writes; `partial` has `count` for each sum, where
-/// blocks share segments for each segment.
-#[kernel(block = BLOCK, shared = shared_bytes(Q, V), instances(
+/// The slices have what their structs say, and there are points and targets; `reaches` has what `measure_tiles` writes;
+/// `partial` has an element a target for each sum, where blocks share segments for each segment.
+#[kernel(block = BLOCK, shared = shared_bytes(Q, V), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: V, has_each: false
+}, instances(
     scattered_1: <1, false, ONE, 1>, resident = 5;
     scattered_2: <2, false, ONE, 1>, resident = 5;
     scattered_3: <3, false, ONE, 1>, resident = 5;
@@ -50,61 +50,47 @@ const fn shared_bytes(queries: usize, values: usize) -> u32 {
     on_grid_3: <3, true, ONE, 1>, resident = 5;
     on_grid_4: <4, true, ONE, 1>, resident = 5;
     on_grid_any: <0, true, ONE, 1>, resident = 5;
-    scattered_2_several: <2, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, FEW, ALL>, resident = 4;
+    scattered_2_several: <2, false, FEW, MANY>, resident = 4;
+    scattered_any_several: <0, false, FEW, MANY>, resident = 4;
+    on_grid_2_several: <2, true, FEW, MANY>, resident = 4;
+    on_grid_any_several: <0, true, FEW, MANY>, resident = 4;
 ))]
 pub unsafe fn sum_tiles<const LAW: u32, const ROW: bool, const Q: usize, const V: usize>(
-    places: *const f64,
-    values: *const f64,
-    ranges: *const f64,
-    points: u32,
-    segment: u32,
-    x: *const f64,
-    y: *const f64,
-    count: u64,
-    width: u32,
-    height: u32,
-    grid: [f64; 3],
-    centre: [f64; 2],
-    scale: f64,
+    points: Segmented<'_>,
+    targets: Targets<'_>,
+    frame: Frame,
     extent: [f64; 2],
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
-    reaches: *const f32,
-    partial: *mut f64,
+    weighting: Weighting<'_>,
+    reaches: In<'_, f32>,
+    partial: Out<'_, f64>,
 ) {
-    let points = Points { places, values, count: points, segment, ranges };
-    let targets = Targets { x, y, count, width, height, grid };
     let block = Block {
         room: Room::new(&mut Carver::new(), Q as u32, V as u32),
         targets: &targets,
-        frame: Frame::new(centre, scale),
-        weighting: Weighting { smoothing, exponent, exponents, leaves_out: false },
+        frame,
+        weighting,
+        leaves_out: false,
         extent,
-        ranges,
+        ranges: points.points.ranges,
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block is here.
     unsafe { all_pairs::<Power<LAW>, ROW, Q, V>(&points, &block, reaches, partial) };
 }
 
 /// The body: leaves the sums of weights and weighted values in `partial`.
 ///
 /// # Safety
-/// As [`sum_tiles`] says.
+/// The whole block comes to the same call, and there are points and targets; unless `ROW`, these are columns.
 #[inline(always)]
 unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
-    points: &Points,
-    block: &Block,
-    reaches: *const f32,
-    partial: *mut f64,
+    points: &Segmented<'_>,
+    block: &Block<'_>,
+    reaches: In<'_, f32>,
+    partial: Out<'_, f64>,
 ) {
     let (room, targets, weighting) = (block.room, block.targets, block.weighting);
     let me = thread::thread_idx_x();
-    // SAFETY: the block stays together; slots are the thread's own; the arrays are as long as the
-    // kernel asks.
+    // SAFETY: the block stays together; slots are the thread's own.
     unsafe {
         let mut near = Near {
             x: [0.0; Q],
@@ -117,10 +103,10 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             let [x, y] = targets.place::<ROW, Q>(j);
             let ([x, x_rest], [y, y_rest]) = (split(block.frame.x(x)), split(block.frame.y(y)));
             let place = [x.to_bits(), x_rest.to_bits(), y.to_bits(), y_rest.to_bits()];
-            room.queries.store(j as u32 * BLOCK + me, place);
-            if !weighting.exponents.is_null() {
-                let query = u64::min(targets.query::<ROW, Q>(j), targets.count - 1);
-                near.exponents[j] = *weighting.exponents.add(query as usize) as f32;
+            room.targets.store(j as u32 * BLOCK + me, place);
+            if let Some(exponents) = weighting.exponents {
+                let target = u64::min(targets.target::<ROW, Q>(j), targets.count - 1);
+                near.exponents[j] = exponents.get(target) as f32;
             }
             j += 1;
         }
@@ -132,12 +118,12 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             let row = if split { segment as u64 } else { 0 } * (1 + V as u64);
             let mut j = 0;
             while j < Q {
-                let query = targets.query::<ROW, Q>(j);
+                let target = targets.target::<ROW, Q>(j);
                 let mut c = 0;
-                while c < 1 + V && query < targets.count {
-                    let sum = partial.add(((row + c as u64) * targets.count + query) as usize);
-                    let before = if split || segment == first { 0.0 } else { *sum };
-                    *sum = before + room.sums.load(slot::<Q>(c, j as u32, me));
+                while c < 1 + V && target < targets.count {
+                    let sum = (row + c as u64) * targets.count + target;
+                    let before = if split || segment == first { 0.0 } else { partial.get(sum) };
+                    partial.set(sum, before + room.sums.load(slot::<Q>(c, j as u32, me)));
                     c += 1;
                 }
                 j += 1;
@@ -147,27 +133,26 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     }
 }
 
-/// Leaves the sums of a thread's queries over a segment in shared memory.
+/// Leaves the sums of a thread's targets over a segment in shared memory.
 ///
 /// # Safety
 /// The whole block comes to the same call; the segment has a point.
 #[inline(always)]
 unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
-    points: &Points,
-    block: &Block,
-    reaches: *const f32,
+    segmented: &Segmented<'_>,
+    block: &Block<'_>,
+    reaches: In<'_, f32>,
     segment: u32,
     mut near: Near<Q>,
 ) -> Near<Q> {
-    let room = &block.room;
-    let start = segment * points.segment * TILE;
-    let end =
-        u64::min(start as u64 + points.segment as u64 * TILE as u64, points.count as u64) as u32;
+    let (room, &Segmented { points, segment: tiles }) = (&block.room, segmented);
+    let start = segment * tiles * TILE;
+    let end = u64::min(start as u64 + tiles as u64 * TILE as u64, points.count as u64) as u32;
     let mut first = start;
     while first < end {
-        // SAFETY: passed on to the caller; the tile has `end - first` points at least.
+        // SAFETY: the whole block is here, and the tile has `end - first` points at least.
         unsafe {
-            let origin = stage::<V>(room, points, &block.frame, first);
+            let origin = stage::<V>(room, &points, &block.frame, first);
             near.place(room, thread::thread_idx_x(), origin);
             let count = u32::min(TILE, end - first);
             let sums = sum_staged::<L, ROW, false, Q, V>(room, &near, count);
@@ -177,7 +162,7 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
                 first,
                 count,
                 origin,
-                reach: *reaches.add((first / TILE) as usize),
+                reach: reaches.get(first / TILE),
             };
             let values = |slot: u32| Source::<false, V>::load(room, slot).values;
             let places = (&near.x, &near.y);
@@ -195,17 +180,17 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 #[inline(always)]
 unsafe fn stage<const V: usize>(
     room: &Room,
-    points: &Points,
+    points: &Points<'_>,
     frame: &Frame,
     first: u32,
 ) -> [f32; 2] {
-    let n = points.count as usize;
-    // SAFETY: the caller keeps the block together and `first` below the count.
+    let (n, places) = (points.count as usize, points.places);
+    // SAFETY: the caller keeps the block together; slots are the thread's own between the barriers.
     unsafe {
         // In the middle of the order, so that the farthest point of the tile is not too far.
         let origin = (first + u32::min(TILE, points.count - first) / 2) as usize;
-        let origin_x = frame.x(*points.places.add(origin)) as f32;
-        let origin_y = frame.y(*points.places.add(origin + n)) as f32;
+        let origin_x = frame.x(places.get(origin)) as f32;
+        let origin_y = frame.y(places.get(origin + n)) as f32;
         thread::sync_threads();
         let mut k = 0;
         while k < TILE / BLOCK {
@@ -213,15 +198,15 @@ unsafe fn stage<const V: usize>(
             let point = first + slot;
             if point < points.count {
                 let i = point as usize;
-                // The same operations as for queries, so that one on a point is at distance 0.
-                let [x, x_rest] = split(frame.x(*points.places.add(i)));
-                let [y, y_rest] = split(frame.y(*points.places.add(i + n)));
+                // The same operations as for targets, so that one on a point is at distance 0.
+                let [x, x_rest] = split(frame.x(places.get(i)));
+                let [y, y_rest] = split(frame.y(places.get(i + n)));
                 let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);
                 let mut values = [0u32; 4];
                 let mut v = 0;
                 while v < V {
                     let offset = points.offset(v);
-                    values[v] = ((*points.values.add(i + v * n) - offset) as f32).to_bits();
+                    values[v] = ((points.values.get(i + v * n) - offset) as f32).to_bits();
                     v += 1;
                 }
                 room.sources.store(slot, [x.to_bits(), y.to_bits(), values[0], 0]);

@@ -3,7 +3,7 @@
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector;
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -16,40 +16,36 @@ use crate::idw::weights::any_power;
 pub const PAPER_BLOCK: u32 = 256;
 
 /// What every thread of a launch has.
-struct Paper {
-    places: *const f64,
-    values: *const f64,
+struct Paper<'a> {
+    places: In<'a, f64>,
+    values: In<'a, f64>,
     points: u32,
     range: [f64; 3],
-    targets: Targets,
+    targets: Targets<'a>,
     frame: Frame,
     smoothing: f32,
     exponent: f32,
 }
 
-impl Paper {
-    /// The thread's query and its place, in f32 relative to the middle of the data, in units; as in the
+impl Paper<'_> {
+    /// The thread's target and its place, in f32 relative to the middle of the data, in units; as in the
     /// paper without regard to what f32 leaves.
     #[inline(always)]
-    unsafe fn query(&self) -> (u64, [f32; 2]) {
-        let query = thread::index_1d();
-        // SAFETY: the query is brought below the count.
-        let [x, y] = unsafe { self.targets.at(u64::min(query, self.targets.count - 1)) };
-        (query, [self.frame.x(x) as f32, self.frame.y(y) as f32])
+    fn target(&self) -> (u64, [f32; 2]) {
+        let target = thread::index_1d();
+        let [x, y] = self.targets.at(u64::min(target, self.targets.count - 1));
+        (target, [self.frame.x(x) as f32, self.frame.y(y) as f32])
     }
 
     /// A data point in the same way: x, y, value.
     #[inline(always)]
-    unsafe fn point(&self, i: u32) -> [f32; 3] {
+    fn point(&self, i: u32) -> [f32; 3] {
         let i = i as usize;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            [
-                self.frame.x(*self.places.add(i)) as f32,
-                self.frame.y(*self.places.add(i + self.points as usize)) as f32,
-                (*self.values.add(i) - self.range[0]) as f32,
-            ]
-        }
+        [
+            self.frame.x(self.places.get(i)) as f32,
+            self.frame.y(self.places.get(i + self.points as usize)) as f32,
+            (self.values.get(i) - self.range[0]) as f32,
+        ]
     }
 
     /// A pair as in the paper: 1 / d^2, or a power of d^2 and its reciprocal.
@@ -62,40 +58,36 @@ impl Paper {
         sums[1] += weight * p[2];
     }
 
-    /// Writes a query's result, or puts it on the list of those to rescue.
+    /// Writes a target's result, and puts the target on the list of those to rescue where that is in doubt.
     #[inline(always)]
-    unsafe fn finish(
+    fn finish(
         &self,
-        (query, [x, y]): (u64, [f32; 2]),
+        (target, [x, y]): (u64, [f32; 2]),
         [weight, sum]: [f32; 2],
-        results: *mut f32,
-        rescued: *mut u32,
+        results: Out<'_, f32>,
+        rescued: Out<'_, u32>,
     ) {
         let (weight, mean) = (weight as f64, sum as f64 / weight as f64);
         let good = is_good_weight(weight) && is_good_mean(mean);
-        // SAFETY: the query is below the count.
-        unsafe {
-            *results.add(query as usize) = within(self.range[0] + mean, self.range) as f32;
-            if !good || is_far(x, y, self.smoothing) {
-                list(rescued, query);
-            }
+        results.set(target, within(self.range[0] + mean, self.range) as f32);
+        if !good || is_far(x, y, self.smoothing) {
+            list(rescued, target);
         }
     }
 
-    /// The sums of a query, from global memory.
+    /// The sums of a target, from global memory.
     #[inline(always)]
-    unsafe fn sum<const SQUARE: bool>(&self, place: [f32; 2]) -> [f32; 2] {
+    fn sum<const SQUARE: bool>(&self, place: [f32; 2]) -> [f32; 2] {
         let mut sums = [0.0; 2];
         let mut i = 0;
         while i < self.points {
-            // SAFETY: the point is below the count.
-            self.add::<SQUARE>(place, unsafe { self.point(i) }, &mut sums);
+            self.add::<SQUARE>(place, self.point(i), &mut sums);
             i += 1;
         }
         sums
     }
 
-    /// The sums of a query, by tiles in shared memory.
+    /// The sums of a target, by tiles in shared memory.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -105,7 +97,7 @@ impl Paper {
         let mut sums = [0.0; 2];
         let mut first = 0;
         while first < self.points {
-            // SAFETY: points are below their count; barriers stand between stores and loads.
+            // SAFETY: the whole block is here, and barriers stand between stores and loads.
             unsafe {
                 thread::sync_threads();
                 if first + me < self.points {
@@ -145,11 +137,12 @@ const TILE_BYTES: u32 = {
 
 /// Sums over all points and writes results. `TILED`, data points pass through shared memory, as many at a
 /// time as the block has threads; else every thread reads every data point from global memory. Grid: a
-/// thread a query.
+/// thread a target.
 ///
 /// # Safety
-/// As for [`sum_tiles`](mod@super::direct::sum_tiles) and [`combine`](mod@super::combine::combine), with one value,
-/// whose range is `range`.
+/// There are points and targets, and these are as [`Targets`] says; `places` has x of each point and then y, `values` one
+/// value of each, whose range is `range`; `results` has an element a target; `rescued` is as for
+/// [`combine`](mod@super::combine::combine).
 #[kernel(block = PAPER_BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
     naive_square: <false, true>;
     naive_any: <false, false>;
@@ -157,33 +150,26 @@ const TILE_BYTES: u32 = {
     tiled_any: <true, false>;
 ))]
 pub unsafe fn sum_as_paper<const TILED: bool, const SQUARE: bool>(
-    places: *const f64,
-    values: *const f64,
+    places: In<'_, f64>,
+    values: In<'_, f64>,
     range: [f64; 3],
     points: u32,
-    x: *const f64,
-    y: *const f64,
-    count: u64,
-    width: u32,
-    grid: [f64; 3],
-    centre: [f64; 2],
-    scale: f64,
+    targets: Targets<'_>,
+    frame: Frame,
     smoothing: f64,
     exponent: f64,
-    results: *mut f32,
-    rescued: *mut u32,
+    results: Out<'_, f32>,
+    rescued: Out<'_, u32>,
 ) {
-    let targets = Targets { x, y, count, width, height: 0, grid };
-    let frame = Frame::new(centre, scale);
     let (smoothing, exponent) = (smoothing as f32, exponent as f32);
     let paper = Paper { places, values, points, range, targets, frame, smoothing, exponent };
-    // SAFETY: passed on to the caller; the whole block comes here.
-    unsafe {
-        let (query, place) = paper.query();
-        let sums =
-            if TILED { paper.sum_by_tiles::<SQUARE>(place) } else { paper.sum::<SQUARE>(place) };
-        if query < count {
-            paper.finish((query, place), sums, results, rescued);
-        }
+    let (target, place) = paper.target();
+    let sums = match TILED {
+        // SAFETY: the whole block is here.
+        true => unsafe { paper.sum_by_tiles::<SQUARE>(place) },
+        false => paper.sum::<SQUARE>(place),
+    };
+    if target < targets.count {
+        paper.finish((target, place), sums, results, rescued);
     }
 }

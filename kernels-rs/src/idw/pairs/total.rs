@@ -1,27 +1,15 @@
 //! Means over parts of the data points become those over all: see [`crate::idw::part`].
 
 use device_std::real::Real;
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::idw::BLOCK;
 use crate::idw::part::{Weight, mean};
 
-/// The weight of a query, of columns of the powers of two and of the sums.
-///
-/// # Safety
-/// `weights` has `2 * count` elements, and the query is below the count.
-#[inline(always)]
-unsafe fn weight_of(weights: *const f64, count: u64, query: u64) -> Weight {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let sum = *weights.add((count + query) as usize);
-        Weight { exponent: *weights.add(query as usize), sum }
-    }
-}
-
-/// Adds a part: brings the means of each query to those of what was added before and of the part. Grid: a thread a query.
+/// Adds a part: brings the means of each target to those of what was added before and of the part. Grid: a thread a
+/// target.
 ///
 /// # Safety
 /// `part_values` and `means` have `columns * count` elements, `part_weights` and `weights` `2 * count`.
@@ -29,32 +17,37 @@ unsafe fn weight_of(weights: *const f64, count: u64, query: u64) -> Weight {
 pub unsafe fn add_part<T: Real>(
     count: u64,
     columns: u32,
-    part_values: *const T,
-    part_weights: *const f64,
-    means: *mut f64,
-    weights: *mut f64,
+    part_values: In<'_, T>,
+    part_weights: In<'_, f64>,
+    means: Out<'_, f64>,
+    weights: Out<'_, f64>,
 ) {
-    let query = thread::index_1d();
-    if query >= count {
+    let target = thread::index_1d();
+    if target >= count {
         return;
     }
-    // SAFETY: the query is below the count.
-    unsafe {
-        let before = weight_of(weights, count, query);
-        let (both, shares) = before.plus(weight_of(part_weights, count, query));
-        *weights.add(query as usize) = both.exponent;
-        *weights.add((count + query) as usize) = both.sum;
-        let mut column = 0;
-        while column < columns as u64 {
-            let at = (column * count + query) as usize;
-            let of_part = (*part_values.add(at)).to_f64();
-            *means.add(at) = mean([*means.add(at), of_part], shares);
-            column += 1;
-        }
+    let sum = weights.get(count + target);
+    let before = Weight { exponent: weights.get(target), sum };
+    let (both, shares) = before.plus(weight_of(part_weights, count, target));
+    weights.set(target, both.exponent);
+    weights.set(count + target, both.sum);
+    let mut column = 0;
+    while column < columns as u64 {
+        let at = column * count + target;
+        let of_part = part_values.get(at).to_f64();
+        means.set(at, mean([means.get(at), of_part], shares));
+        column += 1;
     }
 }
 
-/// Writes the means as results, NaN where nothing has a weight. Grid: a thread a query.
+/// The weight of a target, of columns of the powers of two and of the sums.
+#[inline(always)]
+fn weight_of(weights: In<'_, f64>, count: u64, target: u64) -> Weight {
+    let sum = weights.get(count + target);
+    Weight { exponent: weights.get(target), sum }
+}
+
+/// Writes the means as results, NaN where nothing has a weight. Grid: a thread a target.
 ///
 /// # Safety
 /// `means` and `results` have `columns * count` elements, `weights` `2 * count`.
@@ -62,23 +55,20 @@ pub unsafe fn add_part<T: Real>(
 pub unsafe fn write_means<T: Real>(
     count: u64,
     columns: u32,
-    means: *const f64,
-    weights: *const f64,
-    results: *mut T,
+    means: In<'_, f64>,
+    weights: In<'_, f64>,
+    results: Out<'_, T>,
 ) {
-    let query = thread::index_1d();
-    if query >= count {
+    let target = thread::index_1d();
+    if target >= count {
         return;
     }
-    // SAFETY: the query is below the count.
-    unsafe {
-        let is_some = weight_of(weights, count, query).is_some();
-        let mut column = 0;
-        while column < columns as u64 {
-            let at = (column * count + query) as usize;
-            let result = if is_some { *means.add(at) } else { f64::NAN };
-            *results.add(at) = T::from_f64(result);
-            column += 1;
-        }
+    let is_some = weight_of(weights, count, target).is_some();
+    let mut column = 0;
+    while column < columns as u64 {
+        let at = column * count + target;
+        let result = if is_some { means.get(at) } else { f64::NAN };
+        results.set(at, T::from_f64(result));
+        column += 1;
     }
 }

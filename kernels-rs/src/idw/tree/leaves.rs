@@ -2,13 +2,13 @@
 
 use device_std::block::BlockReduce;
 use device_std::shared::Carver;
-use device_std::vector::{self, Vector};
-use device_std::{kernel, thread};
+use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::{LEAF, Tree, box_of};
+use super::{LEAF, Tree, box_of, set_extent};
 use crate::idw::SEVERAL;
+use crate::idw::points::Points;
 use crate::idw::targets::{Frame, split};
 
 const ALL: usize = SEVERAL as usize;
@@ -16,64 +16,52 @@ const ALL: usize = SEVERAL as usize;
 /// The boxes of the leaves, and their points as sources. Grid: a block a leaf.
 ///
 /// # Safety
-/// `places` has `2 * points` elements, `values` that of each value, `ranges` three for each; `points` is
-/// not 0; `sources` has a vector for each point, `all` (with several values) too, `extents` 4 numbers and
-/// `boxes` a vector for each of `items` items, and `boxes` one more for each leaf.
+/// The slices have what [`Points`] and [`Tree`] say, of the same points, and there are points; `extents` has 4 numbers for
+/// each item.
 #[kernel(
     block = LEAF,
     carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize),
     instances(one: <1>; several: <ALL>)
 )]
 pub unsafe fn stage_leaves<const V: usize>(
-    places: *const f64,
-    values: *const f64,
-    ranges: *const f64,
-    points: u32,
-    items: u32,
-    centre: [f64; 2],
-    scale: f64,
-    sources: *mut Vector,
-    all: *mut Vector,
-    extents: *mut f64,
-    boxes: *mut Vector,
+    points: Points<'_>,
+    frame: Frame,
+    tree: Tree<'_>,
+    extents: Out<'_, f64>,
 ) {
     let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
-    let frame = Frame::new(centre, scale);
-    let tree = Tree { sources, values: all, extents, boxes, points, items };
     let leaf = thread::block_idx_x();
     let point = leaf * LEAF + thread::thread_idx_x();
-    // SAFETY: the block stays together; beyond the points its threads take the last one.
-    unsafe {
-        let n = tree.points as usize;
-        let i = u32::min(point, tree.points - 1) as usize;
-        let (x, y) = (frame.x(*places.add(i)), frame.y(*places.add(i + n)));
-        let extent = box_of(block, [x, y], [x, y]);
-        // The point in the middle of the order: where points crowd, there f32 should keep most.
-        let half = u32::min(LEAF, tree.points - leaf * LEAF) / 2;
-        let origin = (leaf * LEAF + half) as usize;
-        let origin_x = frame.x(*places.add(origin)) as f32;
-        let origin_y = frame.y(*places.add(origin + n)) as f32;
-        if thread::thread_idx_x() == 0 {
-            tree.set_box(leaf, extent);
-            let packed = [origin_x.to_bits(), origin_y.to_bits(), 0, 0];
-            vector::store(tree.boxes.add((tree.items + leaf) as usize).cast(), packed);
+    let (n, places) = (points.count as usize, points.places);
+    // Beyond the points threads take the last one.
+    let i = u32::min(point, points.count - 1) as usize;
+    let (x, y) = (frame.x(places.get(i)), frame.y(places.get(i + n)));
+    // SAFETY: the whole block is here.
+    let extent = unsafe { box_of(block, [x, y], [x, y]) };
+    // The point in the middle of the order: where points crowd, there f32 should keep most.
+    let half = u32::min(LEAF, points.count - leaf * LEAF) / 2;
+    let origin = (leaf * LEAF + half) as usize;
+    let origin_x = frame.x(places.get(origin)) as f32;
+    let origin_y = frame.y(places.get(origin + n)) as f32;
+    if thread::thread_idx_x() == 0 {
+        set_extent(extents, leaf, extent);
+        tree.set_middle(leaf, extent);
+        tree.boxes.store(tree.items + leaf, [origin_x.to_bits(), origin_y.to_bits(), 0, 0]);
+    }
+    if point < points.count {
+        // The same operations as for targets, so that one on a point is at distance 0.
+        let ([x, x_rest], [y, y_rest]) = (split(x), split(y));
+        let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);
+        let mut all = [0u32; 4];
+        let mut v = 0;
+        while v < V {
+            let offset = points.offset(v);
+            all[v] = ((points.values.get(i + v * n) - offset) as f32).to_bits();
+            v += 1;
         }
-        if point < tree.points {
-            // The same operations as for queries, so that one on a point is at distance 0.
-            let ([x, x_rest], [y, y_rest]) = (split(x), split(y));
-            let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);
-            let mut all = [0u32; 4];
-            let mut v = 0;
-            while v < V {
-                let offset = *ranges.add(3 * v);
-                all[v] = ((*values.add(i + v * n) - offset) as f32).to_bits();
-                v += 1;
-            }
-            let source = [x.to_bits(), y.to_bits(), 1f32.to_bits(), all[0]];
-            vector::store(tree.sources.add(i).cast(), source);
-            if V > 1 {
-                vector::store(tree.values.add(i).cast(), all);
-            }
+        tree.sources.store(i, [x.to_bits(), y.to_bits(), 1f32.to_bits(), all[0]]);
+        if V > 1 {
+            tree.values.store(i, all);
         }
     }
 }

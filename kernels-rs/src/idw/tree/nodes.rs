@@ -2,12 +2,14 @@
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
-use device_std::{kernel, thread};
+use device_std::{Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::chebyshev::Chebyshev;
-use super::{CHILDREN, LEAF, Middle, NODES, SIDE, Tree};
+use super::{
+    CHILDREN, Extents, LEAF, Middle, NODES, SIDE, Tree, extent, extent_of_all, set_extent,
+};
 use crate::idw::{BLOCK, SEVERAL};
 
 const _: () = assert!(NODES <= BLOCK && NODES <= LEAF);
@@ -94,7 +96,7 @@ impl Scales {
         let (row, column) = (me / SIDE % SIDE * COLUMN, me % SIDE * COLUMN);
         let mut i = 0;
         while i < vector::unknown(count) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the sources are stored, as the caller says.
             unsafe {
                 let (a, b) = (self.across.load(row + i), self.up.load(column + i));
                 let share = a as f64 * b as f64;
@@ -132,23 +134,25 @@ const fn shared_bytes(values: usize) -> u32 {
 }
 
 /// A level of items, and that below.
-#[derive(Clone, Copy)]
-pub(super) struct Level {
-    /// The first item, and the first and the number of those below; of leaves none.
+#[arguments]
+pub struct Level {
+    /// The first item.
     pub start: u32,
+    /// The first of the items below.
     pub below: u32,
+    /// How many items are below: of leaves none.
     pub below_count: u32,
 }
 
 impl Level {
     #[inline(always)]
-    pub fn is_leaves(&self) -> bool {
+    pub(super) fn is_leaves(&self) -> bool {
         self.below_count == 0
     }
 
     /// The first source of an item of a tree over `points` points, and their number.
     #[inline(always)]
-    pub fn sources(&self, points: u32, item: u32) -> (u32, u32) {
+    pub(super) fn sources(&self, points: u32, item: u32) -> (u32, u32) {
         if self.is_leaves() {
             return (item * LEAF, u32::min(LEAF, points - item * LEAF));
         }
@@ -158,81 +162,50 @@ impl Level {
 
     /// What source `i` of an item is relative to: its place among the boxes of a tree of `items` items.
     #[inline(always)]
-    pub fn origin(&self, items: u32, item: u32, i: u32) -> u32 {
+    pub(super) fn origin(&self, items: u32, item: u32, i: u32) -> u32 {
         if self.is_leaves() { items + item } else { self.below + item * CHILDREN + i / NODES }
     }
 }
 
-/// The box of an item, which it gets from its children.
-///
-/// # Safety
-/// The block's item is of the level; its children have boxes.
+/// The box of the block's item, which it gets from its children.
 #[inline(always)]
-unsafe fn extent_of(tree: &Tree, level: Level) -> [f64; 4] {
+fn extent_of(tree: &Tree<'_>, extents: Extents<'_>, level: Level) -> [f64; 4] {
     let item = thread::block_idx_x();
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if level.is_leaves() {
-            return tree.extent(level.start + item);
-        }
-        let first = item * CHILDREN;
-        let mut extent = tree.extent(level.below + first);
-        let mut child = first + 1;
-        while child < u32::min(first + CHILDREN, level.below_count) {
-            let other = tree.extent(level.below + child);
-            extent = [
-                f64::min(extent[0], other[0]),
-                f64::min(extent[1], other[1]),
-                f64::max(extent[2], other[2]),
-                f64::max(extent[3], other[3]),
-            ];
-            child += 1;
-        }
-        if thread::thread_idx_x() == 0 {
-            tree.set_box(level.start + item, extent);
-        }
-        extent
+    if level.is_leaves() {
+        return extent(extents, level.start + item);
     }
+    let first = item * CHILDREN;
+    let children = u32::min(CHILDREN, level.below_count - first);
+    let extent = extent_of_all(extents, level.below + first, children);
+    if thread::thread_idx_x() == 0 {
+        set_extent(extents, level.start + item, extent);
+        tree.set_middle(level.start + item, extent);
+    }
+    extent
 }
 
-/// The nodes of a level's items: `start` is the first of them, `below` the first of those below, of which
-/// there are `below_count`; 0 for leaves. Grid: a block an item.
+/// Writes the nodes of a level's items. Grid: a block an item.
 ///
 /// # Safety
-/// `sources` has a vector for each point and each node, `all` (with several values) too, `extents` 4 numbers
-/// and `boxes` a vector for each item, and `boxes` one more for each leaf; those of the level below, or of
-/// the leaves, are written.
+/// The slices have what [`Tree`] says, and `extents` 4 numbers for each item; what is of the level below, or of the leaves,
+/// is written.
 #[kernel(block = BLOCK, shared = shared_bytes(V), instances(one: <1>; several: <ALL>))]
-pub unsafe fn weigh_nodes<const V: usize>(
-    points: u32,
-    items: u32,
-    start: u32,
-    below: u32,
-    below_count: u32,
-    sources: *mut Vector,
-    all: *mut Vector,
-    extents: *mut f64,
-    boxes: *mut Vector,
-) {
-    let level = Level { start, below, below_count };
-    let tree = Tree { sources, values: all, extents, boxes, points, items };
+pub unsafe fn weigh_nodes<const V: usize>(level: Level, tree: Tree<'_>, extents: Out<'_, f64>) {
     let scales = Scales::new(&mut Carver::new(), V as u32);
     let (item, me) = (thread::block_idx_x(), thread::thread_idx_x());
-    // SAFETY: the block stays together; the sources of the item are written; a thread writes its own
-    // slots, and its own node.
-    unsafe {
-        let middle = Middle::of(extent_of(&tree, level));
-        let (per_x, per_y) = (per_half(middle.half_x), per_half(middle.half_y));
-        let (first, count) = level.sources(tree.points, item);
-        let mut sums = OfNode::<V>::NONE;
-        let mut start = 0;
-        while start < count {
+    let middle = Middle::of(extent_of(&tree, extents, level));
+    let (per_x, per_y) = (per_half(middle.half_x), per_half(middle.half_y));
+    let (first, count) = level.sources(tree.points, item);
+    let mut sums = OfNode::<V>::NONE;
+    let mut start = 0;
+    while start < count {
+        // SAFETY: the whole block comes to both barriers; between them a thread stores its own slots.
+        unsafe {
             thread::sync_threads();
             if start + me < count {
-                let source = (first + start + me) as usize;
-                let [x, y, weight, value] = vector::load(tree.sources.add(source).cast());
-                let all =
-                    if V > 1 { vector::load(tree.values.add(source).cast()) } else { [value; 4] };
+                let source = first + start + me;
+                let [x, y, weight, value] = tree.sources.load(source);
+                let all = if V > 1 { tree.values.load(source) } else { [value; 4] };
                 let [from_x, from_y, _] = tree.middle(level.origin(tree.items, item, start + me));
                 let x = f32::from_bits(x) as f64 + (from_x as f64 - middle.x as f64);
                 let y = f32::from_bits(y) as f64 + (from_y as f64 - middle.y as f64);
@@ -240,18 +213,18 @@ pub unsafe fn weigh_nodes<const V: usize>(
             }
             thread::sync_threads();
             scales.add(u32::min(BLOCK, count - start), &mut sums);
-            start += BLOCK;
         }
-        if me < NODES {
-            let [x, y] = place_of_node();
-            let (x, y) = ((x * middle.half_x) as f32, (y * middle.half_y) as f32);
-            let all = sums.packed();
-            let node = (tree.points + (level.start + item) * NODES + me) as usize;
-            let source = [x.to_bits(), y.to_bits(), (sums.weight as f32).to_bits(), all[0]];
-            vector::store(tree.sources.add(node).cast(), source);
-            if V > 1 {
-                vector::store(tree.values.add(node).cast(), all);
-            }
+        start += BLOCK;
+    }
+    if me < NODES {
+        let [x, y] = place_of_node();
+        let (x, y) = ((x * middle.half_x) as f32, (y * middle.half_y) as f32);
+        let all = sums.packed();
+        let node = tree.points + (level.start + item) * NODES + me;
+        let weight = sums.weight as f32;
+        tree.sources.store(node, [x.to_bits(), y.to_bits(), weight.to_bits(), all[0]]);
+        if V > 1 {
+            tree.values.store(node, all);
         }
     }
 }

@@ -2,43 +2,44 @@
 
 use device_std::block::BlockReduce;
 use device_std::shared::{Carver, SharedArray};
-use device_std::vector::{self, Vector};
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::visit::{Found, Way};
 use super::{LEAF, Tree, box_of};
-use crate::idw::doubt::{Block, Group, Weighting, unknown};
+use crate::idw::doubt::{Block, Group, unknown};
 use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
-use crate::idw::weights::{Law, Power};
-use crate::idw::{BLOCK, SEVERAL};
+use crate::idw::weights::{Law, Power, Weighting};
+use crate::idw::{BLOCK, SEVERAL, Summing};
 
-/// Queries of a thread with one value a point, and with several.
-pub const QUERIES: [u32; 2] = [4, 2];
+/// Targets of a thread with one value a point, and with several.
+pub const TARGETS: [u32; 2] = [4, 2];
 
-const ONE: usize = QUERIES[0] as usize;
-const FEW: usize = QUERIES[1] as usize;
-const ALL: usize = SEVERAL as usize;
+const ONE: usize = TARGETS[0] as usize;
+const FEW: usize = TARGETS[1] as usize;
+const MANY: usize = SEVERAL as usize;
 
 /// The shared memory of a block.
 #[inline(always)]
-const fn shared(carver: &mut Carver, queries: usize, values: usize) -> (Room, BlockReduce<f64>) {
-    let room = Room::new(carver, queries as u32, values as u32);
+const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Room, BlockReduce<f64>) {
+    let room = Room::new(carver, targets as u32, values as u32);
     (room, BlockReduce::new(carver, BLOCK as usize))
 }
 
 /// The data points of the tree, as they lie on the ground.
-#[derive(Clone, Copy)]
-struct Ground {
+#[arguments]
+pub struct Ground<'a> {
     /// x of each, then y.
-    places: *const f64,
-    /// How far the points of each leaf are from its origin.
-    reaches: *const f32,
+    pub places: In<'a, f64>,
+    /// How far the points of each leaf are from its origin: what `measure_tiles` of module `pairs` writes.
+    pub reaches: In<'a, f32>,
+    /// The values' ranges, as [`Points`](crate::idw::points::Points) has them.
+    pub ranges: In<'a, f64>,
 }
 
-/// The queries of a block from afar.
+/// The targets of a block from afar.
 #[derive(Clone, Copy)]
 struct Around {
     /// The box of their places, not too small.
@@ -49,34 +50,32 @@ struct Around {
 }
 
 impl Around {
-    /// Whether an item is far from the queries.
+    /// Whether an item is far from the targets.
     #[inline(always)]
     fn is_far(&self, [x, y, half]: [f32; 3]) -> bool {
         let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
         let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
         let squared = gap_x * gap_x + gap_y * gap_y;
-        // An item without extent that a query lies on is not far.
+        // An item without extent that a target lies on is not far.
         squared >= self.separation * half * half && squared > 0.0
     }
 }
 
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
 /// targets, by which power, and whether one or [`SEVERAL`] values of each point. Those with `each` in their names
-/// take a power for each query, and leave points out: what the others need not look for in their inner loop. (One spills 16
+/// take a power for each target, and leave points out: what the others need not look for in their inner loop. (One spills 16
 /// bytes on sm_80 alone; its times were taken with as many blocks.)
 ///
-/// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other, or for each patch of a
+/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other, or for each patch of a
 /// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
 ///
 /// # Safety
-/// `sources`, `all` and `boxes` are as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves them for `points`
-/// points and `items` items, up to the root of level `top`; `places` has the points' x and then their y,
-/// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
-/// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
-/// `exponents`, unless null, has minus half the power of each query; where `leave_out` is not 0, the queries are
-/// the points in their order, and each leaves itself out;
-/// `partial` has `count` for each sum and each row of blocks.
-#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
+/// The slices have what their structs say; the tree is as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves it, up to
+/// the root of level `top`, and is not written; there are targets. Where `leave_out` is not 0, the targets are the points in
+/// their order, and each leaves itself out. `partial` has an element a target for each sum and each row of blocks.
+#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: V, has_each: EACH
+}, instances(
     scattered_1: <1, false, false, ONE, 1>, resident = 7;
     scattered_2: <2, false, false, ONE, 1>, resident = 7;
     scattered_3: <3, false, false, ONE, 1>, resident = 7;
@@ -87,10 +86,10 @@ impl Around {
     on_grid_3: <3, true, false, ONE, 1>, resident = 8;
     on_grid_4: <4, true, false, ONE, 1>, resident = 8;
     on_grid_any: <0, true, false, ONE, 1>, resident = 8;
-    scattered_2_several: <2, false, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, false, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, false, FEW, ALL>, resident = 4;
+    scattered_2_several: <2, false, false, FEW, MANY>, resident = 4;
+    scattered_any_several: <0, false, false, FEW, MANY>, resident = 4;
+    on_grid_2_several: <2, true, false, FEW, MANY>, resident = 4;
+    on_grid_any_several: <0, true, false, FEW, MANY>, resident = 4;
     each_scattered_2: <2, false, true, ONE, 1>, resident = 7;
     each_scattered_any: <0, false, true, ONE, 1>, resident = 7, spills = 16;
     each_on_grid_any: <0, true, true, ONE, 1>, resident = 7;
@@ -102,49 +101,31 @@ pub unsafe fn sum_items<
     const Q: usize,
     const V: usize,
 >(
-    sources: *const Vector,
-    all: *const Vector,
-    boxes: *const Vector,
-    points: u32,
-    items: u32,
+    tree: Tree<'_>,
     top: u32,
     separation: f64,
-    places: *const f64,
-    reaches: *const f32,
-    ranges: *const f64,
-    x: *const f64,
-    y: *const f64,
-    count: u64,
-    width: u32,
-    height: u32,
-    grid: [f64; 3],
-    centre: [f64; 2],
-    scale: f64,
+    ground: Ground<'_>,
+    targets: Targets<'_>,
+    frame: Frame,
     extent: [f64; 2],
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
+    weighting: Weighting<'_>,
     leave_out: u32,
-    partial: *mut f64,
+    partial: Out<'_, f64>,
 ) {
-    let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
-    let tree = Tree { sources, values, extents: core::ptr::null_mut(), boxes, points, items };
-    let targets = Targets { x, y, count, width, height, grid };
     let (room, reduce) = shared(&mut Carver::new(), Q, V);
-    let exponents = if EACH { exponents } else { core::ptr::null() };
-    let leaves_out = EACH && leave_out != 0;
+    let exponents = if EACH { weighting.exponents } else { None };
     let block = Block {
         room,
         targets: &targets,
-        frame: Frame::new(centre, scale),
-        weighting: Weighting { smoothing, exponent, exponents, leaves_out },
+        frame,
+        weighting: Weighting { exponents, ..weighting },
+        leaves_out: EACH && leave_out != 0,
         extent,
-        ranges,
+        ranges: ground.ranges,
     };
-    let ground = Ground { places, reaches };
-    // SAFETY: passed on to the caller; all threads of the block come here.
+    // SAFETY: the whole block is here.
     unsafe {
-        let (low, high) = place_queries::<ROW, Q>(&block, reduce);
+        let (low, high) = place_targets::<ROW, Q>(&block, reduce);
         let around = Around { low, high, separation: (separation * separation) as f32 };
         let way = Way::new(tree.points, tree.items, top);
         add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way, &around);
@@ -152,23 +133,23 @@ pub unsafe fn sum_items<
     }
 }
 
-/// Puts the block's queries into shared memory; returns the box of their places, not too small.
+/// Puts the block's targets into shared memory; returns the box of their places, not too small.
 ///
 /// # Safety
-/// The whole block comes to the same call.
+/// The whole block comes to the same call; there are targets, and unless `ROW` they are columns.
 #[inline(always)]
-unsafe fn place_queries<const ROW: bool, const Q: usize>(
-    block: &Block,
+unsafe fn place_targets<const ROW: bool, const Q: usize>(
+    block: &Block<'_>,
     reduce: BlockReduce<f64>,
 ) -> ([f32; 2], [f32; 2]) {
-    // SAFETY: passed on to the caller; slots are the thread's own.
+    // SAFETY: the block is whole and the targets are as the caller says; slots are the thread's own.
     unsafe {
         let (targets, frame) = (block.targets, &block.frame);
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         let mut j = 0;
         while j < Q {
             let mut place = targets.place::<ROW, Q>(j);
-            if ROW && targets.query::<ROW, Q>(j) >= targets.count {
+            if ROW && targets.target::<ROW, Q>(j) >= targets.count {
                 // Beyond the grid: any cell of the block's will do.
                 let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
                 place = targets.cell_place(column, row);
@@ -178,7 +159,7 @@ unsafe fn place_queries<const ROW: bool, const Q: usize>(
             high = [f64::max(high[0], x), f64::max(high[1], y)];
             let ([x, x_rest], [y, y_rest]) = (split(x), split(y));
             let packed = [x.to_bits(), x_rest.to_bits(), y.to_bits(), y_rest.to_bits()];
-            block.room.queries.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
+            block.room.targets.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
             j += 1;
         }
         let down = |x: f64| x as f32 - f32::abs(x as f32) * 2.4e-7;
@@ -190,16 +171,16 @@ unsafe fn place_queries<const ROW: bool, const Q: usize>(
 /// Visits the items and sums over those of this row of blocks, in shared memory.
 ///
 /// # Safety
-/// The whole block comes to the same call: its threads visit the same items.
+/// The whole block comes to the same call, and has stored its targets.
 #[inline(always)]
 unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
-    tree: &Tree,
-    block: &Block,
-    ground: Ground,
+    tree: &Tree<'_>,
+    block: &Block<'_>,
+    ground: Ground<'_>,
     way: &Way,
     around: &Around,
 ) {
-    // SAFETY: slots are the thread's own; the rest is passed on to the caller.
+    // SAFETY: slots are the thread's own; all threads of the block visit the same items.
     unsafe {
         let mut c = 0;
         while c < (1 + V) as u32 * Q as u32 {
@@ -219,55 +200,53 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     }
 }
 
-/// Writes the sums of the thread's queries.
+/// Writes the sums of the thread's targets.
 ///
 /// # Safety
-/// `partial` is as [`sum_items`] says.
+/// The thread has stored its sums.
 #[inline(always)]
 pub(super) unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
-    targets: &Targets,
+    targets: &Targets<'_>,
     sums: SharedArray<f64>,
-    partial: *mut f64,
+    partial: Out<'_, f64>,
 ) {
     let me = thread::thread_idx_x();
     let row = thread::block_idx_y() as u64 * (1 + V as u64);
     let mut j = 0;
     while j < Q {
-        let query = targets.query::<ROW, Q>(j);
+        let target = targets.target::<ROW, Q>(j);
         let mut c = 0;
-        while c < 1 + V && query < targets.count {
-            // SAFETY: slots are the thread's own; the rest is passed on to the caller.
-            unsafe {
-                let sum = sums.load(slot::<Q>(c, j as u32, me));
-                *partial.add(((row + c as u64) * targets.count + query) as usize) = sum;
-            }
+        while c < 1 + V && target < targets.count {
+            // SAFETY: slots are the thread's own.
+            let sum = unsafe { sums.load(slot::<Q>(c, j as u32, me)) };
+            partial.set((row + c as u64) * targets.count + target, sum);
             c += 1;
         }
         j += 1;
     }
 }
 
-/// Adds an item's sources to the sums of the block's queries.
+/// Adds an item's sources to the sums of the block's targets.
 ///
 /// # Safety
-/// The whole block comes to the same call, for an item with sources.
+/// The whole block comes to the same call, for an item with sources, and has stored its targets and begun its sums.
 #[inline(always)]
 unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
-    tree: &Tree,
-    block: &Block,
-    ground: Ground,
+    tree: &Tree<'_>,
+    block: &Block<'_>,
+    ground: Ground<'_>,
     found: Found,
 ) {
     let (room, me) = (&block.room, thread::thread_idx_x());
-    // SAFETY: passed on to the caller; slots are the thread's own.
+    // SAFETY: the block is whole, as the caller says; slots are the thread's own between the barriers.
     unsafe {
         thread::sync_threads();
         let mut slot = me;
         while slot < found.count {
-            let source = (found.first + slot) as usize;
-            room.sources.store(slot, vector::load(tree.sources.add(source).cast()));
+            let source = found.first + slot;
+            room.sources.store(slot, tree.sources.load(source));
             if V > 1 {
-                room.values.store(slot, vector::load(tree.values.add(source).cast()));
+                room.values.store(slot, tree.values.load(source));
             }
             slot += BLOCK;
         }
@@ -282,16 +261,15 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             exponents: [unknown(block.weighting.exponent) as f32; Q],
         };
         let mut j = 0;
-        while j < Q && !block.weighting.exponents.is_null() {
+        while j < Q && block.weighting.exponents.is_some() {
             near.exponents[j] = block.exponent::<ROW, Q>(me, j as u32) as f32;
             j += 1;
         }
         near.place(room, me, origin);
         let sums = sum_staged::<L, ROW, true, Q, V>(room, &near, count);
-        // The nodes of an item are for queries far from it.
+        // The nodes of an item are for targets far from it.
         let is_leaf = first < tree.points;
-        let leaf = (first / LEAF) as usize;
-        let reach = if is_leaf { *ground.reaches.add(leaf) } else { -1.0 };
+        let reach = if is_leaf { ground.reaches.get(first / LEAF) } else { -1.0 };
         let (points, places) = (tree.points, ground.places);
         let group = Group { places, points, first, count, origin, reach };
         let values = |slot: u32| Source::<true, V>::load(room, slot).values;

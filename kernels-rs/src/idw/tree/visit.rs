@@ -1,4 +1,4 @@
-//! Which items a block adds: from the root down, those far from its queries, and the leaves near them.
+//! Which items a block adds: from the root down, those far from its targets, and the leaves near them.
 
 use super::{CHILDREN, LEAF, NODES};
 
@@ -52,7 +52,7 @@ impl Way {
         (self.leaves + ((1 << (2 * level)) - 1)) >> (2 * level)
     }
 
-    /// The next item to add, where `is_far` says which are far from the queries; moves the visit behind it. The visit
+    /// The next item to add, where `is_far` says which are far from the targets; moves the visit behind it. The visit
     /// is not at its end.
     #[inline(always)]
     pub fn next(&self, visit: &mut Visit, is_far: impl Fn(u32) -> bool) -> Found {

@@ -17,7 +17,7 @@ pub mod weighted;
 pub use areas::*;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use tile::boxed_reach;
-pub use tile::{LARGE, MEDIUM, SMALL, boxed_cells};
+pub use tile::{LARGE, Left, MEDIUM, SMALL, boxed_cells};
 pub use weighted::*;
 
 device_std::ptx_module! { "nni_boxed" }

@@ -4,7 +4,7 @@
 
 use device_std::math;
 #[cfg(feature = "nni")]
-use device_std::{kernel, thread};
+use device_std::{Out, kernel, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
@@ -75,12 +75,11 @@ fn root(n: u64) -> u64 {
 /// `spans` has an element for each of the circle's rows.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
-pub unsafe fn write_spans(limit: u64, supersample: u32, spans: *mut i32) {
+pub unsafe fn write_spans(limit: u64, supersample: u32, spans: Out<'_, i32>) {
     let circle = Circle { limit, supersample };
     let row = thread::index_1d();
     if row < circle.rows() as u64 {
-        // SAFETY: the row is the circle's.
-        unsafe { *spans.add(row as usize) = circle.span(row as u32) };
+        spans.set(row, circle.span(row as u32));
     }
 }
 

@@ -4,23 +4,19 @@
 //! these kernels count again in two arrays. They are launched in any case and return at once where nothing
 //! is wrong, so that the host need not look.
 
-use device_std::{atomic, kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::rasterise::{Raster, quantise};
+use super::rasterise::{Points, Raster, quantise};
 use super::values::{MOST_VALUES, Scales};
 use crate::nni::policies::rounded_mean;
 use crate::nni::tallies::{COUNTED, OUTSIDE, SITES};
 
-/// Whether a word is short of points.
-///
-/// # Safety
-/// `tallies` has [`TALLIES`](super::TALLIES) elements; all points have been merged, and the words resolved.
+/// Whether a word is short of points, once all have been merged, and the words resolved.
 #[inline(always)]
-unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
-    // SAFETY: passed on to the caller.
-    unsafe { *tallies.add(COUNTED) != points - *tallies.add(OUTSIDE) }
+fn is_crowded(tallies: In<'_, u64>, points: u64) -> bool {
+    tallies.get(COUNTED) != points - tallies.get(OUTSIDE)
 }
 
 /// Sets the arrays of [`const@accumulate_crowded`] to zero, if they are needed.
@@ -28,30 +24,27 @@ unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// As for [`is_crowded`]; `counts` has `pixels` elements, `sums` `value_count` times as many.
+/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, as `resolve_sites` leaves them; `counts` has `pixels`
+/// elements, `sums` `value_count` times as many.
 #[kernel(block = 256)]
 pub unsafe fn clear_crowded(
-    tallies: *const u64,
+    tallies: In<'_, u64>,
     points: u64,
-    counts: *mut u32,
-    sums: *mut i64,
+    counts: Out<'_, u32>,
+    sums: Out<'_, i64>,
     value_count: u32,
     pixels: u64,
 ) {
-    // SAFETY: passed on to the caller.
-    if !unsafe { is_crowded(tallies, points) } {
+    if !is_crowded(tallies, points) {
         return;
     }
     let mut pixel = thread::index_1d();
     while pixel < pixels {
-        // SAFETY: `pixel < pixels`.
-        unsafe {
-            *counts.add(pixel as usize) = 0;
-            let mut k = 0;
-            while k < value_count as usize {
-                *sums.add(value_count as usize * pixel as usize + k) = 0;
-                k += 1;
-            }
+        counts.set(pixel, 0);
+        let mut k = 0;
+        while k < value_count as usize {
+            sums.set(value_count as usize * pixel as usize + k, 0);
+            k += 1;
         }
         pixel += threads();
     }
@@ -62,47 +55,35 @@ pub unsafe fn clear_crowded(
 /// Grid: any; each thread takes points in turn.
 ///
 /// # Safety
-/// As for `accumulate_points` with `value_count` values, all points at once, and [`is_crowded`]; `counts`
+/// As for `accumulate_points` with `value_count` values, all points at once, and [`const@clear_crowded`]; `counts`
 /// has an element for each pixel, `sums` `value_count`.
 #[kernel(block = 256)]
 pub unsafe fn accumulate_crowded(
-    tallies: *const u64,
-    x: *const f64,
-    y: *const f64,
-    z: [*const f64; 4],
-    points: u64,
-    origin_x: f64,
-    origin_y: f64,
-    pixel_size: f64,
-    width: u32,
-    height: u32,
-    scales: *const f64,
+    tallies: In<'_, u64>,
+    points: Points<'_>,
+    raster: Raster,
+    scales: In<'_, f64>,
     value_count: u32,
-    counts: *mut u32,
-    sums: *mut i64,
+    counts: Out<'_, u32>,
+    sums: Out<'_, i64>,
 ) {
-    // SAFETY: passed on to the caller.
-    if !unsafe { is_crowded(tallies, points) } {
+    if !is_crowded(tallies, points.count) {
         return;
     }
-    let raster = Raster { origin_x, origin_y, pixel_size, width, height };
+    let z = points.z.all();
     let mut point = thread::index_1d();
-    while point < points {
-        let i = point as usize;
-        // SAFETY: `point < points`; the pixel is checked against the raster.
-        unsafe {
-            let (pixel, is_inside) = raster.pixel_of(*x.add(i), *y.add(i));
-            if is_inside {
-                atomic::add_u32(counts.add(pixel), 1);
-                // To a constant number, for which the columns' addresses stay in registers.
-                let mut k = 0;
-                while k < MOST_VALUES {
-                    if k < value_count as usize {
-                        let value = quantise(*z[k].add(i), Scales(scales).inverse_of(k));
-                        atomic::add_i64(sums.add(value_count as usize * pixel + k), value as i64);
-                    }
-                    k += 1;
+    while point < points.count {
+        let (pixel, is_inside) = raster.pixel_of(points.x.get(point), points.y.get(point));
+        if is_inside {
+            counts.fetch_add(pixel, 1);
+            // To a constant number, for which the columns' addresses stay in registers.
+            let mut k = 0;
+            while k < MOST_VALUES {
+                if k < value_count as usize {
+                    let value = quantise(z[k].get(point), Scales(scales).inverse_of(k));
+                    sums.fetch_add(value_count as usize * pixel + k, value as i64);
                 }
+                k += 1;
             }
         }
         point += threads();
@@ -115,45 +96,41 @@ fn threads() -> u64 {
     thread::grid_dim_x() as u64 * thread::block_dim_x() as u64
 }
 
-/// The values of occupied pixels by [`const@accumulate_crowded`], if a word is short of points.
+/// Writes the values of occupied pixels by [`const@accumulate_crowded`], if a word is short of points.
 ///
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// As for [`is_crowded`]; `counts` and `mask` have `pixels` elements, `sums` and `values`
+/// As for [`const@clear_crowded`]; `counts` and `mask` have `pixels` elements, `sums` and `values`
 /// `value_count` times as many.
 #[kernel(block = 256)]
 pub unsafe fn resolve_crowded(
-    tallies: *mut u64,
+    tallies: Out<'_, u64>,
     points: u64,
-    counts: *const u32,
-    sums: *const i64,
+    counts: In<'_, u32>,
+    sums: In<'_, i64>,
     value_count: u32,
     pixels: u64,
-    mask: *mut u8,
-    values: *mut i32,
+    mask: Out<'_, u8>,
+    values: Out<'_, i32>,
 ) {
-    // SAFETY: passed on to the caller.
-    if !unsafe { is_crowded(tallies, points) } {
+    if tallies.get(COUNTED) == points - tallies.get(OUTSIDE) {
         return;
     }
     let mut pixel = thread::index_1d();
     while pixel < pixels {
         let p = pixel as usize;
-        // SAFETY: `pixel < pixels`.
-        unsafe {
-            let count = *counts.add(p);
-            if count > 0 {
-                // A count that wrapped to nothing had left no site.
-                if *mask.add(p) == 0 {
-                    *mask.add(p) = 1;
-                    atomic::add_u64(tallies.add(SITES), 1);
-                }
-                let mut k = value_count as usize * p;
-                while k < value_count as usize * (p + 1) {
-                    *values.add(k) = rounded_mean(*sums.add(k), count);
-                    k += 1;
-                }
+        let count = counts.get(p);
+        if count > 0 {
+            // A count that wrapped to nothing had left no site.
+            if mask.get(p) == 0 {
+                mask.set(p, 1);
+                tallies.fetch_add(SITES, 1);
+            }
+            let mut k = value_count as usize * p;
+            while k < value_count as usize * (p + 1) {
+                values.set(k, rounded_mean(sums.get(k), count));
+                k += 1;
             }
         }
         pixel += threads();

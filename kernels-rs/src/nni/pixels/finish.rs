@@ -2,13 +2,13 @@
 
 use device_std::math;
 #[cfg(feature = "nni")]
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, kernel, thread, warp};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
 use super::NONE;
 use super::geometry::{Width, mean};
-use super::query::Areas;
+use super::query::{Areas, Lattice};
 use super::region::{Bounds, Region};
 use super::spans::Diagram;
 use super::values::Scales;
@@ -68,128 +68,118 @@ pub fn finished(
     }
 }
 
-/// Writes the distance of every cell to its nearest site, in cells, unless `distances` is null; and
+/// Writes the distance of every cell to its nearest site, in cells, where `distances` are wanted; and
 /// applies the control of NODATA to `dem`.
 ///
-/// `hull` is null, or has for each row of cells the first and the last position of a query point, in
-/// half pixels, within the sites' convex hull. `mask` is null, or not 0 where a cell may have a value.
+/// `hull` has for each row of cells the first and the last position of a query point, in
+/// half pixels, within the sites' convex hull; where there is none, all are. `mask` is not 0 where a cell may have a value.
 /// Cells that have none in the end are counted, once for the `value_count` values, which are all
 /// there or all missing. Grid: one thread a cell.
 ///
 /// # Safety
-/// As for [`query_listed`](mod@super::query_listed) with `value_count` values; `hull` has two elements for each row, `mask` and
-/// `distances` one for each cell.
+/// `tallies`, `nearest` and `values` are as [`Sites`](super::values::Sites) has them, with `value_count` values for each
+/// pixel of a raster that is not turned; `scales` has a scale for each value, `hull` two elements for each row of the lattice,
+/// `mask` and `distances` one for each cell, `dem` one for each value of each cell.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn finish_cells(
-    tallies: *mut u64,
-    nearest: *const u32,
-    values: *const i32,
+    tallies: Out<'_, u64>,
+    nearest: In<'_, u32>,
+    values: In<'_, i32>,
     value_count: u32,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    hull: *const i32,
+    lattice: Lattice,
+    hull: Option<In<'_, i32>>,
     max_squared: u64,
-    mask: *const u8,
+    mask: Option<In<'_, u8>>,
     fill: u32,
     fill_value: f32,
-    scales: *const f64,
-    dem: *mut f32,
-    distances: *mut f32,
+    scales: In<'_, f64>,
+    dem: Out<'_, f32>,
+    distances: Option<Out<'_, f32>>,
 ) {
+    let Lattice { columns, rows, reciprocal, supersample } = lattice;
     let index = thread::index_1d();
     let mut is_empty = false;
-    if index < cell_columns as u64 * cell_rows as u64 {
+    if index < columns as u64 * rows as u64 {
         let cell = index as usize;
-        let row = (index as u32).checked_div(cell_columns).unwrap_or(0);
-        let column = index as u32 - row * cell_columns;
-        let extent = [(supersample * cell_columns) as i32, (supersample * cell_rows) as i32];
+        let row = (index as u32).checked_div(columns).unwrap_or(0);
+        let column = index as u32 - row * columns;
+        let extent = lattice.extent();
         let q = [column, row].map(|i| (supersample * (2 * i + 1)) as i32);
-        // SAFETY: the cell is in the DEM, and its pixels are in the raster.
-        unsafe {
-            let diagram = Diagram {
-                nearest: |x: i32, y: i32| {
-                    *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-                },
-                width: Width::new(extent[0] as u32, reciprocal),
-                bounds: Bounds::of_raster(extent),
+        let diagram = Diagram {
+            nearest: |x: i32, y: i32| nearest.get(y as i64 * extent[0] as i64 + x as i64),
+            width: Width::new(extent[0] as u32, reciprocal),
+            bounds: Bounds::of_raster(extent),
+        };
+        let (mut squared, mut site) = (u64::MAX, NONE);
+        if tallies.get(SITES) > 0 {
+            (squared, site) = nearest_touching(&diagram.stolen_by(q));
+        }
+        if let Some(distances) = distances {
+            let distance =
+                if site == NONE { f32::INFINITY } else { in_cells(squared, supersample) };
+            distances.set(cell, distance);
+        }
+        let mut bounds = [i32::MIN, i32::MAX];
+        if let Some(hull) = hull {
+            bounds = [hull.get(2 * row as usize), hull.get(2 * row as usize + 1)];
+        }
+        let is_masked = mask.is_some_and(|mask| mask.get(cell) == 0);
+        let is_near = squared <= max_squared;
+        let mut k = 0;
+        while k < value_count as usize {
+            let filling = match fill {
+                FILL_NEAREST if site != NONE => {
+                    let of_site = values.get(site as usize * value_count as usize + k);
+                    let [offset, step] = Scales(scales).of(k);
+                    Some(mean(of_site as i64, 1, offset, step))
+                }
+                FILL_VALUE => Some(fill_value),
+                _ => None,
             };
-            let (mut squared, mut site) = (u64::MAX, NONE);
-            if *tallies.add(SITES) > 0 {
-                (squared, site) = nearest_touching(&diagram.stolen_by(q));
-            }
-            if !distances.is_null() {
-                let distance =
-                    if site == NONE { f32::INFINITY } else { in_cells(squared, supersample) };
-                *distances.add(cell) = distance;
-            }
-            let mut bounds = [i32::MIN, i32::MAX];
-            if !hull.is_null() {
-                bounds = [*hull.add(2 * row as usize), *hull.add(2 * row as usize + 1)];
-            }
-            let is_masked = !mask.is_null() && *mask.add(cell) == 0;
-            let is_near = squared <= max_squared;
-            let mut k = 0;
-            while k < value_count as usize {
-                let filling = match fill {
-                    FILL_NEAREST if site != NONE => {
-                        let of_site = *values.add(site as usize * value_count as usize + k);
-                        let [offset, step] = Scales(scales).of(k);
-                        Some(mean(of_site as i64, 1, offset, step))
-                    }
-                    FILL_VALUE => Some(fill_value),
-                    _ => None,
-                };
-                let at = dem.add(k * (cell_columns as usize * cell_rows as usize) + cell);
-                let value = finished(*at, q[0], bounds, is_near, is_masked, filling);
-                *at = value;
-                is_empty = value.is_nan();
-                k += 1;
-            }
+            let at = k * (columns as usize * rows as usize) + cell;
+            let value = finished(dem.get(at), q[0], bounds, is_near, is_masked, filling);
+            dem.set(at, value);
+            is_empty = value.is_nan();
+            k += 1;
         }
     }
     // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_empty, tallies.add(LEFT)) };
+    unsafe { count_flags(is_empty, tallies.address(LEFT, 1)) };
 }
 
-/// The first and the last column with a site in every row of the raster, in pixels; the wrong way
+/// Writes the first and the last column with a site in every row of the raster, in pixels; the wrong way
 /// round where there is none.
 ///
 /// Grid: one warp-sized block a row.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` has `width` elements for each block, `extremes` two.
+/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, `nearest` `width` for each block, `extremes` one.
 #[cfg(feature = "nni")]
 #[kernel(block = 32)]
 pub unsafe fn row_extremes(
-    tallies: *const u64,
-    nearest: *const u32,
+    tallies: In<'_, u64>,
+    nearest: In<'_, u32>,
     width: u32,
-    extremes: *mut i32,
+    extremes: Out<'_, [i32; 2]>,
 ) {
     let row = thread::block_idx_x();
     let start = row as usize * width as usize;
     let (mut first, mut last) = (i32::MAX, -1);
-    // SAFETY: the row is in the raster; the warp comes to the reductions whole.
-    unsafe {
-        if *tallies.add(SITES) > 0 {
-            let mut x = thread::thread_idx_x();
-            while x < width {
-                let pixel = start + x as usize;
-                if *nearest.add(pixel) as usize == pixel {
-                    first = i32::min(first, x as i32);
-                    last = i32::max(last, x as i32);
-                }
-                x += warp::SIZE;
+    if tallies.get(SITES) > 0 {
+        let mut x = thread::thread_idx_x();
+        while x < width {
+            let pixel = start + x as usize;
+            if nearest.get(pixel) as usize == pixel {
+                first = i32::min(first, x as i32);
+                last = i32::max(last, x as i32);
             }
+            x += warp::SIZE;
         }
-        let first = warp::reduce(first, i32::min);
-        let last = warp::reduce(last, i32::max);
-        if warp::lane_id() == 0 {
-            *extremes.add(2 * row as usize) = first;
-            *extremes.add(2 * row as usize + 1) = last;
-        }
+    }
+    // SAFETY: the whole warp is here.
+    let both = unsafe { [warp::reduce(first, i32::min), warp::reduce(last, i32::max)] };
+    if warp::lane_id() == 0 {
+        extremes.set(row, both);
     }
 }

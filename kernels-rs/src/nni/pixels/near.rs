@@ -20,16 +20,14 @@
 mod packing;
 mod shape;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use device_std::host::Kernel;
 use device_std::shared::{Carver, SharedArray};
-use device_std::{atomic, kernel, thread, vector, warp};
+use device_std::{Out, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::geometry::{Width, means, squared};
-use super::values::{Scales, Values};
-use crate::nni::tallies::SITES;
+use super::query::Results;
+use super::values::{Scales, Sites};
 use packing::{MOST_WORDS, Packing, add_words};
 
 pub use shape::NearShape;
@@ -78,7 +76,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         let mut words = [0; MOST_WORDS];
         let mut pair = 0;
         while pair < Self::PAIRS {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the tile has the pixel, as the caller says.
             let both = unsafe { self.pixels.load(pair as u32 * Self::SHAPE.pixels() + index) };
             // Else a comparison of this half becomes one of 64 bits.
             words[(2 * pair) % MOST_WORDS] = vector::unknown((both >> 32) as u32);
@@ -98,25 +96,17 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         while pair < Self::PAIRS {
             let high = words[(2 * pair) % MOST_WORDS] as u64;
             let both = high << 32 | words[(2 * pair + 1) % MOST_WORDS] as u64;
-            // SAFETY: passed on to the caller.
+            // SAFETY: the pixel is this thread's own, as the caller says.
             unsafe { self.pixels.store(pair as u32 * Self::SHAPE.pixels() + index, both) };
             pair += 1;
         }
     }
 
     /// Gathers the tile's pixels; whether a site's region of influence may end within the reach of
-    /// one of the thread's pixels.
-    ///
-    /// # Safety
-    /// `nearest` and `values` have an element for each pixel of the raster, which has a site.
+    /// one of the thread's pixels. There are sites.
     #[inline(always)]
-    unsafe fn gather(
-        &self,
-        nearest: *const u32,
-        values: Values<N>,
-        circle_limit: u32,
-        site_limit: u64,
-    ) -> bool {
+    fn gather(&self, of_raster: Sites<'_>, circle_limit: u32, site_limit: u64) -> bool {
+        let values = of_raster.values();
         let pixels = Self::SHAPE.pixels();
         let mut is_far = false;
         let mut first = thread::thread_idx_x();
@@ -140,14 +130,12 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
                 inside[i] = within[0] == x && within[1] == y;
                 places[i] = (x, y);
                 let pixel = within[1] as i64 * self.extent[0] as i64 + within[0] as i64;
-                // SAFETY: the pixel is in the raster.
-                sites[i] = unsafe { *nearest.add(pixel as usize) };
+                sites[i] = of_raster.nearest.get(pixel);
                 i += 1;
             }
             let mut i = 0;
             while i < BATCH {
-                // SAFETY: `nearest` holds indices of pixels.
-                values_of[i] = unsafe { values.of(sites[i]) };
+                values_of[i] = values.of(sites[i]);
                 i += 1;
             }
             let mut i = 0;
@@ -176,7 +164,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
     /// whose circles have it. `base` is that pixel's place in the tile.
     ///
     /// # Safety
-    /// The circles lie in the tile.
+    /// The circles lie in the tile, which has been gathered.
     #[inline(always)]
     unsafe fn row<const J: i32>(&self, base: u32, stolen: &mut Stolen) {
         let last = Self::REACH - Self::ON_CORNER + (Self::CELLS as i32 - 1) * SUPERSAMPLE as i32;
@@ -188,7 +176,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         while i <= Self::REACH - Self::ON_CORNER {
             if (0..Self::CELLS).any(|cell| Self::away(i, J, cell) <= CIRCLE) {
                 let at = base as i32 + J * Self::WIDTH as i32 + i;
-                // SAFETY: passed on to the caller.
+                // SAFETY: the pixel is in a circle.
                 let mut words = unsafe { self.load(at as u32) };
                 let distance = words[0];
                 words[0] &= (1 << Self::PACKING.first_bits) - 1;
@@ -229,7 +217,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         let mut sums = [0; MOST_WORDS];
         let mut k = 0;
         while k < 4 {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the circles have the pixels that touch the query point.
             let words = unsafe { self.load(base - k / 2 * Self::WIDTH - k % 2) };
             if words[0] >> Self::PACKING.first_bits == 0 {
                 let mut word = 0;
@@ -261,26 +249,22 @@ type Stolen = [[u32; MOST_WORDS]; MOST_CELLS];
 
 /// What a query looks at and writes.
 #[derive(Clone, Copy)]
-struct Scene<const N: usize> {
-    tallies: *const u64,
-    nearest: *const u32,
-    values: Values<N>,
+struct Scene<'a, const N: usize> {
+    sites: Sites<'a>,
     circle_limit: u32,
     site_limit: u64,
     cells: [u32; 2],
     reciprocal: u64,
     first_tile: u32,
-    scales: Scales,
-    dem: *mut f32,
-    counts: *mut u32,
-    listed: *mut u32,
+    results: Results<'a>,
+    listed: Out<'a, u32>,
 }
 
-impl<const N: usize> Scene<N> {
+impl<const N: usize> Scene<'_, N> {
     /// Interpolates the cells of the block's tile, or puts it into the list.
     ///
     /// # Safety
-    /// As for [`mod@query_near`].
+    /// The whole block comes to the same call.
     #[inline(always)]
     unsafe fn interpolate<const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>(&self) {
         let shape = Tile::<N, SUPERSAMPLE, CIRCLE, ROWS>::SHAPE;
@@ -297,14 +281,13 @@ impl<const N: usize> Scene<N> {
             width: Width::new(extent[0] as u32, self.reciprocal),
             extent,
         };
-        // SAFETY: the raster is as the caller says; every thread of the block comes to the barrier,
-        // after which nobody writes to shared memory.
+        let has_sites = self.sites.are_some();
+        let mut is_far = false;
+        if has_sites {
+            is_far = tile.gather(self.sites, self.circle_limit, self.site_limit);
+        }
+        // SAFETY: every thread of the block comes to the barrier, after which nobody writes to shared memory.
         unsafe {
-            let has_sites = *self.tallies.add(SITES) > 0;
-            let mut is_far = false;
-            if has_sites {
-                is_far = tile.gather(self.nearest, self.values, self.circle_limit, self.site_limit);
-            }
             let is_far = warp::any(warp::FULL, is_far);
             let lane = warp::lane_id();
             if lane == 0 {
@@ -314,7 +297,7 @@ impl<const N: usize> Scene<N> {
             let flag = if lane < WARPS { flags.load(lane) } else { 0 };
             if warp::any(warp::FULL, flag != 0) {
                 if thread::thread_idx_x() == 0 {
-                    *self.listed.add(1 + atomic::add_u32(self.listed, 1) as usize) = index;
+                    self.listed.set(1 + self.listed.fetch_add(0u32, 1) as usize, index);
                 }
                 return;
             }
@@ -325,7 +308,7 @@ impl<const N: usize> Scene<N> {
     /// Interpolates the cells of this thread. `first` is the tile's first cell.
     ///
     /// # Safety
-    /// As [`interpolate`](Self::interpolate); the tile has been gathered, if there are sites.
+    /// The tile has been gathered, if there are sites.
     #[inline(always)]
     unsafe fn cells_of_thread<const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>(
         &self,
@@ -343,35 +326,37 @@ impl<const N: usize> Scene<N> {
         let to_base = SUPERSAMPLE / 2 + shape.reach();
         let base = (row * SUPERSAMPLE + to_base) * width + column * SUPERSAMPLE + to_base;
         let mut stolen = [[0; MOST_WORDS]; MOST_CELLS];
-        // SAFETY: passed on to the caller; the cell is checked against the DEM.
-        unsafe {
-            if has_sites {
+        if has_sites {
+            // SAFETY: the tile has the circles of its cells, and has been gathered.
+            unsafe {
                 all_rows!(tile, base, stolen);
             }
-            let column = first[0] + column;
-            let mut cell = 0;
-            while cell < shape.cells_of_thread() {
-                let row = first[1] + row + cell;
-                let (mut sums, mut count) = packing.unpack::<N>(&stolen[cell as usize]);
-                if on_corner && count == 0 && has_sites && self.site_limit > 2 {
-                    let touching = tile.touching_sites(base + cell * SUPERSAMPLE * width);
-                    (sums, count) = packing.unpack::<N>(&touching);
-                }
-                if column < columns && row < rows {
-                    let at = row as usize * columns as usize + column as usize;
-                    let values = means(sums, count, |k| self.scales.of(k));
-                    let mut k = 0;
-                    while k < N {
-                        let plane = k * (rows as usize * columns as usize);
-                        *self.dem.add(plane + at) = values[k];
-                        k += 1;
-                    }
-                    if !self.counts.is_null() {
-                        *self.counts.add(at) = count;
-                    }
-                }
-                cell += 1;
+        }
+        let column = first[0] + column;
+        let mut cell = 0;
+        while cell < shape.cells_of_thread() {
+            let row = first[1] + row + cell;
+            let (mut sums, mut count) = packing.unpack::<N>(&stolen[cell as usize]);
+            if on_corner && count == 0 && has_sites && self.site_limit > 2 {
+                // SAFETY: as above.
+                let touching = unsafe { tile.touching_sites(base + cell * SUPERSAMPLE * width) };
+                (sums, count) = packing.unpack::<N>(&touching);
             }
+            if column < columns && row < rows {
+                let Results { scales, dem, counts } = self.results;
+                let at = row as usize * columns as usize + column as usize;
+                let values = means(sums, count, |k| Scales(scales).of(k));
+                let mut k = 0;
+                while k < N {
+                    let plane = k * (rows as usize * columns as usize);
+                    dem.set(plane + at, values[k]);
+                    k += 1;
+                }
+                if let Some(counts) = counts {
+                    counts.set(at, count);
+                }
+            }
+            cell += 1;
         }
     }
 }
@@ -386,14 +371,17 @@ impl<const N: usize> Scene<N> {
 /// not interpolated, but put into `listed`: their number, which starts at 0, then they.
 /// Grid: one block a tile.
 ///
-/// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them.
+/// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them. Of those for as many
+/// values and as fine a raster the smaller circle comes first.
 ///
 /// # Safety
-/// As for [`query_listed`](mod@super::query_listed); `listed` has one element more than there are tiles, and
-/// `circle_limit` is at most the shape's circle.
+/// The slices have what [`Sites`], with `N` values, and [`Results`] say, of so many columns and rows of `cells`; `reciprocal`
+/// is that of the raster's width. `listed` has one element more than there are tiles, and `circle_limit` is at most the
+/// shape's circle.
 #[kernel(
     block = BLOCK,
     shared = NearShape::new(N, SUPERSAMPLE, CIRCLE, ROWS).shared_bytes(),
+    key: NearShape = NearShape::new(N, SUPERSAMPLE, CIRCLE, ROWS),
     instances(
         of_1_1_36_32: <1, 1, 36, 32>, resident = 4;
         of_1_1_100_16: <1, 1, 100, 16>, resident = 4;
@@ -414,72 +402,25 @@ pub unsafe fn query_near<
     const CIRCLE: u32,
     const ROWS: u32,
 >(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
+    sites: Sites<'_>,
     circle_limit: u32,
     site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
+    cells: [u32; 2],
     reciprocal: u64,
     first_tile: u32,
-    scales: *const f64,
-    dem: *mut f32,
-    counts: *mut u32,
-    listed: *mut u32,
+    results: Results<'_>,
+    listed: Out<'_, u32>,
 ) {
     let scene = Scene::<N> {
-        tallies,
-        nearest,
-        values: Values { first: values, turned },
+        sites,
         circle_limit,
         site_limit,
-        cells: [cell_columns, cell_rows],
+        cells,
         reciprocal,
         first_tile,
-        scales: Scales(scales),
-        dem,
-        counts,
+        results,
         listed,
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block is here.
     unsafe { scene.interpolate::<SUPERSAMPLE, CIRCLE, ROWS>() };
-}
-
-/// An instance of [`mod@query_near`].
-#[cfg(not(target_arch = "nvptx64"))]
-pub type NearKernel = Kernel<query_near::Args>;
-
-/// The instances of [`mod@query_near`] with their shapes; of those for as many values and as fine a raster the
-/// smaller circle first.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const NEAR: [(NearShape, NearKernel); 11] = [
-    (NearShape::new(1, 1, 36, 32), query_near::of_1_1_36_32),
-    (NearShape::new(1, 1, 100, 16), query_near::of_1_1_100_16),
-    (NearShape::new(1, 2, 64, 16), query_near::of_1_2_64_16),
-    (NearShape::new(1, 2, 144, 16), query_near::of_1_2_144_16),
-    (NearShape::new(2, 1, 36, 32), query_near::of_2_1_36_32),
-    (NearShape::new(2, 1, 100, 16), query_near::of_2_1_100_16),
-    (NearShape::new(2, 2, 64, 16), query_near::of_2_2_64_16),
-    (NearShape::new(2, 2, 144, 8), query_near::of_2_2_144_8),
-    (NearShape::new(4, 1, 36, 16), query_near::of_4_1_36_16),
-    (NearShape::new(4, 1, 100, 8), query_near::of_4_1_100_8),
-    (NearShape::new(4, 2, 64, 8), query_near::of_4_2_64_8),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::NEAR;
-
-    #[test]
-    fn every_instance_stands_beside_its_own_shape() {
-        for (shape, kernel) in NEAR {
-            let name = format!(
-                "query_near_of_{}_{}_{}_{}",
-                shape.values, shape.supersample, shape.circle, shape.rows
-            );
-            assert_eq!(kernel.host.name, name);
-        }
-    }
 }

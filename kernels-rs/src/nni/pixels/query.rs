@@ -2,7 +2,7 @@
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
-use device_std::thread;
+use device_std::{In, Out, arguments, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
@@ -10,8 +10,9 @@ use super::finish::deviation;
 use super::geometry::{Width, means};
 use super::region::{Bounds, Neighbour, Region};
 use super::spans::Diagram;
-use super::values::{Scales, Values, place_of};
-use crate::nni::tallies::SITES;
+#[cfg(feature = "nni")]
+use super::values::place_of;
+use super::values::{Scales, Sites};
 
 /// Cells of a block in x.
 pub const COLUMNS: u32 = 32;
@@ -111,133 +112,139 @@ pub(super) fn query_point(column: u32, row: u32, supersample: u32) -> [i32; 2] {
     [column, row].map(|i| (supersample * (2 * i + 1)) as i32)
 }
 
-/// A DEM, and what its queries look at.
-#[derive(Clone, Copy)]
-pub(super) struct Scene<const N: usize> {
-    pub tallies: *const u64,
-    pub nearest: *const u32,
-    pub values: Values<N>,
-    pub spans: *const i32,
-    pub span_rows: u32,
-    pub site_limit: u64,
-    pub cells: [u32; 2],
+/// The cells of a DEM, and how they lie over the pixels of the raster.
+#[arguments]
+pub struct Lattice {
+    /// Columns of cells.
+    pub columns: u32,
+    /// Rows of cells.
+    pub rows: u32,
+    /// That of the raster's width: [`Width::reciprocal`](super::geometry::Width::reciprocal).
     pub reciprocal: u64,
+    /// Pixels along a cell's side.
     pub supersample: u32,
-    pub scales: Scales,
-    pub dem: *mut f32,
-    pub counts: *mut u32,
-    /// Null, or for each value the sums of all pixels before each.
-    pub sums: *const i64,
-    pub deviations: *mut f32,
 }
 
-impl<const N: usize> Scene<N> {
-    /// Where queries look.
-    ///
-    /// # Safety
-    /// `spans` has `span_rows` elements, or `span_rows` is `i32::MAX`, and rows of the circle alone are asked for.
+impl Lattice {
+    /// Columns and rows of the raster.
     #[inline(always)]
-    pub unsafe fn bounds(&self) -> Bounds<impl Fn(i32) -> i32 + Copy> {
-        let spans = self.spans;
-        Bounds {
-            extent: self.cells.map(|side| (self.supersample * side) as i32),
-            circle_rows: self.span_rows as i32,
-            // SAFETY: passed on to the caller.
-            reach: move |k: i32| unsafe { *spans.add(k as usize) },
-        }
+    pub(super) fn extent(&self) -> [i32; 2] {
+        [self.columns, self.rows].map(|side| (self.supersample * side) as i32)
     }
+}
 
-    /// Whether the raster has a site.
-    ///
-    /// # Safety
-    /// As for the kernels.
+/// What of the raster a query looks at.
+#[arguments]
+pub struct Limits<'a> {
+    /// For each row of the query circle, from the top, how many of its pixels lie to the left of the query point, and as
+    /// many to the right. Without a circle nothing.
+    pub spans: In<'a, i32>,
+    /// The rows of the query circle; `i32::MAX` without one.
+    pub span_rows: u32,
+    /// Sites count that are nearer to the query point than this, squared, in half pixels.
+    pub site_limit: u64,
+}
+
+/// Where queries write.
+#[arguments]
+pub struct Results<'a> {
+    /// The scale of each value: as [`Scales`].
+    pub scales: In<'a, f64>,
+    /// The values of all cells, one value after the other.
+    pub dem: Out<'a, f32>,
+    /// How many pixels each cell stole.
+    pub counts: Option<Out<'a, u32>>,
+}
+
+/// A DEM, and what its queries look at.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a, const N: usize> {
+    pub sites: Sites<'a>,
+    pub limits: Limits<'a>,
+    pub lattice: Lattice,
+    pub results: Results<'a>,
+    /// For each value the sums of all pixels before each.
+    pub sums: Option<In<'a, i64>>,
+    pub deviations: Option<Out<'a, f32>>,
+}
+
+impl<const N: usize> Scene<'_, N> {
+    /// Where queries look.
     #[inline(always)]
-    pub unsafe fn has_sites(&self) -> bool {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.tallies.add(SITES) > 0 }
+    pub fn bounds(&self) -> Bounds<impl Fn(i32) -> i32 + Copy> {
+        let spans = self.limits.spans;
+        Bounds {
+            extent: self.lattice.extent(),
+            circle_rows: self.limits.span_rows as i32,
+            reach: move |k: i32| spans.get(k as usize),
+        }
     }
 
     /// Interpolates a cell of the DEM row by row.
-    ///
-    /// # Safety
-    /// As for the kernels.
     #[inline(always)]
-    pub unsafe fn query(&self, column: u32, row: u32) {
-        // SAFETY: the walk keeps within the raster and the rows of the circle; the cell is in the DEM.
-        unsafe {
-            let bounds = self.bounds();
-            let extent = bounds.extent;
-            let nearest = |x: i32, y: i32| {
-                *self.nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-            };
-            let width = Width::new(extent[0] as u32, self.reciprocal);
-            let diagram = Diagram { nearest, width, bounds };
-            let mut areas = Areas::NONE;
-            if self.has_sites() {
-                let plane = sum_plane(extent[0] as usize * extent[1] as usize);
-                let before = |pixel: usize| {
+    pub fn query(&self, column: u32, row: u32) {
+        let bounds = self.bounds();
+        let extent = bounds.extent;
+        let nearest =
+            |x: i32, y: i32| self.sites.nearest.get(y as i64 * extent[0] as i64 + x as i64);
+        let width = Width::new(extent[0] as u32, self.lattice.reciprocal);
+        let diagram = Diagram { nearest, width, bounds };
+        let mut areas = Areas::NONE;
+        if self.sites.are_some() {
+            let plane = sum_plane(extent[0] as usize * extent[1] as usize);
+            let before = self.sums.map(|all| {
+                move |pixel: usize| {
                     let mut sums = [0; N];
                     let mut k = 0;
                     while k < N {
-                        sums[k] = *self.sums.add(k * plane + pixel);
+                        sums[k] = all.get(k * plane + pixel);
                         k += 1;
                     }
                     sums
-                };
-                let before = (!self.sums.is_null()).then_some(before);
-                let cell = diagram.stolen_by(query_point(column, row, self.supersample));
-                areas = Areas::of(&cell, self.site_limit, |site| self.values.of(site), before);
-            }
-            self.put(column, row, &areas);
+                }
+            });
+            let cell = diagram.stolen_by(query_point(column, row, self.lattice.supersample));
+            let values = |site: u32| self.sites.values().of(site);
+            areas = Areas::of(&cell, self.limits.site_limit, values, before);
         }
+        self.put(column, row, &areas);
     }
 
     /// Writes what a cell of the DEM has.
-    ///
-    /// # Safety
-    /// As for the kernels; the cell is in the DEM.
     #[inline(always)]
-    pub unsafe fn put(&self, column: u32, row: u32, areas: &Areas<N>) {
-        let [columns, rows] = self.cells;
+    pub fn put(&self, column: u32, row: u32, areas: &Areas<N>) {
+        let Lattice { columns, rows, supersample, .. } = self.lattice;
+        let Results { scales, dem, counts } = self.results;
         let index = row as usize * columns as usize + column as usize;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let values = means(areas.sums, areas.count, |k| self.scales.of(k));
-            let mut k = 0;
-            while k < N {
-                *self.dem.add(k * (columns as usize * rows as usize) + index) = values[k];
-                k += 1;
-            }
-            if !self.counts.is_null() {
-                *self.counts.add(index) = areas.count;
-            }
-            if !self.deviations.is_null() {
-                *self.deviations.add(index) = deviation(areas, self.supersample);
-            }
+        let values = means(areas.sums, areas.count, |k| Scales(scales).of(k));
+        let mut k = 0;
+        while k < N {
+            dem.set(k * (columns as usize * rows as usize) + index, values[k]);
+            k += 1;
+        }
+        if let Some(counts) = counts {
+            counts.set(index, areas.count);
+        }
+        if let Some(deviations) = self.deviations {
+            deviations.set(index, deviation(areas, supersample));
         }
     }
 
     /// Interpolates the cells of listed tiles, of `tile` cells in x and y: the blocks take
-    /// [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
-    ///
-    /// # Safety
-    /// As for the kernels; `listed` has the number of tiles, then they; the sides of a tile are
-    /// multiples of [`COLUMNS`] and [`ROWS`].
+    /// [`COLUMNS`] by [`ROWS`] cells of a tile in turn. `listed` has the number of tiles, then they.
     #[inline(always)]
-    unsafe fn query_listed(&self, listed: *const u32, tile: [u32; 2]) {
-        let [tile_columns, tile_rows] = tile;
-        let tiles_x = self.cells[0].checked_div(tile_columns).unwrap_or(0)
-            + (self.cells[0].checked_rem(tile_columns).unwrap_or(0) > 0) as u32;
+    fn query_listed(&self, listed: In<'_, u32>, tile: [u32; 2]) {
+        let ([tile_columns, tile_rows], Lattice { columns, rows, .. }) = (tile, self.lattice);
+        let tiles_x = columns.checked_div(tile_columns).unwrap_or(0)
+            + (columns.checked_rem(tile_columns).unwrap_or(0) > 0) as u32;
         let parts_x = tile_columns / COLUMNS;
         let parts = parts_x * (tile_rows / ROWS);
-        // SAFETY: the list has its number.
-        let work = unsafe { *listed } * parts;
+        let work = listed.get(0u32) * parts;
         let mut item = thread::block_idx_x();
         while item < work {
             let number = item.checked_div(parts).unwrap_or(0);
             let part = item - number * parts;
-            // SAFETY: `number` is below the list's.
-            let tile = unsafe { *listed.add(1 + number as usize) };
+            let tile = listed.get(1 + number as usize);
             let tile_row = tile.checked_div(tiles_x).unwrap_or(0);
             let part_row = part.checked_div(parts_x).unwrap_or(0);
             let thread = thread::thread_idx_x();
@@ -245,9 +252,8 @@ impl<const N: usize> Scene<N> {
                 + (part - part_row * parts_x) * COLUMNS
                 + thread % COLUMNS;
             let row = tile_row * tile_rows + part_row * ROWS + thread / COLUMNS;
-            if column < self.cells[0] && row < self.cells[1] {
-                // SAFETY: passed on to the caller.
-                unsafe { self.query(column, row) };
+            if column < columns && row < rows {
+                self.query(column, row);
             }
             item += thread::grid_dim_x();
         }
@@ -257,54 +263,23 @@ impl<const N: usize> Scene<N> {
 /// Interpolates the cells of listed tiles, of `tile_columns` by `tile_rows` cells, row by row within a circle. `listed` has
 /// their number, then the tiles.
 ///
-/// `spans` holds for each of the `span_rows` rows of the query circle, from the top, how many of its pixels
-/// lie to the left of the query point, and as many to the right. Grid: any; each block takes [`COLUMNS`] by [`ROWS`]
-/// cells of a tile in turn.
+/// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as [`Values`] says, `spans`
-/// `span_rows`, `counts` (unless null) one for each cell, `dem` as many for each value, one value after
-/// the other. The raster has `supersample` times the cells' columns and rows; `reciprocal` is that of its
-/// width. The sides of a tile are multiples of those of a block.
+/// The slices have what [`Sites`], with `N` values, [`Limits`] and [`Results`] say, of this lattice. The sides of a tile are
+/// multiples of those of a block.
 #[cfg(feature = "nni")]
 #[kernel(block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_listed<const N: usize>(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    spans: *const i32,
-    span_rows: u32,
-    site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    listed: *const u32,
-    tile_columns: u32,
-    tile_rows: u32,
-    scales: *const f64,
-    dem: *mut f32,
-    counts: *mut u32,
+    sites: Sites<'_>,
+    limits: Limits<'_>,
+    lattice: Lattice,
+    listed: In<'_, u32>,
+    tile: [u32; 2],
+    results: Results<'_>,
 ) {
-    let scene = Scene::<N> {
-        tallies,
-        nearest,
-        values: Values { first: values, turned },
-        spans,
-        span_rows,
-        site_limit,
-        cells: [cell_columns, cell_rows],
-        reciprocal,
-        supersample,
-        scales: Scales(scales),
-        dem,
-        counts,
-        sums: core::ptr::null(),
-        deviations: core::ptr::null_mut(),
-    };
-    // SAFETY: passed on to the caller.
-    unsafe { scene.query_listed(listed, [tile_columns, tile_rows]) };
+    let scene = Scene::<N> { sites, limits, lattice, results, sums: None, deviations: None };
+    scene.query_listed(listed, tile);
 }
 
 /// Writes the values of every pixel's site, and zeros after the last: scanned, the sums of the values of
@@ -313,36 +288,25 @@ pub unsafe fn query_listed<const N: usize>(
 /// Grid: one thread for every pixel, and one more.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` has `pixels` elements, `values` has `value_count` for
-/// each, which lie as [`Values`] says, `sums` [`sum_plane`] for each value.
+/// The slices have what [`Sites`] says, with `value_count` values, of `pixels` pixels; `sums` has [`sum_plane`] elements for
+/// each value.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
-pub unsafe fn gather_sums(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    value_count: u32,
-    sums: *mut i64,
-    pixels: u64,
-) {
+pub unsafe fn gather_sums(sites: Sites<'_>, value_count: u32, sums: Out<'_, i64>, pixels: u64) {
     let pixel = thread::index_1d();
     if pixel > pixels {
         return;
     }
     let p = pixel as usize;
-    // SAFETY: guarded by `pixels`; with sites `nearest` holds indices of pixels.
-    unsafe {
-        let is_pixel = pixel < pixels && *tallies.add(SITES) > 0;
-        let place = if is_pixel { place_of(*nearest.add(p), turned) } else { 0 };
-        let mut k = 0;
-        while k < value_count as usize {
-            let mut value = 0;
-            if is_pixel {
-                value = *values.add(place * value_count as usize + k);
-            }
-            *sums.add(k * sum_plane(pixels as usize) + p) = value as i64;
-            k += 1;
+    let is_pixel = pixel < pixels && sites.are_some();
+    let place = if is_pixel { place_of(sites.nearest.get(p), sites.turned) } else { 0 };
+    let mut k = 0;
+    while k < value_count as usize {
+        let mut value = 0;
+        if is_pixel {
+            value = sites.values.get(place * value_count as usize + k);
         }
+        sums.set(k * sum_plane(pixels as usize) + p, value as i64);
+        k += 1;
     }
 }

@@ -7,11 +7,11 @@
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
-use device_std::{atomic, math, thread};
+use device_std::{In, Out, arguments, math, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
-use super::values::{MOST_VALUES, Scales};
+use super::values::{Columns, MOST_VALUES, Scales};
 use crate::nni::policies::{FIRST, MAX, MEAN, MIN};
 use crate::nni::tallies::{BAD, OUTSIDE, count_flags};
 
@@ -53,12 +53,17 @@ pub(super) fn quantise(z: f64, [offset, reciprocal_step]: [f64; 2]) -> i32 {
 }
 
 /// Where the pixels of the Voronoi raster lie.
-#[derive(Clone, Copy)]
-pub(crate) struct Raster {
+#[arguments]
+pub struct Raster {
+    /// x of the western edge.
     pub origin_x: f64,
+    /// y of the northern edge.
     pub origin_y: f64,
+    /// The side of a pixel.
     pub pixel_size: f64,
+    /// Columns.
     pub width: u32,
+    /// Rows.
     pub height: u32,
 }
 
@@ -77,81 +82,17 @@ impl Raster {
     }
 }
 
-/// What [`merge`](Points::merge) merges.
-#[derive(Clone, Copy)]
-pub(crate) struct Points {
-    pub x: *const f64,
-    pub y: *const f64,
-    /// The columns of values.
-    pub z: [*const f64; MOST_VALUES],
-    pub points: u64,
-    /// The index of the first point among all.
-    pub first: u64,
-    pub scales: Scales,
-    pub policy: u32,
-}
-
-impl Points {
-    /// Merges this thread's point into the words of its pixel.
-    ///
-    /// # Safety
-    /// As for `accumulate_points`.
-    #[inline(always)]
-    pub unsafe fn merge<const N: usize>(
-        &self,
-        raster: &Raster,
-        words: *mut i64,
-        tallies: *mut u64,
-        first_bad: *mut i64,
-    ) {
-        let point = thread::index_1d();
-        let (mut is_outside, mut is_bad) = (false, false);
-        if point < self.points {
-            let i = point as usize;
-            // SAFETY: `point < points`; the pixel is checked against the raster.
-            unsafe {
-                let (x, y) = (*self.x.add(i), *self.y.add(i));
-                let mut z = [0.0; N];
-                let mut k = 0;
-                while k < N {
-                    z[k] = *self.z[k & (MOST_VALUES - 1)].add(i);
-                    k += 1;
-                }
-                let (pixel, is_inside) = raster.pixel_of(x, y);
-                is_outside = !is_inside;
-                let mut is_good = x.is_finite() && y.is_finite();
-                let mut k = 0;
-                while k < N {
-                    is_good &= z[k].abs() <= f32::MAX as f64;
-                    k += 1;
-                }
-                is_bad = !is_good;
-                let index = (self.first + point) as i64;
-                if is_bad {
-                    atomic::min_i64(first_bad, index);
-                } else if is_inside {
-                    let mut k = 0;
-                    while k < N {
-                        let word = words.add(N * pixel + k);
-                        let value = quantise(z[k], self.scales.inverse_of(k)) as i64;
-                        match self.policy {
-                            MEAN => _ = atomic::add_i64(word, (ONE_POINT as i64) + value + SHIFT),
-                            MIN => _ = atomic::min_i64(word, value),
-                            MAX => _ = atomic::max_i64(word, value),
-                            FIRST => _ = atomic::min_i64(word, index),
-                            _ => _ = atomic::max_i64(word, index),
-                        };
-                        k += 1;
-                    }
-                }
-            }
-        }
-        // SAFETY: all threads of the block come here.
-        unsafe {
-            count_flags(is_outside, tallies.add(OUTSIDE));
-            count_flags(is_bad, tallies.add(BAD));
-        }
-    }
+/// Points in device memory.
+#[arguments]
+pub struct Points<'a> {
+    /// `count` eastings.
+    pub x: In<'a, f64>,
+    /// As many northings.
+    pub y: In<'a, f64>,
+    /// Their values.
+    pub z: Columns<'a>,
+    /// How many points there are.
+    pub count: u64,
 }
 
 /// Merges every point into the words of its pixel, and counts the points outside the raster.
@@ -161,29 +102,61 @@ impl Points {
 /// of them put into `first_bad`. Grid: one thread a point.
 ///
 /// # Safety
-/// `x`, `y` and the first `N` of `z` have `points` elements, `words` `width * height` for each value,
-/// `tallies` [`TALLIES`](crate::nni::tallies::TALLIES), `scales` one for each value ([`Scales`]).
+/// The points have at least `N` columns of values; `words` has an element for each value of each pixel, `tallies`
+/// [`TALLIES`](crate::nni::tallies::TALLIES), `scales` one scale for each value ([`Scales`]), `first_bad` one element.
 #[cfg(feature = "nni")]
 #[kernel(block = 256, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn accumulate_points<const N: usize>(
-    x: *const f64,
-    y: *const f64,
-    z: [*const f64; 4],
-    points: u64,
+    points: Points<'_>,
     first: u64,
-    origin_x: f64,
-    origin_y: f64,
-    pixel_size: f64,
-    width: u32,
-    height: u32,
-    scales: *const f64,
+    raster: Raster,
+    scales: In<'_, f64>,
     policy: u32,
-    words: *mut i64,
-    tallies: *mut u64,
-    first_bad: *mut i64,
+    words: Out<'_, i64>,
+    tallies: Out<'_, u64>,
+    first_bad: Out<'_, i64>,
 ) {
-    let raster = Raster { origin_x, origin_y, pixel_size, width, height };
-    let all = Points { x, y, z, points, first, scales: Scales(scales), policy };
-    // SAFETY: passed on to the caller.
-    unsafe { all.merge::<N>(&raster, words, tallies, first_bad) };
+    let point = thread::index_1d();
+    let (mut is_outside, mut is_bad) = (false, false);
+    if point < points.count {
+        let (x, y, columns) = (points.x.get(point), points.y.get(point), points.z.all());
+        let mut z = [0.0; N];
+        let mut k = 0;
+        while k < N {
+            z[k] = columns[k & (MOST_VALUES - 1)].get(point);
+            k += 1;
+        }
+        let (pixel, is_inside) = raster.pixel_of(x, y);
+        is_outside = !is_inside;
+        let mut is_good = x.is_finite() && y.is_finite();
+        let mut k = 0;
+        while k < N {
+            is_good &= z[k].abs() <= f32::MAX as f64;
+            k += 1;
+        }
+        is_bad = !is_good;
+        let index = (first + point) as i64;
+        if is_bad {
+            first_bad.fetch_min(0u32, index);
+        } else if is_inside {
+            let mut k = 0;
+            while k < N {
+                let word = words.from(N * pixel + k);
+                let value = quantise(z[k], Scales(scales).inverse_of(k)) as i64;
+                match policy {
+                    MEAN => _ = word.fetch_add(0u32, (ONE_POINT as i64) + value + SHIFT),
+                    MIN => _ = word.fetch_min(0u32, value),
+                    MAX => _ = word.fetch_max(0u32, value),
+                    FIRST => _ = word.fetch_min(0u32, index),
+                    _ => _ = word.fetch_max(0u32, index),
+                };
+                k += 1;
+            }
+        }
+    }
+    // SAFETY: all threads of the block come here.
+    unsafe {
+        count_flags(is_outside, tallies.address(OUTSIDE, 1));
+        count_flags(is_bad, tallies.address(BAD, 1));
+    }
 }

@@ -2,13 +2,13 @@
 
 use device_std::block::BlockReduce;
 use device_std::shared::Carver;
-use device_std::vector::{self, Vector};
-use device_std::{atomic, kernel, thread};
+use device_std::vector::Vector;
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::rasterise::{ONE_POINT, SHIFT, neutral_word, quantise};
-use super::values::{MOST_VALUES, Scales};
+use super::values::{Columns, MOST_VALUES, Scales};
 use crate::nni::policies::{MAX, MEAN, MIN, rounded_mean};
 use crate::nni::tallies::{COUNTED, SITES};
 
@@ -20,82 +20,85 @@ pub const RESOLVED: u64 = 4;
 
 /// The words of a raster with `pixels` pixels, and the values of the points in them.
 #[derive(Clone, Copy)]
-struct Words {
-    words: *const i64,
+struct Words<'a> {
+    words: In<'a, i64>,
     /// The columns of the values of all points.
-    z: [*const f64; MOST_VALUES],
-    scales: Scales,
+    z: [In<'a, f64>; MOST_VALUES],
+    scales: Scales<'a>,
     policy: u32,
     pixels: u64,
 }
 
-impl Words {
+impl<'a> Words<'a> {
     /// Writes the mask and the values of the pixels of this thread's [`RESOLVED`] words, and counts
     /// sites and points.
     ///
     /// # Safety
-    /// As for `resolve_sites` with `N` values.
+    /// The whole block comes to the same call.
     #[inline(always)]
-    unsafe fn resolve<const N: usize>(&self, mask: *mut u8, values: *mut i32, tallies: *mut u64) {
+    unsafe fn resolve<const N: usize>(
+        &self,
+        mask: Out<'_, u8>,
+        values: Out<'_, i32>,
+        tallies: Out<'_, u64>,
+    ) {
         let (first, end) = (thread::index_1d() * RESOLVED, self.pixels * N as u64);
         let (mut sites, mut points) = (0, 0);
         if first < end {
-            // SAFETY: the words are guarded by `end`.
-            unsafe {
-                let is_whole = first + RESOLVED <= end;
-                let four = self.load(first as usize, end as usize, is_whole);
-                let mut flags = 0;
-                let mut vector: Vector = [0; 4];
-                // Words whose value takes more than themselves.
-                let mut rest = 0;
+            let is_whole = first + RESOLVED <= end;
+            let four = self.load(first as usize, end as usize, is_whole);
+            let mut flags = 0;
+            let mut vector: Vector = [0; 4];
+            // Words whose value takes more than themselves.
+            let mut rest = 0;
+            let mut i = 0;
+            while i < 4 {
+                let word = four[i];
+                let is_site = word != neutral_word(self.policy);
+                let count = (word as u64 >> 48) as u32;
+                if i.is_multiple_of(N) {
+                    flags |= (is_site as u32) << (8 * (i / N));
+                    points += if self.policy == MEAN { count } else { 0 };
+                }
+                let is_easy = match self.policy {
+                    MEAN => count <= 1,
+                    MIN | MAX => true,
+                    _ => false,
+                };
+                let one = if self.policy == MEAN { word - ONE_POINT as i64 - SHIFT } else { word };
+                vector[i] = if is_site { one as u32 } else { 0 };
+                rest |= ((is_site && !is_easy) as u32) << i;
+                i += 1;
+            }
+            sites = flags.count_ones();
+            let of_pixel = mask.from(first as usize / N);
+            if is_whole {
+                match N {
+                    // SAFETY: four flags begin at a multiple of four.
+                    1 => unsafe { of_pixel.cast::<u32>() }.set(0u32, flags),
+                    // SAFETY: two flags begin at a multiple of two.
+                    2 => unsafe { of_pixel.cast::<u16>() }.set(0u32, flags as u16),
+                    _ => of_pixel.set(0u32, flags as u8),
+                }
+                // Where a vector is of one pixel or two most have no site, and nobody looks there.
+                if N == 1 || sites > 0 {
+                    values.set_vector(first, vector);
+                }
+            } else {
                 let mut i = 0;
                 while i < 4 {
-                    let word = four[i];
-                    let is_site = word != neutral_word(self.policy);
-                    let count = (word as u64 >> 48) as u32;
-                    if i.is_multiple_of(N) {
-                        flags |= (is_site as u32) << (8 * (i / N));
-                        points += if self.policy == MEAN { count } else { 0 };
+                    if first + (i as u64) < end {
+                        of_pixel.set(i / N, (flags >> (8 * (i / N))) as u8);
+                        values.set(first as usize + i, vector[i] as i32);
                     }
-                    let is_easy = match self.policy {
-                        MEAN => count <= 1,
-                        MIN | MAX => true,
-                        _ => false,
-                    };
-                    let one =
-                        if self.policy == MEAN { word - ONE_POINT as i64 - SHIFT } else { word };
-                    vector[i] = if is_site { one as u32 } else { 0 };
-                    rest |= ((is_site && !is_easy) as u32) << i;
                     i += 1;
                 }
-                sites = flags.count_ones();
-                let of_pixel = mask.add(first as usize / N);
-                if is_whole {
-                    match N {
-                        1 => *of_pixel.cast::<u32>() = flags,
-                        2 => *of_pixel.cast::<u16>() = flags as u16,
-                        _ => *of_pixel = flags as u8,
-                    }
-                    // Where a vector is of one pixel or two most have no site, and nobody looks there.
-                    if N == 1 || sites > 0 {
-                        vector::store(values.add(first as usize).cast(), vector);
-                    }
-                } else {
-                    let mut i = 0;
-                    while i < 4 {
-                        if first + (i as u64) < end {
-                            *of_pixel.add(i / N) = (flags >> (8 * (i / N))) as u8;
-                            *values.add(first as usize + i) = vector[i] as i32;
-                        }
-                        i += 1;
-                    }
-                }
-                // One division in the code, for as many rounds as the warp's fullest thread needs.
-                while rest != 0 {
-                    let i = first as usize + rest.trailing_zeros() as usize;
-                    *values.add(i) = self.value_of::<N>(i);
-                    rest &= rest - 1;
-                }
+            }
+            // One division in the code, for as many rounds as the warp's fullest thread needs.
+            while rest != 0 {
+                let i = first as usize + rest.trailing_zeros() as usize;
+                values.set(i, self.value_of::<N>(i));
+                rest &= rest - 1;
             }
         }
         // SAFETY: all threads of the block come here.
@@ -103,38 +106,32 @@ impl Words {
             let block = BlockReduce::<u64>::new(&mut Carver::new(), BLOCK as usize);
             let sum = block.reduce((sites as u64) << 32 | points as u64, 0, |a, b| a + b);
             if sum != 0 && thread::thread_idx_x() == 0 {
-                atomic::add_u64(tallies.add(SITES), sum >> 32);
-                atomic::add_u64(tallies.add(COUNTED), sum & 0xffff_ffff);
+                tallies.fetch_add(SITES, sum >> 32);
+                tallies.fetch_add(COUNTED, sum & 0xffff_ffff);
             }
         }
     }
 
-    /// Four words, neutral ones from `end` on.
-    ///
-    /// # Safety
-    /// There are words up to `end`, which is beyond the four where they are whole.
+    /// Four words, neutral ones from `end` on; `is_whole` says that all four are before it.
     #[inline(always)]
-    unsafe fn load(&self, first: usize, end: usize, is_whole: bool) -> [i64; 4] {
+    fn load(&self, first: usize, end: usize, is_whole: bool) -> [i64; 4] {
         let mut four = [neutral_word(self.policy); 4];
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_whole {
-                let low = vector::load(self.words.add(first).cast());
-                let high = vector::load(self.words.add(first + 2).cast());
-                four = [
-                    join(low[0], low[1]),
-                    join(low[2], low[3]),
-                    join(high[0], high[1]),
-                    join(high[2], high[3]),
-                ];
-            } else {
-                let mut i = 0;
-                while i < 4 {
-                    if first + i < end {
-                        four[i] = *self.words.add(first + i);
-                    }
-                    i += 1;
+        if is_whole {
+            let low = self.words.get_vector(first);
+            let high = self.words.get_vector(first + 2);
+            four = [
+                join(low[0], low[1]),
+                join(low[2], low[3]),
+                join(high[0], high[1]),
+                join(high[2], high[3]),
+            ];
+        } else {
+            let mut i = 0;
+            while i < 4 {
+                if first + i < end {
+                    four[i] = self.words.get(first + i);
                 }
+                i += 1;
             }
         }
         four
@@ -142,28 +139,22 @@ impl Words {
 
     /// The value of a site from its word `i`: the mean of several points, or that of a point by its
     /// index.
-    ///
-    /// # Safety
-    /// As for [`resolve`](Self::resolve).
     #[inline(always)]
-    unsafe fn value_of<const N: usize>(&self, i: usize) -> i32 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let word = *self.words.add(i);
-            if self.policy == MEAN {
-                let count = (word as u64 >> 48) as u32;
-                let sum = (word as u64 & (ONE_POINT - 1)) as i64;
-                return rounded_mean(sum - count as i64 * SHIFT, count);
-            }
-            let k = i % N;
-            let column = self.column::<N>(k);
-            quantise(*column.add(word as usize), self.scales.inverse_of(k))
+    fn value_of<const N: usize>(&self, i: usize) -> i32 {
+        let word = self.words.get(i);
+        if self.policy == MEAN {
+            let count = (word as u64 >> 48) as u32;
+            let sum = (word as u64 & (ONE_POINT - 1)) as i64;
+            return rounded_mean(sum - count as i64 * SHIFT, count);
         }
+        let k = i % N;
+        let column = self.column::<N>(k);
+        quantise(column.get(word as usize), self.scales.inverse_of(k))
     }
 
     /// The column of value `k < N`: by comparisons, since an array in registers has no other index.
     #[inline(always)]
-    fn column<const N: usize>(&self, k: usize) -> *const f64 {
+    fn column<const N: usize>(&self, k: usize) -> In<'a, f64> {
         let mut column = self.z[0];
         let mut i = 1;
         while i < N {
@@ -191,17 +182,17 @@ impl Words {
     instances(one: <1>; two: <2>; four: <4>)
 )]
 pub unsafe fn resolve_sites<const N: usize>(
-    words: *const i64,
-    z: [*const f64; 4],
-    scales: *const f64,
+    words: In<'_, i64>,
+    z: Columns<'_>,
+    scales: In<'_, f64>,
     policy: u32,
     pixels: u64,
-    mask: *mut u8,
-    values: *mut i32,
-    tallies: *mut u64,
+    mask: Out<'_, u8>,
+    values: Out<'_, i32>,
+    tallies: Out<'_, u64>,
 ) {
-    let all = Words { words, z, scales: Scales(scales), policy, pixels };
-    // SAFETY: passed on to the caller.
+    let all = Words { words, z: z.all(), scales: Scales(scales), policy, pixels };
+    // SAFETY: the whole block is here.
     unsafe { all.resolve::<N>(mask, values, tallies) };
 }
 

@@ -7,9 +7,9 @@
 //! ([`Values`](super::values::Values)).
 
 #[cfg(feature = "nni")]
-use device_std::vector::{self, Vector};
+use device_std::vector::Vector;
 #[cfg(feature = "nni")]
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
@@ -48,94 +48,88 @@ fn turned([a, b, c, d]: Vector) -> Vector {
 /// `mask` and `turned_mask` have `pixels` elements and start at multiples of 16 bytes.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
-pub unsafe fn turn_mask(mask: *const u8, pixels: u64, turned_mask: *mut u8) {
+pub unsafe fn turn_mask(mask: In<'_, u8>, pixels: u64, turned_mask: Out<'_, u8>) {
     let first = thread::index_1d() * TURNED_PIXELS;
     if first >= pixels {
         return;
     }
-    // SAFETY: the pixels are in the raster, and those of vectors begin at multiples of 16.
-    unsafe {
-        if pixels.is_multiple_of(TURNED_PIXELS) {
-            let four = vector::load(mask.add(first as usize).cast());
-            let to = (pixels - TURNED_PIXELS - first) as usize;
-            vector::store(turned_mask.add(to).cast(), turned(four.map(u32::swap_bytes)));
-            return;
-        }
-        let mut pixel = first;
-        while pixel < u64::min(first + TURNED_PIXELS, pixels) {
-            *turned_mask.add((pixels - 1 - pixel) as usize) = *mask.add(pixel as usize);
-            pixel += 1;
-        }
+    if pixels.is_multiple_of(TURNED_PIXELS) {
+        let four = mask.get_vector(first);
+        turned_mask.set_vector(pixels - TURNED_PIXELS - first, turned(four.map(u32::swap_bytes)));
+        return;
+    }
+    let mut pixel = first;
+    while pixel < u64::min(first + TURNED_PIXELS, pixels) {
+        turned_mask.set(pixels - 1 - pixel, mask.get(pixel));
+        pixel += 1;
     }
 }
 
 /// Cells of the DEM, with those of the turned raster.
 #[cfg(feature = "nni")]
-#[derive(Clone, Copy)]
-struct Both {
-    value_count: u32,
-    cells: u64,
-    dem: *mut f32,
-    turned_dem: *const f32,
-    counts: *mut u32,
-    turned_counts: *const u32,
-    deviations: *mut f32,
-    turned_deviations: *const f32,
+#[arguments]
+pub struct Both<'a> {
+    /// How many values a cell has.
+    pub value_count: u32,
+    /// How many cells the DEM has.
+    pub cells: u64,
+    /// The values of all cells, one value after the other. They begin at a multiple of 16 bytes.
+    pub dem: Out<'a, f32>,
+    /// The same of the turned raster.
+    pub turned_dem: In<'a, f32>,
+    /// How many pixels each cell stole.
+    pub counts: Option<Out<'a, u32>>,
+    /// The same of the turned raster, which is there where `counts` is.
+    pub turned_counts: Option<In<'a, u32>>,
+    /// How far the mean of the sites' places is from each cell.
+    pub deviations: Option<Out<'a, f32>>,
+    /// The same of the turned raster, which is there where `deviations` is.
+    pub turned_deviations: Option<In<'a, f32>>,
 }
 
 #[cfg(feature = "nni")]
-impl Both {
+impl Both<'_> {
     /// Unites a cell; whether it has no value.
-    ///
-    /// # Safety
-    /// As for [`const@unite_turned`]; the cell is in the DEM.
     #[inline(always)]
-    unsafe fn unite(&self, cell: usize) -> bool {
+    fn unite(&self, cell: usize) -> bool {
         let turned = self.cells as usize - 1 - cell;
         let (mut is_empty, mut k) = (false, 0);
-        // SAFETY: both cells are in the DEM.
-        unsafe {
-            while k < self.value_count as usize {
-                let plane = k * self.cells as usize;
-                let value =
-                    united(*self.dem.add(plane + cell), *self.turned_dem.add(plane + turned));
-                *self.dem.add(plane + cell) = value;
-                is_empty = value.is_nan();
-                k += 1;
-            }
-            if !self.counts.is_null() {
-                *self.counts.add(cell) =
-                    u32::max(*self.counts.add(cell), *self.turned_counts.add(turned));
-            }
-            if !self.deviations.is_null() {
-                *self.deviations.add(cell) =
-                    united(*self.deviations.add(cell), *self.turned_deviations.add(turned));
-            }
+        while k < self.value_count as usize {
+            let plane = k * self.cells as usize;
+            let value = united(self.dem.get(plane + cell), self.turned_dem.get(plane + turned));
+            self.dem.set(plane + cell, value);
+            is_empty = value.is_nan();
+            k += 1;
+        }
+        if let Some(counts) = self.counts {
+            // SAFETY: a launch gives both layers or neither.
+            let others = unsafe { self.turned_counts.unwrap_unchecked() };
+            counts.set(cell, u32::max(counts.get(cell), others.get(turned)));
+        }
+        if let Some(deviations) = self.deviations {
+            // SAFETY: as above.
+            let others = unsafe { self.turned_deviations.unwrap_unchecked() };
+            deviations.set(cell, united(deviations.get(cell), others.get(turned)));
         }
         is_empty
     }
 
-    /// Unites the only value of four cells; bit i: whether the cell that is `i` behind the first has none.
-    ///
-    /// # Safety
-    /// As for [`const@unite_turned`]; the cells are in the DEM, whose number and the first are multiples of four.
+    /// Unites the only value of four cells, whose first, like the number of all, is a multiple of four; bit i: whether the
+    /// cell that is `i` behind the first has none.
     #[inline(always)]
-    unsafe fn unite_four(&self, first: usize) -> u32 {
-        let turned_first = self.cells as usize - TURNED as usize - first;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let ours = vector::load(self.dem.add(first).cast_const().cast());
-            let others = turned(vector::load(self.turned_dem.add(turned_first).cast()));
-            let (mut empty, mut all, mut i) = (0, ours, 0);
-            while i < 4 {
-                let value = united(f32::from_bits(ours[i]), f32::from_bits(others[i]));
-                all[i] = value.to_bits();
-                empty |= (value.is_nan() as u32) << i;
-                i += 1;
-            }
-            vector::store(self.dem.add(first).cast(), all);
-            empty
+    fn unite_four(&self, first: usize) -> u32 {
+        let ours = self.dem.get_vector(first);
+        let others =
+            turned(self.turned_dem.get_vector(self.cells as usize - TURNED as usize - first));
+        let (mut empty, mut all, mut i) = (0, ours, 0);
+        while i < 4 {
+            let value = united(f32::from_bits(ours[i]), f32::from_bits(others[i]));
+            all[i] = value.to_bits();
+            empty |= (value.is_nan() as u32) << i;
+            i += 1;
         }
+        self.dem.set_vector(first, all);
+        empty
     }
 }
 
@@ -143,46 +137,22 @@ impl Both {
 /// counts, the greater; and counts the cells without a value. Grid: a thread for [`TURNED`] cells.
 ///
 /// # Safety
-/// `dem` and `turned_dem` have `value_count` times `cells` elements and start at multiples of 16 bytes, `counts` and
-/// `deviations` with their turned ones have as many as there are cells, or are null.
+/// The slices have what [`Both`] says; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
-pub unsafe fn unite_turned(
-    tallies: *mut u64,
-    value_count: u32,
-    cells: u64,
-    first: u64,
-    len: u64,
-    dem: *mut f32,
-    turned_dem: *const f32,
-    counts: *mut u32,
-    turned_counts: *const u32,
-    deviations: *mut f32,
-    turned_deviations: *const f32,
-) {
-    let both = Both {
-        value_count,
-        cells,
-        dem,
-        turned_dem,
-        counts,
-        turned_counts,
-        deviations,
-        turned_deviations,
-    };
+pub unsafe fn unite_turned(tallies: Out<'_, u64>, both: Both<'_>, first: u64, len: u64) {
     let (thread, quarter) = (thread::index_1d(), len.div_ceil(TURNED));
-    let are_fours = (cells | first | len).is_multiple_of(TURNED);
+    let are_fours = (both.cells | first | len).is_multiple_of(TURNED);
+    let is_alone = both.value_count == 1 && both.counts.is_none() && both.deviations.is_none();
     let mut empty = 0;
-    if value_count == 1 && are_fours && counts.is_null() && deviations.is_null() {
+    if is_alone && are_fours {
         if thread < quarter {
-            // SAFETY: the cells are in the DEM, as far as the caller says.
-            empty = unsafe { both.unite_four((first + thread * TURNED) as usize) };
+            empty = both.unite_four((first + thread * TURNED) as usize);
         }
     } else if thread < quarter {
         let (mut at, mut bit) = (thread, 1);
         while at < len {
-            // SAFETY: as above.
-            if unsafe { both.unite((first + at) as usize) } {
+            if both.unite((first + at) as usize) {
                 empty |= bit;
             }
             at += quarter;
@@ -192,7 +162,7 @@ pub unsafe fn unite_turned(
     let mut i = 0;
     while i < TURNED {
         // SAFETY: all threads of the block come here.
-        unsafe { count_flags(empty >> i & 1 != 0, tallies.add(UNITED)) };
+        unsafe { count_flags(empty >> i & 1 != 0, tallies.address(UNITED, 1)) };
         i += 1;
     }
 }

@@ -19,13 +19,9 @@ impl Boxes {
         Self { reach: kernels::boxed_reach(sites.points as u64, pixels) }
     }
 
-    /// The kernel for these, of those for each size.
-    pub fn kernel<T>(self, [small, medium, large]: [T; 3]) -> T {
-        match self.reach {
-            kernels::SMALL => small,
-            kernels::MEDIUM => medium,
-            _ => large,
-        }
+    /// The key of the kernels for these, and for so many values.
+    pub fn key(self, values: usize) -> (usize, i32) {
+        (values, self.reach)
     }
 
     /// Columns and rows of cells of a block.
@@ -43,8 +39,8 @@ impl Boxes {
 /// A list of what does not end in its box.
 pub(super) struct Left {
     /// How many there are, and how many were taken.
-    pub counts: Column<u32>,
-    pub entries: Column<u32>,
+    counts: Column<u32>,
+    entries: Column<u32>,
 }
 
 impl Left {
@@ -53,6 +49,11 @@ impl Left {
         // SAFETY: only entries are read that the kernel has written which counts them.
         let entries = unsafe { gpu.uninitialized(room)? };
         Ok(Self { counts: gpu.zeroed(2)?, entries })
+    }
+
+    /// The list as kernels take it.
+    pub fn output(&mut self) -> kernels::Left<'_> {
+        kernels::Left { counts: self.counts.output(), entries: self.entries.output() }
     }
 
     /// The blocks of the kernel that takes the entries.

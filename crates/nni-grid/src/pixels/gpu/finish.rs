@@ -1,8 +1,7 @@
 //! What is done to cells after the queries.
 
-use gpu_core::{Blocks, Column, Gpu};
+use gpu_core::{Blocks, Column, Gpu, Slice};
 use kernels_rs::nni::pixels as kernels;
-use kernels_rs::nni::pixels::geometry::Width;
 use kernels_rs::nni::policies;
 
 use super::query::{Cells, Sites};
@@ -16,10 +15,10 @@ pub(super) fn finish(
     sites: &mut Sites,
     cells: &mut Cells,
     params: &Params,
-    mask: *const u8,
+    mask: Option<Slice<'_, u8>>,
 ) -> Result<()> {
-    let (grid, count) = (params.grid, params.grid.cells() as usize);
-    if count == 0 || !params.needs_finish(!mask.is_null()) {
+    let count = params.grid.cells() as usize;
+    if count == 0 || !params.needs_finish(mask.is_some()) {
         return Ok(());
     }
     let hull = if params.hull { Some(hull_bounds(gpu, sites, params)?) } else { None };
@@ -37,25 +36,19 @@ pub(super) fn finish(
             kernels::finish_cells,
             Blocks::for_each(&kernels::finish_cells, count as u64)?,
             kernels::finish_cells::Args {
-                tallies: sites.tallies.counts.as_mut_ptr(),
-                nearest: sites.nearest.column().as_ptr(),
-                values: sites.values.as_ptr(),
+                lattice: sites.lattice(params),
+                tallies: sites.tallies.counts.output(),
+                nearest: sites.nearest.column().input(),
+                values: sites.values.input(),
                 value_count: sites.group.instances.values() as u32,
-                cell_columns: grid.width,
-                cell_rows: grid.height,
-                reciprocal: Width::reciprocal(sites.nearest.width()),
-                supersample: params.supersample,
-                hull: hull.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+                hull: hull.as_ref().map(Column::input),
                 max_squared: params.max_squared(),
-                mask,
+                mask: mask.map(Slice::input),
                 fill,
                 fill_value,
-                scales: sites.group.scales.as_ptr(),
-                dem: cells.dem.as_mut_ptr(),
-                distances: cells
-                    .distances
-                    .as_mut()
-                    .map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+                scales: sites.group.scales.input(),
+                dem: cells.dem.output(),
+                distances: cells.distances.as_mut().map(Column::output),
             },
         )?;
     }
@@ -73,10 +66,10 @@ fn hull_bounds(gpu: &Gpu, sites: &Sites, params: &Params) -> Result<Column<i32>>
             kernels::row_extremes,
             Blocks::x(height),
             kernels::row_extremes::Args {
-                tallies: sites.tallies.counts.as_ptr(),
-                nearest: sites.nearest.column().as_ptr(),
+                tallies: sites.tallies.counts.input(),
+                nearest: sites.nearest.column().input(),
                 width,
-                extremes: extremes.as_mut_ptr().cast(),
+                extremes: extremes.output(),
             },
         )?;
         extremes.to_host()?

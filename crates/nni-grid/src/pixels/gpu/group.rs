@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 
+use device_std::host::Kernel;
 use gpu_core::{Column, Gpu};
 use kernels_rs::nni::pixels::values::MOST_VALUES;
-use kernels_rs::nni::pixels::{NEAR, NearKernel, NearShape};
+use kernels_rs::nni::pixels::{NearShape, query_near};
 
 use crate::gpu::put::put_scales;
 use crate::pixels::limits::QueryLimits;
 use crate::{Params, Result, ValueScale};
+
+/// A kernel for small circles.
+pub(super) type NearKernel = Kernel<query_near::Args<'static>>;
 
 /// Which instances of the kernels a group takes: for how many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Instances {
             let is_small = limit <= u64::from(shape.circle) && !params.deviations;
             shape.values == self.values() && shape.supersample == params.supersample && is_small
         };
-        NEAR.into_iter().find(|(shape, _)| fits(shape))
+        query_near::ALL.into_iter().find(|(shape, _)| fits(shape))
     }
 }
 

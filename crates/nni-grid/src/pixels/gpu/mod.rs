@@ -9,13 +9,13 @@ pub(crate) mod streaming;
 mod turned;
 mod weighted;
 
-use gpu_core::{Column, DeviceGrid};
+use gpu_core::{Column, DeviceGrid, DevicePoints, Slice};
 use gpu_scan::gpu::Workspace;
 
 use super::limits::QueryLimits;
 use crate::gpu::DeviceDem;
 use crate::gpu::dem::{Counted, Tallies};
-use crate::gpu::points::{Admitted, Part};
+use crate::gpu::points::Part;
 use crate::{Params, Result, ValueScale, Weights};
 use group::Group;
 use query::{Cells, Queries, Sites};
@@ -25,21 +25,22 @@ use turned::Turned;
 /// Interpolates by the method on pixels.
 pub(crate) fn on_pixels(
     workspace: &mut Workspace,
-    points: &Admitted,
+    points: &DevicePoints<'_>,
+    mask: Option<Slice<'_, u8>>,
     scales: &[ValueScale],
     params: &Params,
 ) -> Result<DeviceDem> {
-    let (gpu, mask) = (&workspace.gpu().clone(), points.mask());
+    let gpu = &workspace.gpu().clone();
     let limits = QueryLimits::of(params)?;
-    let is_finished = params.needs_finish(!mask.is_null());
+    let is_finished = params.needs_finish(mask.is_some());
     let counted = if is_finished { Counted::Finished } else { Counted::Queried };
-    let mut dem = DeviceDem::new(params.grid, points.x().len(), counted, Tallies::new(gpu)?);
+    let mut dem = DeviceDem::new(params.grid, points.len(), counted, Tallies::new(gpu)?);
     let mut diagram = None;
     for group in group::groups(scales.len(), &limits, params) {
         // The layers beside the values are those of the first group.
         let is_first = group.start == 0;
         let params = if is_first { *params } else { params.values_alone() };
-        let part = points.part(group.clone());
+        let part = Part::of(points, group.clone());
         let group = Group::new(gpu, &scales[group])?;
         let (mut sites, mut turned) = sites_of(workspace, part, group, &params, &mut diagram)?;
         let cells = cells_of(workspace, &mut sites, &mut turned, &limits, &params, mask)?;
@@ -107,7 +108,7 @@ fn cells_of(
     turned: &mut Turned,
     limits: &QueryLimits,
     params: &Params,
-    mask: *const u8,
+    mask: Option<Slice<'_, u8>>,
 ) -> Result<Cells> {
     let other = turned.instead(sites, |sites| query(workspace, sites, limits, params))?;
     let mut cells = query(workspace, sites, limits, params)?;

@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
+use device_std::Out;
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{Workspace, scan_in_place};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::nni::pixels as kernels;
 use kernels_rs::nni::pixels::geometry::Width;
-use kernels_rs::nni::pixels::{NearKernel, NearShape};
+use kernels_rs::nni::pixels::{Lattice, Limits, NearShape, Results, values};
 
 use super::boxed::{Boxes, Left};
-use super::group::Group;
+use super::group::{Group, NearKernel};
 use crate::gpu::dem::Tallies;
 use crate::pixels::limits::QueryLimits;
 use crate::{Params, Result};
@@ -29,9 +30,24 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// What the kernels are told of where values lie: the pixels of a turned raster, or 0.
-    pub fn turned(&self) -> u32 {
-        if self.is_turned { self.nearest.column().len() as u32 } else { 0 }
+    /// The sites as kernels take them.
+    pub fn input(&self) -> values::Sites<'_> {
+        values::Sites {
+            tallies: self.tallies.counts.input(),
+            nearest: self.nearest.column().input(),
+            values: self.values.input(),
+            turned: if self.is_turned { self.nearest.column().len() as u32 } else { 0 },
+        }
+    }
+
+    /// How the cells of a DEM lie over the raster.
+    pub fn lattice(&self, params: &Params) -> Lattice {
+        Lattice {
+            columns: params.grid.width,
+            rows: params.grid.height,
+            reciprocal: Width::reciprocal(self.nearest.width()),
+            supersample: params.supersample,
+        }
     }
 }
 
@@ -57,7 +73,7 @@ impl Cells {
         deviations: bool,
     ) -> Result<Self> {
         let cells = grid.cells() as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller writes all elements before they are read.
         unsafe {
             let dem = gpu.uninitialized(cells * values)?;
             let counts = if counts { Some(gpu.uninitialized(cells)?) } else { None };
@@ -66,9 +82,11 @@ impl Cells {
         }
     }
 
-    fn pointers(&mut self) -> (*mut f32, *mut u32) {
-        let counts = self.counts.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
-        (self.dem.as_mut_ptr(), counts)
+    /// Where queries of a group write, and where their deviations go.
+    fn results<'a>(&'a mut self, group: &'a Group) -> (Results<'a>, Option<Out<'a, f32>>) {
+        let counts = self.counts.as_mut().map(Column::output);
+        let results = Results { scales: group.scales.input(), dem: self.dem.output(), counts };
+        (results, self.deviations.as_mut().map(Column::output))
     }
 }
 
@@ -77,7 +95,8 @@ pub(super) struct Queries<'a> {
     gpu: &'a Gpu,
     limits: &'a QueryLimits,
     params: &'a Params,
-    spans: Option<Column<i32>>,
+    /// The spans of the rows of the query circle; without one nothing.
+    spans: Column<i32>,
     /// The kernel for small circles, if it is one, and its list of tiles for each band.
     near: Option<(NearShape, NearKernel, Column<u32>)>,
     bands: u32,
@@ -101,6 +120,13 @@ impl<'a> Queries<'a> {
             queries.near = Some((shape, kernel, list));
         }
         Ok(queries)
+    }
+
+    /// What of the raster queries look at.
+    fn query_limits(&self) -> Limits<'_> {
+        let rows = self.limits.circle.map_or(i32::MAX as u32, |_| self.spans.len() as u32);
+        let (spans, site_limit) = (self.spans.input(), self.limits.site_limit);
+        Limits { spans, span_rows: rows, site_limit }
     }
 
     /// How many blocks or tiles the DEM has from north to south, each of a number of rows.
@@ -165,25 +191,19 @@ impl<'a> Queries<'a> {
         let grid = self.params.grid;
         let tiles_x = grid.width.div_ceil(shape.columns);
         let list_len = list.len() / self.bands as usize;
-        let listed = list.as_mut_ptr().wrapping_add(band * list_len);
+        let mut listed = list.slice_mut(band * list_len..(band + 1) * list_len)?;
         let limit = self.limits.circle.map_or(0, |circle| circle.limit);
-        let reciprocal = Width::reciprocal(sites.nearest.width());
-        let (dem, counts) = cells.pointers();
+        let lattice = sites.lattice(self.params);
+        let (results, _) = cells.results(&sites.group);
         let near = kernels::query_near::Args {
-            tallies: sites.tallies.counts.as_ptr(),
-            nearest: sites.nearest.column().as_ptr(),
-            values: sites.values.as_ptr(),
-            turned: sites.turned(),
+            sites: sites.input(),
             circle_limit: limit as u32,
             site_limit: self.limits.site_limit,
-            cell_columns: grid.width,
-            cell_rows: grid.height,
-            reciprocal,
+            cells: [grid.width, grid.height],
+            reciprocal: lattice.reciprocal,
             first_tile: tiles_x * rows.start,
-            scales: sites.group.scales.as_ptr(),
-            dem,
-            counts,
-            listed,
+            results,
+            listed: listed.reborrow().output(),
         };
         // SAFETY: lengths are as the kernel asks; the list has room for the band's tiles.
         unsafe { self.gpu.enqueue(*kernel, Blocks::x(tiles_x * rows.len() as u32), near)? };
@@ -191,26 +211,14 @@ impl<'a> Queries<'a> {
         if self.limits.site_limit == u64::MAX {
             return Ok(());
         }
-        let spans = self.spans.as_ref().expect("a small circle has spans");
         use kernels::query_listed as query;
         let left = query::Args {
-            tallies: sites.tallies.counts.as_mut_ptr(),
-            nearest: sites.nearest.column().as_ptr(),
-            values: sites.values.as_ptr(),
-            turned: sites.turned(),
-            spans: spans.as_ptr(),
-            span_rows: spans.len() as u32,
-            site_limit: self.limits.site_limit,
-            cell_columns: grid.width,
-            cell_rows: grid.height,
-            reciprocal,
-            supersample: self.params.supersample,
-            listed,
-            tile_columns: shape.columns,
-            tile_rows: shape.rows,
-            scales: sites.group.scales.as_ptr(),
-            dem,
-            counts,
+            sites: sites.input(),
+            limits: self.query_limits(),
+            lattice,
+            listed: listed.as_slice().input(),
+            tile: [shape.columns, shape.rows],
+            results,
         };
         let kernel = sites.group.instances.of([query::one, query::two, query::four]);
         let blocks = Blocks::x(self.gpu.multiprocessors() * 2);
@@ -234,73 +242,31 @@ impl<'a> Queries<'a> {
         let (grid, supersample) = (self.params.grid, self.params.supersample);
         let tiles = boxes.tiles([grid.width, rows.len() as u32], supersample);
         let first_tile = boxes.tiles([grid.width, rows.start], supersample);
-        let (dem, counts) = cells.pointers();
-        let deviations = cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
-        let spans = self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr);
-        let span_rows = self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32);
-        let reciprocal = Width::reciprocal(sites.nearest.width());
+        let (lattice, instances) = (sites.lattice(self.params), sites.group.instances);
         let mut left = Left::new(self.gpu, grid.width as usize * rows.len())?;
-        let (left_counts, left) = (left.counts.as_mut_ptr(), left.entries.as_mut_ptr());
         use kernels::{query_boxed, query_left};
-        let in_boxes = query_boxed::Args {
-            tallies: sites.tallies.counts.as_ptr(),
-            nearest: sites.nearest.column().as_ptr(),
-            values: sites.values.as_ptr(),
-            turned: sites.turned(),
-            spans,
-            span_rows,
-            site_limit: self.limits.site_limit,
-            cell_columns: grid.width,
-            cell_rows: grid.height,
-            reciprocal,
-            supersample,
-            first_tile,
-            scales: sites.group.scales.as_ptr(),
-            dem,
-            counts,
-            deviations,
-            left_counts,
-            left,
-        };
-        let by_rows = query_left::Args {
-            tallies: sites.tallies.counts.as_ptr(),
-            nearest: sites.nearest.column().as_ptr(),
-            values: sites.values.as_ptr(),
-            turned: sites.turned(),
-            spans,
-            span_rows,
-            site_limit: self.limits.site_limit,
-            cell_columns: grid.width,
-            cell_rows: grid.height,
-            reciprocal,
-            supersample,
-            scales: sites.group.scales.as_ptr(),
-            dem,
-            counts,
-            sums: sums.map_or(std::ptr::null(), Column::as_ptr),
-            deviations,
-            left_counts,
-            left,
-        };
-        let instances = sites.group.instances;
-        let kernel = boxes.kernel(instances.of([
-            [query_boxed::one_small, query_boxed::one_medium, query_boxed::one_large],
-            [query_boxed::two_small, query_boxed::two_medium, query_boxed::two_large],
-            [query_boxed::four_small, query_boxed::four_medium, query_boxed::four_large],
-        ]));
-        let of_left = instances.of([query_left::one, query_left::two, query_left::four]);
+        let key = boxes.key(instances.values());
+        let in_boxes = query_boxed::find(|of| *of == key).expect("an instance for each");
+        let by_rows = instances.of([query_left::one, query_left::two, query_left::four]);
+        let (results, deviations) = cells.results(&sites.group);
+        let (sites, limits, left) = (sites.input(), self.query_limits(), left.output());
+        let in_boxes_of =
+            query_boxed::Args { sites, limits, lattice, first_tile, results, deviations, left };
+        let sums = sums.map(Column::input);
+        let by_rows_of =
+            query_left::Args { sites, limits, lattice, results, sums, deviations, left };
         // SAFETY: lengths are as the kernels ask; the list has room for all cells.
         unsafe {
-            self.gpu.enqueue(kernel, Blocks::x(tiles), in_boxes)?;
-            self.gpu.enqueue(of_left, Left::blocks(self.gpu), by_rows)?;
+            self.gpu.enqueue(in_boxes, Blocks::x(tiles), in_boxes_of)?;
+            self.gpu.enqueue(by_rows, Left::blocks(self.gpu), by_rows_of)?;
         }
         Ok(())
     }
 }
 
-/// The spans of the rows of the query circle, if there is one.
-fn spans(gpu: &Gpu, limits: &QueryLimits) -> Result<Option<Column<i32>>> {
-    let Some(circle) = limits.circle else { return Ok(None) };
+/// The spans of the rows of the query circle; nothing without one.
+fn spans(gpu: &Gpu, limits: &QueryLimits) -> Result<Column<i32>> {
+    let Some(circle) = limits.circle else { return Ok(gpu.zeroed(0)?) };
     let rows = circle.rows();
     // SAFETY: the kernel writes every row.
     unsafe {
@@ -311,10 +277,10 @@ fn spans(gpu: &Gpu, limits: &QueryLimits) -> Result<Option<Column<i32>>> {
             kernels::write_spans::Args {
                 limit: circle.limit,
                 supersample: circle.supersample,
-                spans: spans.as_mut_ptr(),
+                spans: spans.output(),
             },
         )?;
-        Ok(Some(spans))
+        Ok(spans)
     }
 }
 
@@ -329,12 +295,9 @@ fn sums_before(workspace: &mut Workspace, sites: &Sites) -> Result<Column<i64>> 
             kernels::gather_sums,
             Blocks::for_each(&kernels::gather_sums, pixels as u64 + 1)?,
             kernels::gather_sums::Args {
-                tallies: sites.tallies.counts.as_ptr(),
-                nearest: sites.nearest.column().as_ptr(),
-                values: sites.values.as_ptr(),
-                turned: sites.turned(),
+                sites: sites.input(),
                 value_count: values as u32,
-                sums: sums.as_mut_ptr(),
+                sums: sums.output(),
                 pixels: pixels as u64,
             },
         )?;

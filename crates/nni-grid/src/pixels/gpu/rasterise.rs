@@ -26,6 +26,12 @@ impl Pixels {
         Ok(Self { words, raster, policy })
     }
 
+    /// Where the pixels lie, as the kernels take it.
+    fn raster(&self) -> kernels::Raster {
+        let GridSpec { origin_x, origin_y, cell_size, width, height, .. } = self.raster;
+        kernels::Raster { origin_x, origin_y, pixel_size: cell_size, width, height }
+    }
+
     /// Merges points into their pixels.
     pub fn merge(
         &mut self,
@@ -34,25 +40,18 @@ impl Pixels {
         group: &Group,
         tallies: &mut Tallies,
     ) -> Result<()> {
-        let (raster, points) = (self.raster, part.x.len() as u64);
+        let points = part.x.len() as u64;
         use kernels::accumulate_points as accumulate;
         let kernel = group.instances.of([accumulate::one, accumulate::two, accumulate::four]);
         let arguments = accumulate::Args {
-            x: part.x.as_ptr(),
-            y: part.y.as_ptr(),
-            z: part.z,
-            points,
+            points: part.input(),
             first: part.first,
-            origin_x: raster.origin_x,
-            origin_y: raster.origin_y,
-            pixel_size: raster.cell_size,
-            width: raster.width,
-            height: raster.height,
-            scales: group.scales.as_ptr(),
+            raster: self.raster(),
+            scales: group.scales.input(),
             policy: self.policy,
-            words: self.words.as_mut_ptr(),
-            tallies: tallies.counts.as_mut_ptr(),
-            first_bad: tallies.first_bad.as_mut_ptr(),
+            words: self.words.output(),
+            tallies: tallies.counts.output(),
+            first_bad: tallies.first_bad.output(),
         };
         // SAFETY: lengths are as the kernel asks; pixels are checked against the raster.
         unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, points)?, arguments)? };
@@ -78,14 +77,14 @@ impl Pixels {
             use kernels::resolve_sites as resolve;
             let kernel = group.instances.of([resolve::one, resolve::two, resolve::four]);
             let arguments = resolve::Args {
-                words: self.words.as_ptr(),
-                z: all.z,
-                scales: group.scales.as_ptr(),
+                words: self.words.input(),
+                z: all.columns(),
+                scales: group.scales.input(),
                 policy: self.policy,
                 pixels,
-                mask: mask.as_mut_ptr(),
-                values: values.as_mut_ptr(),
-                tallies: tallies.counts.as_mut_ptr(),
+                mask: mask.output(),
+                values: values.output(),
+                tallies: tallies.counts.output(),
             };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, threads)?, arguments)?;
             if self.policy == policies::MEAN && all.x.len() as u64 > kernels::UNCROWDED {
@@ -108,23 +107,21 @@ impl Pixels {
         // The kernels mostly return at once.
         const RESIDENT: u32 = 4;
         let blocks = Blocks::x(gpu.multiprocessors() * RESIDENT);
-        let (raster, pixels) = (self.raster, self.raster.cells());
+        let pixels = self.raster.cells();
         let (points, value_count) = (all.x.len() as u64, group.instances.values() as u32);
-        let flags = tallies.counts.as_mut_ptr();
         // SAFETY: lengths are as the kernels ask; the arrays are cleared before they are counted in,
         // by the same decision.
         unsafe {
             let mut counts = gpu.uninitialized::<u32>(pixels as usize)?;
             let mut sums = gpu.uninitialized::<i64>(self.words.len())?;
-            let (counts, sums) = (counts.as_mut_ptr(), sums.as_mut_ptr());
             gpu.enqueue(
                 kernels::clear_crowded,
                 blocks,
                 kernels::clear_crowded::Args {
-                    tallies: flags,
+                    tallies: tallies.counts.input(),
                     points,
-                    counts,
-                    sums,
+                    counts: counts.output(),
+                    sums: sums.output(),
                     value_count,
                     pixels,
                 },
@@ -133,34 +130,27 @@ impl Pixels {
                 kernels::accumulate_crowded,
                 blocks,
                 kernels::accumulate_crowded::Args {
-                    tallies: flags,
-                    x: all.x.as_ptr(),
-                    y: all.y.as_ptr(),
-                    z: all.z,
-                    points,
-                    origin_x: raster.origin_x,
-                    origin_y: raster.origin_y,
-                    pixel_size: raster.cell_size,
-                    width: raster.width,
-                    height: raster.height,
-                    scales: group.scales.as_ptr(),
+                    tallies: tallies.counts.input(),
+                    points: all.input(),
+                    raster: self.raster(),
+                    scales: group.scales.input(),
                     value_count,
-                    counts,
-                    sums,
+                    counts: counts.output(),
+                    sums: sums.output(),
                 },
             )?;
             gpu.enqueue(
                 kernels::resolve_crowded,
                 blocks,
                 kernels::resolve_crowded::Args {
-                    tallies: flags,
+                    tallies: tallies.counts.output(),
                     points,
-                    counts,
-                    sums,
+                    counts: counts.input(),
+                    sums: sums.input(),
                     value_count,
                     pixels,
-                    mask: mask.as_mut_ptr(),
-                    values: values.as_mut_ptr(),
+                    mask: mask.output(),
+                    values: values.output(),
                 },
             )?;
         }

@@ -134,7 +134,7 @@ impl Resident {
         Ok(Part {
             x: self.x.slice(range.clone())?,
             y: self.y.slice(range.clone())?,
-            z: [self.z.slice(range.clone())?.as_ptr(); MOST_VALUES],
+            z: [self.z.slice(range.clone())?; MOST_VALUES],
             first: range.start as u64,
         })
     }

@@ -19,9 +19,9 @@ pub(super) fn mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u8>> {
                 (pixels as u64).div_ceil(kernels::TURNED_PIXELS),
             )?,
             kernels::turn_mask::Args {
-                mask: mask.column().as_ptr(),
+                mask: mask.column().input(),
                 pixels: pixels as u64,
-                turned_mask: turned.as_mut_ptr(),
+                turned_mask: turned.output(),
             },
         )?;
         Ok(DeviceGrid::from_column(turned, *mask.grid())?)
@@ -66,23 +66,19 @@ pub(super) fn unite(
             kernels::unite_turned,
             Blocks::for_each(&kernels::unite_turned, len.div_ceil(kernels::TURNED))?,
             kernels::unite_turned::Args {
-                tallies: tallies.as_mut_ptr(),
-                value_count: values as u32,
-                cells: grid.cells(),
+                tallies: tallies.output(),
+                both: kernels::Both {
+                    value_count: values as u32,
+                    cells: grid.cells(),
+                    dem: cells.dem.output(),
+                    turned_dem: turned.dem.input(),
+                    counts: cells.counts.as_mut().map(Column::output),
+                    turned_counts: turned.counts.as_ref().map(Column::input),
+                    deviations: cells.deviations.as_mut().map(Column::output),
+                    turned_deviations: turned.deviations.as_ref().map(Column::input),
+                },
                 first,
                 len,
-                dem: cells.dem.as_mut_ptr(),
-                turned_dem: turned.dem.as_ptr(),
-                counts: cells.counts.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-                turned_counts: turned.counts.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-                deviations: cells
-                    .deviations
-                    .as_mut()
-                    .map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-                turned_deviations: turned
-                    .deviations
-                    .as_ref()
-                    .map_or(std::ptr::null(), Column::as_ptr),
             },
         )?;
     }

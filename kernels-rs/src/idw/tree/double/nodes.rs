@@ -4,14 +4,14 @@ use device_std::block::BlockReduce;
 use device_std::math::mul_add;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector;
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
 use super::super::chebyshev::Chebyshev;
-use super::super::nodes::per_half;
-use super::super::{CHILDREN, LEAF, box_of};
-use super::{NODES, Node, SIDE, Tree, middle};
+use super::super::nodes::{Level, per_half};
+use super::super::{CHILDREN, LEAF, box_of, extent, extent_of_all, set_extent};
+use super::{NODES, Node, SIDE, Tree, middle, node};
 
 const AXIS: usize = SIDE as usize;
 
@@ -26,18 +26,16 @@ const COLUMN: u32 = BATCH + 1;
 /// # Safety
 /// `places` has `2 * points` elements, which is not 0, `extents` 4 for each leaf.
 #[kernel(block = LEAF, carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize))]
-pub unsafe fn bound_leaves(places: *const f64, points: u32, scale: f64, extents: *mut f64) {
+pub unsafe fn bound_leaves(places: In<'_, f64>, points: u32, scale: f64, extents: Out<'_, f64>) {
     let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
     let leaf = thread::block_idx_x();
-    // SAFETY: the block stays together; beyond the points its threads take the last one.
-    unsafe {
-        let i = u32::min(leaf * LEAF + thread::thread_idx_x(), points - 1) as usize;
-        let place = [*places.add(i) * scale, *places.add(i + points as usize) * scale];
-        let [a, b, c, d] = box_of(block, place, place);
-        if thread::thread_idx_x() == 0 {
-            let e = extents.add(4 * leaf as usize);
-            (*e, *e.add(1), *e.add(2), *e.add(3)) = (a, b, c, d);
-        }
+    // Beyond the points threads take the last one.
+    let i = u32::min(leaf * LEAF + thread::thread_idx_x(), points - 1) as usize;
+    let place = [places.get(i) * scale, places.get(i + points as usize) * scale];
+    // SAFETY: the whole block is here.
+    let extent = unsafe { box_of(block, place, place) };
+    if thread::thread_idx_x() == 0 {
+        set_extent(extents, leaf, extent);
     }
 }
 
@@ -61,49 +59,35 @@ impl Scales {
     }
 }
 
-/// The nodes of a level's items: `start` is the first of them, `below` the first of those below, of which
-/// there are `below_count`. Grid: a block an item.
+/// Writes boxes and nodes of the items of a level above the leaves. Grid: a block an item.
 ///
 /// # Safety
-/// `places` has `2 * points` elements, `values` as many as there are points, `range` three; `nodes` has the nodes of the
-/// items from `leaves` on; `extents` has 4 for each item, and those of the level below are written, like its nodes.
+/// The slices have what [`Tree`] says, and `leaves` items are leaves; boxes and nodes of the level below are written.
 #[kernel(block = NODES, carve = |carver| Scales::new(carver))]
-pub unsafe fn weigh_in_f64(
-    places: *const f64,
-    values: *const f64,
-    range: *const f64,
-    points: u32,
-    leaves: u32,
-    start: u32,
-    below: u32,
-    below_count: u32,
-    scale: f64,
-    nodes: *mut Node,
-    extents: *mut f64,
-) {
-    let tree = Tree { places, values, range, nodes, extents, points, leaves, scale };
+pub unsafe fn weigh_in_f64(tree: Tree<'_>, leaves: u32, level: Level) {
+    let Level { start, below, below_count } = level;
     let scales = Scales::new(&mut Carver::new());
     let (item, me) = (thread::block_idx_x(), thread::thread_idx_x());
     let first_child = item * CHILDREN;
     let children = u32::min(CHILDREN, below_count - first_child);
-    // SAFETY: the block stays together; what it reads is written; a thread writes its own slots and its own node.
-    unsafe {
-        let extent = extent_of(&tree, below + first_child, children);
-        if me == 0 {
-            tree.set_extent(start + item, extent);
-        }
-        let ([x, y], half) = middle(extent);
-        let per = [per_half(half[0]), per_half(half[1])];
-        let of_points = below_count == leaves;
-        let first = first_child * LEAF;
-        let count = match of_points {
-            true => u32::min(children * LEAF, points - first),
-            false => children * NODES,
-        };
-        let (row, column) = (me / SIDE * COLUMN, me % SIDE * COLUMN);
-        let (mut weight, mut value) = (0.0, 0.0);
-        let mut done = 0;
-        while done < count {
+    let extent_of_item = extent_of_all(tree.extents, below + first_child, children);
+    if me == 0 {
+        set_extent(tree.extents, start + item, extent_of_item);
+    }
+    let ([x, y], half) = middle(extent_of_item);
+    let per = [per_half(half[0]), per_half(half[1])];
+    let of_points = below_count == leaves;
+    let first = first_child * LEAF;
+    let count = match of_points {
+        true => u32::min(children * LEAF, tree.points.count - first),
+        false => children * NODES,
+    };
+    let (row, column) = (me / SIDE * COLUMN, me % SIDE * COLUMN);
+    let (mut weight, mut value) = (0.0, 0.0);
+    let mut done = 0;
+    while done < count {
+        // SAFETY: the whole block comes to both barriers; between them a thread stores its own slots.
+        unsafe {
             thread::sync_threads();
             if me < BATCH && done + me < count {
                 let (mut source, mut from);
@@ -112,8 +96,8 @@ pub unsafe fn weigh_in_f64(
                     from = [0.0; 2];
                 } else {
                     let child = below + first_child + (done + me) / NODES;
-                    source = *tree.node(child, (done + me) % NODES);
-                    (from, _) = middle(tree.extent(child));
+                    source = tree.nodes.get(node(leaves, child, (done + me) % NODES));
+                    (from, _) = middle(extent(tree.extents, child));
                 }
                 from = [from[0] - x, from[1] - y];
                 (source[0], source[1]) = (source[0] + from[0], source[1] + from[1]);
@@ -127,36 +111,12 @@ pub unsafe fn weigh_in_f64(
                 value = mul_add(share, scales.values.load(i), value);
                 i += 1;
             }
-            done += BATCH;
         }
-        let x = Chebyshev::<AXIS>::node(me / SIDE) * half[0];
-        let y = Chebyshev::<AXIS>::node(me % SIDE) * half[1];
-        *tree.node(start + item, me) = [x, y, weight, value];
+        done += BATCH;
     }
-}
-
-/// The box of an item from those of its children.
-///
-/// # Safety
-/// These have extents.
-#[inline(always)]
-unsafe fn extent_of(tree: &Tree, first: u32, children: u32) -> [f64; 4] {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let mut extent = tree.extent(first);
-        let mut child = 1;
-        while child < children {
-            let other = tree.extent(first + child);
-            extent = [
-                f64::min(extent[0], other[0]),
-                f64::min(extent[1], other[1]),
-                f64::max(extent[2], other[2]),
-                f64::max(extent[3], other[3]),
-            ];
-            child += 1;
-        }
-        extent
-    }
+    let x = Chebyshev::<AXIS>::node(me / SIDE) * half[0];
+    let y = Chebyshev::<AXIS>::node(me % SIDE) * half[1];
+    tree.nodes.set(node(leaves, start + item, me), [x, y, weight, value]);
 }
 
 /// Stores the thread's source; its place is relative to the middle of a box, `per` 1 / half of the sides.

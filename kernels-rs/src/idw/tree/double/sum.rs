@@ -5,20 +5,21 @@ use device_std::math::{mul_add, reciprocal, reciprocal_sqrt};
 use device_std::power::negative_powers;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
-use device_std::{kernel, thread};
+use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
 use super::super::visit::{Found, Way};
-use super::super::{LEAF, box_of};
-use super::{NODES, Node, Tree, middle};
-use crate::idw::BLOCK;
+use super::super::{LEAF, box_of, extent};
+use super::{NODES, Node, Tree, middle, node};
 use crate::idw::targets::Targets;
+use crate::idw::weights::Weighting;
+use crate::idw::{BLOCK, Summing};
 
-/// Queries of a thread.
-pub const QUERIES: u32 = 4;
+/// Targets of a thread.
+pub const TARGETS: u32 = 4;
 
-const Q: usize = QUERIES as usize;
+const Q: usize = TARGETS as usize;
 
 const _: () = assert!(NODES <= LEAF);
 
@@ -49,7 +50,7 @@ impl Staged {
     /// The slot is staged.
     #[inline(always)]
     unsafe fn load(&self, slot: u32) -> Node {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the slot is staged, as the caller says.
         let (place, sums) = unsafe { (self.0.load(2 * slot), self.0.load(2 * slot + 1)) };
         let ([x, y], [weight, value]) = (unpacked(place), unpacked(sums));
         [x, y, weight, value]
@@ -59,7 +60,7 @@ impl Staged {
     /// There is such a slot, and nobody else touches it meanwhile.
     #[inline(always)]
     unsafe fn store(&self, slot: u32, [x, y, weight, value]: Node) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the slot is the caller's.
         unsafe {
             self.0.store(2 * slot, packed(x, y));
             self.0.store(2 * slot + 1, packed(weight, value));
@@ -67,19 +68,9 @@ impl Staged {
     }
 }
 
-/// How weights follow from squared distances, beside the law that an instance has.
+/// The targets of a thread, in units, and their sums.
 #[derive(Clone, Copy)]
-struct Weighting {
-    law: u32,
-    smoothing: f64,
-    exponent: f64,
-    /// Minus half the power of each query, or null.
-    exponents: *const f64,
-}
-
-/// The queries of a thread, in units, and their sums.
-#[derive(Clone, Copy)]
-struct Queries {
+struct OfThread {
     x: [f64; Q],
     y: [f64; Q],
     weights: [f64; Q],
@@ -92,66 +83,52 @@ struct Queries {
 /// Grid: as for `sum_items` of the tree in f32.
 ///
 /// # Safety
-/// `places`, `values`, `range`, `nodes` and `extents` are as
-/// [`weigh_in_f64`](mod@super::nodes::weigh_in_f64) leaves them for `points` points and `items` items, up to the root of
-/// level `top`; the rest as for `sum_items`.
-#[kernel(block = BLOCK, carve = |carver| shared(carver), instances(
+/// The tree is as [`weigh_in_f64`](mod@super::nodes::weigh_in_f64) leaves it, of `items` items up to the root of level
+/// `top`, and is not written; the rest is as for `sum_items`.
+#[kernel(block = BLOCK, carve = |carver| shared(carver), key: Summing = Summing {
+    on_grid: ROW, law: LAW, values: 1, has_each: false
+}, instances(
     scattered_2: <2, false>, resident = 4;
     scattered_any: <0, false>, resident = 4;
     on_grid_2: <2, true>, resident = 4;
     on_grid_any: <0, true>, resident = 4;
 ))]
 pub unsafe fn sum_in_double<const LAW: u32, const ROW: bool>(
-    places: *const f64,
-    values: *const f64,
-    range: *const f64,
-    nodes: *const Node,
-    extents: *const f64,
-    points: u32,
+    tree: Tree<'_>,
     items: u32,
     top: u32,
     separation: f64,
-    x: *const f64,
-    y: *const f64,
-    count: u64,
-    width: u32,
-    height: u32,
-    grid: [f64; 3],
-    scale: f64,
+    targets: Targets<'_>,
     law: u32,
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
-    partial: *mut f64,
+    weighting: Weighting<'_>,
+    partial: Out<'_, f64>,
 ) {
-    let (nodes, extents) = (nodes.cast_mut(), extents.cast_mut());
-    let leaves = points.div_ceil(LEAF);
-    let tree = Tree { places, values, range, nodes, extents, points, leaves, scale };
-    let targets = Targets { x, y, count, width, height, grid };
-    let weighting = Weighting { law, smoothing, exponent, exponents };
+    let law = if LAW > 0 { LAW } else { law };
+    let leaves = tree.points.count.div_ceil(LEAF);
     let (staged, reduce) = shared(&mut Carver::new());
-    // SAFETY: passed on to the caller; all threads of the block come here, and visit the same items.
+    // SAFETY: all threads of the block come here, and visit the same items.
     unsafe {
-        let mut queries = Queries::place::<ROW>(&targets, scale);
-        let around = queries.bounds(reduce);
-        let is_far = |item: u32| item >= leaves && is_far(around, tree.extent(item), separation);
-        let way = Way::new(points, items, top);
+        let mut own = OfThread::place::<ROW>(&targets, tree.scale);
+        let around = own.bounds(reduce);
+        let is_far =
+            |item: u32| item >= leaves && is_far(around, extent(tree.extents, item), separation);
+        let way = Way::new(tree.points.count, items, top);
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
         let mut visit = way.start();
         let mut turn = 0;
         while visit.level <= way.top {
             let found = way.next(&mut visit, is_far);
             if turn == mine {
-                let (origin, count) = stage(&tree, &staged, found);
-                queries.add::<LAW, ROW>(&targets, &weighting, &staged, origin, count);
+                let (origin, count) = stage(&tree, leaves, &staged, found);
+                own.add::<LAW, ROW>(&targets, (law, &weighting), &staged, origin, count);
             }
             turn = if turn + 1 == rows { 0 } else { turn + 1 };
         }
-        queries.write::<ROW>(&targets, partial);
+        own.write::<ROW>(&targets, partial);
     }
 }
 
-/// Whether a box is far from that of the queries.
+/// Whether a box is far from that of the targets.
 #[inline(always)]
 fn is_far(around: [f64; 4], extent: [f64; 4], separation: f64) -> bool {
     let ([x, y], half) = middle(extent);
@@ -159,40 +136,40 @@ fn is_far(around: [f64; 4], extent: [f64; 4], separation: f64) -> bool {
     let gap_y = f64::max(f64::max(around[1] - y, y - around[3]), 0.0);
     let squared = gap_x * gap_x + gap_y * gap_y;
     let reach = separation * f64::max(half[0], half[1]);
-    // An item without extent that a query lies on is not far.
+    // An item without extent that a target lies on is not far.
     squared >= reach * reach && squared > 0.0
 }
 
 /// Brings the sources of an item into shared memory; returns what they are relative to, and their number.
 ///
 /// # Safety
-/// The whole block comes to the same call; the sources are written.
+/// The whole block comes to the same call.
 #[inline(always)]
-unsafe fn stage(tree: &Tree, staged: &Staged, found: Found) -> ([f64; 2], u32) {
-    let is_leaf = found.first < tree.points;
+unsafe fn stage(tree: &Tree<'_>, leaves: u32, staged: &Staged, found: Found) -> ([f64; 2], u32) {
+    let is_leaf = found.first < tree.points.count;
     let count = if is_leaf { found.count } else { NODES };
-    // SAFETY: passed on to the caller; slots are the thread's own.
+    // SAFETY: the whole block is here, as the caller says; slots are the thread's own between the barriers.
     unsafe {
         thread::sync_threads();
         let mut slot = thread::thread_idx_x();
         while slot < count {
             let source = match is_leaf {
                 true => tree.point(found.first + slot),
-                false => *tree.node(found.origin, slot),
+                false => tree.nodes.get(node(leaves, found.origin, slot)),
             };
             staged.store(slot, source);
             slot += BLOCK;
         }
         thread::sync_threads();
         // Points by their own coordinates: differences of these lose nothing.
-        (if is_leaf { [0.0; 2] } else { middle(tree.extent(found.origin)).0 }, count)
+        (if is_leaf { [0.0; 2] } else { middle(extent(tree.extents, found.origin)).0 }, count)
     }
 }
 
-/// The weights at the squared distances of a thread's queries; side by side, so that their law is asked for once.
+/// The weights at the squared distances of a thread's targets; side by side, so that their law is asked for once.
 #[inline(always)]
-fn weigh<const LAW: u32>(law: u32, squared: [f64; Q], exponents: [f64; Q]) -> [f64; Q] {
-    match if LAW > 0 { LAW } else { law } {
+fn weigh(law: u32, squared: [f64; Q], exponents: [f64; Q]) -> [f64; Q] {
+    match law {
         1 => squared.map(reciprocal_sqrt),
         2 => squared.map(reciprocal),
         3 => squared.map(|squared| {
@@ -207,28 +184,28 @@ fn weigh<const LAW: u32>(law: u32, squared: [f64; Q], exponents: [f64; Q]) -> [f
     }
 }
 
-impl Queries {
+impl OfThread {
     /// # Safety
-    /// The targets are as [`sum_in_double`] asks.
+    /// There are targets, and unless `ROW` they are columns.
     #[inline(always)]
-    unsafe fn place<const ROW: bool>(targets: &Targets, scale: f64) -> Self {
-        let mut queries = Self { x: [0.0; Q], y: [0.0; Q], weights: [0.0; Q], values: [0.0; Q] };
+    unsafe fn place<const ROW: bool>(targets: &Targets<'_>, scale: f64) -> Self {
+        let mut own = Self { x: [0.0; Q], y: [0.0; Q], weights: [0.0; Q], values: [0.0; Q] };
         let mut j = 0;
         while j < Q {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the targets are as the caller says.
             let mut place = unsafe { targets.place::<ROW, Q>(j) };
-            if ROW && targets.query::<ROW, Q>(j) >= targets.count {
+            if ROW && targets.target::<ROW, Q>(j) >= targets.count {
                 // Beyond the grid: any cell of the block's will do.
                 let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
                 place = targets.cell_place(column, row);
             }
-            (queries.x[j], queries.y[j]) = (place[0] * scale, place[1] * scale);
+            (own.x[j], own.y[j]) = (place[0] * scale, place[1] * scale);
             j += 1;
         }
-        queries
+        own
     }
 
-    /// The box of the block's queries.
+    /// The box of the block's targets.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -241,19 +218,19 @@ impl Queries {
             high = [f64::max(high[0], self.x[j]), f64::max(high[1], self.y[j])];
             j += 1;
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, as the caller says.
         unsafe { box_of(reduce, low, high) }
     }
 
     /// Adds the staged sources, which are relative to `origin`.
     ///
     /// # Safety
-    /// `count` sources are staged; the exponents are as [`sum_in_double`] asks.
+    /// `count` sources are staged.
     #[inline(always)]
     unsafe fn add<const LAW: u32, const ROW: bool>(
         &mut self,
-        targets: &Targets,
-        weighting: &Weighting,
+        targets: &Targets<'_>,
+        (law, weighting): (u32, &Weighting<'_>),
         staged: &Staged,
         origin: [f64; 2],
         count: u32,
@@ -263,10 +240,9 @@ impl Queries {
         let mut j = 0;
         while j < Q {
             (near_x[j], near_y[j]) = (self.x[j] - origin[0], self.y[j] - origin[1]);
-            if LAW == 0 && !weighting.exponents.is_null() {
-                let query = u64::min(targets.query::<ROW, Q>(j), targets.count - 1);
-                // SAFETY: passed on to the caller; the query is below the count.
-                exponents[j] = unsafe { *weighting.exponents.add(query as usize) };
+            if let (0, Some(of_targets)) = (LAW, weighting.exponents) {
+                let target = u64::min(targets.target::<ROW, Q>(j), targets.count - 1);
+                exponents[j] = of_targets.get(target);
             }
             j += 1;
         }
@@ -275,7 +251,7 @@ impl Queries {
             mul_add(dx, dx, mul_add(dy, dy, weighting.smoothing))
         };
         let mut slot = 0;
-        // SAFETY: slots below the count are staged; queries are brought below their count.
+        // SAFETY: slots below the count are staged.
         unsafe {
             while LAW == 2 && slot + 2 <= vector::unknown(count) {
                 let (p, q) = (staged.load(slot), staged.load(slot + 1));
@@ -294,7 +270,7 @@ impl Queries {
                     all[j] = squared(j, &p);
                     j += 1;
                 }
-                let weights = weigh::<LAW>(weighting.law, all, exponents);
+                let weights = weigh(law, all, exponents);
                 j = 0;
                 while j < Q {
                     self.weights[j] = mul_add(weights[j], p[2], self.weights[j]);
@@ -316,21 +292,15 @@ impl Queries {
     }
 
     /// Writes the sums.
-    ///
-    /// # Safety
-    /// `partial` is as [`sum_in_double`] says.
     #[inline(always)]
-    unsafe fn write<const ROW: bool>(&self, targets: &Targets, partial: *mut f64) {
+    fn write<const ROW: bool>(&self, targets: &Targets<'_>, partial: Out<'_, f64>) {
         let row = 2 * thread::block_idx_y() as u64;
         let mut j = 0;
         while j < Q {
-            let query = targets.query::<ROW, Q>(j);
-            if query < targets.count {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    *partial.add((row * targets.count + query) as usize) = self.weights[j];
-                    *partial.add(((row + 1) * targets.count + query) as usize) = self.values[j];
-                }
+            let target = targets.target::<ROW, Q>(j);
+            if target < targets.count {
+                partial.set(row * targets.count + target, self.weights[j]);
+                partial.set((row + 1) * targets.count + target, self.values[j]);
             }
             j += 1;
         }

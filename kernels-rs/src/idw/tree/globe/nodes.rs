@@ -25,7 +25,7 @@ const fn shared(carver: &mut Carver) -> (Scales, BlockReduce<f64>) {
 /// The sources of a block's item.
 #[derive(Clone, Copy)]
 struct Sources<'a> {
-    globe: &'a Globe,
+    globe: &'a Globe<'a>,
     level: Level,
     item: u32,
     first: u32,
@@ -34,56 +34,48 @@ struct Sources<'a> {
 
 impl Sources<'_> {
     /// The place of source `i`, and the source as it lies in memory.
-    ///
-    /// # Safety
-    /// The item has so many sources, and they are written.
     #[inline(always)]
-    unsafe fn place(&self, i: u32) -> ([f64; 3], [Vector; 2]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let ([x, y, z], _) =
-                self.globe.around(self.level.origin(self.globe.items, self.item, i));
-            let source = self.globe.sources.add(2 * (self.first + i) as usize);
-            let (high, rest) = (vector::load(source.cast()), vector::load(source.add(1).cast()));
-            let sum = |origin: f32, axis: usize| {
-                let relative =
-                    f32::from_bits(high[axis]) as f64 + f32::from_bits(rest[axis]) as f64;
-                origin as f64 + relative
-            };
-            ([sum(x, 0), sum(y, 1), sum(z, 2)], [high, rest])
-        }
+    fn place(&self, i: u32) -> ([f64; 3], [Vector; 2]) {
+        let ([x, y, z], _) = self.globe.around(self.level.origin(self.globe.items, self.item, i));
+        let source = self.globe.sources.from(2 * (self.first + i) as usize);
+        let (high, rest) = (source.load(0u32), source.load(1u32));
+        let sum = |origin: f32, axis: usize| {
+            let relative = f32::from_bits(high[axis]) as f64 + f32::from_bits(rest[axis]) as f64;
+            origin as f64 + relative
+        };
+        ([sum(x, 0), sum(y, 1), sum(z, 2)], [high, rest])
     }
 
     /// The middle of the box of the sources' unit vectors, in every thread.
     ///
     /// # Safety
-    /// The whole block comes to the same call; the sources are written.
+    /// The whole block comes to the same call.
     #[inline(always)]
     unsafe fn middle(&self, block: BlockReduce<f64>) -> [f64; 3] {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         let mut i = thread::thread_idx_x();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while i < self.count {
-                let (place, _) = self.place(i);
-                let mut axis = 0;
-                while axis < 3 {
-                    low[axis] = f64::min(low[axis], place[axis]);
-                    high[axis] = f64::max(high[axis], place[axis]);
-                    axis += 1;
-                }
-                i += BLOCK;
-            }
-            let mut middle = [0.0; 3];
+        while i < self.count {
+            let (place, _) = self.place(i);
             let mut axis = 0;
             while axis < 3 {
-                let least = block.reduce(low[axis], f64::INFINITY, f64::min);
-                let greatest = block.reduce(high[axis], f64::NEG_INFINITY, f64::max);
-                middle[axis] = least + greatest;
+                low[axis] = f64::min(low[axis], place[axis]);
+                high[axis] = f64::max(high[axis], place[axis]);
                 axis += 1;
             }
-            middle
+            i += BLOCK;
         }
+        let mut middle = [0.0; 3];
+        let mut axis = 0;
+        while axis < 3 {
+            // SAFETY: the whole block is here, as the caller says.
+            let (least, greatest) = unsafe {
+                let least = block.reduce(low[axis], f64::INFINITY, f64::min);
+                (least, block.reduce(high[axis], f64::NEG_INFINITY, f64::max))
+            };
+            middle[axis] = least + greatest;
+            axis += 1;
+        }
+        middle
     }
 
     /// The chart around the middle of the sources' box in it, in every thread, of those with axes turned that in which
@@ -93,7 +85,7 @@ impl Sources<'_> {
     /// As for [`Self::middle`].
     #[inline(always)]
     unsafe fn chart(&self, block: BlockReduce<f64>) -> (Chart, [f64; 2]) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, as the caller says.
         unsafe {
             let chart = Chart::around(self.middle(block));
             let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
@@ -129,41 +121,27 @@ impl Sources<'_> {
     unsafe fn half(&self, chart: &Chart, block: BlockReduce<f64>) -> [f64; 2] {
         let mut half = [0.0; 2];
         let mut i = thread::thread_idx_x();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while i < self.count {
-                let [u, v] = chart.place(self.place(i).0);
-                half = [f64::max(half[0], f64::abs(u)), f64::max(half[1], f64::abs(v))];
-                i += BLOCK;
-            }
-            [block.reduce(half[0], 0.0, f64::max), block.reduce(half[1], 0.0, f64::max)]
+        while i < self.count {
+            let [u, v] = chart.place(self.place(i).0);
+            half = [f64::max(half[0], f64::abs(u)), f64::max(half[1], f64::abs(v))];
+            i += BLOCK;
         }
+        // SAFETY: the whole block is here, as the caller says.
+        unsafe { [block.reduce(half[0], 0.0, f64::max), block.reduce(half[1], 0.0, f64::max)] }
     }
 }
 
-/// The nodes of a level's items: `start` is the first of them, `below` the first of those below, of which
-/// there are `below_count`; 0 for leaves. Grid: a block an item.
+/// Writes the nodes of a level's items. Grid: a block an item.
 ///
 /// # Safety
-/// `sources` has two vectors for each point and each node, and `boxes` one for each item and one more for each leaf; those of the level below, or of the leaves, are written.
+/// The slices have what [`Globe`] says; what is of the level below, or of the leaves, is written.
 #[kernel(block = BLOCK, carve = |carver| shared(carver))]
-pub unsafe fn weigh_globe(
-    points: u32,
-    items: u32,
-    start: u32,
-    below: u32,
-    below_count: u32,
-    sources: *mut Vector,
-    boxes: *mut Vector,
-) {
-    let level = Level { start, below, below_count };
-    let globe = Globe { sources, boxes, points, items };
+pub unsafe fn weigh_globe(level: Level, globe: Globe<'_>) {
     let (scales, reduce) = shared(&mut Carver::new());
     let (item, me) = (thread::block_idx_x(), thread::thread_idx_x());
-    let (first, count) = level.sources(points, item);
+    let (first, count) = level.sources(globe.points, item);
     let sources = Sources { globe: &globe, level, item, first, count };
-    // SAFETY: the block stays together; the sources of the item are written; a thread writes its own
-    // slots, and its own node.
+    // SAFETY: the block stays together; a thread writes its own slots between barriers.
     unsafe {
         let (chart, half) = sources.chart(reduce);
         let per = [per_half(half[0]), per_half(half[1])];
@@ -188,7 +166,7 @@ pub unsafe fn weigh_globe(
         if me < NODES {
             let [u, v] = place_of_node();
             let place = relative(chart.vector([u * half[0], v * half[1]]), origin);
-            let node = (points + item * NODES + me) as usize;
+            let node = (globe.points + item * NODES + me) as usize;
             globe.set_source(node, place, [sums.weight as f32, sums.values[0] as f32]);
         }
     }

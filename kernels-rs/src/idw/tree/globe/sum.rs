@@ -4,7 +4,7 @@ use device_std::block::BlockReduce;
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
-use device_std::{kernel, math, thread};
+use device_std::{In, Out, kernel, math, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
@@ -13,14 +13,14 @@ use super::super::visit::{Found, Way};
 use super::{FROM_ANTIPODE, Globe, parts, relative};
 use crate::idw::staged::{GroupSums, MulAdd, slot};
 use crate::idw::targets::Targets;
-use crate::idw::weights::{Law, Power};
+use crate::idw::weights::{Law, Power, Weighting};
 use crate::idw::{BLOCK, TILE};
 use crate::spatial::sphere::arc_of_squared_chord;
 
-/// Queries of a thread.
-pub const QUERIES: u32 = 4;
+/// Targets of a thread.
+pub const TARGETS: u32 = 4;
 
-const Q: usize = QUERIES as usize;
+const Q: usize = TARGETS as usize;
 
 /// Squared chords up to this, of 41 degrees, are short.
 const SHORT: f32 = 0.5;
@@ -28,8 +28,8 @@ const SHORT: f32 = 0.5;
 /// The squared chord of 90 degrees.
 const RIGHT: f32 = 2.0;
 
-/// Nearer to the antipode of a query than this f32 does not keep the distance from it, where that is seen from the
-/// query's side.
+/// Nearer to the antipode of a target than this f32 does not keep the distance from it, where that is seen from the
+/// target's side.
 const LEAST_FROM_OTHER: f32 = 0.25;
 
 /// How far the corners of a square are from its middle, in halves of its side, and a little more.
@@ -51,8 +51,8 @@ const ANY_ARC: [f32; 7] = [
 /// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Room {
-    /// The queries' unit vectors.
-    queries: SharedArray<f64>,
+    /// The targets' unit vectors.
+    targets: SharedArray<f64>,
     /// Sums, as [`slot`] places them.
     sums: SharedArray<f64>,
     /// The sources, two vectors each.
@@ -61,9 +61,9 @@ struct Room {
 
 #[inline(always)]
 const fn shared(carver: &mut Carver) -> (Room, BlockReduce<f64>) {
-    let of_block = BLOCK * QUERIES;
+    let of_block = BLOCK * TARGETS;
     let room = Room {
-        queries: carver.array(3 * of_block),
+        targets: carver.array(3 * of_block),
         sums: carver.array(2 * of_block),
         sources: carver.array(2 * TILE),
     };
@@ -71,19 +71,19 @@ const fn shared(carver: &mut Carver) -> (Room, BlockReduce<f64>) {
 }
 
 impl Room {
-    /// Query `j` of the thread.
+    /// Target `j` of the thread.
     ///
     /// # Safety
     /// The thread has stored it.
     #[inline(always)]
-    unsafe fn query(&self, j: u32) -> [f64; 3] {
+    unsafe fn target(&self, j: u32) -> [f64; 3] {
         let at = |axis: u32| (axis * Q as u32 + j) * BLOCK + thread::thread_idx_x();
-        // SAFETY: passed on to the caller.
-        unsafe { [self.queries.load(at(0)), self.queries.load(at(1)), self.queries.load(at(2))] }
+        // SAFETY: the slots are stored, as the caller says.
+        unsafe { [self.targets.load(at(0)), self.targets.load(at(1)), self.targets.load(at(2))] }
     }
 }
 
-/// The queries of a block from afar.
+/// The targets of a block from afar.
 #[derive(Clone, Copy)]
 struct Around {
     /// The box of their unit vectors, not too small.
@@ -109,12 +109,12 @@ impl Around {
         [least, greatest]
     }
 
-    /// Whether an item is far from the queries and from their antipodes.
+    /// Whether an item is far from the targets and from their antipodes.
     #[inline(always)]
     fn is_far(&self, (middle, half): ([f32; 3], f32)) -> bool {
         let ([gap, _], [other, _]) = (self.distances(middle), self.distances(opposite(middle)));
         let least = LEAST_FROM_OTHER + CORNER * half;
-        // An item without extent that a query lies on is not far.
+        // An item without extent that a target lies on is not far.
         gap >= self.separation * half * half
             && gap > 0.0
             && other >= FROM_ANTIPODE * FROM_ANTIPODE * half * half
@@ -127,23 +127,14 @@ fn opposite([x, y, z]: [f32; 3]) -> [f32; 3] {
     [-x, -y, -z]
 }
 
-/// The weights of a block's queries.
-#[derive(Clone, Copy)]
-struct Weighting {
-    /// The smoothing's square.
-    smoothing: f64,
-    exponent: f64,
-    /// Minus half the power of each query, or null.
-    exponents: *const f64,
-    leaves_out: bool,
-}
-
 /// A block, and what its sums follow from.
 #[derive(Clone, Copy)]
 struct Block<'a> {
     room: Room,
-    targets: &'a Targets,
-    weighting: Weighting,
+    targets: &'a Targets<'a>,
+    weighting: Weighting<'a>,
+    /// Whether target `i` leaves point `i` out.
+    leaves_out: bool,
     around: Around,
 }
 
@@ -187,7 +178,7 @@ impl Arc for Opposite {
     }
 }
 
-/// Any chords, those to antipodes in place of those to the queries where `from_antipode`.
+/// Any chords, those to antipodes in place of those to the targets where `from_antipode`.
 #[derive(Clone, Copy)]
 struct Any {
     from_antipode: bool,
@@ -230,7 +221,7 @@ impl Source {
     /// `slot` holds a source.
     #[inline(always)]
     unsafe fn load(room: &Room, slot: u32) -> Self {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the slot holds a source, as the caller says.
         unsafe {
             let (first, second) = (room.sources.load(2 * slot), room.sources.load(2 * slot + 1));
             let three =
@@ -245,7 +236,7 @@ impl Source {
     }
 }
 
-/// The queries of a thread, or their antipodes, relative to the origin of what is staged.
+/// The targets of a thread, or their antipodes, relative to the origin of what is staged.
 #[derive(Clone, Copy)]
 struct Near {
     x: [[f32; 2]; Q],
@@ -257,28 +248,26 @@ struct Near {
 
 impl Near {
     /// # Safety
-    /// The thread has stored its queries; the exponents are as long as [`sum_globe`] asks.
+    /// The thread has stored its targets.
     #[inline(always)]
-    unsafe fn new(block: &Block, origin: [f32; 3], from_antipode: bool) -> Self {
-        let Weighting { smoothing, .. } = block.weighting;
+    unsafe fn new(block: &Block<'_>, origin: [f32; 3], from_antipode: bool) -> Self {
+        let smoothing = block.weighting.smoothing;
         let none = [[0.0; 2]; Q];
         let mut near =
             Self { x: none, y: none, z: none, smoothing: smoothing as f32, exponents: [0.0; Q] };
         let mut j = 0;
         while j < Q {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                near.exponents[j] = block.exponent(j as u32) as f32;
-                let [x, y, z] = block.room.query(j as u32);
-                let place = if from_antipode { [-x, -y, -z] } else { [x, y, z] };
-                (near.x[j], near.y[j], near.z[j]) = parts(relative(place, origin));
-            }
+            near.exponents[j] = block.exponent(j as u32) as f32;
+            // SAFETY: the thread has stored its targets, as the caller says.
+            let [x, y, z] = unsafe { block.room.target(j as u32) };
+            let place = if from_antipode { [-x, -y, -z] } else { [x, y, z] };
+            (near.x[j], near.y[j], near.z[j]) = parts(relative(place, origin));
             j += 1;
         }
         near
     }
 
-    /// The square of the chord to query `j`; with what f32 leaves of the places where `REST`.
+    /// The square of the chord to target `j`; with what f32 leaves of the places where `REST`.
     #[inline(always)]
     fn chord<const REST: bool>(&self, j: usize, p: &Source) -> f32 {
         let along = |axis: usize, q: [f32; 2]| {
@@ -337,51 +326,45 @@ impl Near {
 
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says by which power.
 ///
-/// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other; in y: blocks that share the items.
+/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other; in y: blocks that share the items.
 ///
 /// # Safety
-/// `sources` and `boxes` are as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves them for `points` points and
-/// `items` items, up to the root of level `top`; `vectors` has the unit vectors of `count` queries, which is not 0;
-/// `exponents`, unless null, has minus half the power of each; where `leave_out` is not 0, the queries are the points in
-/// their order, and each leaves itself out; `partial` has `count` for each sum and each row of blocks.
+/// The globe is as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves it, up to the root of level `top`, and is not
+/// written; `vectors` has x, y and z of the unit vectors of `count` targets, which is not 0, column after column; where
+/// `leave_out` is not 0, the targets are the points in their order, and each leaves itself out; `partial` has `count`
+/// elements for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver), instances(
     square: <2>, resident = 5;
     any: <0>, resident = 5;
 ))]
 pub unsafe fn sum_globe<const LAW: u32>(
-    sources: *const Vector,
-    boxes: *const Vector,
-    points: u32,
-    items: u32,
+    globe: Globe<'_>,
     top: u32,
     separation: f64,
-    vectors: *const f64,
+    vectors: In<'_, f64>,
     count: u64,
-    smoothing: f64,
-    exponent: f64,
-    exponents: *const f64,
+    weighting: Weighting<'_>,
     leave_out: u32,
-    partial: *mut f64,
+    partial: Out<'_, f64>,
 ) {
-    let (sources, boxes) = (sources.cast_mut(), boxes.cast_mut());
-    let globe = Globe { sources, boxes, points, items };
-    let targets = Targets { x: vectors, y: vectors, count, width: 1, height: 1, grid: [0.0; 3] };
+    let targets = Targets { x: None, y: None, count, width: 1, height: 1, grid: [0.0; 3] };
     let (room, reduce) = shared(&mut Carver::new());
-    // SAFETY: passed on to the caller; all threads of the block come here.
+    // SAFETY: the whole block is here; slots are the thread's own.
     unsafe {
-        let (low, high) = place_queries(&room, &targets, vectors, reduce);
+        let (low, high) = place_targets(&room, &targets, vectors, reduce);
         let block = Block {
             room,
             targets: &targets,
-            weighting: Weighting { smoothing, exponent, exponents, leaves_out: leave_out != 0 },
+            weighting,
+            leaves_out: leave_out != 0,
             around: Around { low, high, separation: (separation * separation) as f32 },
         };
         let mut c = 0;
-        while c < 2 * QUERIES {
+        while c < 2 * TARGETS {
             room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
             c += 1;
         }
-        let way = Way::new(points, items, top);
+        let way = Way::new(globe.points, globe.items, top);
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
         let mut visit = way.start();
         let mut turn = 0;
@@ -396,34 +379,32 @@ pub unsafe fn sum_globe<const LAW: u32>(
     }
 }
 
-/// Puts the block's queries into shared memory; returns the box of their unit vectors, not too small.
+/// Puts the block's targets into shared memory; returns the box of their unit vectors, not too small.
 ///
 /// # Safety
-/// The whole block comes to the same call; the vectors are as long as [`sum_globe`] asks.
+/// The whole block comes to the same call.
 #[inline(always)]
-unsafe fn place_queries(
+unsafe fn place_targets(
     room: &Room,
-    targets: &Targets,
-    vectors: *const f64,
+    targets: &Targets<'_>,
+    vectors: In<'_, f64>,
     reduce: BlockReduce<f64>,
 ) -> ([f32; 3], [f32; 3]) {
-    let (me, n) = (thread::thread_idx_x(), targets.count as usize);
+    let (me, n) = (thread::thread_idx_x(), targets.count);
     let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
     let mut axis = 0;
     while axis < 3 {
         let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut j = 0;
         while j < Q {
-            let query = u64::min(targets.query::<false, Q>(j), targets.count - 1) as usize;
-            // SAFETY: the query is below the count; slots are the thread's own.
-            unsafe {
-                let x = *vectors.add(axis * n + query);
-                room.queries.store((axis * Q + j) as u32 * BLOCK + me, x);
-                (least, greatest) = (f64::min(least, x), f64::max(greatest, x));
-            }
+            let target = u64::min(targets.target::<false, Q>(j), targets.count - 1);
+            let x = vectors.get(axis as u64 * n + target);
+            // SAFETY: slots are the thread's own.
+            unsafe { room.targets.store((axis * Q + j) as u32 * BLOCK + me, x) };
+            (least, greatest) = (f64::min(least, x), f64::max(greatest, x));
             j += 1;
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, as the caller says.
         unsafe {
             let down = |x: f64| x as f32 - 1.2e-7;
             low[axis] = down(reduce.reduce(least, f64::INFINITY, f64::min));
@@ -435,29 +416,24 @@ unsafe fn place_queries(
 }
 
 impl Block<'_> {
-    /// Minus half the power of query `j` of the thread.
-    ///
-    /// # Safety
-    /// The exponents are as long as [`sum_globe`] asks.
+    /// Minus half the power of target `j` of the thread.
     #[inline(always)]
-    unsafe fn exponent(&self, j: u32) -> f64 {
-        let Weighting { exponent, exponents, .. } = self.weighting;
-        if exponents.is_null() {
-            return exponent;
-        }
-        let query = u64::min(self.targets.query::<false, Q>(j as usize), self.targets.count - 1);
-        // SAFETY: the index is below the count.
-        unsafe { *exponents.add(query as usize) }
+    fn exponent(&self, j: u32) -> f64 {
+        let Some(exponents) = self.weighting.exponents else {
+            return self.weighting.exponent;
+        };
+        let target = self.targets.target::<false, Q>(j as usize);
+        exponents.get(u64::min(target, self.targets.count - 1))
     }
 
-    /// Adds an item's sources to the sums of the block's queries.
+    /// Adds an item's sources to the sums of the block's targets.
     ///
     /// # Safety
-    /// The whole block comes to the same call, for an item with sources.
+    /// The whole block comes to the same call, for an item with sources, and has stored its targets and begun its sums.
     #[inline(always)]
-    unsafe fn add_item<L: Law>(&self, globe: &Globe, found: Found) {
+    unsafe fn add_item<L: Law>(&self, globe: &Globe<'_>, found: Found) {
         let Found { origin, first, count } = found;
-        // SAFETY: passed on to the caller; slots are the thread's own.
+        // SAFETY: the block is as the caller says; slots are the thread's own.
         unsafe {
             self.stage(globe, first, count);
             let (place, reach) = globe.around(origin);
@@ -504,30 +480,30 @@ impl Block<'_> {
     /// # Safety
     /// As for [`Self::add_item`].
     #[inline(always)]
-    unsafe fn stage(&self, globe: &Globe, first: u32, count: u32) {
-        // SAFETY: passed on to the caller; slots are the thread's own.
+    unsafe fn stage(&self, globe: &Globe<'_>, first: u32, count: u32) {
+        // SAFETY: the whole block is here, as the caller says; slots are the thread's own between the barriers.
         unsafe {
             thread::sync_threads();
             let mut at = thread::thread_idx_x();
             while at < 2 * count {
                 let source = 2 * first as usize + at as usize;
-                self.room.sources.store(at, vector::load(globe.sources.add(source).cast()));
+                self.room.sources.store(at, globe.sources.load(source));
                 at += BLOCK;
             }
             thread::sync_threads();
         }
     }
 
-    /// Whether a leaf holds points that queries of the block leave out.
+    /// Whether a leaf holds points that targets of the block leave out.
     #[inline(always)]
     fn may_leave_out(&self, first: u32, count: u32) -> bool {
         let of_block = BLOCK as u64 * Q as u64;
         let start = thread::block_idx_x() as u64 * of_block;
         let overlaps = start < first as u64 + count as u64 && (first as u64) < start + of_block;
-        self.weighting.leaves_out && overlaps
+        self.leaves_out && overlaps
     }
 
-    /// Adds to sum `c` of query `j` of the thread.
+    /// Adds to sum `c` of target `j` of the thread.
     ///
     /// # Safety
     /// The thread has begun its sums.
@@ -538,22 +514,21 @@ impl Block<'_> {
         unsafe { self.room.sums.store(slot, self.room.sums.load(slot) + sum) };
     }
 
-    /// Adds the staged sources, those from `first` on, in f64, without points that queries leave out.
+    /// Adds the staged sources, those from `first` on, in f64, without points that targets leave out.
     ///
     /// # Safety
     /// As for [`Self::add_item`]; the sources are staged.
     #[inline(always)]
     unsafe fn add_in_f64<L: Law>(&self, origin: [f32; 3], (first, count): (u32, u32)) {
         let whole = |high: f32, rest: f32| high as f64 + rest as f64;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the sources are staged and the targets stored, as the caller says.
         unsafe {
             let mut j = 0;
             while j < vector::unknown(Q as u32) {
                 let exponent = self.exponent(j);
-                let (x, y, z) = parts(relative(self.room.query(j), origin));
-                let query = self.targets.query::<false, Q>(j as usize) as u32;
-                let left_out =
-                    if self.weighting.leaves_out { query.wrapping_sub(first) } else { u32::MAX };
+                let (x, y, z) = parts(relative(self.room.target(j), origin));
+                let target = self.targets.target::<false, Q>(j as usize) as u32;
+                let left_out = if self.leaves_out { target.wrapping_sub(first) } else { u32::MAX };
                 let (mut weight, mut value) = (0.0, 0.0);
                 let mut slot = 0;
                 while slot < vector::unknown(count) {

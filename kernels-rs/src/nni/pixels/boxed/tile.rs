@@ -19,7 +19,7 @@
 use core::cell::Cell;
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{atomic, math, thread, warp};
+use device_std::{In, Out, arguments, math, thread, warp};
 
 use crate::nni::pixels::NONE;
 use crate::nni::pixels::geometry::{Width, squared};
@@ -135,10 +135,9 @@ impl<const REACH: i32> Tile<REACH> {
     /// Gathers the pixels.
     ///
     /// # Safety
-    /// `nearest` has an element for each pixel of the raster, which has a site. All threads of the block come here, and to a barrier
-    /// afterwards.
+    /// All threads of the block come here, and to a barrier afterwards. The raster has a site.
     #[inline(always)]
-    pub unsafe fn gather(&self, nearest: *const u32) {
+    pub unsafe fn gather(&self, nearest: In<'_, u32>) {
         let mut first = thread::thread_idx_x();
         while first < Self::PIXELS {
             let mut places = [(0, 0); BATCH];
@@ -159,8 +158,7 @@ impl<const REACH: i32> Tile<REACH> {
                 inside[i] = within[0] == x && within[1] == y;
                 places[i] = (x, y);
                 let pixel = within[1] as i64 * self.extent[0] as i64 + within[0] as i64;
-                // SAFETY: the pixel is in the raster.
-                sites[i] = unsafe { *nearest.add(pixel as usize) };
+                sites[i] = nearest.get(pixel);
                 i += 1;
             }
             let mut i = 0;
@@ -213,7 +211,7 @@ impl<const REACH: i32> Tile<REACH> {
     /// The tile has been gathered, and has the pixel.
     #[inline(always)]
     pub unsafe fn site_at(&self, pixel: [i32; 2]) -> Option<u32> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the tile has the pixel, as the caller says.
         let site = unsafe { self.sites.load(self.number(pixel) as u32) };
         (self.width.split(site) == (pixel[0], pixel[1])).then_some(site)
     }
@@ -402,30 +400,31 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
 }
 
 /// A list of what does not end in its box.
-#[derive(Clone, Copy)]
-pub(super) struct Left {
-    /// How many entries there are, and how many were taken.
-    pub counts: *mut u32,
-    pub entries: *mut u32,
+#[arguments]
+pub struct Left<'a> {
+    /// How many entries there are, and how many were taken: two numbers, which are 0 at first.
+    pub counts: Out<'a, u32>,
+    /// Room for all that may not end in its box.
+    pub entries: Out<'a, u32>,
 }
 
-impl Left {
+impl Left<'_> {
     /// Puts the entries of those lanes into the list for which `is_left` is set.
     ///
     /// # Safety
-    /// All lanes of the warp come here; the list has room.
+    /// All lanes of the warp come here.
     #[inline(always)]
-    pub unsafe fn append(self, is_left: bool, entry: u32) {
-        // SAFETY: passed on to the caller; the places are these lanes' alone.
+    pub(super) unsafe fn append(self, is_left: bool, entry: u32) {
+        // SAFETY: the whole warp is here, as the caller says.
         unsafe {
             let lanes = warp::ballot(warp::FULL, is_left);
             if lanes == 0 {
                 return;
             }
-            let first = add_by_one_lane(self.counts, lanes.trailing_zeros(), lanes.count_ones());
+            let first = self.add_by_one_lane(0, lanes.trailing_zeros(), lanes.count_ones());
             if is_left {
                 let before = (lanes & warp::lanes_below()).count_ones();
-                *self.entries.add((first + before) as usize) = entry;
+                self.entries.set(first + before, entry);
             }
         }
     }
@@ -436,38 +435,35 @@ impl Left {
     /// # Safety
     /// All lanes of the warp come here, and the list is complete.
     #[inline(always)]
-    pub unsafe fn each(self, mut work: impl FnMut(u32)) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let count = *self.counts;
-            loop {
-                let first = add_by_one_lane(self.counts.add(1), 0, warp::SIZE);
-                if first >= count {
-                    return;
-                }
-                let i = first + warp::lane_id();
-                if i < count {
-                    work(*self.entries.add(i as usize));
-                }
-                warp::sync_warp(warp::FULL);
+    pub(super) unsafe fn each(self, mut work: impl FnMut(u32)) {
+        let count = self.counts.get(0u32);
+        loop {
+            // SAFETY: the whole warp is here, as the caller says.
+            let first = unsafe { self.add_by_one_lane(1, 0, warp::SIZE) };
+            if first >= count {
+                return;
             }
+            let i = first + warp::lane_id();
+            if i < count {
+                work(self.entries.get(i));
+            }
+            // SAFETY: as above.
+            unsafe { warp::sync_warp(warp::FULL) };
         }
     }
-}
 
-/// Adds to a number, by one of the lanes; all get what it was.
-///
-/// # Safety
-/// All lanes of the warp come here.
-#[inline(always)]
-unsafe fn add_by_one_lane(number: *mut u32, lane: u32, added: u32) -> u32 {
-    // SAFETY: passed on to the caller.
-    unsafe {
+    /// Adds to one of the counts, by one of the lanes; all get what it was.
+    ///
+    /// # Safety
+    /// All lanes of the warp come here.
+    #[inline(always)]
+    unsafe fn add_by_one_lane(self, number: u32, lane: u32, added: u32) -> u32 {
         let mut was = 0;
         if warp::lane_id() == lane {
-            was = atomic::add_u32(number, added);
+            was = self.counts.fetch_add(number, added);
         }
-        warp::shuffle(warp::FULL, was, lane)
+        // SAFETY: the whole warp is here, as the caller says.
+        unsafe { warp::shuffle(warp::FULL, was, lane) }
     }
 }
 

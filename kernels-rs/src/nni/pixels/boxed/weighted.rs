@@ -1,109 +1,66 @@
 //! The queries by other [`weights`] than Sibson's areas, and the gradients that they want.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::tile::{BLOCK, Cells, LARGE, Left, MEDIUM, SMALL, Tile, boxed_cells};
 use crate::nni::pixels::geometry::Width;
-use crate::nni::pixels::query::query_point;
+use crate::nni::pixels::query::{Lattice, query_point};
 use crate::nni::pixels::region::{Bounds, Region};
 use crate::nni::pixels::spans::Diagram;
-use crate::nni::pixels::values::{Scales, Values};
+use crate::nni::pixels::values::{Scales, Sites};
 use crate::nni::pixels::weights;
-use crate::nni::tallies::SITES;
 
 /// A raster, and what its weighted queries look at.
 #[derive(Clone, Copy)]
-struct Weighted<const N: usize> {
-    tallies: *const u64,
-    nearest: *const u32,
-    values: Values<N>,
-    /// Null, or two for each value.
-    gradients: *mut f32,
+struct Weighted<'a, const N: usize> {
+    sites: Sites<'a>,
     /// Columns and rows of the raster.
     extent: [i32; 2],
     reciprocal: u64,
 }
 
-impl<const N: usize> Weighted<N> {
-    /// Whether the raster has a site.
-    ///
-    /// # Safety
-    /// As for the kernels.
-    #[inline(always)]
-    unsafe fn has_sites(&self) -> bool {
-        // SAFETY: passed on to the caller.
-        unsafe { *self.tallies.add(SITES) > 0 }
-    }
-
+impl<const N: usize> Weighted<'_, N> {
     /// The diagram, without a circle.
-    ///
-    /// # Safety
-    /// `nearest` has an element for each pixel of the raster, and the diagram is not asked for others.
     #[inline(always)]
-    unsafe fn diagram(&self) -> Diagram<impl Fn(i32, i32) -> u32, impl Fn(i32) -> i32> {
-        let (nearest, extent) = (self.nearest, self.extent);
+    fn diagram(&self) -> Diagram<impl Fn(i32, i32) -> u32, impl Fn(i32) -> i32> {
+        let (nearest, extent) = (self.sites.nearest, self.extent);
         Diagram {
-            // SAFETY: passed on to the caller.
-            nearest: move |x: i32, y: i32| unsafe {
-                *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-            },
+            nearest: move |x: i32, y: i32| nearest.get(y as i64 * extent[0] as i64 + x as i64),
             width: Width::new(extent[0] as u32, self.reciprocal),
             bounds: Bounds::of_raster(extent),
         }
     }
 
     /// The gradients at a site, whose cell this is.
-    ///
-    /// # Safety
-    /// As for the kernels.
     #[inline(always)]
-    unsafe fn gradients_at(&self, site: u32, cell: &impl Region) -> [[f32; 2]; N] {
-        // SAFETY: the diagram's sites are pixels of the raster.
-        let values = |site: u32| unsafe { self.values.of(site) };
+    fn gradients_at(&self, site: u32, cell: &impl Region) -> [[f32; 2]; N] {
+        let of_sites = self.sites.values();
+        let values = |site: u32| of_sites.of(site);
         weights::gradients(cell, values(site), values)
-    }
-
-    /// Writes the gradients at a site.
-    ///
-    /// # Safety
-    /// As for the kernels.
-    #[inline(always)]
-    unsafe fn put_gradients(&self, site: u32, gradients: [[f32; 2]; N]) {
-        let mut k = 0;
-        while k < N {
-            let [east, south] = gradients[k];
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let at = self.gradients.add(2 * (N * site as usize + k));
-                *at = east;
-                *at.add(1) = south;
-            }
-            k += 1;
-        }
     }
 
     /// Writes the gradients at the sites of a tile, but for those that it puts into the list.
     ///
     /// # Safety
-    /// As for [`mod@gradients_boxed`].
+    /// The whole block comes to the same call.
     #[inline(always)]
-    unsafe fn estimate_tile<const REACH: i32>(&self, tile: u32, left: Left) {
+    unsafe fn estimate_tile<const REACH: i32>(&self, tile: u32, to: Out<'_, f32>, left: Left<'_>) {
         let pixels = self.extent.map(|side| side as u32);
         let cells = Cells::of_tile::<REACH>(tile, pixels, 1);
         let mut carver = Carver::new();
         let memory = Tile::<REACH>::carve(&mut carver);
         let (places, count) = carve_sites::<REACH>(&mut carver);
-        // SAFETY: passed on to the caller; the whole block comes to the barriers, and the tile has the boxes of its pixels.
+        if !self.sites.are_some() {
+            return;
+        }
+        // SAFETY: the whole block comes to the barriers, and the tile has the boxes of its pixels.
         unsafe {
-            if !self.has_sites() {
-                return;
-            }
             let base = cells.base(1);
             let tile = Tile::<REACH>::new(memory, base, self.extent, self.reciprocal);
-            tile.gather(self.nearest);
+            tile.gather(self.sites.nearest);
             if thread::thread_idx_x() == 0 {
                 count.store(0, 0);
             }
@@ -132,13 +89,26 @@ impl<const N: usize> Weighted<N> {
                     let gradients = self.gradients_at(site, &cell);
                     is_left = !cell.is_closed();
                     if !is_left {
-                        self.put_gradients(site, gradients);
+                        put_gradients(to, site, gradients);
                     }
                 }
                 left.append(is_left, site);
                 first += BLOCK;
             }
         }
+    }
+}
+
+/// Writes the gradients at a site.
+#[inline(always)]
+fn put_gradients<const N: usize>(to: Out<'_, f32>, site: u32, gradients: [[f32; 2]; N]) {
+    let mut k = 0;
+    while k < N {
+        let [east, south] = gradients[k];
+        let of_value = to.from(2 * (N * site as usize + k));
+        of_value.set(0u32, east);
+        of_value.set(1u32, south);
+        k += 1;
     }
 }
 
@@ -159,59 +129,68 @@ const fn carve_gradients<const REACH: i32>(carver: &mut Carver) {
 
 /// A DEM of weighted means.
 #[derive(Clone, Copy)]
-struct Dem<const N: usize> {
-    of: Weighted<N>,
-    site_limit: u64,
-    cells: [u32; 2],
-    supersample: u32,
-    scales: Scales,
-    dem: *mut f32,
+struct Dem<'a, const N: usize> {
+    of: Weighted<'a, N>,
+    lattice: Lattice,
+    weights: Weights<'a>,
 }
 
-impl<const N: usize> Dem<N> {
-    /// The values of a cell that steals this; NaN where no site reaches it.
-    ///
-    /// # Safety
-    /// As for the kernels.
+/// What the weights follow from, and where the means go.
+#[arguments]
+pub struct Weights<'a> {
+    /// Two for each value of each pixel; those of sites were written. Without gradients the weights are Laplace's.
+    pub gradients: Option<In<'a, f32>>,
+    /// Sites count that are nearer to the query point than this, squared, in half pixels.
+    pub site_limit: u64,
+    /// The scale of each value: as [`Scales`].
+    pub scales: In<'a, f64>,
+    /// The values of all cells, one value after the other.
+    pub dem: Out<'a, f32>,
+}
+
+impl<'a, const N: usize> Dem<'a, N> {
     #[inline(always)]
-    unsafe fn values_of(&self, stolen: &impl Region) -> [f32; N] {
-        if stolen.is_beyond(self.site_limit) {
+    fn new(sites: Sites<'a>, lattice: Lattice, weights: Weights<'a>) -> Self {
+        let (extent, reciprocal) = (lattice.extent(), lattice.reciprocal);
+        Self { of: Weighted { sites, extent, reciprocal }, lattice, weights }
+    }
+
+    /// The values of a cell that steals this; NaN where no site reaches it.
+    #[inline(always)]
+    fn values_of(&self, stolen: &impl Region) -> [f32; N] {
+        let Weights { gradients, site_limit, scales, .. } = self.weights;
+        if stolen.is_beyond(site_limit) {
             return [f32::NAN; N];
         }
-        // SAFETY: the diagram's sites are pixels of the raster.
-        unsafe {
-            let values = |site: u32| self.of.values.of(site);
-            let means = if self.of.gradients.is_null() {
-                weights::laplace(stolen, self.site_limit, values)
-            } else {
-                let gradients = |site: u32| {
-                    let mut all = [[0.0; 2]; N];
-                    let mut k = 0;
-                    while k < N {
-                        let at = self.of.gradients.add(2 * (N * site as usize + k));
-                        all[k] = [*at, *at.add(1)];
-                        k += 1;
-                    }
-                    all
-                };
-                weights::smooth(stolen, self.site_limit, values, gradients)
+        let of_sites = self.of.sites.values();
+        let values = |site: u32| of_sites.of(site);
+        let means = if let Some(gradients) = gradients {
+            let gradients = |site: u32| {
+                let mut all = [[0.0; 2]; N];
+                let mut k = 0;
+                while k < N {
+                    let of_value = gradients.from(2 * (N * site as usize + k));
+                    all[k] = [of_value.get(0u32), of_value.get(1u32)];
+                    k += 1;
+                }
+                all
             };
-            let scale = |k: usize| self.scales.of(k);
-            weights::weighted_values(means, stolen, self.site_limit, values, scale)
-        }
+            weights::smooth(stolen, site_limit, values, gradients)
+        } else {
+            weights::laplace(stolen, site_limit, values)
+        };
+        let scale = |k: usize| Scales(scales).of(k);
+        weights::weighted_values(means, stolen, site_limit, values, scale)
     }
 
     /// Writes the values of a cell.
-    ///
-    /// # Safety
-    /// As for the kernels; the cell is in the DEM.
     #[inline(always)]
-    unsafe fn put(&self, cell: u32, values: [f32; N]) {
+    fn put(&self, cell: u32, values: [f32; N]) {
+        let Lattice { columns, rows, .. } = self.lattice;
         let mut k = 0;
         while k < N {
-            let plane = k * (self.cells[0] as usize * self.cells[1] as usize);
-            // SAFETY: passed on to the caller.
-            unsafe { *self.dem.add(plane + cell as usize) = values[k] };
+            let plane = k * (columns as usize * rows as usize);
+            self.weights.dem.set(plane + cell as usize, values[k]);
             k += 1;
         }
     }
@@ -219,18 +198,19 @@ impl<const N: usize> Dem<N> {
     /// Interpolates the cells of a tile, but for those that it puts into the list.
     ///
     /// # Safety
-    /// As for [`mod@weighted_boxed`].
+    /// The whole block comes to the same call.
     #[inline(always)]
-    unsafe fn query_tile<const REACH: i32>(&self, tile: u32, left: Left) {
-        let cells = Cells::of_tile::<REACH>(tile, self.cells, self.supersample);
+    unsafe fn query_tile<const REACH: i32>(&self, tile: u32, left: Left<'_>) {
+        let Lattice { columns, rows, supersample, .. } = self.lattice;
+        let cells = Cells::of_tile::<REACH>(tile, [columns, rows], supersample);
         let memory = Tile::<REACH>::carve(&mut Carver::new());
-        // SAFETY: passed on to the caller; the whole block comes to the barrier, and the tile has the boxes of its cells.
+        // SAFETY: the whole block comes to the barrier, and the tile has the boxes of its cells.
         unsafe {
-            let (base, extent) = (cells.base(self.supersample), self.of.extent);
+            let (base, extent) = (cells.base(supersample), self.of.extent);
             let tile = Tile::<REACH>::new(memory, base, extent, self.of.reciprocal);
-            let has_sites = self.of.has_sites();
+            let has_sites = self.of.sites.are_some();
             if has_sites {
-                tile.gather(self.of.nearest);
+                tile.gather(self.of.sites.nearest);
             }
             thread::sync_threads();
             let bounds = Bounds::of_raster(extent);
@@ -239,12 +219,12 @@ impl<const N: usize> Dem<N> {
                 if let Some([column, row]) = cell {
                     let mut values = [f32::NAN; N];
                     if has_sites {
-                        let q = query_point(column, row, self.supersample);
+                        let q = query_point(column, row, supersample);
                         let stolen = tile.stolen_by(q, bounds);
                         values = self.values_of(&stolen);
                         is_left = !stolen.is_closed();
                     }
-                    number = row * self.cells[0] + column;
+                    number = row * columns + column;
                     if !is_left {
                         self.put(number, values);
                     }
@@ -255,17 +235,18 @@ impl<const N: usize> Dem<N> {
     }
 }
 
-/// The gradients of every site, by [`gradients`](weights::gradients); sites whose cells do not end in a box are put into
+/// Writes the gradients of every site, by [`gradients`](weights::gradients); sites whose cells do not end in a box are put into
 /// a list, for [`mod@gradients_left`].
 ///
 /// Grid: one block for [`boxed_cells`] of a supersampling of 1, in pixels, row by row of such tiles.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as
-/// [`Values`] says, `gradients` two for each value. The two of `left_counts` are 0 at first, and `left` has room for all sites.
+/// The slices have what [`Sites`], with `N` values, says, of so many columns and rows of pixels, whose width has this
+/// `reciprocal`; `gradients` has two elements for each value of each pixel, and [`Left`] room for all sites.
 #[kernel(
     block = BLOCK,
     carve = |carver| carve_gradients::<REACH>(carver),
+    key: (usize, i32) = (N, REACH),
     instances(
         one_small: <1, SMALL>, resident = 3;
         two_small: <2, SMALL>, resident = 3;
@@ -279,65 +260,51 @@ impl<const N: usize> Dem<N> {
     )
 )]
 pub unsafe fn gradients_boxed<const N: usize, const REACH: i32>(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    width: u32,
-    height: u32,
+    sites: Sites<'_>,
+    extent: [i32; 2],
     reciprocal: u64,
-    gradients: *mut f32,
-    left_counts: *mut u32,
-    left: *mut u32,
+    gradients: Out<'_, f32>,
+    left: Left<'_>,
 ) {
-    let values = Values::<N> { first: values, turned };
-    let extent = [width as i32, height as i32];
-    let all = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
-    let left = Left { counts: left_counts, entries: left };
-    // SAFETY: passed on to the caller.
-    unsafe { all.estimate_tile::<REACH>(thread::block_idx_x(), left) };
+    let all = Weighted::<N> { sites, extent, reciprocal };
+    // SAFETY: the whole block is here.
+    unsafe { all.estimate_tile::<REACH>(thread::block_idx_x(), gradients, left) };
 }
 
-/// The gradients of the sites of a list. Grid: any; warps take sites until none is left.
+/// Writes the gradients of the sites of a list. Grid: any; warps take sites until none is left.
 ///
 /// # Safety
 /// As for [`mod@gradients_boxed`], which has made the list.
 #[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn gradients_left<const N: usize>(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    width: u32,
-    height: u32,
+    sites: Sites<'_>,
+    extent: [i32; 2],
     reciprocal: u64,
-    gradients: *mut f32,
-    left_counts: *mut u32,
-    left: *mut u32,
+    gradients: Out<'_, f32>,
+    left: Left<'_>,
 ) {
-    let values = Values::<N> { first: values, turned };
-    let extent = [width as i32, height as i32];
-    let all = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
-    // SAFETY: passed on to the caller; the walk keeps within the raster.
+    let all = Weighted::<N> { sites, extent, reciprocal };
+    // SAFETY: all warps are whole, and the list is complete.
     unsafe {
-        Left { counts: left_counts, entries: left }.each(|site| {
+        left.each(|site| {
             let diagram = all.diagram();
-            all.put_gradients(site, all.gradients_at(site, &diagram.cell_of(site)));
+            put_gradients(gradients, site, all.gradients_at(site, &diagram.cell_of(site)));
         });
     }
 }
 
-/// Interpolates every cell by Laplace's weights, or where `gradients` is not null by Sibson's smooth
+/// Interpolates every cell by Laplace's weights, or where there are gradients by Sibson's smooth
 /// interpolant, without a circle; those for which a box does not do are put into a list, for
 /// [`mod@weighted_left`].
 ///
 /// Grid: one block for [`boxed_cells`], row by row of such tiles.
 ///
 /// # Safety
-/// As for [`query_boxed`](mod@super::query_boxed); `gradients` has two elements for each value of each pixel.
+/// The slices have what [`Sites`], with `N` values, and [`Weights`] say, of this lattice; [`Left`] has room for all cells.
 #[kernel(
     block = BLOCK,
     carve = |carver| Tile::<REACH>::carve(carver),
+    key: (usize, i32) = (N, REACH),
     instances(
         one_small: <1, SMALL>, resident = 3;
         two_small: <2, SMALL>, resident = 2;
@@ -351,28 +318,13 @@ pub unsafe fn gradients_left<const N: usize>(
     )
 )]
 pub unsafe fn weighted_boxed<const N: usize, const REACH: i32>(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    gradients: *mut f32,
-    site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    scales: *const f64,
-    dem: *mut f32,
-    left_counts: *mut u32,
-    left: *mut u32,
+    sites: Sites<'_>,
+    weights: Weights<'_>,
+    lattice: Lattice,
+    left: Left<'_>,
 ) {
-    let cells = [cell_columns, cell_rows];
-    let values = Values::<N> { first: values, turned };
-    let extent = cells.map(|side| (supersample * side) as i32);
-    let of = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
-    let dem = Dem { of, site_limit, cells, supersample, scales: Scales(scales), dem };
-    let left = Left { counts: left_counts, entries: left };
-    // SAFETY: passed on to the caller.
+    let dem = Dem::<N>::new(sites, lattice, weights);
+    // SAFETY: the whole block is here.
     unsafe { dem.query_tile::<REACH>(thread::block_idx_x(), left) };
 }
 
@@ -382,31 +334,17 @@ pub unsafe fn weighted_boxed<const N: usize, const REACH: i32>(
 /// As for [`mod@weighted_boxed`], which has made the list.
 #[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn weighted_left<const N: usize>(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    gradients: *mut f32,
-    site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    scales: *const f64,
-    dem: *mut f32,
-    left_counts: *mut u32,
-    left: *mut u32,
+    sites: Sites<'_>,
+    weights: Weights<'_>,
+    lattice: Lattice,
+    left: Left<'_>,
 ) {
-    let cells = [cell_columns, cell_rows];
-    let values = Values::<N> { first: values, turned };
-    let extent = cells.map(|side| (supersample * side) as i32);
-    let of = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
-    let dem = Dem { of, site_limit, cells, supersample, scales: Scales(scales), dem };
-    // SAFETY: passed on to the caller; the list names cells of the DEM, and the walk keeps within the raster.
+    let dem = Dem::<N>::new(sites, lattice, weights);
+    // SAFETY: all warps are whole, and the list is complete.
     unsafe {
-        Left { counts: left_counts, entries: left }.each(|cell| {
-            let row = cell.checked_div(cell_columns).unwrap_or(0);
-            let q = query_point(cell - row * cell_columns, row, supersample);
+        left.each(|cell| {
+            let row = cell.checked_div(lattice.columns).unwrap_or(0);
+            let q = query_point(cell - row * lattice.columns, row, lattice.supersample);
             let diagram = dem.of.diagram();
             dem.put(cell, dem.values_of(&diagram.stolen_by(q)));
         });

@@ -257,6 +257,12 @@ macro_rules! both {
                 Self { start, host: OnHost::new(len, "", home), elements: PhantomData }
             }
 
+            /// An argument of a launch for a slice that its kernel does not touch: null, without an element.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn empty() -> Self {
+                Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
+            }
+
             /// The address of the first element.
             #[inline(always)]
             pub fn start(self) -> $pointer {
@@ -277,6 +283,18 @@ macro_rules! both {
                 self.host.check(i.number::<T>(), count, access);
                 // SAFETY: the element is inside, by the contract.
                 unsafe { i.after(self.start as *mut T) }
+            }
+
+            /// An address that was computed as a number, of one of the elements.
+            #[inline(always)]
+            pub fn held(self, address: u64) -> u64 {
+                #[cfg(not(target_arch = "nvptx64"))]
+                {
+                    let from = (address as i64).wrapping_sub(self.start as i64) as isize;
+                    let i = from.div_euclid(size_of::<T>().max(1) as isize);
+                    self.host.check(i, 1, Access::$access);
+                }
+                address
             }
 
             /// The elements from `start` on. In the result they are counted from 0, and those before from -1 down.
@@ -398,7 +416,18 @@ macro_rules! both {
 both! { In, *const T, core::ptr::null, Read }
 both! { Out, *mut T, core::ptr::null_mut, Write }
 
-impl<T> Out<'_, T> {
+impl<'a, T> Out<'a, T> {
+    /// The same elements, to be read.
+    #[inline(always)]
+    pub fn as_input(self) -> In<'a, T> {
+        In {
+            start: self.start,
+            #[cfg(not(target_arch = "nvptx64"))]
+            host: self.host,
+            elements: PhantomData,
+        }
+    }
+
     /// Sets element `i`.
     #[inline(always)]
     pub fn set(self, i: impl Index, value: T) {

@@ -4,7 +4,7 @@ use device_std::atomic::{self, Pair};
 use device_std::block::BlockScan;
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{Out, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -160,10 +160,12 @@ pub unsafe fn divide<K: Code>(
     let cut = Cut::new(cut_codes, cut_levels);
     // SAFETY: the caller's arrays are as said; all loops turn equally often in all threads of the block.
     unsafe {
+        let blocks = thread::grid_dim_x() as u64;
+        let (control, status) =
+            (Out::from_raw_parts(control, 1), Out::from_raw_parts(status, blocks as usize));
         let ticket = shared.tickets.take(control);
         let (level_start, level_end) =
             (*starts.add(level as usize), *starts.add(level as usize + 1));
-        let blocks = thread::grid_dim_x() as u64;
         let part = (level_end - level_start).div_ceil(blocks);
         let first = u64::min(level_start + ticket.tile * part, level_end);
         let end = u64::min(first + part, level_end);

@@ -263,6 +263,13 @@ macro_rules! both {
                 Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
             }
 
+            /// Whether it has no address, as one that is [empty](Self::empty). An option tells that too, and better, but
+            /// for slices that are carried on as they are.
+            #[inline(always)]
+            pub fn is_missing(self) -> bool {
+                self.start.is_null()
+            }
+
             /// The address of the first element.
             #[inline(always)]
             pub fn start(self) -> $pointer {

@@ -78,8 +78,7 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
         parameters,
     };
     let gpu = workspace.gpu();
-    // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column.
     unsafe {
         if chunks > 1 {
             let grid = Grid { mode: grid.mode & !EXCLUSIVE, ..grid };

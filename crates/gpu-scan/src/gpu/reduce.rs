@@ -40,8 +40,7 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
         result: result.cast().output(),
     };
     let kernel = <O::Reduction as kernels::reduce::Instance<_>>::KERNEL;
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the arrays are as long as the kernel asks.
     unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }

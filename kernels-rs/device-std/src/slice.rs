@@ -257,14 +257,14 @@ macro_rules! both {
                 Self { start, host: OnHost::new(len, "", home), elements: PhantomData }
             }
 
-            /// An argument of a launch for a slice that its kernel does not touch: null, without an element.
+            /// Returns an argument of a launch for a slice that its kernel does not touch: null, without an element.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn empty() -> Self {
                 Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
             }
 
-            /// Whether it has no address, as one that is [empty](Self::empty). An option tells that too, and better, but
-            /// for slices that are carried on as they are.
+            /// Returns whether the slice has no address, as that of `empty` on the host has none. An `Option` says this
+            /// better; this method is for kernels whose machine code an `Option` makes longer.
             #[inline(always)]
             pub fn is_missing(self) -> bool {
                 self.start.is_null()
@@ -292,7 +292,8 @@ macro_rules! both {
                 unsafe { i.after(self.start as *mut T) }
             }
 
-            /// An address that was computed as a number, of one of the elements.
+            /// Returns the address of an element that was computed as a number. The software device checks that an
+            /// element of the slice is there.
             #[inline(always)]
             pub fn held(self, address: u64) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]

@@ -10,14 +10,14 @@ use super::slots::{Places, search};
 use super::{BLOCK, BOUNDS_OF_BYTES, BYTES, COPIES_OF_BYTES, OUTSIDE, ROWS, Shared, tile_len};
 use crate::primitives::operators::{Bits, Order};
 
-/// Equal bins: the elements' places among them.
+/// The line that gives an element's place among equal bins: see [`Places`].
 #[arguments]
 pub struct Line {
     /// The bits of the lowest bound.
     pub lower: u64,
-    /// That of [`Places`].
+    /// The slope.
     pub scale: f32,
-    /// That of [`Places`].
+    /// The place of 0.
     pub shift: f32,
 }
 

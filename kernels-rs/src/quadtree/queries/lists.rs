@@ -1,15 +1,15 @@
-//! What searches write.
+//! The output of searches: counts or lists.
 
 use device_std::{In, Out, arguments};
 
-/// Where a search counts what it finds, or lists it.
+/// Where searches write. A first launch counts, and a second one lists.
 #[arguments]
 pub struct Lists<'a> {
-    /// Without a list: the number found by each search.
+    /// The number that each search finds; written where there is no list.
     pub counts: Out<'a, u64>,
-    /// With a list: where each search begins in it.
+    /// Where each search begins in the list; read where there is one.
     pub offsets: In<'a, u64>,
-    /// Room for all that was counted; empty without a list.
+    /// Room for all that was counted; missing in the launch that counts.
     pub list: Out<'a, u32>,
 }
 

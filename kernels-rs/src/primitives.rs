@@ -16,7 +16,7 @@ pub mod histogram;
 #[cfg(feature = "merge")]
 pub mod merge;
 #[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
-mod offsets;
+pub mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]
 pub mod reduce;

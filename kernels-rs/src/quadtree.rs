@@ -38,23 +38,25 @@ pub mod queries;
 #[cfg(feature = "quadtree")]
 mod rounds;
 
-pub use crate::spatial::place::Place;
+pub use crate::spatial::place::{Place, Places};
 #[cfg(feature = "quadtree")]
 pub use briefs::shorten;
 #[cfg(feature = "quadtree")]
 pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
 #[cfg(feature = "quadtree")]
+pub use cut::{Cut, Rule};
+#[cfg(feature = "quadtree")]
 pub use gather::{GATHERED, gather_places};
 #[cfg(feature = "quadtree")]
 pub use leaves::{
-    MOST_OF_WARP, MOST_SHARED, collect_leaves, mark_leaves, order_large_leaves, order_leaves,
-    order_small_leaves,
+    MOST_OF_WARP, MOST_SHARED, Nodes, collect_leaves, mark_leaves, order_large_leaves,
+    order_leaves, order_small_leaves,
 };
 #[cfg(feature = "quadtree")]
-pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
-pub use node::WORDS;
+pub use levels::{BLOCK as DIVIDE_BLOCK, Notes, divide, plant};
+pub use node::Words;
 #[cfg(feature = "quadtree")]
-pub use rounds::{count_unsettled, put_back, take_unsettled};
+pub use rounds::{Level, Moved, count_unsettled, put_back, take_unsettled};
 
 #[cfg(feature = "quadtree")]
 device_std::ptx_module! { "quadtree" }

@@ -6,7 +6,7 @@ use device_std::block::BlockScan;
 use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, kernel, thread, warp};
 use gpu_core::{Blocks, DeviceChoice, Gpu};
 
 static MODULE: PtxModule = PtxModule {
@@ -69,18 +69,18 @@ const LAYERS: usize = 4;
     wide: <256>;
 ))]
 pub unsafe fn products<const BLOCK: u32>(
-    input: *const u64,
-    output: *mut u64,
+    input: In<'_, u64>,
+    output: Out<'_, u64>,
     len: u64,
-    control: *mut u64,
-    status: *mut Pair,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
 ) {
     let Shared { tickets, scan, before } = Shared::new(&mut Carver::new());
-    // SAFETY: the whole block comes to every call; reads and writes are guarded by the length.
+    // SAFETY: the whole block comes to every call.
     unsafe {
         let ticket = tickets.take(control);
         let i = ticket.tile * u64::from(thread::block_dim_x()) + u64::from(thread::thread_idx_x());
-        let element = if i < len { *input.add(i as usize) } else { IDENTITY };
+        let element = if i < len { input.get(i) } else { IDENTITY };
         let in_warp = warp::inclusive_scan(element, product);
         let of_warp = warp::reduce(element, product);
         let (in_block, of_block) = scan.inclusive(element, IDENTITY, product);
@@ -95,7 +95,7 @@ pub unsafe fn products<const BLOCK: u32>(
         let in_array = product(before.load(0), in_block);
         for (layer, value) in [in_warp, of_warp, in_block, in_array].into_iter().enumerate() {
             if i < len {
-                *output.add(layer * len as usize + i as usize) = value;
+                output.set(layer * len as usize + i as usize, value);
             }
         }
     }
@@ -108,19 +108,19 @@ pub unsafe fn products<const BLOCK: u32>(
 /// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(block = 32, carve = |carver| Tickets::new(carver))]
 pub unsafe fn sums_in_order(
-    aggregates: *const f64,
-    closed: *const u32,
-    output: *mut f64,
+    aggregates: In<'_, f64>,
+    closed: In<'_, u32>,
+    output: Out<'_, f64>,
     nearly_all_closed: u32,
-    control: *mut u64,
-    status: *mut Pair,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
 ) {
     let add = |a: f64, b: f64| a + b;
-    // SAFETY: the whole block comes to every call; there is an element for each ticket.
+    // SAFETY: the whole block comes to every call.
     unsafe {
         let ticket = Tickets::new(&mut Carver::new()).take(control);
         let tile = ticket.tile as usize;
-        let (aggregate, closed) = (*aggregates.add(tile), *closed.add(tile) != 0);
+        let (aggregate, closed) = (aggregates.get(tile), closed.get(tile) != 0);
         let lookback = Lookback::new(status, ticket);
         lookback.announce(aggregate, closed);
         let prefix = match nearly_all_closed != 0 {
@@ -128,7 +128,7 @@ pub unsafe fn sums_in_order(
             false => lookback.announced_prefix(aggregate, closed, 0.0, add),
         };
         if warp::lane_id() == 0 {
-            *output.add(tile) = prefix;
+            output.set(tile, prefix);
         }
     }
 }
@@ -189,12 +189,12 @@ fn a_sum_in_order_has_one_order() {
                 let mut status = gpu.zeroed::<Pair>(tiles as usize).unwrap();
                 let mut output = gpu.zeroed::<f64>(tiles as usize).unwrap();
                 let arguments = sums_in_order::Args {
-                    aggregates: columns.0.as_ptr(),
-                    closed: columns.1.as_ptr(),
-                    output: output.as_mut_ptr(),
+                    aggregates: columns.0.input(),
+                    closed: columns.1.input(),
+                    output: output.output(),
                     nearly_all_closed,
-                    control: control.as_mut_ptr(),
-                    status: status.as_mut_ptr(),
+                    control: control.output(),
+                    status: status.output(),
                 };
                 // SAFETY: there is an element for each block.
                 unsafe {
@@ -239,11 +239,11 @@ fn left_operands_come_from_below_at_every_layer() {
                 software_gpu::set_seed(seed);
                 let mut output = gpu.zeroed::<u64>(LAYERS * len).unwrap();
                 let arguments = products::Args {
-                    input: input.as_ptr(),
-                    output: output.as_mut_ptr(),
+                    input: input.input(),
+                    output: output.output(),
                     len: len as u64,
-                    control: control.as_mut_ptr(),
-                    status: status.as_mut_ptr(),
+                    control: control.output(),
+                    status: status.output(),
                 };
                 let blocks = Blocks::x(len.div_ceil(block) as u32);
                 // SAFETY: the arrays are as long as said, and there is a status for each block.

@@ -131,6 +131,34 @@ impl<'a, T> Slice<'a, T> {
     }
 }
 
+impl<'a, T: Element> Slice<'a, T> {
+    /// The same memory as elements of another type of the same size.
+    ///
+    /// # Panics
+    /// Where the sizes differ, or `U` has a greater alignment.
+    pub fn cast<U: Element>(self) -> Slice<'a, U> {
+        check_cast::<T, U>();
+        Slice::new(self.start.cast(), self.len, self.home)
+    }
+}
+
+impl<'a, T: Element> SliceMut<'a, T> {
+    /// The same memory as elements of another type of the same size.
+    ///
+    /// # Panics
+    /// As [`Slice::cast`].
+    pub fn cast<U: Element>(self) -> SliceMut<'a, U> {
+        check_cast::<T, U>();
+        SliceMut::new(self.start.cast(), self.len, self.home)
+    }
+}
+
+/// Checks that a `T` can be taken for a `U`: any bits are a value of either, as both are [`Element`]s, so size and
+/// alignment alone decide.
+fn check_cast<T: Element, U: Element>() {
+    assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() >= align_of::<U>());
+}
+
 impl<'a, T> SliceMut<'a, T> {
     pub(crate) fn new(start: *mut T, len: usize, home: Home<'a>) -> Self {
         Self { start, len, home, elements: PhantomData }

@@ -128,6 +128,22 @@ fn a_forked_handle_can_go_on_a_thread_that_never_held_a_context() {
 }
 
 #[test]
+fn a_slice_can_be_taken_for_elements_of_the_same_size() {
+    let gpu = gpu();
+    let mut bits = gpu.zeroed::<u32>(N).unwrap();
+    gpu.copy(Slice::from(&ones(&gpu)).cast::<u32>(), &mut bits).unwrap();
+    assert_eq!(bits.to_host().unwrap(), [1.0_f32.to_bits(); N]);
+    let floats = SliceMut::from(&mut bits).cast::<f32>();
+    work(&gpu, floats).unwrap();
+    let expected: Vec<u32> = expected(&[1.0; N], 2.0).iter().map(|x| x.to_bits()).collect();
+    assert_eq!(bits.to_host().unwrap(), expected);
+    let refused = |cast: fn(Slice<'_, u32>)| {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cast((&bits).into()))).is_err()
+    };
+    assert!(refused(|slice| _ = slice.cast::<u64>()) && refused(|slice| _ = slice.cast::<u16>()));
+}
+
+#[test]
 fn a_slice_can_be_cut_and_crosses_threads() {
     let gpu = gpu();
     let mut x = ones(&gpu);

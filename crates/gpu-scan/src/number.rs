@@ -1,6 +1,7 @@
 //! The element types, and how kernels see them.
 
 use bytemuck::Pod;
+use device_std::Out;
 use device_std::scalar::Scalar;
 use kernels_rs::primitives::elementwise::{Arithmetic, Moves, difference, sequence};
 use kernels_rs::primitives::flags::key_bits;
@@ -168,24 +169,24 @@ pub mod sealed {
     impl KernelBits for u64 {}
 
     /// How kernels see the arrays of counts.
-    pub trait Count {
+    pub trait Count: Sized {
         /// The most that it can count to.
         const MOST: u64;
-        /// The 32-bit and the 64-bit array of which one is null.
-        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64);
+        /// The 32-bit or the 64-bit array.
+        fn arrays(counts: Out<'_, Self>) -> (Option<Out<'_, u32>>, Option<Out<'_, u64>>);
     }
 
     impl Count for u32 {
         const MOST: u64 = u32::MAX as u64;
-        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64) {
-            (counts, std::ptr::null_mut())
+        fn arrays(counts: Out<'_, Self>) -> (Option<Out<'_, u32>>, Option<Out<'_, u64>>) {
+            (Some(counts), None)
         }
     }
 
     impl Count for u64 {
         const MOST: u64 = u64::MAX;
-        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64) {
-            (std::ptr::null_mut(), counts)
+        fn arrays(counts: Out<'_, Self>) -> (Option<Out<'_, u32>>, Option<Out<'_, u64>>) {
+            (None, Some(counts))
         }
     }
 

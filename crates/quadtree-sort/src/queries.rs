@@ -6,7 +6,9 @@ mod list;
 mod nearest;
 mod ranges;
 
+use device_std::In;
 use gpu_core::{Bounds, host_memory};
+use kernels_rs::quadtree::Words;
 use kernels_rs::quadtree::queries::adjacent::{Sink, visit_adjacent};
 use kernels_rs::quadtree::queries::leaf::find;
 use kernels_rs::quadtree::queries::walk::HostPath;
@@ -216,8 +218,7 @@ impl Quadtree {
         let bounds = [min_x, min_y, max_x, max_y];
         let leaf = |(&x, &y): (&f64, &f64)| match self.nodes.is_empty() {
             true => NONE,
-            // SAFETY: the nodes are a tree's.
-            false => unsafe { find(self.words(), &self.frame, bounds, [x, y]) },
+            false => find(self.words(), &self.frame, bounds, [x, y]),
         };
         Ok(x.par_iter().zip(y).map(leaf).collect())
     }
@@ -250,8 +251,10 @@ impl Quadtree {
     }
 
     /// The nodes, as the kernels see them.
-    fn words(&self) -> *const u64 {
-        self.nodes.as_ptr().cast()
+    fn words(&self) -> In<'_, Words> {
+        let nodes: &[Words] = bytemuck::cast_slice(&self.nodes);
+        // SAFETY: the slice lives as long, and nobody writes it.
+        unsafe { In::from_raw_parts(nodes.as_ptr(), nodes.len()) }
     }
 }
 
@@ -293,7 +296,7 @@ struct Listed<'a> {
 }
 
 impl Sink for Listed<'_> {
-    unsafe fn take(&mut self, value: u32) {
+    fn take(&mut self, value: u32) {
         if let Some(list) = &mut self.list {
             list[self.count as usize] = value;
         }

@@ -9,7 +9,8 @@ use cuda_driver::Status;
 use device_std::host::PtxModule;
 use device_std::shared::{Carver, SharedArray};
 use device_std::slice::Wire;
-use device_std::{In, Out, arguments, kernel, thread, warp};
+use device_std::tile::Tile;
+use device_std::{In, Out, arguments, global, kernel, thread, warp};
 use software_gpu::{Kind, Report};
 
 static MODULE: PtxModule = PtxModule { name: "faults", images: &[] };
@@ -84,6 +85,24 @@ pub unsafe fn sum_four(input: In<'_, u32>, sum: Out<'_, u32>, at: i32) {
     if thread::index_1d() == 31 {
         let four = input.from(4).get_vector(at);
         sum.fetch_add(0, four.iter().sum());
+    }
+}
+
+/// Copies a tile of an array of `len` elements.
+#[kernel(block = 32)]
+pub unsafe fn copy_tile(input: In<'_, u32>, copy: Out<'_, u32>, len: u64) {
+    let tile = Tile::<u32, 1>::new::<32>(0, len, false);
+    let [row] = tile.load(input, 0);
+    tile.store(copy, 0, row);
+}
+
+/// Writes at an address that is computed as a number, `bytes` from the first element's.
+#[kernel(block = 32)]
+pub unsafe fn write_held(copy: Out<'_, u32>, bytes: i64) {
+    if thread::index_1d() == 3 {
+        let address = (copy.start() as u64).wrapping_add_signed(bytes);
+        // SAFETY: whether it is an element's, the test wants to know.
+        unsafe { global::store(copy.held(address), 1_u32) };
     }
 }
 
@@ -318,6 +337,39 @@ fn sixteen_bytes_of_a_part_lie_inside_the_whole_slice() {
         let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
         let found = find(error, kind, |s| summed(s, at), |s| summed(s, right));
         find_outside(&found, "sum_four", 31, message);
+    }
+}
+
+#[test]
+fn tiles_stay_in_their_slices() {
+    let copied = |stream: &Stream, to: usize, len: u64| {
+        let (input, copy) =
+            (DeviceBuffer::from_slice(&[1_u32; 200])?, DeviceBuffer::<u32>::zeroed(200)?);
+        let (input, copy) = (wire::<u32>(&input, 131), wire::<u32>(&copy, to));
+        launch!(copy_tile, stream, 1, 0, input, copy, len)
+    };
+    let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
+    // By vectors, and element by element where the tile reaches beyond the array.
+    for (to, len, right, thread, message) in [
+        (124, 131, 124, 31, "write at indices 124 to 127 of `copy`, which has 124 elements"),
+        (8, 10, 8, 2, "write at index 8 of `copy`, which has 8 elements"),
+    ] {
+        let found = find(error, kind, |s| copied(s, to, len), |s| copied(s, to, right));
+        find_outside(&found, "copy_tile", thread, message);
+    }
+}
+
+#[test]
+fn an_address_that_was_computed_is_held_against_its_slice() {
+    let written = |stream: &Stream, bytes: i64| {
+        let copy = DeviceBuffer::<u32>::zeroed(10)?;
+        launch!(write_held, stream, 1, 0, wire::<u32>(&copy, 6), bytes)
+    };
+    let (error, kind) = (Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::SliceBounds);
+    for (bytes, index, right) in [(24, 6, 20), (-4, -1, 0)] {
+        let found = find(error, kind, |s| written(s, bytes), |s| written(s, right));
+        let message = format!("write at index {index} of `copy`, which has 6 elements");
+        find_outside(&found, "write_held", 3, &message);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`LastBlock::is_this`] | every thread | 1 |
 
 use crate::shared::{Carver, Plain, SharedArray};
+use crate::slice::Out;
 use crate::warp::{self, Word};
 use crate::{atomic, thread, warp::SIZE};
 
@@ -135,16 +136,17 @@ impl LastBlock {
     ///
     /// # Safety
     /// Every thread of the block comes here, once in the launch, or again after a barrier (then `blocks`
-    /// counts these visits). `done` is zero at the launch, and touched by nothing else meanwhile.
+    /// counts these visits). `done` is one element, zero at the launch, and touched by nothing else meanwhile.
     #[inline(always)]
-    pub unsafe fn is_this(&self, done: *mut u32, blocks: u32) -> bool {
-        // SAFETY: passed on to the caller; the barrier stands between the flag's write and its reads.
+    pub unsafe fn is_this(&self, done: Out<u32>, blocks: u32) -> bool {
+        // SAFETY: the whole block comes to the barrier, which stands between the flag's write and its reads; `done` is
+        // touched by atomics alone.
         unsafe {
             if thread::thread_idx_x() == 0 {
                 atomic::fence();
-                let last = atomic::add_u32(done, 1) + 1 == blocks;
+                let last = done.fetch_add(0u32, 1) + 1 == blocks;
                 if last {
-                    atomic::store_u32(done, 0);
+                    atomic::store_u32(done.start(), 0);
                 }
                 self.is_last.store(0, last as u32);
             }

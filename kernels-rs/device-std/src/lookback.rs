@@ -37,6 +37,7 @@ use group::{Group, LAST};
 use crate::atomic::{self, Pair};
 use crate::scalar::Scalar;
 use crate::shared::{Carver, SharedArray};
+use crate::slice::Out;
 use crate::{thread, warp};
 
 /// Bits of the control word and of a tag that count launches: the others hold the ticket.
@@ -59,14 +60,11 @@ pub struct Ticket {
     pub epoch: u64,
 }
 
-/// The epoch of the next launch over a control word that no launch is using now.
-///
-/// # Safety
-/// `control` is a control word of [`Tickets::take`].
+/// The epoch of the next launch over a control word of [`Tickets::take`] that no launch is using now.
 #[inline(always)]
-pub unsafe fn next_epoch(control: *const u64) -> u64 {
-    // SAFETY: passed on to the caller.
-    (unsafe { atomic::load_u64(control) } >> TICKET_BITS) + 1
+pub fn next_epoch(control: Out<u64>) -> u64 {
+    // SAFETY: the control word is in the slice, and touched by atomics alone.
+    (unsafe { atomic::load_u64(control.address(0u32, 1)) } >> TICKET_BITS) + 1
 }
 
 /// The shared memory in which a block learns its [`Ticket`].
@@ -88,19 +86,19 @@ impl Tickets {
     /// the time of 2^28 elements: a ticket that waits for its block holds up all tiles after it.)
     ///
     /// # Safety
-    /// Every thread of the block comes here. `control` is the launch's control word: zero at
+    /// Every thread of the block comes here. `control` is the launch's control word, one element: zero at
     /// first, and used by nobody but launches that follow each other and take all their tickets.
     #[inline(always)]
-    pub unsafe fn take(&self, control: *mut u64) -> Ticket {
+    pub unsafe fn take(&self, control: Out<u64>) -> Ticket {
         // SAFETY: the barrier orders the store before the loads; the last ticket of a launch is
         // the last access to the control word in it.
         unsafe {
             if thread::thread_idx_x() == 0 {
-                let word = atomic::add_u64(control, 1);
+                let word = control.fetch_add(0u32, 1);
                 let taken = (word & MAX_TILES) + 1;
                 if taken == thread::grid_dim_x() as u64 {
                     // Adds what is missing to the next epoch's ticket 0.
-                    atomic::add_u64(control, (1 << TICKET_BITS) - taken);
+                    control.fetch_add(0u32, (1 << TICKET_BITS) - taken);
                 }
                 self.taken.store(0, word);
             }
@@ -113,15 +111,15 @@ impl Tickets {
 
 /// The look-back of one tile over one status array.
 #[derive(Clone, Copy)]
-pub struct Lookback {
-    status: *mut Pair,
+pub struct Lookback<'a> {
+    status: Out<'a, Pair>,
     ticket: Ticket,
 }
 
-impl Lookback {
-    /// Over a status array of this launch.
+impl<'a> Lookback<'a> {
+    /// Over a status array of this launch, which has an element for each tile.
     #[inline(always)]
-    pub const fn new(status: *mut Pair, ticket: Ticket) -> Self {
+    pub const fn new(status: Out<'a, Pair>, ticket: Ticket) -> Self {
         Self { status, ticket }
     }
 
@@ -144,24 +142,19 @@ impl Lookback {
         identity: T,
         combine: impl Fn(T, T) -> T,
     ) -> T {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            self.announce(aggregate, closed);
-            self.announced_prefix(aggregate, closed, identity, combine)
-        }
+        self.announce(aggregate, closed);
+        // SAFETY: the whole warp is here, by the caller's promise.
+        unsafe { self.announced_prefix(aggregate, closed, identity, combine) }
     }
 
     /// Publishes the tile's aggregate: the first half of
     /// [`exclusive_prefix`](Self::exclusive_prefix), for who has other work before the second. The
-    /// sooner it is done, the less the tiles after this one wait.
-    ///
-    /// # Safety
-    /// As `exclusive_prefix`.
+    /// sooner it is done, the less the tiles after this one wait. To be called once for a status array in a launch, by
+    /// one warp.
     #[inline(always)]
-    pub unsafe fn announce<T: Scalar>(&self, aggregate: T, closed: bool) {
+    pub fn announce<T: Scalar>(&self, aggregate: T, closed: bool) {
         let is_prefix = closed || self.ticket.tile == 0;
-        // SAFETY: passed on to the caller.
-        unsafe { self.publish(if is_prefix { PREFIX } else { AGGREGATE }, aggregate) };
+        self.publish(if is_prefix { PREFIX } else { AGGREGATE }, aggregate);
     }
 
     /// The second half of [`exclusive_prefix`](Self::exclusive_prefix), after
@@ -219,12 +212,12 @@ impl Lookback {
     ) -> T {
         let tile = self.ticket.tile;
         loop {
-            // SAFETY: passed on to the caller; conditions are the same in all lanes.
+            // SAFETY: the whole warp is here, by the caller's promise; conditions are the same in all lanes.
             unsafe {
                 if tile == 0 {
                     return identity;
                 }
-                let [bits, tag] = atomic::load_pair(self.status.add(tile as usize - 1));
+                let [bits, tag] = self.status_of(tile - 1);
                 // Each lane has read on its own: the first's counts.
                 let tag = warp::shuffle(warp::FULL, tag, 0);
                 let state = self.state([bits, tag]);
@@ -244,22 +237,20 @@ impl Lookback {
     }
 
     #[inline(always)]
-    unsafe fn publish<T: Scalar>(&self, state: u32, value: T) {
+    fn publish<T: Scalar>(&self, state: u32, value: T) {
         if warp::lane_id() == 0 {
             let tag = self.ticket.epoch << 2 | state as u64;
-            // SAFETY: the tile's own status.
-            unsafe {
-                let status = self.status.add(self.ticket.tile as usize);
-                atomic::store_pair(status, [value.to_bits64(), tag]);
-            }
+            let status = self.status.address(self.ticket.tile, 1);
+            // SAFETY: the status is in the slice, and touched by atomics alone.
+            unsafe { atomic::store_pair(status, [value.to_bits64(), tag]) };
         }
     }
 
     /// The status of a tile.
     #[inline(always)]
-    unsafe fn status_of(&self, tile: u64) -> Pair {
-        // SAFETY: passed on to the caller.
-        unsafe { atomic::load_pair(self.status.add(tile as usize)) }
+    fn status_of(&self, tile: u64) -> Pair {
+        // SAFETY: as for `publish`.
+        unsafe { atomic::load_pair(self.status.address(tile, 1)) }
     }
 
     /// The state in a status, 0 if this launch has none there.

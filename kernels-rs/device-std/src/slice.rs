@@ -257,6 +257,19 @@ macro_rules! both {
                 Self { start, host: OnHost::new(len, "", home), elements: PhantomData }
             }
 
+            /// Returns an argument of a launch for a slice that its kernel does not touch: null, without an element.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn empty() -> Self {
+                Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
+            }
+
+            /// Returns whether the slice has no address, as that of `empty` on the host has none. An `Option` says this
+            /// better; this method is for kernels whose machine code an `Option` makes longer.
+            #[inline(always)]
+            pub fn is_missing(self) -> bool {
+                self.start.is_null()
+            }
+
             /// The address of the first element.
             #[inline(always)]
             pub fn start(self) -> $pointer {
@@ -277,6 +290,19 @@ macro_rules! both {
                 self.host.check(i.number::<T>(), count, access);
                 // SAFETY: the element is inside, by the contract.
                 unsafe { i.after(self.start as *mut T) }
+            }
+
+            /// Returns the address of an element that was computed as a number. The software device checks that an
+            /// element of the slice is there.
+            #[inline(always)]
+            pub fn held(self, address: u64) -> u64 {
+                #[cfg(not(target_arch = "nvptx64"))]
+                {
+                    let from = (address as i64).wrapping_sub(self.start as i64) as isize;
+                    let i = from.div_euclid(size_of::<T>().max(1) as isize);
+                    self.host.check(i, 1, Access::$access);
+                }
+                address
             }
 
             /// The elements from `start` on. In the result they are counted from 0, and those before from -1 down.
@@ -408,7 +434,18 @@ macro_rules! both {
 both! { In, *const T, core::ptr::null, Read }
 both! { Out, *mut T, core::ptr::null_mut, Write }
 
-impl<T> Out<'_, T> {
+impl<'a, T> Out<'a, T> {
+    /// The same elements, to be read.
+    #[inline(always)]
+    pub fn as_input(self) -> In<'a, T> {
+        In {
+            start: self.start,
+            #[cfg(not(target_arch = "nvptx64"))]
+            host: self.host,
+            elements: PhantomData,
+        }
+    }
+
     /// Sets element `i`.
     #[inline(always)]
     pub fn set(self, i: impl Index, value: T) {

@@ -13,6 +13,7 @@ use core::marker::PhantomData;
 
 use crate::scalar::{Scalar, reversed};
 use crate::shared::SharedArray;
+use crate::slice::{In, Out};
 use crate::vector::{self, Vector};
 use crate::warp;
 
@@ -61,27 +62,23 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         self.first.wrapping_add(self.step.wrapping_mul(row as u64))
     }
 
-    /// Reads the rows, in the order of the scan; what lies beyond the array is `fill`.
-    ///
-    /// # Safety
-    /// `array` has as many elements as the tile was made for, and nobody writes them meanwhile.
+    /// Reads the rows, in the order of the scan; what lies beyond the array is `fill`. The array has as many elements
+    /// as the tile was made for.
     #[inline(always)]
-    pub unsafe fn load(&self, array: *const T, fill: T) -> [Vector; ROWS] {
+    pub fn load(&self, array: In<T>, fill: T) -> [Vector; ROWS] {
         let mut rows = [[0; 4]; ROWS];
         // The condition is the same in the whole block. Without a branch between them all loads
         // of the fast path are in flight together.
-        if self.whole && vector::is_aligned(array) {
+        if self.is_fast(array.start()) {
             let mut row = 0;
             while row < ROWS {
-                // SAFETY: the tile is whole, and vectors start at multiples of 16 bytes.
-                rows[row] = unsafe { vector::load(array.add(self.element(row) as usize).cast()) };
+                rows[row] = array.get_vector(self.element(row));
                 row += 1;
             }
         } else {
             let mut row = 0;
             while row < ROWS {
-                // SAFETY: passed on to the caller.
-                rows[row] = unsafe { self.load_elements(array, self.element(row), fill) };
+                rows[row] = self.load_elements(array, self.element(row), fill);
                 row += 1;
             }
         }
@@ -101,15 +98,16 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// [`stashed`](Self::stashed) gives them.
     ///
     /// # Safety
-    /// As [`load`](Self::load), and `stash` has `ROWS` elements for each thread.
+    /// `stash` has `ROWS` elements for each thread, and nobody else touches them until the copies are waited for.
     #[inline(always)]
-    pub unsafe fn stash(&self, array: *const T, fill: T, stash: SharedArray<Vector>) {
-        // SAFETY: as for `load`; the elements of the stash are the thread's own.
+    pub unsafe fn stash(&self, array: In<T>, fill: T, stash: SharedArray<Vector>) {
+        // SAFETY: the elements of the stash are the thread's own. Where the tile is fast it is whole, and its vectors
+        // begin at multiples of 16 bytes.
         unsafe {
-            if self.is_fast(array) {
+            if self.is_fast(array.start()) {
                 let mut row = 0;
                 while row < ROWS {
-                    let from = array.wrapping_add(self.element(row) as usize);
+                    let from = array.address(self.element(row), T::LANES);
                     stash.copy_from(Self::own(row), from.cast());
                     row += 1;
                 }
@@ -147,23 +145,21 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// back into the stash for [`write_stashed`](Self::write_stashed).
     ///
     /// # Safety
-    /// As [`stash`](Self::stash); no other thread touches the tile of `array` meanwhile.
+    /// `stash` is as for [`stash`](Self::stash).
     #[inline(always)]
     pub unsafe fn write(
         &self,
-        array: *mut T,
+        array: Out<T>,
         row: usize,
         vector: Vector,
         stash: SharedArray<Vector>,
     ) {
         let vector = if self.backward { reversed::<T>(vector) } else { vector };
-        // SAFETY: the tile is whole, and vectors start at multiples of 16 bytes.
-        unsafe {
-            if self.is_fast(array) {
-                vector::store(array.wrapping_add(self.element(row) as usize).cast(), vector);
-            } else {
-                stash.store(Self::own(row), vector);
-            }
+        if self.is_fast(array.start()) {
+            array.set_vector(self.element(row), vector);
+        } else {
+            // SAFETY: the thread's own element.
+            unsafe { stash.store(Self::own(row), vector) };
         }
     }
 
@@ -172,17 +168,15 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// # Safety
     /// As `write`, which has been called for every row.
     #[inline(always)]
-    pub unsafe fn write_stashed(&self, array: *mut T, stash: SharedArray<Vector>) {
-        if self.is_fast(array) {
+    pub unsafe fn write_stashed(&self, array: Out<T>, stash: SharedArray<Vector>) {
+        if self.is_fast(array.start()) {
             return;
         }
         let mut row = 0;
         while row < vector::unknown(ROWS as u32) {
-            // SAFETY: the thread's own elements.
-            unsafe {
-                let vector = stash.load(Self::own(row as usize));
-                self.store_elements(array, self.element(row as usize), vector);
-            }
+            // SAFETY: the thread's own element.
+            let vector = unsafe { stash.load(Self::own(row as usize)) };
+            self.store_elements(array, self.element(row as usize), vector);
             row += 1;
         }
     }
@@ -201,7 +195,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// A vector element by element; where there are many, by a loop, since this path is rare and
     /// its code should be small.
     #[inline(always)]
-    unsafe fn load_elements(&self, array: *const T, first: u64, fill: T) -> Vector {
+    fn load_elements(&self, array: In<T>, first: u64, fill: T) -> Vector {
         let count = self.valid(first);
         let mut i = 0;
         if T::LANES <= 4 {
@@ -209,8 +203,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
             while i < T::LANES as u32 {
                 let mut element = fill;
                 if i < count {
-                    // SAFETY: `valid` elements follow `first`.
-                    element = unsafe { *array.add((first + i as u64) as usize) };
+                    element = array.get(first + i as u64);
                 }
                 element.put(&mut vector, i as usize);
                 i += 1;
@@ -219,8 +212,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         }
         let mut queue = Queue(0);
         while i < count {
-            // SAFETY: as above.
-            queue.push(unsafe { *array.add((first + i as u64) as usize) });
+            queue.push(array.get(first + i as u64));
             i += 1;
         }
         while i < T::LANES as u32 {
@@ -239,36 +231,27 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         u64::min(self.len - first, T::LANES as u64) as u32
     }
 
-    /// Writes a row back, in the order of the scan; nothing beyond the array.
-    ///
-    /// # Safety
-    /// `array` has as many elements as the tile was made for, and no other thread touches the
-    /// tile's meanwhile.
+    /// Writes a row back, in the order of the scan; nothing beyond the array, which has as many elements as the tile
+    /// was made for.
     #[inline(always)]
-    pub unsafe fn store(&self, array: *mut T, row: usize, vector: Vector) {
+    pub fn store(&self, array: Out<T>, row: usize, vector: Vector) {
         let vector = if self.backward { reversed::<T>(vector) } else { vector };
         let first = self.element(row);
-        // SAFETY: as for the loads.
-        unsafe {
-            if self.whole && vector::is_aligned(array) {
-                vector::store(array.add(first as usize).cast(), vector);
-            } else {
-                self.store_elements(array, first, vector);
-            }
+        if self.is_fast(array.start()) {
+            array.set_vector(first, vector);
+        } else {
+            self.store_elements(array, first, vector);
         }
     }
 
     #[inline(always)]
-    unsafe fn store_elements(&self, array: *mut T, first: u64, vector: Vector) {
+    fn store_elements(&self, array: Out<T>, first: u64, vector: Vector) {
         let count = self.valid(first);
         let mut i = 0;
         if T::LANES <= 4 {
             while i < T::LANES as u32 {
                 if i < count {
-                    // SAFETY: `valid` elements follow `first`.
-                    unsafe {
-                        *array.add((first + i as u64) as usize) = T::lane(vector, i as usize)
-                    };
+                    array.set(first + i as u64, T::lane(vector, i as usize));
                 }
                 i += 1;
             }
@@ -276,25 +259,22 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         }
         let mut queue = Queue::from_vector(vector);
         while i < count {
-            // SAFETY: as above.
-            unsafe { *array.add((first + i as u64) as usize) = queue.pop() };
+            array.set(first + i as u64, queue.pop());
             i += 1;
         }
     }
 
     /// The bits of the thread's vector in row `row`, from a bit array with one bit an element;
-    /// bit `i` is that of the row's element `i` in the order of the scan. Zero beyond the array.
-    ///
-    /// # Safety
-    /// `bits` has a bit for each element of the array, in whole words.
+    /// bit `i` is that of the row's element `i` in the order of the scan. Zero beyond the array. `bits` has a bit for
+    /// each element of the array, in whole words.
     #[inline(always)]
-    pub unsafe fn load_bits(&self, bits: *const u32, row: usize) -> u32 {
+    pub fn load_bits(&self, bits: In<u32>, row: usize) -> u32 {
         let first = self.element(row);
         if first >= self.len {
             return 0;
         }
-        // SAFETY: guarded by the length; the bits of one vector never straddle two words.
-        let word = unsafe { *bits.add((first / 32) as usize) } >> (first % 32) as u32;
+        // The bits of one vector never straddle two words.
+        let word = bits.get(first / 32) >> (first % 32) as u32;
         let count = T::LANES as u32;
         match self.backward {
             true => word.reverse_bits() >> (32 - count),

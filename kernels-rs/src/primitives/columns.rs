@@ -15,7 +15,7 @@
 //! after the other.
 
 use device_std::scalar::Scalar;
-use device_std::{kernel, thread, vector};
+use device_std::{In, Out, arguments, kernel, thread, vector};
 
 use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
@@ -50,6 +50,19 @@ pub const fn chunks(width: u32, height: u32) -> (u32, u32) {
     (rows as u32, (height as u64).div_ceil(rows) as u32)
 }
 
+/// A grid whose columns are scanned, in chunks.
+#[arguments]
+pub struct Grid {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Rows of a chunk.
+    pub rows: u32,
+    /// [`EXCLUSIVE`] and [`BACKWARD`], or neither.
+    pub mode: u32,
+}
+
 /// A thread's part of a column.
 struct Chunk<O> {
     operator: O,
@@ -64,7 +77,8 @@ struct Chunk<O> {
 impl<O: Copy> Chunk<O> {
     /// This thread's; none beyond the last.
     #[inline(always)]
-    fn new(operator: O, (width, height, rows): (u32, u32, u32), backward: bool) -> Option<Self> {
+    fn new(operator: O, Grid { width, height, rows, mode }: Grid) -> Option<Self> {
+        let backward = mode & BACKWARD != 0;
         let place = thread::index_1d();
         let chunk = place.checked_div(width as u64).unwrap_or(0);
         let column = place - chunk * width as u64;
@@ -80,34 +94,31 @@ impl<O: Copy> Chunk<O> {
 
     /// Calls `take` with each element, lifted, and where it lies, row after row.
     #[inline(always)]
-    unsafe fn for_each<T: Scalar>(&self, input: *const T, mut take: impl FnMut(u64, T))
+    fn for_each<T: Scalar>(&self, input: In<T>, mut take: impl FnMut(u64, T))
     where
         O: Operator<T>,
     {
         let (mut at, mut row) = (self.first, 0);
-        // SAFETY: the chunk's rows are in the caller's grid.
-        unsafe {
-            while row + BATCH as u32 <= self.rows {
-                let mut batch = [T::from_bits64(0); BATCH];
-                let mut i = 0;
-                while i < BATCH {
-                    let from = at.wrapping_add(self.step.wrapping_mul(i as u64));
-                    batch[i] = *input.wrapping_add(from as usize);
-                    i += 1;
-                }
-                let mut i = 0;
-                while i < BATCH {
-                    take(at, self.operator.lift(batch[i]));
-                    at = at.wrapping_add(self.step);
-                    i += 1;
-                }
-                row += BATCH as u32;
+        while row + BATCH as u32 <= self.rows {
+            let mut batch = [T::from_bits64(0); BATCH];
+            let mut i = 0;
+            while i < BATCH {
+                let from = at.wrapping_add(self.step.wrapping_mul(i as u64));
+                batch[i] = input.get(from);
+                i += 1;
             }
-            while row < vector::unknown(self.rows) {
-                take(at, self.operator.lift(*input.wrapping_add(at as usize)));
+            let mut i = 0;
+            while i < BATCH {
+                take(at, self.operator.lift(batch[i]));
                 at = at.wrapping_add(self.step);
-                row += 1;
+                i += 1;
             }
+            row += BATCH as u32;
+        }
+        while row < vector::unknown(self.rows) {
+            take(at, self.operator.lift(input.get(at)));
+            at = at.wrapping_add(self.step);
+            row += 1;
         }
     }
 }
@@ -116,8 +127,8 @@ impl<O: Copy> Chunk<O> {
 /// column.
 ///
 /// # Safety
-/// `input` is a grid of `width` columns and `height` rows, `output` one as wide, with a row for each
-/// chunk.
+/// `input` has an element for each cell of the grid, `output` is a grid as wide, with a row for each chunk, and apart
+/// from it.
 #[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;
@@ -135,22 +146,16 @@ impl<O: Copy> Chunk<O> {
     last_u64: <u64, Last<u64>>, resident = 4;
 ))]
 pub unsafe fn sums<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    output: *mut T,
-    width: u32,
-    height: u32,
-    rows: u32,
-    mode: u32,
+    input: In<'_, T>,
+    output: Out<'_, T>,
+    grid: Grid,
     parameters: [u64; 4],
 ) {
     let operator = O::new(parameters);
-    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
+    if let Some(chunk) = Chunk::new(operator, grid) {
         let mut sum = operator.identity();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            chunk.for_each(input, |_, element| sum = operator.combine(sum, element));
-            *output.add(chunk.place as usize) = operator.lower(sum);
-        }
+        chunk.for_each(input, |_, element| sum = operator.combine(sum, element));
+        output.set(chunk.place, operator.lower(sum));
     }
 }
 
@@ -158,8 +163,8 @@ pub unsafe fn sums<T: Scalar, O: Operator<T>>(
 /// column.
 ///
 /// # Safety
-/// `input` and `output` are grids of `width` columns and `height` rows, the same or apart; `before`
-/// is null where there is one chunk, or has a value for each chunk of each column.
+/// `input` and `output` have an element for each cell of the grid and are the same or apart; `before` has a value for
+/// each chunk of each column, and may be missing where there is one chunk.
 #[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;
@@ -177,32 +182,27 @@ pub unsafe fn sums<T: Scalar, O: Operator<T>>(
     last_u64: <u64, Last<u64>>, resident = 4;
 ))]
 pub unsafe fn scan<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    output: *mut T,
-    before: *const T,
-    width: u32,
-    height: u32,
-    rows: u32,
-    mode: u32,
+    input: In<'_, T>,
+    output: Out<'_, T>,
+    before: Option<In<'_, T>>,
+    grid: Grid,
     initial: T,
     parameters: [u64; 4],
 ) {
     let operator = O::new(parameters);
-    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
+    if let Some(chunk) = Chunk::new(operator, grid) {
         let initial = operator.lift(initial);
         let mut sum = operator.identity();
-        // SAFETY: passed on to the caller; an element is read before it is written.
-        unsafe {
-            if !before.is_null() {
-                sum = operator.lift(*before.add(chunk.place as usize));
-            }
-            chunk.for_each(input, |at, element| {
-                let until = operator.combine(initial, sum);
-                sum = operator.combine(sum, element);
-                let value = if mode & EXCLUSIVE != 0 { until } else { sum };
-                *output.wrapping_add(at as usize) = operator.lower(value);
-            });
+        if let Some(before) = before {
+            sum = operator.lift(before.get(chunk.place));
         }
+        // In place, an element is read before it is written.
+        chunk.for_each(input, |at, element| {
+            let until = operator.combine(initial, sum);
+            sum = operator.combine(sum, element);
+            let value = if grid.mode & EXCLUSIVE != 0 { until } else { sum };
+            output.set(at, operator.lower(value));
+        });
     }
 }
 

@@ -7,7 +7,7 @@
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::tile::Tile;
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
@@ -63,7 +63,7 @@ arithmetic! { integers u8 u16 u32 u64; floats f32 f64 }
 
 /// Writes `value(i)` to each element i of one tile.
 #[inline(always)]
-unsafe fn write<T: Scalar>(output: *mut T, len: u64, value: impl Fn(u64) -> T) {
+fn write<T: Scalar>(output: Out<T>, len: u64, value: impl Fn(u64) -> T) {
     let tile = Tile::<T, ROWS>::new::<BLOCK>(thread::block_idx_x() as u64, len, false);
     let mut row = 0;
     while row < ROWS {
@@ -74,8 +74,7 @@ unsafe fn write<T: Scalar>(output: *mut T, len: u64, value: impl Fn(u64) -> T) {
             value(first + i as u64).put(&mut vector, i);
             i += 1;
         }
-        // SAFETY: passed on to the caller.
-        unsafe { tile.store(output, row, vector) };
+        tile.store(output, row, vector);
         row += 1;
     }
 }
@@ -85,9 +84,8 @@ unsafe fn write<T: Scalar>(output: *mut T, len: u64, value: impl Fn(u64) -> T) {
 /// # Safety
 /// `output` has `len` elements.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
-pub unsafe fn fill<T: Scalar>(output: *mut T, len: u64, value: T) {
-    // SAFETY: passed on to the caller.
-    unsafe { write(output, len, |_| value) }
+pub unsafe fn fill<T: Scalar>(output: Out<'_, T>, len: u64, value: T) {
+    write(output, len, |_| value);
 }
 
 /// `output[i] = start + i * step`. Grid: one block a tile of [`tile_len`].
@@ -97,9 +95,8 @@ pub unsafe fn fill<T: Scalar>(output: *mut T, len: u64, value: T) {
 #[kernel(block = BLOCK, instances(
     u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>; f32: <f32>; f64: <f64>;
 ))]
-pub unsafe fn sequence<T: Arithmetic>(output: *mut T, len: u64, start: T, step: T) {
-    // SAFETY: passed on to the caller.
-    unsafe { write(output, len, |i| T::step(start, step, i)) }
+pub unsafe fn sequence<T: Arithmetic>(output: Out<'_, T>, len: u64, start: T, step: T) {
+    write(output, len, |i| T::step(start, step, i));
 }
 
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is. Grid: one block a tile of
@@ -110,30 +107,26 @@ pub unsafe fn sequence<T: Arithmetic>(output: *mut T, len: u64, start: T, step: 
 #[kernel(block = BLOCK, instances(
     u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>; f32: <f32>; f64: <f64>;
 ))]
-pub unsafe fn difference<T: Arithmetic>(input: *const T, output: *mut T, len: u64) {
+pub unsafe fn difference<T: Arithmetic>(input: In<'_, T>, output: Out<'_, T>, len: u64) {
     let tile = Tile::<T, ROWS>::new::<BLOCK>(thread::block_idx_x() as u64, len, false);
-    // SAFETY: the caller's arrays have `len` elements; the element before is in the array.
-    unsafe {
-        let rows = tile.load(input, T::from_bits64(0));
-        let mut row = 0;
-        while row < ROWS {
-            let first = tile.element(row);
-            let in_array = first > 0 && first < len;
-            let mut before =
-                if in_array { *input.add(first as usize - 1) } else { T::from_bits64(0) };
-            let mut result = [0; 4];
-            let mut i = 0;
-            while i < T::LANES {
-                let element = T::lane(rows[row], i);
-                let is_first = first + i as u64 == 0;
-                let value = if is_first { element } else { element.minus(before) };
-                value.put(&mut result, i);
-                before = element;
-                i += 1;
-            }
-            tile.store(output, row, result);
-            row += 1;
+    let rows = tile.load(input, T::from_bits64(0));
+    let mut row = 0;
+    while row < ROWS {
+        let first = tile.element(row);
+        let in_array = first > 0 && first < len;
+        let mut before = if in_array { input.get(first - 1) } else { T::from_bits64(0) };
+        let mut result = [0; 4];
+        let mut i = 0;
+        while i < T::LANES {
+            let element = T::lane(rows[row], i);
+            let is_first = first + i as u64 == 0;
+            let value = if is_first { element } else { element.minus(before) };
+            value.put(&mut result, i);
+            before = element;
+            i += 1;
         }
+        tile.store(output, row, result);
+        row += 1;
     }
 }
 
@@ -175,23 +168,22 @@ impl Index for u64 {
 /// [`MOVED`] elements.
 ///
 /// # Safety
-/// `indices` and `output` have `len` elements, `input` has `input_len`.
+/// `indices` and `output` have `len` elements, `input` has `input_len`; the output is apart from the others.
 #[kernel(block = BLOCK, instances(
     u8: <u32, u8>; u16: <u32, u16>; u32: <u32, u32>; u64: <u32, u64>;
     long_u8: <u64, u8>; long_u16: <u64, u16>; long_u32: <u64, u32>; long_u64: <u64, u64>;
 ))]
 pub unsafe fn gather<I: Index, T: Scalar>(
-    indices: *const I,
+    indices: In<'_, I>,
     len: u64,
-    input: *const T,
+    input: In<'_, T>,
     input_len: u64,
-    output: *mut T,
+    output: Out<'_, T>,
 ) {
-    // SAFETY: guarded by the lengths.
-    for_each(len, |i| unsafe {
-        let from = (*indices.add(i as usize)).wide();
+    for_each(len, |i| {
+        let from = indices.get(i).wide();
         if from < input_len {
-            *output.add(i as usize) = *input.add(from as usize);
+            output.set(i, input.get(from));
         }
     });
 }
@@ -200,23 +192,23 @@ pub unsafe fn gather<I: Index, T: Scalar>(
 /// [`MOVED`] elements.
 ///
 /// # Safety
-/// `indices` and `input` have `len` elements, `output` has `output_len`.
+/// `indices` and `input` have `len` elements, `output` has `output_len` and is apart from the others.
+/// Where indices below `output_len` are the same, one of their elements is written.
 #[kernel(block = BLOCK, instances(
     u8: <u32, u8>; u16: <u32, u16>; u32: <u32, u32>; u64: <u32, u64>;
     long_u8: <u64, u8>; long_u16: <u64, u16>; long_u32: <u64, u32>; long_u64: <u64, u64>;
 ))]
 pub unsafe fn scatter<I: Index, T: Scalar>(
-    indices: *const I,
+    indices: In<'_, I>,
     len: u64,
-    input: *const T,
-    output: *mut T,
+    input: In<'_, T>,
+    output: Out<'_, T>,
     output_len: u64,
 ) {
-    // SAFETY: guarded by the lengths.
-    for_each(len, |i| unsafe {
-        let to = (*indices.add(i as usize)).wide();
+    for_each(len, |i| {
+        let to = indices.get(i).wide();
         if to < output_len {
-            *output.add(to as usize) = *input.add(i as usize);
+            output.set(to, input.get(i));
         }
     });
 }
@@ -242,21 +234,20 @@ const fn square<T: Plain>(carver: &mut Carver) -> SharedArray<T> {
     carve = |carver| square::<T>(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
 )]
-pub unsafe fn transpose<T: Scalar>(input: *const T, output: *mut T, width: u32, height: u32) {
+pub unsafe fn transpose<T: Scalar>(input: In<'_, T>, output: Out<'_, T>, width: u32, height: u32) {
     let square = square::<T>(&mut Carver::new());
     let column = thread::thread_idx_x() & (SIDE - 1);
     let row = thread::thread_idx_x() / SIDE;
     let (left, top) = (thread::block_idx_x() * SIDE, thread::block_idx_y() * SIDE);
     let mut i = 0;
-    // SAFETY: reads and writes are guarded by the raster's sides; the barrier stands between.
+    // SAFETY: elements of the square are below its size, and each is written by one thread; the whole block comes to
+    // the barrier, which stands between writes and reads.
     unsafe {
         while i < SQUARE_ROWS {
             let (r, x, y) = (row + i * 8, left + column, top + row + i * 8);
             if x < width && y < height {
-                square.store(
-                    r * (SIDE + 1) + column,
-                    *input.add(y as usize * width as usize + x as usize),
-                );
+                let element = input.get(y as usize * width as usize + x as usize);
+                square.store(r * (SIDE + 1) + column, element);
             }
             i += 1;
         }
@@ -266,8 +257,8 @@ pub unsafe fn transpose<T: Scalar>(input: *const T, output: *mut T, width: u32, 
             // In the result the old row is the column.
             let (r, x, y) = (row + i * 8, top + column, left + row + i * 8);
             if x < height && y < width {
-                *output.add(y as usize * height as usize + x as usize) =
-                    square.load(column * (SIDE + 1) + r);
+                let element = square.load(column * (SIDE + 1) + r);
+                output.set(y as usize * height as usize + x as usize, element);
             }
             i += 1;
         }

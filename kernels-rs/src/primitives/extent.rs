@@ -13,7 +13,7 @@ use device_std::block::{BlockReduce, LastBlock};
 use device_std::scalar::Scalar;
 use device_std::shared::Carver;
 use device_std::tile::Tile;
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -67,36 +67,24 @@ impl Found {
         }
     }
 
-    /// What was left in memory.
-    ///
-    /// # Safety
-    /// There are [`WORDS`] elements.
+    /// What was left in memory, in [`WORDS`] elements.
     #[inline(always)]
-    unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            Self {
-                least: f64::from_bits(*from),
-                greatest: f64::from_bits(*from.add(1)),
-                zero: *from.add(2),
-                not_finite: *from.add(3),
-            }
+    fn load(from: Out<u64>) -> Self {
+        Self {
+            least: f64::from_bits(from.get(0u32)),
+            greatest: f64::from_bits(from.get(1u32)),
+            zero: from.get(2u32),
+            not_finite: from.get(3u32),
         }
     }
 
-    /// Leaves it in memory.
-    ///
-    /// # Safety
-    /// As [`load`](Self::load), and nobody else writes there.
+    /// Leaves it in memory, as [`load`](Self::load) reads it.
     #[inline(always)]
-    unsafe fn store(self, to: *mut u64) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            *to = self.least.to_bits();
-            *to.add(1) = self.greatest.to_bits();
-            *to.add(2) = self.zero;
-            *to.add(3) = self.not_finite;
-        }
+    fn store(self, to: Out<u64>) {
+        to.set(0u32, self.least.to_bits());
+        to.set(1u32, self.greatest.to_bits());
+        to.set(2u32, self.zero);
+        to.set(3u32, self.not_finite);
     }
 
     /// What is known of this and another's elements.
@@ -111,20 +99,14 @@ impl Found {
     }
 
     /// The words of the result for the column that it is of.
-    ///
-    /// # Safety
-    /// `column` has the elements at the indices.
     #[inline(always)]
-    unsafe fn write_result(self, column: *const u64, to: *mut u64) {
-        // SAFETY: passed on to the caller; indices are in the array, or are none.
-        unsafe {
-            let at = |index: u64| if index == u64::MAX { 0 } else { *column.add(index as usize) };
-            let zero = at(self.zero);
-            *to = if self.least == 0.0 { zero } else { self.least.to_bits() };
-            *to.add(1) = if self.greatest == 0.0 { zero } else { self.greatest.to_bits() };
-            *to.add(2) = self.not_finite;
-            *to.add(3) = at(self.not_finite);
-        }
+    fn write_result(self, column: In<u64>, to: Out<u64>) {
+        let at = |index: u64| if index == u64::MAX { 0 } else { column.get(index) };
+        let zero = at(self.zero);
+        to.set(0u32, if self.least == 0.0 { zero } else { self.least.to_bits() });
+        to.set(1u32, if self.greatest == 0.0 { zero } else { self.greatest.to_bits() });
+        to.set(2u32, self.not_finite);
+        to.set(3u32, at(self.not_finite));
     }
 }
 
@@ -153,7 +135,7 @@ impl Shared {
     #[inline(always)]
     unsafe fn of_block(&self, found: Found) -> Found {
         let Found { least, greatest, zero, not_finite } = found;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, by the caller's promise.
         unsafe {
             Found {
                 least: self.values.reduce(least, f64::INFINITY, f64::min),
@@ -165,9 +147,46 @@ impl Shared {
     }
 }
 
+/// The columns of a launch: the bits of f64. Those beyond the grid are not read, and may be any.
+#[arguments]
+pub struct Columns<'a> {
+    /// `len` elements.
+    pub a: In<'a, u64>,
+    /// As many.
+    pub b: In<'a, u64>,
+    /// As many.
+    pub c: In<'a, u64>,
+    /// As many.
+    pub d: In<'a, u64>,
+    /// As many.
+    pub e: In<'a, u64>,
+    /// As many.
+    pub f: In<'a, u64>,
+    /// As many.
+    pub g: In<'a, u64>,
+    /// As many.
+    pub h: In<'a, u64>,
+    /// How many elements each has.
+    pub len: u64,
+}
+
+impl<'a> Columns<'a> {
+    /// Columns of `len` elements.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn new([a, b, c, d, e, f, g, h]: [In<'a, u64>; MOST_COLUMNS], len: u64) -> Self {
+        Self { a, b, c, d, e, f, g, h, len }
+    }
+
+    #[inline(always)]
+    fn all(self) -> [In<'a, u64>; MOST_COLUMNS] {
+        let Self { a, b, c, d, e, f, g, h, .. } = self;
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
 /// A column; by choosing, since registers cannot be indexed.
 #[inline(always)]
-fn column_of(columns: [*const u64; MOST_COLUMNS], column: u32) -> *const u64 {
+fn column_of(columns: [In<u64>; MOST_COLUMNS], column: u32) -> In<u64> {
     let mut found = columns[0];
     let mut i = 1;
     while i < MOST_COLUMNS {
@@ -179,14 +198,13 @@ fn column_of(columns: [*const u64; MOST_COLUMNS], column: u32) -> *const u64 {
 
 /// What is known of a chunk of a column.
 #[inline(always)]
-unsafe fn look_at_chunk(column: *const u64, len: u64, tiles: u64) -> Found {
+fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> Found {
     let mut found = Found::NOTHING;
     let mut index = thread::block_idx_x() as u64 * tiles;
     let end = u64::min(index + tiles, len.div_ceil(TILE));
     while index < end {
         let tile = Tile::<u64, ROWS>::new::<BLOCK>(index, len, false);
-        // SAFETY: the caller's column has `len` elements.
-        let rows = unsafe { tile.load(column, 0) };
+        let rows = tile.load(column, 0);
         let mut i = 0;
         while i < ROWS * u64::LANES {
             let (row, lane) = (i / u64::LANES, i % u64::LANES);
@@ -205,29 +223,27 @@ unsafe fn look_at_chunk(column: *const u64, len: u64, tiles: u64) -> Found {
 /// the columns.
 ///
 /// # Safety
-/// Each column of the grid has `len` elements, the bits of f64, and `len` is not 0; `partials` has
-/// [`WORDS`] for each block and `results` for each column. `done` is zero, and used by nobody but
-/// launches that follow each other.
+/// The columns of the grid are as [`Columns`] says, and not empty; `partials` has [`WORDS`] for each block and
+/// `results` for each column. `done` is one element, zero, and used by nobody but launches that follow each other.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
 pub unsafe fn find_extent(
-    columns: [*const u64; 8],
-    len: u64,
+    columns: Columns<'_>,
     tiles: u64,
-    partials: *mut u64,
-    done: *mut u32,
-    results: *mut u64,
+    partials: Out<'_, u64>,
+    done: Out<'_, u32>,
+    results: Out<'_, u64>,
 ) {
     let shared = Shared::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     let (chunks, count) = (thread::grid_dim_x(), thread::grid_dim_y());
-    let words = |index: u32| (index as u64 * WORDS) as usize;
-    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    let words = |index: u32| index as u64 * WORDS;
+    // SAFETY: the block's threads stay together, so all of them come to each reduction.
     unsafe {
         let column = thread::block_idx_y();
-        let found = look_at_chunk(column_of(columns, column), len, tiles);
+        let found = look_at_chunk(column_of(columns.all(), column), columns.len, tiles);
         let found = shared.of_block(found);
         if me == 0 {
-            found.store(partials.add(words(column * chunks + thread::block_idx_x())));
+            found.store(partials.from(words(column * chunks + thread::block_idx_x())));
         }
         if !shared.last.is_this(done, chunks * count) {
             return;
@@ -237,12 +253,12 @@ pub unsafe fn find_extent(
             let mut found = Found::NOTHING;
             let mut chunk = me;
             while chunk < chunks {
-                found = found.and(Found::load(partials.add(words(column * chunks + chunk))));
+                found = found.and(Found::load(partials.from(words(column * chunks + chunk))));
                 chunk += BLOCK as u32;
             }
             let found = shared.of_block(found);
             if me == 0 {
-                found.write_result(column_of(columns, column), results.add(words(column)));
+                found.write_result(column_of(columns.all(), column), results.from(words(column)));
             }
             column += 1;
         }

@@ -5,7 +5,7 @@
 //! With `tails` set, a bit marks a segment's last element instead: the head of a backward scan.
 
 use device_std::scalar::Scalar;
-use device_std::{atomic, kernel, thread, warp};
+use device_std::{In, Out, kernel, thread, warp};
 
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
@@ -21,26 +21,24 @@ pub const TILE: u32 = BLOCK * ITEMS;
 /// # Safety
 /// `keys` has `len` elements, `bits` a bit for each, in whole words.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
-pub unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *mut u32) {
+pub unsafe fn key_bits<T: Scalar>(keys: In<'_, T>, len: u64, tails: u32, bits: Out<'_, u32>) {
     let first = thread::block_idx_x() as u64 * TILE as u64;
     let lane = warp::lane_id() as u64;
     let mut item = 0;
     while item < ITEMS {
         let word = first / 32 + (item * BLOCK / 32 + warp::warp_id()) as u64;
         let i = word * 32 + lane;
-        // SAFETY: guarded by the length; the whole warp turns.
-        unsafe {
-            let is_bit = if i >= len {
-                false
-            } else if tails != 0 {
-                i + 1 == len || differ(keys, i, i + 1)
-            } else {
-                i == 0 || differ(keys, i - 1, i)
-            };
-            let all = warp::ballot(warp::FULL, is_bit);
-            if lane == 0 && i < len {
-                *bits.add(word as usize) = all;
-            }
+        let is_bit = if i >= len {
+            false
+        } else if tails != 0 {
+            i + 1 == len || differ(keys, i, i + 1)
+        } else {
+            i == 0 || differ(keys, i - 1, i)
+        };
+        // SAFETY: the whole warp turns.
+        let all = unsafe { warp::ballot(warp::FULL, is_bit) };
+        if lane == 0 && i < len {
+            bits.set(word, all);
         }
         item += 1;
     }
@@ -48,9 +46,8 @@ pub unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *m
 
 /// Whether two keys have different bits.
 #[inline(always)]
-unsafe fn differ<T: Scalar>(keys: *const T, i: u64, j: u64) -> bool {
-    // SAFETY: the caller's indices are in the array.
-    unsafe { (*keys.add(i as usize)).to_bits64() != (*keys.add(j as usize)).to_bits64() }
+fn differ<T: Scalar>(keys: In<T>, i: u64, j: u64) -> bool {
+    keys.get(i).to_bits64() != keys.get(j).to_bits64()
 }
 
 /// Marks the first (or last) element of each segment `offsets[s]..offsets[s + 1]` that has one.
@@ -60,24 +57,20 @@ unsafe fn differ<T: Scalar>(keys: *const T, i: u64, j: u64) -> bool {
 /// `offsets` has `segments + 1` elements, `bits` a bit for each of `len` elements, all zero.
 #[kernel(block = BLOCK)]
 pub unsafe fn offset_bits(
-    offsets: *const u64,
+    offsets: In<'_, u64>,
     segments: u64,
     len: u64,
     tails: u32,
-    bits: *mut u32,
+    bits: Out<'_, u32>,
 ) {
     let segment = thread::index_1d();
     if segment >= segments {
         return;
     }
-    // SAFETY: `segment + 1` is in `offsets`, and `at` is guarded by the length.
-    unsafe {
-        let begin = *offsets.add(segment as usize);
-        let end = *offsets.add(segment as usize + 1);
-        let at = if tails != 0 { end.wrapping_sub(1) } else { begin };
-        if begin < end && at < len {
-            atomic::or_u32(bits.add((at / 32) as usize), 1 << (at % 32) as u32);
-        }
+    let (begin, end) = (offsets.get(segment), offsets.get(segment + 1));
+    let at = if tails != 0 { end.wrapping_sub(1) } else { begin };
+    if begin < end && at < len {
+        bits.fetch_or(at / 32, 1 << (at % 32) as u32);
     }
 }
 
@@ -86,7 +79,7 @@ pub unsafe fn offset_bits(
 /// # Safety
 /// `bits` has a bit for each of `len` elements, in whole words; `width` is not 0.
 #[kernel(block = BLOCK)]
-pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
+pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: Out<'_, u32>) {
     let word = thread::index_1d();
     if word >= len.div_ceil(32) {
         return;
@@ -101,8 +94,7 @@ pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
         all |= 1 << at as u32;
         at += width;
     }
-    // SAFETY: guarded by the length.
-    unsafe { *bits.add(word as usize) = all };
+    bits.set(word, all);
 }
 
 device_std::ptx_module! { "flags" }

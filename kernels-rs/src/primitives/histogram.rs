@@ -34,7 +34,7 @@
 use device_std::host::Kernel;
 use device_std::lookback::Tickets;
 use device_std::shared::{Carver, Plain, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 use super::operators::{Bits, Order};
 
@@ -43,10 +43,11 @@ mod counters;
 mod methods;
 mod slots;
 
-use bounds::Bounds;
-pub use bounds::{Even, rank_of_bound};
+pub use bounds::{Bounds, Even, rank_of_bound};
+pub use counters::Counted;
 use counters::{Clearing, Counts, Run};
-use methods::{Bytes, Call, EvenFloats, EvenIntegers, Method, Search, Tiles};
+use methods::{Bytes, Call, EvenFloats, EvenIntegers, Method, Search};
+pub use methods::{Line, Tiles};
 use slots::search;
 
 /// Threads of a block.
@@ -148,46 +149,31 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
 /// for each bound, and at least [`OUTSIDE`].
 ///
 /// # Safety
-/// `thresholds` is null or has `bins + 1` elements, `ranks` has as many, the array of counts that is
-/// not null `bins`, `outside` [`OUTSIDE`].
+/// The bounds and the counts are as [`Bounds`] and [`Counted`] say; `ranks` has an element for each bound.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn make_bounds<B: Bits>(
-    thresholds: *const B,
-    first: u64,
-    quotient: u64,
-    rest: u64,
-    floats: u32,
-    bins: u64,
+    bounds: Bounds<'_, B>,
     parameters: [u64; 4],
-    ranks: *mut B,
-    words: *mut u32,
-    long_words: *mut u64,
-    outside: *mut u64,
+    ranks: Out<'_, B>,
+    counted: Counted<'_>,
 ) {
     let order = Order::<B>::new(parameters);
-    let even = Even { first, quotient, rest, bins, floats: floats != 0 };
-    let bounds = Bounds { thresholds, even };
     let i = thread::index_1d();
-    // SAFETY: guarded by the lengths.
-    unsafe {
-        Counts { words, long_words, outside, bins }.clear(i);
-        if i <= bins {
-            *ranks.add(i as usize) = bounds.rank(order, i);
-        }
+    Counts { counted, bins: bounds.bins }.clear(i);
+    if i <= bounds.bins {
+        ranks.set(i, bounds.rank(order, i));
     }
 }
 
-/// Counts in shared memory by one of the methods. For equal bins `lower` has the bits of the lowest bound,
-/// and `scale` and `shift` are those of [`Places`](slots::Places). Grid: any number of blocks that leaves
-/// each at most [`MOST_TILES`].
+/// Counts in shared memory by one of the methods. Grid: any number of blocks that leaves each at most [`MOST_TILES`].
 ///
 /// # Safety
-/// `thresholds` is null or has `bins + 1` elements, `input` `len`, the array of counts that is not null
-/// `bins`, `outside` [`OUTSIDE`]. There are as many [`copies`] as fit, and at least one. `control` is as
-/// [`Tickets::take`] asks, and `cleared` is zero at first and used by launches over it alone.
+/// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`] as
+/// fit, and at least one. `control` is as [`Tickets::take`] asks, and `cleared` is one element, zero at first and used
+/// by launches over it alone.
 #[kernel(
     block = BLOCK,
-    shared = |args| shared_bytes::<B>(args.bins, args.copies),
+    shared = |args| shared_bytes::<B>(args.bounds.bins, args.copies),
     instances(
         bytes: <Bytes, u8, 4>, resident = RESIDENT, spills = 52;
         search_u16: <Search, u16, 4>, resident = 2, spills = 12;
@@ -201,32 +187,19 @@ pub unsafe fn make_bounds<B: Bits>(
     )
 )]
 pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
-    input: *const B,
-    len: u64,
-    thresholds: *const B,
-    first: u64,
-    quotient: u64,
-    rest: u64,
-    floats: u32,
-    bins: u64,
+    tiles: Tiles<'_, B>,
+    bounds: Bounds<'_, B>,
     copies: u32,
     parameters: [u64; 4],
-    lower: u64,
-    scale: f32,
-    shift: f32,
-    words: *mut u32,
-    long_words: *mut u64,
-    outside: *mut u64,
-    control: *mut u64,
-    cleared: *mut u64,
+    line: Line,
+    counted: Counted<'_>,
+    control: Out<'_, u64>,
+    cleared: Out<'_, u64>,
 ) {
     let order = Order::<B>::new(parameters);
-    let even = Even { first, quotient, rest, bins, floats: floats != 0 };
-    let bounds = Bounds { thresholds, even };
-    let counts = Counts { words, long_words, outside, bins };
-    let shared = Shared::<B>::new(&mut Carver::new(), bins as u32, copies);
-    let tiles = Tiles { input, len };
-    // SAFETY: passed on to the caller; the whole block comes here.
+    let counts = Counts { counted, bins: bounds.bins };
+    let shared = Shared::<B>::new(&mut Carver::new(), bounds.bins as u32, copies);
+    // SAFETY: the whole block comes here.
     unsafe {
         // On their way while the block makes ready.
         let first = tiles.load(thread::block_idx_x() as u64);
@@ -238,9 +211,7 @@ pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
             bounds,
             copies,
             order,
-            lower,
-            scale,
-            shift,
+            line,
             counts,
             clearing,
             shared,
@@ -252,32 +223,25 @@ pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
 /// and adds once. Grid: as for [`mod@count`].
 ///
 /// # Safety
-/// As for [`mod@count`]; `ranks` and the counts are as [`mod@make_bounds`] left them.
+/// As for [`mod@count`]; `ranks`, one more than `bins`, and the counts are as [`mod@make_bounds`] left them.
 #[kernel(block = BLOCK, resident = 2, instances(u16: <u16, 4>; u32: <u32, 4>; u64: <u64, 2>))]
 pub unsafe fn count_in_global<B: Bits, const SIDE: usize>(
-    input: *const B,
-    len: u64,
-    ranks: *const B,
+    tiles: Tiles<'_, B>,
+    ranks: In<'_, B>,
     bins: u64,
     parameters: [u64; 4],
-    words: *mut u32,
-    long_words: *mut u64,
-    outside: *mut u64,
+    counted: Counted<'_>,
 ) {
     let order = Order::<B>::new(parameters);
-    let counts = Counts { words, long_words, outside, bins };
+    let counts = Counts { counted, bins };
     let mut run = Run::new();
-    // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
-    unsafe {
-        let add = |slot, count| counts.add(slot, count as u64);
-        let tiles = Tiles { input, len };
-        tiles.for_each_slot::<SIDE>(
-            tiles.load(thread::block_idx_x() as u64),
-            |elements| search(order, elements, |i| *ranks.add(i as usize), bins as u32),
-            |slot| run.count(slot, &add),
-        );
-        run.flush(&add);
-    }
+    let add = |slot, count| counts.add(slot, count as u64);
+    tiles.for_each_slot::<SIDE>(
+        tiles.load(thread::block_idx_x() as u64),
+        |elements| search(order, elements, |i| ranks.get(i), bins as u32),
+        |slot| run.count(slot, &add),
+    );
+    run.flush(&add);
 }
 
 /// How the bins of elements are found.
@@ -296,18 +260,18 @@ pub enum How {
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Histograms: Bits + make_bounds::Instance {
     /// The kernel that counts them in shared memory.
-    fn counting(how: How) -> Kernel<count::Args<Self>>;
+    fn counting(how: How) -> Kernel<count::Args<'static, Self>>;
     /// The kernel that counts them in global memory; none, where they always fit the other.
-    fn counting_in_global() -> Option<Kernel<count_in_global::Args<Self>>>;
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<'static, Self>>>;
 }
 
 /// Bytes are counted by value.
 #[cfg(not(target_arch = "nvptx64"))]
 impl Histograms for u8 {
-    fn counting(_: How) -> Kernel<count::Args<u8>> {
+    fn counting(_: How) -> Kernel<count::Args<'static, u8>> {
         count::bytes
     }
-    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u8>>> {
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<'static, u8>>> {
         None
     }
 }
@@ -315,41 +279,41 @@ impl Histograms for u8 {
 /// There are no floats of two bytes.
 #[cfg(not(target_arch = "nvptx64"))]
 impl Histograms for u16 {
-    fn counting(how: How) -> Kernel<count::Args<u16>> {
+    fn counting(how: How) -> Kernel<count::Args<'static, u16>> {
         match how {
             How::Search | How::EvenFloats => count::search_u16,
             How::EvenIntegers => count::even_u16,
         }
     }
-    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u16>>> {
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<'static, u16>>> {
         Some(count_in_global::u16)
     }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Histograms for u32 {
-    fn counting(how: How) -> Kernel<count::Args<u32>> {
+    fn counting(how: How) -> Kernel<count::Args<'static, u32>> {
         match how {
             How::Search => count::search_u32,
             How::EvenIntegers => count::even_u32,
             How::EvenFloats => count::even_f32,
         }
     }
-    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u32>>> {
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<'static, u32>>> {
         Some(count_in_global::u32)
     }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Histograms for u64 {
-    fn counting(how: How) -> Kernel<count::Args<u64>> {
+    fn counting(how: How) -> Kernel<count::Args<'static, u64>> {
         match how {
             How::Search => count::search_u64,
             How::EvenIntegers => count::even_u64,
             How::EvenFloats => count::even_f64,
         }
     }
-    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u64>>> {
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<'static, u64>>> {
         Some(count_in_global::u64)
     }
 }

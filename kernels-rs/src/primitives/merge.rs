@@ -18,7 +18,7 @@
 //! too; then the values take the keys' place there, and are picked by it.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{global, kernel, thread, vector, warp};
+use device_std::{In, Out, arguments, global, kernel, thread, vector, warp};
 
 use super::operators::{Bits, Order};
 use super::value::Value;
@@ -53,17 +53,48 @@ impl<B: Bits, V: Value> Shared<B, V> {
     }
 }
 
-/// Two sorted arrays in global memory.
+/// Two sorted arrays.
+#[arguments]
+pub struct Arrays<'a, B> {
+    /// `a_len` of them, which come first of equal ones.
+    pub a: In<'a, B>,
+    /// How many there are.
+    pub a_len: u64,
+    /// `b_len` of them.
+    pub b: In<'a, B>,
+    /// How many there are.
+    pub b_len: u64,
+    /// Those of the [`Order`] that both are sorted in.
+    pub parameters: [u64; 4],
+}
+
+/// The values of the elements.
+#[arguments]
+pub struct Values<'a, V> {
+    /// As many as a has.
+    pub a: In<'a, V>,
+    /// As many as b has.
+    pub b: In<'a, V>,
+    /// Where they go: as many as both have.
+    pub output: Out<'a, V>,
+}
+
+/// Two sorted arrays, and their order.
 #[derive(Clone, Copy)]
-struct Inputs<B> {
-    a: *const B,
+struct Inputs<'a, B> {
+    a: In<'a, B>,
     a_len: u64,
-    b: *const B,
+    b: In<'a, B>,
     b_len: u64,
     order: Order<B>,
 }
 
-impl<B: Bits> Inputs<B> {
+impl<'a, B: Bits> Inputs<'a, B> {
+    #[inline(always)]
+    fn new(Arrays { a, a_len, b, b_len, parameters }: Arrays<'a, B>) -> Self {
+        Self { a, a_len, b, b_len, order: Order::<B>::new(parameters) }
+    }
+
     /// Where the split of a diagonal may be.
     #[inline(always)]
     fn range(&self, diagonal: u64) -> (u64, u64) {
@@ -71,25 +102,20 @@ impl<B: Bits> Inputs<B> {
     }
 
     /// Whether element `i` of a is among the first `diagonal` outputs: equal elements come from a
-    /// first.
+    /// first. It is in the range of the diagonal, and not its end.
     #[inline(always)]
-    unsafe fn takes(&self, diagonal: u64, i: u64) -> bool {
-        let order = self.order;
-        // SAFETY: passed on to the caller: the place is in the range of the diagonal, and not its end.
-        unsafe {
-            let of_a = order.rank(*self.a.add(i as usize));
-            of_a <= order.rank(*self.b.add((diagonal - 1 - i) as usize))
-        }
+    fn takes(&self, diagonal: u64, i: u64) -> bool {
+        let of_a = self.order.rank(self.a.get(i));
+        of_a <= self.order.rank(self.b.get(diagonal - 1 - i))
     }
 
     /// How many of the first `diagonal` outputs come from a.
     #[inline(always)]
-    unsafe fn split(&self, diagonal: u64) -> u64 {
+    fn split(&self, diagonal: u64) -> u64 {
         let (mut low, mut high) = self.range(diagonal);
         while low < high {
             let middle = low + (high - low) / 2;
-            // SAFETY: passed on to the caller.
-            if unsafe { self.takes(diagonal, middle) } {
+            if self.takes(diagonal, middle) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -105,7 +131,7 @@ impl<B: Bits> Inputs<B> {
         while low < high {
             let part_end = |part: u64| low + (((high - low) * part) >> 5);
             let end = part_end(warp::lane_id() as u64 + 1);
-            // SAFETY: passed on to the caller; the range is the same in all lanes.
+            // SAFETY: the whole warp is here, by the caller's promise, and the range is the same in all lanes.
             let taken = unsafe {
                 // A part without a place says nothing.
                 warp::ballot(warp::FULL, end == low || self.takes(diagonal, end - 1))
@@ -124,24 +150,16 @@ impl<B: Bits> Inputs<B> {
 /// outputs, and one for the end.
 ///
 /// # Safety
-/// The arrays are as long as said, `splits` has an element for each tile and one more.
+/// The arrays are as [`Arrays`] says; `splits` has an element for each tile and one more.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
-pub unsafe fn find_splits<B: Bits>(
-    a: *const B,
-    a_len: u64,
-    b: *const B,
-    b_len: u64,
-    parameters: [u64; 4],
-    splits: *mut u64,
-) {
-    let inputs = Inputs { a, a_len, b, b_len, order: Order::<B>::new(parameters) };
+pub unsafe fn find_splits<B: Bits>(arrays: Arrays<'_, B>, splits: Out<'_, u64>) {
+    let inputs = Inputs::new(arrays);
     let tile = thread::index_1d();
-    let len = a_len + b_len;
+    let len = inputs.a_len + inputs.b_len;
     if tile > len.div_ceil(TILE) {
         return;
     }
-    // SAFETY: the search looks at elements that exist; there is a split for each tile and the end.
-    unsafe { *splits.add(tile as usize) = inputs.split(u64::min(tile * TILE, len)) };
+    splits.set(tile, inputs.split(u64::min(tile * TILE, len)));
 }
 
 /// A block's tile: `count` outputs, of which the first `from_a` inputs in shared memory are a's.
@@ -160,16 +178,16 @@ impl Part {
     #[inline(always)]
     unsafe fn new<B: Bits, V: Value>(
         inputs: &Inputs<B>,
-        splits: *const u64,
+        splits: Option<In<u64>>,
         shared: Shared<B, V>,
     ) -> Self {
         let tile = thread::block_idx_x() as u64;
         let first = tile * TILE;
         let count = u64::min(TILE, inputs.a_len + inputs.b_len - first) as u32;
-        // SAFETY: there is a split for each tile and the end, or a barrier between those that find
-        // them and those that read them.
-        let (a_first, a_end) = unsafe {
-            if splits.is_null() {
+        let (a_first, a_end) = if splits.is_none() {
+            // SAFETY: the whole block comes to the barrier, which stands between the warps that find the splits and
+            // those that read them.
+            unsafe {
                 let warp = warp::warp_id();
                 if warp < 2 {
                     let diagonal = first + if warp == 0 { 0 } else { count as u64 };
@@ -180,9 +198,9 @@ impl Part {
                 }
                 thread::sync_threads();
                 (shared.splits.load(0), shared.splits.load(1))
-            } else {
-                (*splits.add(tile as usize), *splits.add(tile as usize + 1))
             }
+        } else {
+            splits.map_or((0, 0), |splits| (splits.get(tile), splits.get(tile + 1)))
         };
         // Of arrays that are not sorted the splits may fall: what is read stays in the arrays.
         let from_a = u64::min(a_end.saturating_sub(a_first), count as u64) as u32;
@@ -207,16 +225,17 @@ impl Part {
     /// Reads this thread's inputs, a block's width apart, by `read` from an address, in the place of
     /// `none`. What is beyond the last is the last.
     #[inline(always)]
-    unsafe fn load<T: Copy>(
+    fn load<T: Copy>(
         &self,
-        (a, b): (*const T, *const T),
+        (a, b): (In<T>, In<T>),
         none: T,
         read: impl Fn(u64) -> T,
     ) -> [T; ITEMS] {
         let mut inputs = [none; ITEMS];
         // Both are such that the place is the index.
-        let a = a.wrapping_add(self.a_first as usize) as u64;
-        let b = b.wrapping_add(self.b_first as usize).wrapping_sub(self.from_a as usize) as u64;
+        let a_start = a.wrapping_from(self.a_first).start() as u64;
+        let b_start =
+            b.wrapping_from(self.b_first).wrapping_from(-(self.from_a as i64)).start() as u64;
         let size = size_of::<T>() as u64;
         let me = thread::thread_idx_x();
         let is_whole = self.is_whole();
@@ -224,9 +243,11 @@ impl Part {
         while item < ITEMS {
             let place = me + (item * BLOCK) as u32;
             let place = if is_whole { place } else { u32::min(place, self.count - 1) };
-            let array = if place < self.from_a { a } else { b };
+            let is_of_a = place < self.from_a;
+            let start = if is_of_a { a_start } else { b_start };
             // A tile has as many inputs as outputs, and there is one.
-            inputs[item] = read(array + place as u64 * size);
+            let address = start + place as u64 * size;
+            inputs[item] = read(if is_of_a { a.held(address) } else { b.held(address) });
             item += 1;
         }
         inputs
@@ -234,16 +255,15 @@ impl Part {
 
     /// Writes outputs, a block's width apart, each given by its place in the tile.
     #[inline(always)]
-    unsafe fn store<T: Copy>(&self, output: *mut T, of_place: impl Fn(u32) -> T) {
+    fn store<T: Copy>(&self, output: Out<T>, of_place: impl Fn(u32) -> T) {
         let me = thread::thread_idx_x();
-        let output = output.wrapping_add(self.first as usize).wrapping_add(me as usize);
+        let output = output.wrapping_from(self.first).wrapping_from(me);
         let is_whole = self.is_whole();
         let mut item = 0;
         while item < ITEMS {
             let place = me + (item * BLOCK) as u32;
             if is_whole || place < self.count {
-                // SAFETY: passed on to the caller.
-                unsafe { *output.wrapping_add(item * BLOCK) = of_place(place) };
+                output.set(item * BLOCK, of_place(place));
             }
             item += 1;
         }
@@ -308,7 +328,7 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
     part: &Part,
     shared: Shared<B, V>,
     inputs: &Inputs<B>,
-    output: *mut B,
+    output: Out<B>,
 ) {
     let (ranks, order) = (shared.ranks, inputs.order);
     let me = thread::thread_idx_x();
@@ -344,14 +364,13 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
 unsafe fn merge_values<B: Bits, V: Value>(
     part: &Part,
     shared: Shared<B, V>,
-    arrays: (*const V, *const V),
-    output: *mut V,
+    Values { a, b, output }: Values<V>,
 ) {
     let Shared { places, values, .. } = shared;
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(arrays, V::of_index(0), |address| V::load_at(address));
+        let inputs = part.load((a, b), V::of_index(0), |address| V::load_at(address));
         // The keys, in whose place the values come, have been read.
         thread::sync_threads();
         let mut item = 0;
@@ -368,8 +387,8 @@ unsafe fn merge_values<B: Bits, V: Value>(
 /// outputs.
 ///
 /// # Safety
-/// The arrays are as long as said, the output as both together, and apart. `splits` are those of `a` and
-/// `b`, or null. The arrays of values, if there are any, are as long as those of their keys.
+/// The arrays are as [`Arrays`] says, the output is as long as both together, and apart. `splits`, if there are any,
+/// are those of the arrays. The values, if there are any, are as [`Values`] says.
 #[kernel(block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
     keys_u8: <(), u8>, resident = 8;
     keys_u16: <(), u16>, resident = 8;
@@ -385,20 +404,14 @@ unsafe fn merge_values<B: Bits, V: Value>(
     pairs_u64_u64: <u64, u64>, resident = 5;
 ))]
 pub unsafe fn merge<V: Value, B: Bits>(
-    a: *const B,
-    a_len: u64,
-    b: *const B,
-    b_len: u64,
-    parameters: [u64; 4],
-    splits: *const u64,
-    output: *mut B,
-    a_values: *const V,
-    b_values: *const V,
-    output_values: *mut V,
+    arrays: Arrays<'_, B>,
+    splits: Option<In<'_, u64>>,
+    output: Out<'_, B>,
+    values: Values<'_, V>,
 ) {
-    let inputs = Inputs { a, a_len, b, b_len, order: Order::<B>::new(parameters) };
+    let inputs = Inputs::new(arrays);
     let shared = Shared::<B, V>::new(&mut Carver::new());
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block comes here and goes the same way.
     unsafe {
         let part = Part::new(&inputs, splits, shared);
         match inputs.order.is_plain() {
@@ -406,7 +419,7 @@ pub unsafe fn merge<V: Value, B: Bits>(
             false => merge_keys::<B, V, false>(&part, shared, &inputs, output),
         }
         if V::IS_THERE {
-            merge_values(&part.forgotten(), shared, (a_values, b_values), output_values);
+            merge_values(&part.forgotten(), shared, values);
         }
     }
 }

@@ -1,42 +1,30 @@
 //! Segments between offsets.
 
-use device_std::search;
+use device_std::{In, arguments, search};
 
-/// Segment offsets, one more than segments. They are the caller's and may be anything.
-#[derive(Clone, Copy)]
-pub(super) struct Offsets {
-    start: *const u64,
-    pub(super) segments: u64,
+/// Segment offsets. They are the caller's and may be anything.
+#[arguments]
+pub struct Offsets<'a> {
+    /// One more than segments.
+    pub offsets: In<'a, u64>,
+    /// How many segments there are.
+    pub segments: u64,
 }
 
-impl Offsets {
-    #[inline(always)]
-    pub(super) fn new(start: *const u64, segments: u64) -> Self {
-        Self { start, segments }
-    }
-
+impl Offsets<'_> {
     /// The last segment between `low` and `high`, both included, that begins at or before an
     /// element: the one that has it. `low` does.
-    ///
-    /// # Safety
-    /// There are offsets up to `high`.
     #[inline(always)]
-    pub(super) unsafe fn segment(self, element: u64, low: u64, high: u64) -> u64 {
-        // SAFETY: passed on to the caller.
-        search::last(low, high, |s| unsafe { *self.start.add(s as usize) } <= element)
+    pub(super) fn segment(self, element: u64, low: u64, high: u64) -> u64 {
+        search::last(low, high, |s| self.offsets.get(s) <= element)
     }
-}
 
-/// Where a segment of an array of `len` elements lies: offsets that do not rise, or lie beyond the
-/// array, name no element outside it.
-///
-/// # Safety
-/// The segment is one of those that there are offsets for.
-#[inline(always)]
-pub(super) unsafe fn bounds(offsets: *const u64, segment: u64, len: u64) -> (u64, u64) {
-    // SAFETY: passed on to the caller.
-    let (begin, end) =
-        unsafe { (*offsets.add(segment as usize), *offsets.add(segment as usize + 1)) };
-    let end = u64::min(end, len);
-    (u64::min(begin, end), end)
+    /// Where a segment of an array of `len` elements lies: offsets that do not rise, or lie beyond the
+    /// array, name no element outside it.
+    #[inline(always)]
+    pub(super) fn bounds(self, segment: u64, len: u64) -> (u64, u64) {
+        let (begin, end) = (self.offsets.get(segment), self.offsets.get(segment + 1));
+        let end = u64::min(end, len);
+        (u64::min(begin, end), end)
+    }
 }

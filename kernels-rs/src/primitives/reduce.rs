@@ -13,7 +13,7 @@ use device_std::shared::{Carver, Plain};
 use device_std::tile::Tile;
 use device_std::vector::{self, Vector};
 use device_std::warp::Word;
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 use super::operators::{Bits, Least, Operator, Order, Sum};
 
@@ -40,6 +40,17 @@ pub const fn chunks(len: u64, element_size: usize) -> (u64, u64) {
     (tiles_of_chunk, tiles.div_ceil(tiles_of_chunk))
 }
 
+/// An array, in chunks.
+#[arguments]
+pub struct Input<'a, T> {
+    /// `len` of them.
+    pub elements: In<'a, T>,
+    /// How many there are.
+    pub len: u64,
+    /// Tiles of a chunk: see [`chunks`].
+    pub tiles: u64,
+}
+
 /// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
 struct Shared<T> {
@@ -56,11 +67,9 @@ impl<T: Plain + Word> Shared<T> {
 
 /// The combination of a thread's vectors of one chunk: rows apart, then row after row.
 #[inline(always)]
-unsafe fn reduce_chunk<T: Scalar, O: Operator<T>>(
+fn reduce_chunk<T: Scalar, O: Operator<T>>(
     operator: O,
-    input: *const T,
-    len: u64,
-    tiles: u64,
+    Input { elements, len, tiles }: Input<T>,
 ) -> T {
     let identity = operator.identity();
     let fill = operator.lower(identity);
@@ -70,8 +79,7 @@ unsafe fn reduce_chunk<T: Scalar, O: Operator<T>>(
     let end = u64::min(index + tiles, len.div_ceil(tile_len(16 / T::LANES)));
     while index < end {
         let tile = Tile::<T, ROWS>::new::<BLOCK>(index, len, false);
-        // SAFETY: the caller's array has `len` elements.
-        let rows = unsafe { tile.load(input, fill) };
+        let rows = tile.load(elements, fill);
         let mut row = 0;
         while row < ROWS {
             sums[row] = operator.combine(sums[row], reduce_vector(operator, rows[row]));
@@ -102,8 +110,8 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
 /// A reduction to one value. Grid: one block a chunk, see [`chunks`].
 ///
 /// # Safety
-/// `input` has `len` elements, `partials` one for each block, `result` one. `done` is zero, and used by
-/// nobody but launches that follow each other.
+/// The input is as [`Input`] says; `partials` has an element for each block, `result` one. `done` is one element, zero,
+/// and used by nobody but launches that follow each other.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>, resident = 2;
     sum_u16: <u16, Sum>, resident = 2;
@@ -117,32 +125,30 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
     least_u64: <u64, Least<u64>>, resident = 6;
 ))]
 pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    len: u64,
-    tiles: u64,
+    input: Input<'_, T>,
     parameters: [u64; 4],
-    partials: *mut T,
-    done: *mut u32,
-    result: *mut T,
+    partials: Out<'_, T>,
+    done: Out<'_, u32>,
+    result: Out<'_, T>,
 ) {
     let operator = O::new(parameters);
     let shared = Shared::<T>::new(&mut Carver::new());
     let identity = operator.identity();
     let combine = |a, b| operator.combine(a, b);
     let me = thread::thread_idx_x();
-    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    // SAFETY: the block's threads stay together, so all of them come to each reduction.
     unsafe {
-        let of_thread = reduce_chunk(operator, input, len, tiles);
+        let of_thread = reduce_chunk(operator, input);
         let of_block = shared.block.reduce(of_thread, identity, combine);
         let chunks = thread::grid_dim_x();
         if chunks == 1 {
             if me == 0 {
-                *result = operator.lower(of_block);
+                result.set(0u32, operator.lower(of_block));
             }
             return;
         }
         if me == 0 {
-            *partials.add(thread::block_idx_x() as usize) = of_block;
+            partials.set(thread::block_idx_x(), of_block);
         }
         if !shared.last.is_this(done, chunks) {
             return;
@@ -150,12 +156,12 @@ pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
         let mut sum = identity;
         let mut chunk = me;
         while chunk < chunks {
-            sum = operator.combine(sum, *partials.add(chunk as usize));
+            sum = operator.combine(sum, partials.get(chunk));
             chunk += BLOCK as u32;
         }
         let sum = shared.block.reduce(sum, identity, combine);
         if me == 0 {
-            *result = operator.lower(sum);
+            result.set(0u32, operator.lower(sum));
         }
     }
 }
@@ -177,8 +183,8 @@ const NOBODY: Ranked = (u64::MAX, u64::MAX);
 /// It remembers the vector with the least rank so far, and looks only at the end which element of
 /// it that is.
 #[inline(always)]
-unsafe fn first_of_chunk<B: Bits>(
-    (input, len, tiles): (*const B, u64, u64),
+fn first_of_chunk<B: Bits>(
+    Input { elements, len, tiles }: Input<B>,
     order: Order<B>,
     most: u64,
 ) -> Ranked {
@@ -190,8 +196,7 @@ unsafe fn first_of_chunk<B: Bits>(
     let mut index = begin;
     while index < end {
         let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
-        // SAFETY: the caller's array has `len` elements.
-        let rows = unsafe { tile.load(input, order.element(B::ONES)) };
+        let rows = tile.load(elements, order.element(B::ONES));
         let mut row = 0;
         while row < ROWS {
             let mut of_vector = order.rank(B::lane(rows[row], 0));
@@ -214,8 +219,7 @@ unsafe fn first_of_chunk<B: Bits>(
     let mut i = 0;
     while i < vector::unknown(B::LANES as u32) {
         let at = start + i as u64;
-        // SAFETY: guarded.
-        if at < len && order.rank(unsafe { *input.add(at as usize) }) == least {
+        if at < len && order.rank(elements.get(at)) == least {
             let rank = least.to_bits64();
             return if rank <= most { (rank, at) } else { NOBODY };
         }
@@ -228,35 +232,32 @@ unsafe fn first_of_chunk<B: Bits>(
 /// ranks of all are above `most`. Grid: one block a chunk, see [`chunks`].
 ///
 /// # Safety
-/// `input` has `len` elements, `partials` two for each block, `result` one. `done` is zero, and used by
-/// nobody but launches that follow each other.
+/// As for [`mod@reduce`], but `partials` has two elements for each block.
 #[kernel(
     block = BLOCK,
     carve = |carver| Shared::<Ranked>::new(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>, resident = 8; u64: <u64>, resident = 8)
 )]
 pub unsafe fn index_of_least<B: Bits>(
-    input: *const B,
-    len: u64,
-    tiles: u64,
+    input: Input<'_, B>,
     parameters: [u64; 4],
     most: u64,
-    partials: *mut u64,
-    done: *mut u32,
-    result: *mut u64,
+    partials: Out<'_, u64>,
+    done: Out<'_, u32>,
+    result: Out<'_, u64>,
 ) {
     let order = Order::<B>::new(parameters);
     let shared = Shared::<Ranked>::new(&mut Carver::new());
     let me = thread::thread_idx_x();
-    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    // SAFETY: the block's threads stay together, so all of them come to each reduction.
     unsafe {
-        let best = first_of_chunk((input, len, tiles), order, most);
+        let best = first_of_chunk(input, order, most);
         let best = shared.block.reduce(best, NOBODY, first);
         let chunks = thread::grid_dim_x();
         if me == 0 {
-            let partial = partials.add(2 * thread::block_idx_x() as usize);
-            *partial = best.0;
-            *partial.add(1) = best.1;
+            let partial = partials.from(2 * thread::block_idx_x() as usize);
+            partial.set(0u32, best.0);
+            partial.set(1u32, best.1);
         }
         if !shared.last.is_this(done, chunks) {
             return;
@@ -264,13 +265,13 @@ pub unsafe fn index_of_least<B: Bits>(
         let mut best = NOBODY;
         let mut chunk = me;
         while chunk < chunks {
-            let partial = partials.add(2 * chunk as usize);
-            best = first(best, (*partial, *partial.add(1)));
+            let partial = partials.from(2 * chunk as usize);
+            best = first(best, (partial.get(0u32), partial.get(1u32)));
             chunk += BLOCK as u32;
         }
         let best = shared.block.reduce(best, NOBODY, first);
         if me == 0 {
-            *result = best.1;
+            result.set(0u32, best.1);
         }
     }
 }

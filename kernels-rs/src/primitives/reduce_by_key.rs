@@ -29,7 +29,7 @@ use device_std::host::Kernel;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, SharedArray, wait_for_copies};
-use device_std::{kernel, thread, vector, warp};
+use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 use super::operators::{Bits, Least, Operator, Partial, Sum};
 
@@ -74,20 +74,26 @@ impl<K: Scalar, T: Scalar, const STRETCH: usize> Shared<K, T, STRETCH> {
 }
 
 /// The arrays of a reduction.
-#[derive(Clone, Copy)]
-struct Arrays<K, T> {
-    keys: *const K,
-    values: *const T,
-    len: u64,
-    keys_out: *mut K,
-    totals: *mut T,
-    count: *mut u64,
+#[arguments]
+pub struct Arrays<'a, K, T> {
+    /// `len` of them.
+    pub keys: In<'a, K>,
+    /// As many.
+    pub values: In<'a, T>,
+    /// How many there are.
+    pub len: u64,
+    /// Room for the key of each run: for as many as there are keys.
+    pub keys_out: Out<'a, K>,
+    /// Room for the total of each run: for as many as there are keys.
+    pub totals: Out<'a, T>,
+    /// How many runs there are: one element.
+    pub count: Out<'a, u64>,
 }
 
 /// A reduction by key.
 #[derive(Clone, Copy)]
-struct Reduce<K, T, O, const STRETCH: usize> {
-    arrays: Arrays<K, T>,
+struct Reduce<'a, K, T, O, const STRETCH: usize> {
+    arrays: Arrays<'a, K, T>,
     operator: O,
     shared: Shared<K, T, STRETCH>,
 }
@@ -104,18 +110,17 @@ struct Heads {
 }
 
 impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usize>
-    Reduce<K, T, O, STRETCH>
+    Reduce<'_, K, T, O, STRETCH>
 {
     const PART: u32 = 32 * STRETCH as u32;
     const TILE: u64 = (BLOCK * STRETCH) as u64;
 
     /// The runs that begin, and those that end, in one tile.
     #[inline(always)]
-    unsafe fn tile(&self, ticket: Ticket, status: *mut Pair, count_status: *mut Pair) {
+    unsafe fn tile(&self, ticket: Ticket, status: Out<Pair>, count_status: Out<Pair>) {
         let Self { arrays, operator, shared } = *self;
         let lookback = Lookback::new(status, ticket);
-        // SAFETY: the caller's arrays are as long as said; the block's threads stay together, and
-        // barriers stand between writes and the reads by others.
+        // SAFETY: the block's threads stay together, and barriers stand between writes and the reads by others.
         unsafe {
             shared.keys.fill(arrays.keys, ticket.tile, arrays.len, K::from_bits64(0));
             let before = self.key_before_part(ticket.tile);
@@ -145,11 +150,10 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
 
     /// The key before the warp's part of the tile, in lane 0.
     #[inline(always)]
-    unsafe fn key_before_part(&self, tile: u64) -> K {
+    fn key_before_part(&self, tile: u64) -> K {
         let first = tile * Self::TILE + (warp::warp_id() * Self::PART) as u64;
         if warp::lane_id() == 0 && first > 0 && first <= self.arrays.len {
-            // SAFETY: guarded.
-            return unsafe { *self.arrays.keys.wrapping_add(first as usize - 1) };
+            return self.arrays.keys.get(first - 1);
         }
         K::from_bits64(0)
     }
@@ -157,7 +161,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
     /// Finds the heads, and moves the warp's keys there to the front of its part. The warp that
     /// counts its heads last finds how many come before the tile.
     #[inline(always)]
-    unsafe fn heads(&self, ticket: Ticket, before_part: K, status: *mut Pair) -> Heads {
+    unsafe fn heads(&self, ticket: Ticket, before_part: K, status: Out<Pair>) -> Heads {
         let lookback = Lookback::new(status, ticket);
         // SAFETY: the whole warp is here, and its part is there. The warp has read it before keys
         // are put there; slots are distinct.
@@ -233,7 +237,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
     unsafe fn write(&self, tile: u64, heads: &Heads, place: &Place<T>) {
         let Arrays { len, keys_out, totals, count, .. } = self.arrays;
         let part = warp::warp_id() * Self::PART;
-        // SAFETY: the heads before the tile are known; the caller's arrays have room for every run.
+        // SAFETY: the heads before the tile are known; the warp's part has its keys and totals.
         unsafe {
             let before = self.shared.heads_before.load(0);
             let first = before + place.heads_before as u64;
@@ -241,17 +245,17 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             // The end of the array begins no run.
             let runs = if is_last { before + place.heads as u64 - 1 } else { u64::MAX };
             if is_last && thread::thread_idx_x() == 0 {
-                *count = runs;
+                count.set(0u32, runs);
             }
             let mut j = warp::lane_id();
             while j < heads.of_warp {
                 let head = first + j as u64;
                 if head < runs {
-                    *keys_out.wrapping_add(head as usize) = self.shared.keys.load(part + j);
+                    keys_out.set(head, self.shared.keys.load(part + j));
                 }
                 if place.heads_before + j > 0 {
                     let total = self.operator.lower(self.shared.values.load(part + j));
-                    *totals.wrapping_add(head as usize - 1) = total;
+                    totals.set(head - 1, total);
                 }
                 j += 32;
             }
@@ -274,8 +278,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             if warp::lane_id() == 0 && place.heads > 0 && heads_before > 0 {
                 let stands = self.shared.values.load(warp::warp_id() * Self::PART);
                 let total = if is_nothing { before } else { operator.combine(before, stands) };
-                let to = self.arrays.totals.wrapping_add(heads_before as usize - 1);
-                *to = operator.lower(total);
+                self.arrays.totals.set(heads_before - 1, operator.lower(total));
             }
         }
     }
@@ -285,8 +288,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
 /// element more.
 ///
 /// # Safety
-/// `keys` and `values` have `len` elements, `keys_out` and `totals` room for as many, apart from each
-/// other and from the inputs; `count` has one; the status arrays have an element for each block.
+/// The arrays are as [`Arrays`] says, and apart; the status arrays have an element for each block.
 /// `control` and they are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, T, STRETCH>::new(carver), instances(
     sums_u8_by_u8: <u8, u8, Sum, 20>, resident = 5;
@@ -336,23 +338,17 @@ pub unsafe fn by_key<
     O: Operator<T>,
     const STRETCH: usize,
 >(
-    keys: *const K,
-    values: *const T,
-    len: u64,
-    keys_out: *mut K,
-    totals: *mut T,
-    count: *mut u64,
+    arrays: Arrays<'_, K, T>,
     parameters: [u64; 4],
-    control: *mut u64,
-    status: *mut Pair,
-    count_status: *mut Pair,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
+    count_status: Out<'_, Pair>,
 ) {
     const { assert!(STRETCH == stretch(size_of::<K>() + size_of::<T>())) };
     let operator = O::new(parameters);
     let shared = Shared::<K, T, STRETCH>::new(&mut Carver::new());
-    let arrays = Arrays { keys, values, len, keys_out, totals, count };
     let reduce = Reduce { arrays, operator, shared };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block comes here.
     unsafe {
         shared.exchange.begin();
         let ticket = shared.tickets.take(control);
@@ -391,14 +387,14 @@ impl<T: Copy, O> ReducesByKey<T> for O where
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait RunKey: Copy {
     /// The kernel for keys of this size.
-    fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<Self, T>>;
+    fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<'static, Self, T>>;
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! run_keys {
     ($($key:ty)+) => {$(
         impl RunKey for $key {
-            fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<Self, T>> {
+            fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<'static, Self, T>> {
                 <O as by_key::Instance<$key, T>>::KERNEL
             }
         }

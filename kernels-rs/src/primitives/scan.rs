@@ -20,9 +20,9 @@
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
 use device_std::atomic::Pair;
-use device_std::kernel;
 use device_std::scalar::Scalar;
 use device_std::shared::Carver;
+use device_std::{In, Out, arguments, kernel};
 
 use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
@@ -31,34 +31,64 @@ mod tile_scan;
 pub use tile_scan::BLOCK;
 use tile_scan::{Borders, Scan, Shared};
 
+/// What is scanned, and where to.
+#[arguments]
+pub struct Arrays<'a, T> {
+    /// `len` of them.
+    pub input: In<'a, T>,
+    /// As many: the same array, or one apart.
+    pub output: Out<'a, T>,
+    /// How many there are.
+    pub len: u64,
+}
+
+/// How it is scanned.
+#[arguments]
+pub struct How<T> {
+    /// [`EXCLUSIVE`] and [`BACKWARD`], or neither.
+    pub mode: u32,
+    /// What comes before the first element.
+    pub initial: T,
+    /// Those of the operator.
+    pub parameters: [u64; 4],
+}
+
+/// How tiles know of those before them.
+#[arguments]
+pub struct Chain<'a> {
+    /// One element, as [`Tickets::take`](device_std::lookback::Tickets::take) asks.
+    pub control: Out<'a, u64>,
+    /// One for each block, as [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix) asks.
+    pub status: Out<'a, Pair>,
+}
+
 /// The scan of an array, the body of every kernel here.
+///
+/// # Safety
+/// The whole block comes here, with what the kernels ask for.
 #[inline(always)]
 unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>(
-    (input, output, len): (*const T, *mut T, u64),
+    arrays: Arrays<T>,
     borders: Borders<T>,
-    mode: u32,
-    initial: T,
-    operator: O,
-    control: *mut u64,
-    status: *mut Pair,
+    How { mode, initial, parameters }: How<T>,
+    Chain { control, status }: Chain,
 ) {
+    let operator = O::new(parameters);
     let shared = Shared::<T>::new(&mut Carver::new(), ROWS);
     let exclusive = mode & EXCLUSIVE != 0;
     let initial = operator.lift(initial);
     let scan = Scan::<T, O, ROWS, SEGMENTED> { operator, exclusive, initial, shared };
-    // SAFETY: the caller gives arrays of `len` elements; the block's threads stay together.
+    // SAFETY: the block's threads stay together.
     unsafe {
         let ticket = shared.tickets.take(control);
-        scan.tile((input, output, len), borders, mode & BACKWARD != 0, status, ticket);
+        scan.tile(arrays, borders, mode & BACKWARD != 0, status, ticket);
     }
 }
 
 /// A scan of the whole array; see the module's plan. Grid: one block a tile.
 ///
 /// # Safety
-/// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
-/// for each block. `control` and `status` are as [`Tickets::take`](device_std::lookback::Tickets::take) and [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix)
-/// ask.
+/// The arguments are as [`Arrays`] and [`Chain`] say.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
@@ -76,25 +106,18 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     last_u64: <u64, Last<u64>, 8>, resident = 4;
 ))]
 pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
-    input: *const T,
-    output: *mut T,
-    len: u64,
-    mode: u32,
-    initial: T,
-    parameters: [u64; 4],
-    control: *mut u64,
-    status: *mut Pair,
+    arrays: Arrays<'_, T>,
+    how: How<T>,
+    chain: Chain<'_>,
 ) {
-    let (arrays, operator) = ((input, output, len), O::new(parameters));
-    let none = Borders::None;
-    // SAFETY: passed on to the caller.
-    unsafe { scan::<T, O, ROWS, false>(arrays, none, mode, initial, operator, control, status) }
+    // SAFETY: the whole block comes here; the arguments are the caller's promise.
+    unsafe { scan::<T, O, ROWS, false>(arrays, Borders::None, how, chain) }
 }
 
 /// A scan that begins anew at each head. Grid: one block a tile.
 ///
 /// # Safety
-/// As for [`mod@whole`]; `heads` has a bit for each element.
+/// As for [`mod@whole`]; `heads` has a bit for each element, in whole words.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 3;
@@ -112,20 +135,13 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
     last_u64: <u64, Last<u64>, 8>, resident = 2;
 ))]
 pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
-    input: *const T,
-    output: *mut T,
-    len: u64,
-    heads: *const u32,
-    mode: u32,
-    initial: T,
-    parameters: [u64; 4],
-    control: *mut u64,
-    status: *mut Pair,
+    arrays: Arrays<'_, T>,
+    heads: In<'_, u32>,
+    how: How<T>,
+    chain: Chain<'_>,
 ) {
-    let (arrays, operator) = ((input, output, len), O::new(parameters));
-    let heads = Borders::Bits(heads);
-    // SAFETY: passed on to the caller.
-    unsafe { scan::<T, O, ROWS, true>(arrays, heads, mode, initial, operator, control, status) }
+    // SAFETY: as for the whole array.
+    unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Bits(heads), how, chain) }
 }
 
 /// A forward scan that begins anew where a key has other bits than the one before. Grid: one block a tile.
@@ -149,20 +165,14 @@ pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
     last_u64: <u64, Last<u64>, 8>, resident = 2;
 ))]
 pub unsafe fn by_keys<T: Scalar, O: Operator<T>, const ROWS: usize>(
-    input: *const T,
-    output: *mut T,
-    len: u64,
-    keys: *const T,
-    mode: u32,
-    initial: T,
-    parameters: [u64; 4],
-    control: *mut u64,
-    status: *mut Pair,
+    arrays: Arrays<'_, T>,
+    keys: In<'_, T>,
+    how: How<T>,
+    chain: Chain<'_>,
 ) {
-    let (arrays, operator) = ((input, output, len), O::new(parameters));
-    let (keys, forward) = (Borders::Keys(keys), mode & !BACKWARD);
-    // SAFETY: passed on to the caller.
-    unsafe { scan::<T, O, ROWS, true>(arrays, keys, forward, initial, operator, control, status) }
+    let forward = How { mode: how.mode & !BACKWARD, ..how };
+    // SAFETY: as for the whole array.
+    unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Keys(keys), forward, chain) }
 }
 
 /// The operators that there are scans for, over elements of one type.

@@ -16,7 +16,7 @@
 //! takes no more steps than one of 2^k - 1.
 
 use device_std::shared::{Carver, Plain, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 use super::operators::{Bits, Order};
 
@@ -127,6 +127,21 @@ impl Levels {
 /// Fewer queries are not worth a launch more.
 const FEWEST: u64 = 1 << 20;
 
+/// A sorted array, and the samples of the levels above it.
+#[arguments]
+pub struct Sorted<'a, B> {
+    /// `len` of them.
+    pub elements: In<'a, B>,
+    /// How many there are.
+    pub len: u64,
+    /// The ranks of the samples, by [`mod@sample`]; none where there are no levels.
+    pub samples: In<'a, B>,
+    /// As in [`Levels`].
+    pub lowest: u32,
+    /// How many levels there are.
+    pub levels: u32,
+}
+
 /// The pivots, from node 1 on.
 const fn pivots<B: Plain>(carver: &mut Carver, steps: u32) -> SharedArray<B> {
     carver.array(1 << steps)
@@ -160,12 +175,12 @@ fn element_of(node: u32, len: u64) -> u64 {
 /// `sorted` has `len` elements, not 0, and `samples` room for all levels.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn sample<B: Bits>(
-    sorted: *const B,
+    sorted: In<'_, B>,
     len: u64,
     parameters: [u64; 4],
     lowest: u32,
     count: u32,
-    samples: *mut B,
+    samples: Out<'_, B>,
 ) {
     let levels = Levels::new(len, lowest, count, size_of::<B>());
     let at = thread::block_idx_x() as u64 * BLOCK as u64 + thread::thread_idx_x() as u64;
@@ -176,21 +191,15 @@ pub unsafe fn sample<B: Bits>(
     }
     if level > 0 && place < levels.of(level) {
         let element = ((place + 1) << levels.shift(level)) - 1;
-        // SAFETY: a level has samples of elements that there are, and room in its place.
-        unsafe {
-            let rank = Order::<B>::new(parameters).rank(*sorted.add(element as usize));
-            *samples.add(at as usize) = rank;
-        }
+        samples.set(at, Order::<B>::new(parameters).rank(sorted.get(element)));
     }
 }
 
 /// Goes on to the level below: `found` of its groups come before each query, and what is left is all in the next.
-///
-/// # Safety
-/// `elements` has `len` elements, at least a group of `2^bits` without its last.
+/// The level has `len` elements, at least a group of `2^bits` without its last.
 #[inline(always)]
-unsafe fn descend<B: Bits>(
-    elements: *const B,
+fn descend<B: Bits>(
+    elements: In<B>,
     len: u64,
     bits: u32,
     found: &mut [u64; ITEMS],
@@ -208,8 +217,8 @@ unsafe fn descend<B: Bits>(
         let mut probes = [B::ONES; ITEMS];
         let mut item = 0;
         while item < ITEMS {
-            // SAFETY: of the elements looked at from `found` on, fewer than twice `half`, this is the middle.
-            probes[item] = unsafe { *elements.add((found[item] + half - 1) as usize) };
+            // The middle of those from `found` on that are undecided, which are fewer than twice `half`.
+            probes[item] = elements.get(found[item] + half - 1);
             item += 1;
         }
         let mut item = 0;
@@ -225,8 +234,8 @@ unsafe fn descend<B: Bits>(
 /// after it. Grid: any number of blocks.
 ///
 /// # Safety
-/// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is apart from the
-/// others. `samples` are of `levels` levels, by [`mod@sample`]. `steps` are at most [`pivot_steps`] of the highest level.
+/// The array and its samples are as [`Sorted`] says; `queries` and `output` have `count` elements, not 0; the output is
+/// apart from the others. `steps` are at most [`pivot_steps`] of the highest level.
 #[kernel(
     block = BLOCK,
     resident = RESIDENT,
@@ -234,19 +243,16 @@ unsafe fn descend<B: Bits>(
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn bounds<B: Bits>(
-    sorted: *const B,
-    len: u64,
-    samples: *const B,
-    lowest: u32,
-    levels: u32,
-    queries: *const B,
+    sorted: Sorted<'_, B>,
+    queries: In<'_, B>,
     count: u64,
     parameters: [u64; 4],
     upper: u32,
     steps: u32,
-    output: *mut u64,
+    output: Out<'_, u64>,
 ) {
     let (order, upper) = (Order::<B>::new(parameters), upper != 0);
+    let Sorted { elements: sorted, len, samples, lowest, levels } = sorted;
     let levels = Levels::new(len, lowest, levels, size_of::<B>());
     let (top, top_len) = (if levels.count > 0 { samples } else { sorted }, levels.of(levels.count));
     // Samples are ranks already.
@@ -259,8 +265,8 @@ pub unsafe fn bounds<B: Bits>(
         let mut node = me;
         while node < 1 << steps {
             if node > 0 {
-                let element = element_of(node, top_len) as usize;
-                pivots.store(node, rank_at_top(*top.add(element)));
+                let element = element_of(node, top_len);
+                pivots.store(node, rank_at_top(top.get(element)));
             }
             node += BLOCK as u32;
         }
@@ -268,79 +274,78 @@ pub unsafe fn bounds<B: Bits>(
     }
     let is_before = |probe: B, rank: B| probe < rank || (upper && probe == rank);
     let mut first = thread::block_idx_x() as u64 * TILE + me as u64;
-    // SAFETY: indices are held within the arrays: a step looks at no element beyond `rest` ones
-    // from `found` on; a level above another has an element for each whole group of it.
-    unsafe {
-        while first - (me as u64) < count {
-            let mut ranks = [B::ONES; ITEMS];
-            let mut item = 0;
-            while item < ITEMS {
-                let at = u64::min(first + (item * BLOCK) as u64, count - 1);
-                ranks[item] = order.rank(*queries.add(at as usize));
-                item += 1;
-            }
-            // Elements of the highest level known to come before the query; its bound there is among the `rest`
-            // after them.
-            let mut found = [0; ITEMS];
-            let mut rest = top_len;
-            let mut nodes = [1; ITEMS];
-            let mut step = 0;
-            while step < steps {
-                let half = rest.div_ceil(2);
-                let mut item = 0;
-                while item < ITEMS {
-                    let before = is_before(pivots.load(nodes[item]), ranks[item]);
-                    nodes[item] = 2 * nodes[item] + before as u32;
-                    found[item] += if before { half } else { 0 };
-                    item += 1;
-                }
-                rest -= half;
-                step += 1;
-            }
-            while rest > 0 {
-                let half = rest.div_ceil(2);
-                let mut probes = [B::ONES; ITEMS];
-                let mut item = 0;
-                while item < ITEMS {
-                    probes[item] = *top.add((found[item] + half - 1) as usize);
-                    item += 1;
-                }
-                let mut item = 0;
-                while item < ITEMS {
-                    let before = is_before(rank_at_top(probes[item]), ranks[item]);
-                    found[item] += if before { half } else { 0 };
-                    item += 1;
-                }
-                // Whichever way a query went, at most this many elements are undecided; where it went
-                // down they are one less, and one that is known to come after is looked at again.
-                rest -= half;
-            }
-            if levels.count > 0 {
-                let (mut level, mut elements) = (levels.count - 1, samples);
-                while level > 0 {
-                    elements = elements.add(levels.room(level + 1) as usize);
-                    let is_before = |probe, item: usize| is_before(probe, ranks[item]);
-                    descend(elements, levels.of(level), levels.bits, &mut found, is_before);
-                    level -= 1;
-                }
-                let is_before = |probe, item: usize| is_before(order.rank(probe), ranks[item]);
-                descend(sorted, levels.len, levels.lowest, &mut found, is_before);
-            }
-            let mut item = 0;
-            while item < ITEMS {
-                let at = first + (item * BLOCK) as u64;
-                if at < count {
-                    let is_last = len > 0 && found[item] == len - 1;
-                    if is_last && is_before(order.rank(*sorted.add(len as usize - 1)), ranks[item])
-                    {
-                        found[item] = len;
-                    }
-                    *output.add(at as usize) = found[item];
-                }
-                item += 1;
-            }
-            first += thread::grid_dim_x() as u64 * TILE;
+    // A step looks at no element beyond `rest` ones from `found` on; a level above another has an element for each
+    // whole group of it.
+    while first - (me as u64) < count {
+        let mut ranks = [B::ONES; ITEMS];
+        let mut item = 0;
+        while item < ITEMS {
+            let at = u64::min(first + (item * BLOCK) as u64, count - 1);
+            ranks[item] = order.rank(queries.get(at));
+            item += 1;
         }
+        // Elements of the highest level known to come before the query; its bound there is among the `rest`
+        // after them.
+        let mut found = [0; ITEMS];
+        let mut rest = top_len;
+        let mut nodes = [1; ITEMS];
+        let mut step = 0;
+        while step < steps {
+            let half = rest.div_ceil(2);
+            let mut item = 0;
+            while item < ITEMS {
+                // SAFETY: a node is below 2^steps, and the pivots are there.
+                let pivot = unsafe { pivots.load(nodes[item]) };
+                let before = is_before(pivot, ranks[item]);
+                nodes[item] = 2 * nodes[item] + before as u32;
+                found[item] += if before { half } else { 0 };
+                item += 1;
+            }
+            rest -= half;
+            step += 1;
+        }
+        while rest > 0 {
+            let half = rest.div_ceil(2);
+            let mut probes = [B::ONES; ITEMS];
+            let mut item = 0;
+            while item < ITEMS {
+                probes[item] = top.get(found[item] + half - 1);
+                item += 1;
+            }
+            let mut item = 0;
+            while item < ITEMS {
+                let before = is_before(rank_at_top(probes[item]), ranks[item]);
+                found[item] += if before { half } else { 0 };
+                item += 1;
+            }
+            // Whichever way a query went, at most this many elements are undecided; where it went
+            // down they are one less, and one that is known to come after is looked at again.
+            rest -= half;
+        }
+        if levels.count > 0 {
+            let (mut level, mut elements) = (levels.count - 1, samples);
+            while level > 0 {
+                elements = elements.from(levels.room(level + 1));
+                let is_before = |probe, item: usize| is_before(probe, ranks[item]);
+                descend(elements, levels.of(level), levels.bits, &mut found, is_before);
+                level -= 1;
+            }
+            let is_before = |probe, item: usize| is_before(order.rank(probe), ranks[item]);
+            descend(sorted, levels.len, levels.lowest, &mut found, is_before);
+        }
+        let mut item = 0;
+        while item < ITEMS {
+            let at = first + (item * BLOCK) as u64;
+            if at < count {
+                let is_last = len > 0 && found[item] == len - 1;
+                if is_last && is_before(order.rank(sorted.get(len - 1)), ranks[item]) {
+                    found[item] = len;
+                }
+                output.set(at, found[item]);
+            }
+            item += 1;
+        }
+        first += thread::grid_dim_x() as u64 * TILE;
     }
 }
 

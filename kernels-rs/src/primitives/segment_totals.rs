@@ -17,7 +17,7 @@
 //! ([`mod@by_chunks`]). In which order segments come to the list is left to chance; their totals do
 //! not depend on it.
 //!
-//! Offsets are the caller's and may be anything: whoever reads them clamps them (`offsets::bounds`), so that a
+//! Offsets are the caller's and may be anything: whoever reads them clamps them (`Offsets::bounds`), so that a
 //! segment has elements of the array alone. Segments that overlap may have more chunks than there is
 //! room for. Then those beyond are left out whole, and their totals stay as they were.
 
@@ -25,9 +25,9 @@ use device_std::block::{BlockReduce, BlockScan, LastBlock};
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::warp::Word;
-use device_std::{atomic, kernel, search, thread, warp};
+use device_std::{In, Out, arguments, kernel, search, thread, warp};
 
-use super::offsets::bounds;
+use super::offsets::Offsets;
 use super::operators::{Least, Operator, Sum};
 
 /// Threads of a block.
@@ -71,9 +71,9 @@ pub const fn most_long(len: u64, lanes_log2: u32) -> (u64, u64) {
 
 /// The combination of the elements `first`, `first + step`, .. below `end`, one after the other.
 #[inline(always)]
-unsafe fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
+fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
     operator: O,
-    input: *const T,
+    input: In<T>,
     (first, end): (u64, u64),
     step: u64,
 ) -> T {
@@ -86,8 +86,7 @@ unsafe fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
         while i < READS {
             let next = at + i as u64 * step;
             if next < end {
-                // SAFETY: passed on to the caller.
-                elements[i] = unsafe { *input.wrapping_add(next as usize) };
+                elements[i] = input.get(next);
             }
             i += 1;
         }
@@ -102,98 +101,132 @@ unsafe fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
     sum
 }
 
-/// The segments of an array, and where their totals go.
-#[derive(Clone, Copy)]
-struct Segments<T, O> {
-    operator: O,
-    input: *const T,
-    len: u64,
-    offsets: *const u64,
-    segments: u64,
-    lanes_log2: u32,
-    totals: *mut T,
+/// The segments of an array.
+#[arguments]
+pub struct Input<'a, T> {
+    /// `len` of them.
+    pub elements: In<'a, T>,
+    /// How many there are.
+    pub len: u64,
+    /// Where segments begin, whatever that is.
+    pub offsets: Offsets<'a>,
+    /// Lanes of a group, as a power of two.
+    pub lanes_log2: u32,
+    /// Those of the operator.
+    pub parameters: [u64; 4],
 }
 
-impl<T: Scalar, O: Operator<T>> Segments<T, O> {
+/// The chunks of long segments.
+#[arguments]
+pub struct Chunks<'a, T> {
+    /// The combination of a chunk's elements: room for all chunks.
+    pub partials: Out<'a, T>,
+    /// How many chunks of a segment are done: all zero, before a launch and after it, and used by nobody but launches
+    /// that follow each other.
+    pub done: Out<'a, u32>,
+}
+
+/// The segments of an array, and where their totals go.
+#[derive(Clone, Copy)]
+struct Segments<'a, T, O> {
+    operator: O,
+    input: Input<'a, T>,
+    totals: Out<'a, T>,
+}
+
+impl<'a, T: Scalar, O: Operator<T>> Segments<'a, T, O> {
+    #[inline(always)]
+    fn new(input: Input<'a, T>, totals: Out<'a, T>) -> Self {
+        Self { operator: O::new(input.parameters), input, totals }
+    }
+
+    /// Where a segment lies.
+    #[inline(always)]
+    fn bounds(&self, segment: u64) -> (u64, u64) {
+        self.input.offsets.bounds(segment, self.input.len)
+    }
+
     /// Reduces a segment by each group of lanes, but for long ones; gives this group's segment and its
     /// chunks, if it is long. `thread` counts from the first lane of segment 0 on.
     #[inline(always)]
     unsafe fn reduce_by_group<const READS: usize>(&self, thread: u64) -> (u64, u64) {
-        let Self { operator, lanes_log2, .. } = *self;
+        let (operator, lanes_log2) = (self.operator, self.input.lanes_log2);
         let segment = thread >> lanes_log2;
         let lane = thread & ((1 << lanes_log2) - 1);
-        let exists = segment < self.segments;
-        // SAFETY: the caller's arrays are as long as said; the whole warp comes to the shuffles.
+        let exists = segment < self.input.offsets.segments;
+        let (mut begin, mut end) = (0, 0);
+        if exists {
+            (begin, end) = self.bounds(segment);
+        }
+        let chunks = chunks_of((begin, end), lanes_log2);
+        let end_of_group = if chunks > 0 { begin } else { end };
+        let of_lane = (begin + lane, end_of_group);
+        let elements = self.input.elements;
+        let mut sum = add_up::<T, O, READS>(operator, elements, of_lane, 1 << lanes_log2);
+        // SAFETY: the whole warp comes to the shuffles, by the caller's promise.
         unsafe {
-            let (mut begin, mut end) = (0, 0);
-            if exists {
-                (begin, end) = bounds(self.offsets, segment, self.len);
-            }
-            let chunks = chunks_of((begin, end), lanes_log2);
-            let end_of_group = if chunks > 0 { begin } else { end };
-            let of_lane = (begin + lane, end_of_group);
-            let mut sum = add_up::<T, O, READS>(operator, self.input, of_lane, 1 << lanes_log2);
             warp::sync_warp(warp::FULL);
             let mut delta = 1;
             while delta < 1 << lanes_log2 {
                 sum = operator.combine(sum, warp::shuffle_down(warp::FULL, sum, delta));
                 delta *= 2;
             }
-            if exists && chunks == 0 && lane == 0 {
-                *self.totals.add(segment as usize) = operator.lower(sum);
-            }
-            (segment, chunks)
         }
+        if exists && chunks == 0 && lane == 0 {
+            self.totals.set(segment, operator.lower(sum));
+        }
+        (segment, chunks)
     }
 
     /// Reduces a chunk of a long segment; the block that is the last with one combines them. Nothing
     /// where the segment has no such chunk, or has chunks beyond the `most` that there is room for.
     ///
     /// # Safety
-    /// The whole block comes here with the same arguments. `done` counts the segment's chunks from zero
-    /// on, and is zero again after the last; `partials` has an element for each chunk up to `most`.
+    /// The whole block comes here with the same arguments. `done` counts the segment's chunks, and `partials` has an
+    /// element for each chunk up to `most`.
     #[inline(always)]
     unsafe fn reduce_chunk(
         &self,
         (segment, first_chunk): (u64, u64),
         chunk: u64,
-        (partials, most): (*mut T, u64),
-        done: *mut u32,
+        (partials, most): (Out<T>, u64),
+        done: Out<u32>,
         shared: Shared<T>,
     ) {
         let operator = self.operator;
         let me = thread::thread_idx_x() as u64;
         let combine = |a, b| operator.combine(a, b);
-        // SAFETY: the caller's arrays are as long as said, and the chunk is one of the segment.
+        // SAFETY: the whole block comes to each reduction, by the caller's promise.
         unsafe {
-            let (begin, end) = bounds(self.offsets, segment, self.len);
-            let chunks = chunks_of((begin, end), self.lanes_log2);
+            let (begin, end) = self.bounds(segment);
+            let chunks = chunks_of((begin, end), self.input.lanes_log2);
             let of_segment = chunk.wrapping_sub(first_chunk);
             if of_segment >= chunks || first_chunk.saturating_add(chunks) > most {
                 return;
             }
             let first = begin + of_segment * CHUNK;
             let of_thread = (first + me, u64::min(first + CHUNK, end));
-            let sum = add_up::<T, O, READS>(operator, self.input, of_thread, BLOCK as u64);
+            let elements = self.input.elements;
+            let sum = add_up::<T, O, READS>(operator, elements, of_thread, BLOCK as u64);
             let mut sum = shared.block.reduce(sum, operator.identity(), combine);
             if chunks > 1 {
                 if me == 0 {
-                    *partials.add(chunk as usize) = sum;
+                    partials.set(chunk, sum);
                 }
                 if !shared.last.is_this(done, chunks as u32) {
                     return;
                 }
-                let partials = partials.add(first_chunk as usize);
+                let partials = partials.from(first_chunk);
                 let mut of_thread = operator.identity();
                 let mut chunk = me;
                 while chunk < chunks {
-                    of_thread = operator.combine(of_thread, *partials.add(chunk as usize));
+                    of_thread = operator.combine(of_thread, partials.get(chunk));
                     chunk += BLOCK as u64;
                 }
                 sum = shared.block.reduce(of_thread, operator.identity(), combine);
             }
             if me == 0 {
-                *self.totals.add(segment as usize) = operator.lower(sum);
+                self.totals.set(segment, operator.lower(sum));
             }
         }
     }
@@ -225,16 +258,14 @@ impl<T: Plain + Word> Shared<T> {
     }
 }
 
-impl<T: Scalar, O: Operator<T>> Segments<T, O> {
+impl<T: Scalar, O: Operator<T>> Segments<'_, T, O> {
     /// The segments that a thread looks at, for chunks, are as far apart as a block has threads. Calls
     /// `each` with them and the chunks that they have, until it says that this is enough.
     #[inline(always)]
-    unsafe fn look_at(&self, thread: u64, mut each: impl FnMut(u64, u64) -> bool) {
+    fn look_at(&self, thread: u64, mut each: impl FnMut(u64, u64) -> bool) {
         let mut segment = thread;
-        while segment < self.segments {
-            // SAFETY: passed on to the caller.
-            let chunks =
-                unsafe { chunks_of(bounds(self.offsets, segment, self.len), self.lanes_log2) };
+        while segment < self.input.offsets.segments {
+            let chunks = chunks_of(self.bounds(segment), self.input.lanes_log2);
             if each(segment, chunks) {
                 return;
             }
@@ -247,12 +278,12 @@ impl<T: Scalar, O: Operator<T>> Segments<T, O> {
     unsafe fn number_chunks(&self, shared: Shared<T>) -> u64 {
         let me = thread::thread_idx_x();
         let mut of_thread = 0;
-        // SAFETY: passed on to the caller; the whole block comes to the scan.
+        self.look_at(me as u64, |_, chunks| {
+            of_thread += chunks;
+            false
+        });
+        // SAFETY: the whole block comes to the scan, by the caller's promise; each thread has a number of its own.
         unsafe {
-            self.look_at(me as u64, |_, chunks| {
-                of_thread += chunks;
-                false
-            });
             let (up_to, all) = shared.scan.inclusive(of_thread, 0, |a, b| a + b);
             shared.first_chunks.store(me, up_to - of_thread);
             thread::sync_threads();
@@ -285,9 +316,8 @@ impl<T: Scalar, O: Operator<T>> Segments<T, O> {
 /// a thread for each lane.
 ///
 /// # Safety
-/// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has one for each
-/// segment. `partials` and `done` have an element for each of `most_chunks` chunks; `done` is zero, and
-/// used by nobody but launches that follow each other.
+/// The input is as [`Input`] says; `totals` has one for each segment. The chunks are as [`Chunks`] says, of which there
+/// is room for `most_chunks`.
 #[kernel(block = BLOCK, resident = 3, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -295,24 +325,18 @@ impl<T: Scalar, O: Operator<T>> Segments<T, O> {
     least_u32: <u32, Least<u32>>, resident = 2; least_u64: <u64, Least<u64>>, resident = 2;
 ))]
 pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    len: u64,
-    offsets: *const u64,
-    segments: u64,
-    lanes_log2: u32,
-    parameters: [u64; 4],
+    input: Input<'_, T>,
     of_chunks: u32,
     most_chunks: u64,
-    partials: *mut T,
-    done: *mut u32,
-    totals: *mut T,
+    chunks: Chunks<'_, T>,
+    totals: Out<'_, T>,
 ) {
-    let operator = O::new(parameters);
-    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let segments = Segments::<T, O>::new(input, totals);
+    let Chunks { partials, done } = chunks;
     let shared = Shared::<T>::new(&mut Carver::new());
     let block = thread::block_idx_x();
-    // SAFETY: the caller's arrays are as long as said; the whole block goes the same way. Every block
-    // numbers the chunks alike, so those of a segment are all done or, where there is no room, none.
+    // SAFETY: the whole block goes the same way. Every block numbers the chunks alike, so those of a segment are all done
+    // or, where there is no room, none.
     unsafe {
         if block >= of_chunks {
             let first = (block - of_chunks) as u64 * BLOCK as u64;
@@ -324,7 +348,7 @@ pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
         let mut chunk = block as u64;
         while chunk < chunks {
             let (segment, first_chunk) = segments.segment_of(chunk, shared);
-            let done = done.wrapping_add(first_chunk as usize);
+            let done = done.wrapping_from(first_chunk);
             let to = (partials, most_chunks);
             segments.reduce_chunk((segment, first_chunk), chunk, to, done, shared);
             chunk += of_chunks as u64;
@@ -341,9 +365,8 @@ pub type Entry = [u64; 2];
 /// Reduces a segment by each group of lanes, or puts it on the list. Grid: a thread for each lane.
 ///
 /// # Safety
-/// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has one for each
-/// segment. `listed` and `list` are zero, and `list` has the room that [`most_long`] says; both may
-/// be null where it says none.
+/// The input is as [`Input`] says; `totals` has one for each segment. `listed` is one element; it and `list` are zero,
+/// and `list` has the room that [`most_long`] says; where that is none, neither is touched.
 #[kernel(block = BLOCK, resident = 3, instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -351,28 +374,21 @@ pub type Entry = [u64; 2];
     least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
 ))]
 pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    len: u64,
-    offsets: *const u64,
-    segments: u64,
-    lanes_log2: u32,
-    parameters: [u64; 4],
-    listed: *mut u64,
-    list: *mut Entry,
-    totals: *mut T,
+    input: Input<'_, T>,
+    listed: Out<'_, u64>,
+    list: Out<'_, Entry>,
+    totals: Out<'_, T>,
 ) {
-    let operator = O::new(parameters);
-    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let segments = Segments::<T, O>::new(input, totals);
+    let Input { len, lanes_log2, .. } = input;
     let thread = thread::index_1d();
-    // SAFETY: the caller's arrays are as long as said; the whole warp comes here.
-    unsafe {
-        let (segment, chunks) = segments.reduce_by_group::<READS>(thread);
-        if chunks > 0 && thread & ((1 << lanes_log2) - 1) == 0 {
-            let before = atomic::add_u64(listed, 1 << ENTRIES | chunks);
-            let first_chunk = before & ((1 << ENTRIES) - 1);
-            if before >> ENTRIES < most_long(len, lanes_log2).0 {
-                *list.add((before >> ENTRIES) as usize) = [segment, first_chunk];
-            }
+    // SAFETY: the whole warp comes here.
+    let (segment, chunks) = unsafe { segments.reduce_by_group::<READS>(thread) };
+    if chunks > 0 && thread & ((1 << lanes_log2) - 1) == 0 {
+        let before = listed.fetch_add(0u32, 1 << ENTRIES | chunks);
+        let first_chunk = before & ((1 << ENTRIES) - 1);
+        if before >> ENTRIES < most_long(len, lanes_log2).0 {
+            list.set(before >> ENTRIES, [segment, first_chunk]);
         }
     }
 }
@@ -380,10 +396,9 @@ pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
 /// What is on the list, as far as there is room: more comes only where offsets do not rise, so much
 /// more perhaps that the counters went round.
 #[inline(always)]
-unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64) {
+fn listed_in(listed: In<u64>, len: u64, lanes_log2: u32) -> (u64, u64) {
     let (entries, chunks) = most_long(len, lanes_log2);
-    // SAFETY: passed on to the caller.
-    let listed = unsafe { *listed };
+    let listed = listed.get(0u32);
     let entries = u64::min(listed >> ENTRIES, entries);
     let chunks = u64::min(listed & ((1 << ENTRIES) - 1), chunks);
     (entries, if entries == 0 { 0 } else { chunks })
@@ -392,8 +407,8 @@ unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64)
 /// Reduces the chunks of the segments on the list. Grid: any.
 ///
 /// # Safety
-/// After [`mod@by_groups`], with its arrays; `partials` has an element for each chunk, `done` one for
-/// each entry that there is room for, which are zero.
+/// After [`mod@by_groups`], with its arrays; the chunks are as [`Chunks`] says, where `done` has an element for each entry
+/// that there is room for.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -401,31 +416,26 @@ unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64)
     least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
 ))]
 pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
-    input: *const T,
-    len: u64,
-    lanes_log2: u32,
-    offsets: *const u64,
-    segments: u64,
-    parameters: [u64; 4],
-    listed: *const u64,
-    list: *const Entry,
-    partials: *mut T,
-    done: *mut u32,
-    totals: *mut T,
+    input: Input<'_, T>,
+    listed: In<'_, u64>,
+    list: In<'_, Entry>,
+    chunks: Chunks<'_, T>,
+    totals: Out<'_, T>,
 ) {
-    let operator = O::new(parameters);
-    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let segments = Segments::<T, O>::new(input, totals);
+    let Input { len, lanes_log2, .. } = input;
+    let Chunks { partials, done } = chunks;
     let shared = Shared::<T>::new(&mut Carver::new());
-    // SAFETY: the caller's arrays are as long as said; the whole block turns as often.
+    // SAFETY: the whole block turns as often.
     unsafe {
         let (entries, chunks) = listed_in(listed, len, lanes_log2);
         let most = most_long(len, lanes_log2).1;
         let mut chunk = thread::block_idx_x() as u64;
         while chunk < chunks {
-            let begins = |entry| (*list.add(entry as usize))[1] <= chunk;
-            let entry = search::last(0, entries - 1, begins) as usize;
-            let [segment, first_chunk] = *list.add(entry);
-            let (to, done) = ((partials, most), done.add(entry));
+            let begins = |entry: u64| list.get(entry)[1] <= chunk;
+            let entry = search::last(0, entries - 1, begins);
+            let [segment, first_chunk] = list.get(entry);
+            let (to, done) = ((partials, most), done.from(entry));
             segments.reduce_chunk((segment, first_chunk), chunk, to, done, shared);
             chunk += thread::grid_dim_x() as u64;
         }

@@ -25,7 +25,7 @@ use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 use super::operators::{Bits, Order};
 
@@ -126,24 +126,45 @@ impl<B: Plain> Shared<B> {
 }
 
 /// Which elements a selection keeps.
-#[derive(Clone, Copy)]
-struct Rule<B> {
-    order: Order<B>,
-    low: B,
-    span: B,
-    /// Keeps what is outside the range instead.
-    outside: bool,
-    flags: *const u8,
+#[arguments]
+pub struct Rule<'a, B> {
+    /// Those of the [`Order`] of ranks, which rises.
+    pub magnitude: B,
+    /// See [`Order`].
+    pub top: B,
+    /// See [`Order`].
+    pub shift: B,
+    /// The least rank of the range.
+    pub low: B,
+    /// How far above it the greatest is.
+    pub span: B,
+    /// Not 0: keeps what is outside the range instead.
+    pub outside: u32,
+    /// One for each element, where they count; otherwise they are not read.
+    pub flags: In<'a, u8>,
 }
 
-/// Where a selection writes; null where it does not.
-#[derive(Clone, Copy)]
-struct Target<B> {
-    kept: *mut B,
-    rejected: *mut B,
-    count: *mut u64,
-    lengths: *mut u32,
-    long_lengths: *mut u64,
+impl<B: Bits> Rule<'_, B> {
+    #[inline(always)]
+    fn order(&self) -> Order<B> {
+        let Self { magnitude, top, shift, .. } = *self;
+        Order { magnitude, top, shift, flip: B::from_bits64(0) }
+    }
+}
+
+/// Where a selection writes.
+#[arguments]
+pub struct Target<'a, B> {
+    /// Room for what is kept.
+    pub kept: Option<Out<'a, B>>,
+    /// Room for what is not.
+    pub rejected: Option<Out<'a, B>>,
+    /// How many are kept: one element.
+    pub count: Out<'a, u64>,
+    /// Room for a length of each run; or else there are long ones.
+    pub lengths: Option<Out<'a, u32>>,
+    /// Room for a length of each run.
+    pub long_lengths: Option<Out<'a, u64>>,
 }
 
 /// Where a warp's kept elements go.
@@ -161,29 +182,29 @@ struct Place {
 
 /// A selection from an array.
 #[derive(Clone, Copy)]
-struct Select<B, M, const ROWS: usize> {
-    input: *const B,
+struct Select<'a, B, M, const ROWS: usize> {
+    input: In<'a, B>,
     len: u64,
-    rule: Rule<B>,
-    target: Target<B>,
+    rule: Rule<'a, B>,
+    target: Target<'a, B>,
     shared: Shared<B>,
     mode: PhantomData<M>,
 }
 
-impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
+impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
     /// Elements of a warp's part of a tile, and of a tile.
     const PART: u32 = (32 * ROWS * B::LANES) as u32;
     const TILE: u64 = Self::PART as u64 * WARPS as u64;
 
     /// The selection from one tile.
     #[inline(always)]
-    unsafe fn tile(&self, ticket: Ticket, status: *mut Pair, heads_status: *mut Pair) {
+    unsafe fn tile(&self, ticket: Ticket, status: Out<Pair>, heads_status: Out<Pair>) {
         let tile = Tile::<B, ROWS>::new::<BLOCK>(ticket.tile, self.len, false);
         let lookback = Lookback::new(status, ticket);
         let heads_lookback = Lookback::new(heads_status, ticket);
-        let with_rejected = M::REJECTED && !self.target.rejected.is_null();
-        // SAFETY: the caller's arrays are as long as said; the block's threads stay together, and
-        // barriers stand between the warps' writes and the reads by others.
+        let with_rejected = M::REJECTED && self.target.rejected.is_some();
+        // SAFETY: the block's threads stay together, and barriers stand between the warps' writes and the reads by
+        // others.
         unsafe {
             tile.stash(self.input, B::from_bits64(0), self.shared.stash);
             let flags = if matches!(M::KEEPS, Keeps::Flagged) { self.flags(&tile) } else { 0 };
@@ -220,7 +241,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             }
             let is_last = start + Self::TILE >= self.len;
             if is_last && thread::thread_idx_x() == 0 {
-                *self.target.count = kept_before + count as u64;
+                self.target.count.set(0u32, kept_before + count as u64);
             }
         }
     }
@@ -265,9 +286,9 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
 /// A selection; see the module's plan. Grid: one block a tile, and there is a tile.
 ///
 /// # Safety
-/// `input` (and `flags`, where they count) has `len` elements; outputs that are not null have room for
-/// what is written; `status` (and `heads_status`, for run lengths) has an element for each block.
-/// `control` and the status arrays are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+/// `input` has `len` elements; the rest is as [`Rule`] and [`Target`] say; outputs are apart from each other and from
+/// the input. `status` (and `heads_status`, for run lengths) has an element for each block. `control` and the status
+/// arrays are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(block = BLOCK, carve = |carver| Shared::<B>::new::<M>(carver, ROWS), instances(
     if_u8: <If, u8, 2>, resident = 4;
     if_u16: <If, u16, 4>, resident = 5;
@@ -287,32 +308,19 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
     runs_u64: <Runs, u64, 8>, resident = 4;
 ))]
 pub unsafe fn select<M: Mode, B: Bits, const ROWS: usize>(
-    input: *const B,
+    input: In<'_, B>,
     len: u64,
-    magnitude: B,
-    top: B,
-    shift: B,
-    low: B,
-    span: B,
-    outside: u32,
-    flags: *const u8,
-    kept: *mut B,
-    rejected: *mut B,
-    count: *mut u64,
-    lengths: *mut u32,
-    long_lengths: *mut u64,
-    control: *mut u64,
-    status: *mut Pair,
-    heads_status: *mut Pair,
+    rule: Rule<'_, B>,
+    target: Target<'_, B>,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
+    heads_status: Out<'_, Pair>,
 ) {
     // A thread's elements have a bit each in one word.
     const { assert!(ROWS * B::LANES <= 32) };
     let shared = Shared::<B>::new::<M>(&mut Carver::new(), ROWS);
-    let order = Order { magnitude, top, shift, flip: B::from_bits64(0) };
-    let rule = Rule { order, low, span, outside: outside != 0, flags };
-    let target = Target { kept, rejected, count, lengths, long_lengths };
     let select = Select::<B, M, ROWS> { input, len, rule, target, shared, mode: PhantomData };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole block comes here.
     unsafe {
         let ticket = shared.tickets.take(control);
         select.tile(ticket, status, heads_status);

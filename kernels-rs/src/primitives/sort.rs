@@ -35,6 +35,6 @@ pub use digits::{DIGITS, Key, MOST_PASSES, RADIX_BITS};
 pub use histogram::{RESIDENT, count_digits, histogram_tile};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use pass::tile;
-pub use pass::{INDEX, RANK, UNRANK, pass_word, sort_by_digit};
+pub use pass::{Arrays, INDEX, RANK, UNRANK, pass_word, sort_by_digit};
 
 device_std::ptx_module! { "sort" }

@@ -9,13 +9,13 @@
 //!
 //! Sorting those k is another matter (module `sort`).
 
-use device_std::atomic::{self, Pair};
+use device_std::atomic::Pair;
 use device_std::block::{BlockScan, LastBlock};
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 
 use super::operators::{Bits, Order};
 
@@ -44,23 +44,49 @@ pub const WORDS: u64 = 3 + DIGITS as u64;
 
 /// The words of a search.
 #[derive(Clone, Copy)]
-struct Search {
-    known: *mut u64,
-    wanted: *mut u64,
-    done: *mut u32,
-    counts: *mut u64,
+struct Search<'a> {
+    words: Out<'a, u64>,
 }
 
-impl Search {
+impl<'a> Search<'a> {
     #[inline(always)]
-    fn new(words: *mut u64) -> Self {
-        Self {
-            known: words,
-            wanted: words.wrapping_add(1),
-            done: words.wrapping_add(2).cast(),
-            counts: words.wrapping_add(3),
-        }
+    fn known(self) -> u64 {
+        self.words.get(0u32)
     }
+
+    #[inline(always)]
+    fn wanted(self) -> u64 {
+        self.words.get(1u32)
+    }
+
+    #[inline(always)]
+    fn set(self, known: u64, wanted: u64) {
+        self.words.set(0u32, known);
+        self.words.set(1u32, wanted);
+    }
+
+    #[inline(always)]
+    fn done(self) -> Out<'a, u32> {
+        // SAFETY: half of a word, of any bits.
+        unsafe { self.words.from(2u32).cast() }
+    }
+
+    /// One for each digit.
+    #[inline(always)]
+    fn counts(self) -> Out<'a, u64> {
+        self.words.from(3u32)
+    }
+}
+
+/// The elements, and their order.
+#[arguments]
+pub struct Input<'a, K> {
+    /// `len` of them.
+    pub elements: In<'a, K>,
+    /// How many there are.
+    pub len: u64,
+    /// Those of the [`Order`].
+    pub parameters: [u64; 4],
 }
 
 /// What `count` keeps in shared memory.
@@ -85,40 +111,34 @@ impl CountShared {
 /// Finds the next digit of the k-th rank. Grid: any number of blocks.
 ///
 /// # Safety
-/// `input` has `len` elements; `words` are those of a search ([`WORDS`]), at first all 0 but for the
-/// number wanted, of 1 to `len`.
+/// The input is as [`Input`] says; `words` are those of a search ([`WORDS`]), at first all 0 but for the number wanted,
+/// from 1 up to the number of elements.
 #[kernel(
     block = BLOCK,
     resident = 4,
     carve = |carver| CountShared::new(carver),
     instances(u32: <u32>; u64: <u64>)
 )]
-pub unsafe fn count<K: Bits>(
-    input: *const K,
-    len: u64,
-    shift: u32,
-    bits: u32,
-    parameters: [u64; 4],
-    words: *mut u64,
-) {
-    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
+pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: Out<'_, u64>) {
+    let Input { elements, len, parameters } = input;
+    let (order, search) = (Order::<K>::new(parameters), Search { words });
     let shared = CountShared::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     let mask = (1 << bits) - 1;
-    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    // SAFETY: the whole block comes to each barrier; digits are below their number.
     unsafe {
         let mut i = 0;
         while i < OWN {
             shared.counts.store(i * BLOCK as u32 + me, 0);
             i += 1;
         }
-        let known = *search.known;
+        let known = search.known();
         thread::sync_threads();
         let tiles = len.div_ceil(tile_len(size_of::<K>()));
         let mut index = thread::block_idx_x() as u64;
         while index < tiles {
             let tile = Tile::<K, ROWS>::new::<BLOCK>(index, len, false);
-            let rows = tile.load(input, K::from_bits64(0));
+            let rows = tile.load(elements, K::from_bits64(0));
             let mut i = 0;
             while i < ROWS * K::LANES {
                 let (row, lane) = (i / K::LANES, i % K::LANES);
@@ -138,12 +158,12 @@ pub unsafe fn count<K: Bits>(
             let digit = i * BLOCK as u32 + me;
             let count = shared.counts.load(digit);
             if count != 0 {
-                atomic::add_u64(search.counts.add(digit as usize), count as u64);
+                search.counts().fetch_add(digit, count as u64);
             }
             i += 1;
         }
         thread::sync_threads();
-        if shared.last.is_this(search.done, thread::grid_dim_x()) {
+        if shared.last.is_this(search.done(), thread::grid_dim_x()) {
             choose(shared.scan, search, known, shift);
         }
     }
@@ -154,17 +174,17 @@ pub unsafe fn count<K: Bits>(
 #[inline(always)]
 unsafe fn choose(scan: BlockScan<u64>, search: Search, known: u64, shift: u32) {
     let me = thread::thread_idx_x();
-    // SAFETY: passed on to the caller; all other blocks are done, and the scan's barriers stand
-    // between the reads of a word and the writes.
+    // SAFETY: the whole block comes to the scan, by the caller's promise; its barriers stand between the reads of a word
+    // and the writes. All other blocks are done; their counts, made by atomics, are read past the caches.
     unsafe {
-        let wanted = *search.wanted;
+        let wanted = search.wanted();
         let mut own = [0; OWN as usize];
         let mut sum = 0;
         let mut i = 0;
         while i < OWN as usize {
-            let count = search.counts.add(me as usize * OWN as usize + i);
-            own[i] = atomic::load_u64(count);
-            *count = 0;
+            let place = me as usize * OWN as usize + i;
+            own[i] = atomic::load_u64(search.counts().address(place, 1));
+            search.counts().set(place, 0);
             sum += own[i];
             i += 1;
         }
@@ -173,8 +193,8 @@ unsafe fn choose(scan: BlockScan<u64>, search: Search, known: u64, shift: u32) {
         let mut i = 0;
         while i < OWN as usize {
             if before < wanted && wanted <= before + own[i] {
-                *search.known = known | ((me * OWN) as u64 + i as u64) << shift;
-                *search.wanted = wanted - before;
+                let known = known | ((me * OWN) as u64 + i as u64) << shift;
+                search.set(known, wanted - before);
             }
             before += own[i];
             i += 1;
@@ -258,7 +278,7 @@ impl Classes {
 /// tile.
 ///
 /// # Safety
-/// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a finished search;
+/// The input is as [`Input`] says, `keys` and `indices` have `k` elements; `words` are those of a finished search;
 /// `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(
     block = BLOCK,
@@ -267,25 +287,24 @@ impl Classes {
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn collect<K: Bits>(
-    input: *const K,
-    len: u64,
+    input: Input<'_, K>,
     k: u64,
-    parameters: [u64; 4],
-    words: *mut u64,
-    keys: *mut K,
-    indices: *mut u64,
-    control: *mut u64,
-    status: *mut Pair,
+    words: Out<'_, u64>,
+    keys: Out<'_, K>,
+    indices: Out<'_, u64>,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
 ) {
-    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
+    let Input { elements, len, parameters } = input;
+    let (order, search) = (Order::<K>::new(parameters), Search { words });
     let shared = CollectShared::new(&mut Carver::new());
-    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    // SAFETY: the whole block comes to each barrier.
     unsafe {
         let ticket = shared.tickets.take(control);
-        let rank = K::from_bits64(*search.known);
-        let wanted = *search.wanted;
+        let rank = K::from_bits64(search.known());
+        let wanted = search.wanted();
         let tile = Tile::<K, ROWS>::new::<BLOCK>(ticket.tile, len, false);
-        let rows = tile.load(input, K::from_bits64(0));
+        let rows = tile.load(elements, K::from_bits64(0));
         let classes = Classes::new(&tile, &rows, len, order, rank);
         let own = classes.counts();
         // Where the warp's elements of a class stand is settled row by row below.
@@ -316,8 +335,8 @@ pub unsafe fn collect<K: Bits>(
                 let is_equal = classes.equal >> i & 1 == 1;
                 let place = if is_below { of_below } else { k - wanted + of_equal };
                 if is_below || (is_equal && of_equal < wanted) {
-                    *keys.add(place as usize) = K::lane(rows[row], i);
-                    *indices.add(place as usize) = tile.element(row) + i as u64;
+                    keys.set(place, K::lane(rows[row], i));
+                    indices.set(place, tile.element(row) + i as u64);
                 }
                 of_below += is_below as u64;
                 of_equal += is_equal as u64;
@@ -333,11 +352,10 @@ pub unsafe fn collect<K: Bits>(
 /// # Safety
 /// `words` has [`WORDS`] elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn begin_search(words: *mut u64, k: u64) {
+pub unsafe fn begin_search(words: Out<'_, u64>, k: u64) {
     let mut i = thread::thread_idx_x() as u64;
     while i < WORDS {
-        // SAFETY: guarded.
-        unsafe { *words.add(i as usize) = if i == 1 { k } else { 0 } };
+        words.set(i, if i == 1 { k } else { 0 });
         i += BLOCK as u64;
     }
 }

@@ -42,12 +42,12 @@ macro_rules! values {
             }
             #[inline(always)]
             unsafe fn store_at(self, address: u64) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the address is that of an element in global memory, by the caller's promise.
                 unsafe { global::store(address, self) }
             }
             #[inline(always)]
             unsafe fn load_at(address: u64) -> Self {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the address is that of an element in global memory, by the caller's promise.
                 unsafe { global::load(address) }
             }
         }

@@ -1,10 +1,10 @@
 //! What of each node does not follow from the nodes before it.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::node::Node;
+use super::node::{Node, Words};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -14,13 +14,10 @@ const BLOCK: usize = 256;
 /// # Safety
 /// There are `count` nodes, and `briefs` has as many elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn shorten(nodes: *const u64, count: u64, briefs: *mut u64) {
+pub unsafe fn shorten(nodes: In<'_, Words>, count: u64, briefs: Out<'_, u64>) {
     let i = thread::index_1d();
     if i < count {
-        // SAFETY: guarded.
-        unsafe {
-            let node = Node::load(nodes, i);
-            *briefs.add(i as usize) = node.count << 4 | node.quadrants as u64;
-        }
+        let node = Node::load(nodes, i);
+        briefs.set(i, node.count << 4 | node.quadrants as u64);
     }
 }

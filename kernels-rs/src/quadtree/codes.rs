@@ -2,12 +2,12 @@
 
 use device_std::block::BlockReduce;
 use device_std::shared::Carver;
-use device_std::{atomic, kernel, thread};
+use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::spatial::frame::Frame;
-use crate::spatial::place::Place;
+use crate::spatial::place::{Place, Places};
 
 /// A code: of 32 bits for trees down to level 16, of 64 for all.
 pub trait Code: Copy + Ord {
@@ -72,20 +72,20 @@ pub fn of_rank(rank: i64) -> f64 {
 /// y that is not finite. Grid: any number of blocks.
 ///
 /// # Safety
-/// `x` and `y` have `len` elements.
+/// The columns are as [`Places`] says.
 #[kernel(
     block = BOUNDS_BLOCK,
     carve = |carver| BlockReduce::<i64>::new(carver, BOUNDS_BLOCK),
     instances(f32: <f32>; f64: <f64>)
 )]
-pub unsafe fn find_bounds<T: Place>(x: *const T, y: *const T, len: u64, found: *mut i64) {
+pub unsafe fn find_bounds<T: Place>(places: Places<'_, T>, found: Out<'_, i64>) {
+    let Places { x, y, count } = places;
     let blocks = BlockReduce::<i64>::new(&mut Carver::new(), BOUNDS_BLOCK);
     let mut mine = [i64::MAX; FOUND];
     let mut i = thread::index_1d();
     let step = thread::grid_dim_x() as u64 * BOUNDS_BLOCK as u64;
-    while i < len {
-        // SAFETY: guarded.
-        let place = unsafe { [(*x.add(i as usize)).widened(), (*y.add(i as usize)).widened()] };
+    while i < count {
+        let place = [x.get(i).widened(), y.get(i).widened()];
         let mut axis = 0;
         while axis < 2 {
             let rank = rank(place[axis]);
@@ -101,72 +101,63 @@ pub unsafe fn find_bounds<T: Place>(x: *const T, y: *const T, len: u64, found: *
     }
     let mut which = 0;
     while which < FOUND {
-        // SAFETY: the whole block comes here; the least of all blocks is found by an atomic.
-        unsafe {
-            let least = blocks.reduce(mine[which], i64::MAX, i64::min);
-            if thread::thread_idx_x() == 0 {
-                atomic::min_i64(found.add(which), least);
-            }
+        // SAFETY: the whole block comes here.
+        let least = unsafe { blocks.reduce(mine[which], i64::MAX, i64::min) };
+        if thread::thread_idx_x() == 0 {
+            found.fetch_min(which, least);
         }
         which += 1;
     }
 }
 
-/// The code of each point; its index, where `indices` is not null; whether it lies inside `bounds`, where `inside`
-/// is not null; and x and y side by side, where `pairs` is not null, for `gather_places`.
+/// The code of each point; its index, where there are `indices`; whether it lies inside `bounds`, where there is
+/// `inside`; and x and y side by side, where there are `pairs`, for `gather_places`.
 /// In `bad`, whose elements are above all indices before, the least index of an x and of a y that is not finite,
-/// and, where `inside` is null, of a point outside. Grid: a thread for each point.
+/// and, where there is no `inside`, of a point outside. Grid: a thread for each point.
 ///
 /// # Safety
-/// `x`, `y`, `codes` and, if they are not null, `indices` and `inside` have `len` elements, `pairs` room for as many
-/// pairs; `bad` has three.
+/// The columns are as [`Places`] says; `codes` and, if they are there, `indices` and `inside` have as many elements, `pairs`
+/// room for as many pairs; `bad` has three elements. The outputs are apart from all else.
 #[kernel(block = 256, instances(
     f32_u32: <f32, u32>; f32_u64: <f32, u64>; f64_u32: <f64, u32>; f64_u64: <f64, u64>;
 ))]
 pub unsafe fn encode<T: Place, K: Code>(
-    x: *const T,
-    y: *const T,
-    len: u64,
-    corner: [f64; 2],
-    per_unit: [f64; 2],
-    level: u32,
+    places: Places<'_, T>,
+    frame: Frame,
     bounds: [f64; 4],
-    codes: *mut K,
-    indices: *mut u32,
-    pairs: *mut u64,
-    inside: *mut u8,
-    bad: *mut i64,
+    codes: Out<'_, K>,
+    indices: Option<Out<'_, u32>>,
+    pairs: Option<Out<'_, u64>>,
+    inside: Option<Out<'_, u8>>,
+    bad: Out<'_, i64>,
 ) {
     let i = thread::index_1d();
-    if i >= len {
+    if i >= places.count {
         return;
     }
-    let ([west, south], [columns_per_unit, rows_per_unit]) = (corner, per_unit);
-    let frame = Frame { west, south, columns_per_unit, rows_per_unit, level };
     let [min_x, min_y, max_x, max_y] = bounds;
-    // SAFETY: guarded; the least index is found by an atomic.
-    unsafe {
-        let place = [*x.add(i as usize), *y.add(i as usize)];
-        if !pairs.is_null() {
-            T::store_pair(pairs, i, place);
+    let place = [places.x.get(i), places.y.get(i)];
+    if let Some(pairs) = pairs {
+        T::store_pair(pairs, i, place);
+    }
+    let [x, y] = [place[0].widened(), place[1].widened()];
+    codes.set(i, K::narrowed(frame.code(x, y)));
+    if let Some(indices) = indices {
+        indices.set(i, i as u32);
+    }
+    // False for NaN, too.
+    let is_inside = x >= min_x && x <= max_x && y >= min_y && y <= max_y;
+    if inside.is_some() {
+        if let Some(inside) = inside {
+            inside.set(i, is_inside as u8);
         }
-        let [x, y] = [place[0].widened(), place[1].widened()];
-        *codes.add(i as usize) = K::narrowed(frame.code(x, y));
-        if !indices.is_null() {
-            *indices.add(i as usize) = i as u32;
-        }
-        // False for NaN, too.
-        let is_inside = x >= min_x && x <= max_x && y >= min_y && y <= max_y;
-        if !inside.is_null() {
-            *inside.add(i as usize) = is_inside as u8;
-        } else if !is_inside {
-            atomic::min_i64(bad.add(2), i as i64);
-        }
-        if !x.is_finite() {
-            atomic::min_i64(bad, i as i64);
-        }
-        if !y.is_finite() {
-            atomic::min_i64(bad.add(1), i as i64);
-        }
+    } else if !is_inside {
+        bad.fetch_min(2u32, i as i64);
+    }
+    if !x.is_finite() {
+        bad.fetch_min(0u32, i as i64);
+    }
+    if !y.is_finite() {
+        bad.fetch_min(1u32, i as i64);
     }
 }

@@ -1,26 +1,33 @@
-//! Trees over some of the points of a larger one.
+//! Which nodes are divided, in trees over some of the points of a larger one too.
+
+use device_std::arguments;
 
 /// Where the points of a build end among those of a larger tree: two cells of that tree, which hold the first and the
 /// last of them. A cell above either may have fewer points here than there; that it is divided there, and so here, is
 /// known from these. Of every other cell all points are here, or none.
 ///
 /// Two cells of level 0, above which is nothing, for a tree of its own.
-#[derive(Clone, Copy)]
-pub(super) struct Cut {
-    codes: [u64; 2],
-    levels: [u32; 2],
+#[arguments]
+pub struct Cut {
+    /// The cells' codes.
+    pub codes: [u64; 2],
+    /// Their levels.
+    pub levels: [u32; 2],
+}
+
+/// Which nodes are divided: those above the threshold, and those above a cell of the cut.
+#[arguments]
+pub struct Rule {
+    /// The most points of a node that is not divided.
+    pub threshold: u64,
+    /// Where the points end.
+    pub cut: Cut,
 }
 
 impl Cut {
-    /// By the cells' codes and levels.
-    #[inline(always)]
-    pub fn new(codes: [u64; 2], levels: [u32; 2]) -> Self {
-        Self { codes, levels }
-    }
-
     /// Whether a cell lies above one of the two.
     #[inline(always)]
-    pub fn divides(&self, code: u64, level: u32) -> bool {
+    pub(super) fn divides(&self, code: u64, level: u32) -> bool {
         let mut is_above = false;
         let mut end = 0;
         while end < 2 {

@@ -4,17 +4,26 @@
 //! stable.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::node::Node;
+use super::node::{Node, Words};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
 
 /// Warps of a block.
 const WARPS: u64 = BLOCK as u64 / 32;
+
+/// The nodes of a tree over as many points as the other arrays of a kernel have.
+#[arguments]
+pub struct Nodes<'a> {
+    /// Room for nodes, of which `count` are there.
+    pub nodes: In<'a, Words>,
+    /// How many there are: one element.
+    pub count: In<'a, u64>,
+}
 
 /// Whether a node's points are to be ordered: those of a leaf of several points. Leaves of a level that a round of
 /// sorting ended at are in order already; `in_order` has a bit for each such level.
@@ -27,19 +36,14 @@ fn is_to_order(node: &Node, in_order: u32) -> bool {
 /// the other. Grid: any number of blocks.
 ///
 /// # Safety
-/// `nodes` are those of a tree over `indices`; `node_count` points to their number. No leaf of a level without a
-/// bit in `in_order` has more than 32 points.
+/// The nodes are as [`Nodes`] says, for `indices`. No leaf of a level without a bit in `in_order` has more than 32 points.
 #[kernel(block = BLOCK)]
-pub unsafe fn order_small_leaves(
-    nodes: *const u64,
-    node_count: *const u64,
-    in_order: u32,
-    indices: *mut u32,
-) {
+pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
+    let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: the caller's arrays are as said; a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same way.
     unsafe {
-        let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, *node_count);
+        let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         let mut first = thread::index_1d() - lane as u64;
         while first < count {
             let (mut start, mut points) = (0, 0);
@@ -56,13 +60,13 @@ pub unsafe fn order_small_leaves(
                 let start = warp::shuffle(warp::FULL, start, owner);
                 let points = warp::shuffle(warp::FULL, points, owner);
                 let has = lane < points;
-                let value = if has { *indices.add((start + lane as u64) as usize) } else { 0 };
+                let value = if has { indices.get(start + lane as u64) } else { 0 };
                 let before = warp::shuffle_up(warp::FULL, value, 1);
                 // Quadrants may happen to follow each other as given.
                 if warp::any(warp::FULL, has && lane > 0 && before > value) {
                     let place = rank_among(value, points);
                     if has {
-                        *indices.add((start + place as u64) as usize) = value;
+                        indices.set(start + place as u64, value);
                     }
                 }
             }
@@ -80,7 +84,7 @@ pub unsafe fn order_small_leaves(
 unsafe fn rank_among(value: u32, count: u32) -> u32 {
     let (mut rank, mut lane) = (0, 0);
     while lane < count {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole warp is here, by the caller's promise.
         rank += (unsafe { warp::shuffle(warp::FULL, value, lane) } < value) as u32;
         lane += 1;
     }
@@ -98,20 +102,16 @@ pub const MOST_SHARED: u32 = (BLOCK * LARGE) as u32;
 
 /// The node that each lane of a warp looks at: where its points start and how many they are, 0 unless they are from
 /// `least` to `most` and to be ordered.
-///
-/// # Safety
-/// As for [`order_small_leaves`](const@order_small_leaves).
 #[inline(always)]
-unsafe fn leaf_of_lane(
-    nodes: *const u64,
+fn leaf_of_lane(
+    nodes: In<Words>,
     index: u64,
     count: u64,
     in_order: u32,
     [least, most]: [u32; 2],
 ) -> (u64, u32) {
     if index < count {
-        // SAFETY: guarded.
-        let node = unsafe { Node::load(nodes, index) };
+        let node = Node::load(nodes, index);
         let is_in_range = least as u64 <= node.count && node.count <= most as u64;
         if is_in_range && is_to_order(&node, in_order) {
             return (node.start, node.count as u32);
@@ -124,18 +124,14 @@ unsafe fn leaf_of_lane(
 /// leaves among them one after the other, in registers. Grid: any number of blocks.
 ///
 /// # Safety
-/// `nodes` are those of a tree over `indices`; `node_count` points to their number.
+/// The nodes are as [`Nodes`] says, for `indices`.
 #[kernel(block = BLOCK)]
-pub unsafe fn order_leaves(
-    nodes: *const u64,
-    node_count: *const u64,
-    in_order: u32,
-    indices: *mut u32,
-) {
+pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
+    let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: the caller's arrays are as said; a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same way.
     unsafe {
-        let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, *node_count);
+        let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         let mut first = thread::index_1d() - lane as u64;
         while first < count {
             let (start, points) =
@@ -146,7 +142,7 @@ pub unsafe fn order_leaves(
                 leaves &= leaves - 1;
                 let start = warp::shuffle(warp::FULL, start, owner);
                 let points = warp::shuffle(warp::FULL, points, owner);
-                let values = indices.add(start as usize);
+                let values = indices.from(start);
                 if points <= 32 {
                     order_in_warp::<1>(values, points);
                 } else if points <= 64 {
@@ -167,8 +163,8 @@ pub unsafe fn order_leaves(
 /// # Safety
 /// The whole warp comes here, with one array of as many values.
 #[inline(always)]
-unsafe fn order_in_warp<const N: usize>(values: *mut u32, len: u32) {
-    // SAFETY: passed on to the caller.
+unsafe fn order_in_warp<const N: usize>(values: Out<u32>, len: u32) {
+    // SAFETY: the whole warp is here, by the caller's promise.
     unsafe {
         let mut mine = load_any::<N>(values, len, warp::lane_id(), 32);
         sort_in_warp(&mut mine);
@@ -177,23 +173,14 @@ unsafe fn order_in_warp<const N: usize>(values: *mut u32, len: u32) {
 }
 
 /// The values of a thread, in whatever order: those from `first` on, `step` apart; behind the last what is above all.
-///
-/// # Safety
-/// There are `len` values.
 #[inline(always)]
-unsafe fn load_any<const N: usize>(
-    values: *const u32,
-    len: u32,
-    first: u32,
-    step: u32,
-) -> [u32; N] {
+fn load_any<const N: usize>(values: Out<u32>, len: u32, first: u32, step: u32) -> [u32; N] {
     let mut mine = [u32::MAX; N];
     let mut j = 0;
     while j < N {
         let i = first + j as u32 * step;
         if i < len {
-            // SAFETY: guarded.
-            mine[j] = unsafe { *values.add(i as usize) };
+            mine[j] = values.get(i);
         }
         j += 1;
     }
@@ -201,17 +188,13 @@ unsafe fn load_any<const N: usize>(
 }
 
 /// Writes the values of a thread, which belong from `first` on.
-///
-/// # Safety
-/// There is room for `len` values.
 #[inline(always)]
-unsafe fn store_in_order<const N: usize>(values: *mut u32, len: u32, first: u32, mine: &[u32; N]) {
+fn store_in_order<const N: usize>(values: Out<u32>, len: u32, first: u32, mine: &[u32; N]) {
     let mut j = 0;
     while j < N {
         let i = first + j as u32;
         if i < len {
-            // SAFETY: guarded.
-            unsafe { *values.add(i as usize) = mine[j] };
+            values.set(i, mine[j]);
         }
         j += 1;
     }
@@ -225,7 +208,7 @@ unsafe fn store_in_order<const N: usize>(values: *mut u32, len: u32, first: u32,
 /// The whole warp comes here.
 #[inline(always)]
 unsafe fn sort_in_warp<const N: usize>(values: &mut [u32; N]) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole warp is here, by the caller's promise.
     unsafe {
         merge_in_warp::<N, 2>(values);
         merge_in_warp::<N, 4>(values);
@@ -248,7 +231,7 @@ unsafe fn merge_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N]
     if SIZE > 32 * N {
         return;
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole warp is here, by the caller's promise.
     unsafe {
         turn_in_warp::<N, SIZE>(values);
         if SIZE >= 512 {
@@ -292,7 +275,7 @@ unsafe fn turn_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N])
             values[j] = keep(j < other, old[j], old[other]);
         } else {
             let lanes = (SIZE / N) as u32;
-            // SAFETY: passed on to the caller.
+            // SAFETY: the whole warp is here, by the caller's promise.
             let other =
                 unsafe { warp::shuffle(warp::FULL, old[N - 1 - j], warp::lane_id() ^ (lanes - 1)) };
             values[j] = keep(warp::lane_id() & (lanes / 2) == 0, old[j], other);
@@ -315,7 +298,7 @@ unsafe fn halve_in_warp<const N: usize, const DISTANCE: usize>(values: &mut [u32
             values[j] = keep(j < other, old[j], old[other]);
         } else {
             let lanes = (DISTANCE / N) as u32;
-            // SAFETY: passed on to the caller.
+            // SAFETY: the whole warp is here, by the caller's promise.
             let other = unsafe { warp::shuffle(warp::FULL, old[j], warp::lane_id() ^ lanes) };
             values[j] = keep(warp::lane_id() & lanes == 0, old[j], other);
         }
@@ -364,7 +347,7 @@ impl Exchange {
     /// All have given theirs.
     #[inline(always)]
     unsafe fn of(self, thread: u32, j: usize) -> u32 {
-        // SAFETY: passed on to the caller.
+        // SAFETY: each element is one thread's, and all are there, by the caller's promise.
         unsafe { self.0.load(j as u32 * BLOCK as u32 + thread) }
     }
 }
@@ -375,17 +358,13 @@ impl Exchange {
 /// # Safety
 /// As for [`order_leaves`](const@order_leaves).
 #[kernel(block = BLOCK, carve = |carver| Exchange::new(carver))]
-pub unsafe fn order_large_leaves(
-    nodes: *const u64,
-    node_count: *const u64,
-    in_order: u32,
-    indices: *mut u32,
-) {
+pub unsafe fn order_large_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
+    let Nodes { nodes, count } = nodes;
     let exchange = Exchange::new(&mut Carver::new());
     let lane = warp::lane_id() as u64;
-    // SAFETY: the caller's arrays are as said; every warp sees the same nodes, and takes the same way.
+    // SAFETY: every warp sees the same nodes, and takes the same way.
     unsafe {
-        let (step, count) = (thread::grid_dim_x() as u64 * 32, *node_count);
+        let (step, count) = (thread::grid_dim_x() as u64 * 32, count.get(0u32));
         let mut first = thread::block_idx_x() as u64 * 32;
         while first < count {
             let range = [MOST_OF_WARP + 1, MOST_SHARED];
@@ -396,7 +375,7 @@ pub unsafe fn order_large_leaves(
                 leaves &= leaves - 1;
                 let start = warp::shuffle(warp::FULL, start, owner);
                 let points = warp::shuffle(warp::FULL, points, owner);
-                let values = indices.add(start as usize);
+                let values = indices.from(start);
                 if points <= 512 {
                     order_in_block::<2>(exchange, values, points);
                 } else if points <= 1024 {
@@ -418,7 +397,7 @@ pub unsafe fn order_large_leaves(
 /// # Safety
 /// The whole block comes here, with one array of as many values.
 #[inline(always)]
-unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: *mut u32, len: u32) {
+unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: Out<u32>, len: u32) {
     let me = thread::thread_idx_x();
     // SAFETY: every loop with a barrier turns equally often in all threads.
     unsafe {
@@ -459,7 +438,7 @@ unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: *mut u32, l
 /// The whole warp comes here.
 #[inline(always)]
 unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole warp is here, by the caller's promise.
     unsafe {
         if N >= 16 {
             halve_in_warp::<N, 256>(values);
@@ -483,22 +462,19 @@ unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
 /// memory. Grid: any number of blocks.
 ///
 /// # Safety
-/// `nodes` are those of a tree over as many points as `leaf_starts` has elements.
+/// The nodes are as [`Nodes`] says, for `leaf_starts`.
 #[kernel(block = BLOCK)]
-pub unsafe fn mark_leaves(nodes: *const u64, node_count: *const u64, leaf_starts: *mut u32) {
-    // SAFETY: every point lies in one leaf.
-    unsafe {
-        let count = *node_count;
-        let mut index = thread::block_idx_x() as u64;
-        while index < count {
-            let node = Node::load(nodes, index);
-            let mut i = thread::thread_idx_x() as u64;
-            while node.quadrants == 0 && i < node.count {
-                *leaf_starts.add((node.start + i) as usize) = node.start as u32;
-                i += BLOCK as u64;
-            }
-            index += thread::grid_dim_x() as u64;
+pub unsafe fn mark_leaves(nodes: Nodes<'_>, leaf_starts: Out<'_, u32>) {
+    let count = nodes.count.get(0u32);
+    let mut index = thread::block_idx_x() as u64;
+    while index < count {
+        let node = Node::load(nodes.nodes, index);
+        let mut i = thread::thread_idx_x() as u64;
+        while node.quadrants == 0 && i < node.count {
+            leaf_starts.set(node.start + i, node.start as u32);
+            i += BLOCK as u64;
         }
+        index += thread::grid_dim_x() as u64;
     }
 }
 
@@ -506,30 +482,26 @@ pub unsafe fn mark_leaves(nodes: *const u64, node_count: *const u64, leaf_starts
 /// and odd levels are in turn. Grid: any number of blocks; a warp for each leaf.
 ///
 /// # Safety
-/// `nodes` are those of a tree over as many points as the three arrays of indices have.
+/// The nodes are as [`Nodes`] says, for the three arrays of indices.
 #[kernel(block = BLOCK)]
 pub unsafe fn collect_leaves(
-    nodes: *const u64,
-    node_count: *const u64,
-    even: *const u32,
-    odd: *const u32,
-    indices: *mut u32,
+    nodes: Nodes<'_>,
+    even: In<'_, u32>,
+    odd: In<'_, u32>,
+    indices: Out<'_, u32>,
 ) {
     let lane = warp::lane_id() as u64;
-    // SAFETY: every point lies in one leaf.
-    unsafe {
-        let (step, count) = (thread::grid_dim_x() as u64 * WARPS, *node_count);
-        let mut index = thread::index_1d() / 32;
-        while index < count {
-            let node = Node::load(nodes, index);
-            let from = if node.level & 1 == 0 { even } else { odd };
-            let mut i = lane;
-            while node.quadrants == 0 && i < node.count {
-                let place = (node.start + i) as usize;
-                *indices.add(place) = *from.add(place);
-                i += 32;
-            }
-            index += step;
+    let (step, count) = (thread::grid_dim_x() as u64 * WARPS, nodes.count.get(0u32));
+    let mut index = thread::index_1d() / 32;
+    while index < count {
+        let node = Node::load(nodes.nodes, index);
+        let from = if node.level & 1 == 0 { even } else { odd };
+        let mut i = lane;
+        while node.quadrants == 0 && i < node.count {
+            let place = node.start + i;
+            indices.set(place, from.get(place));
+            i += 32;
         }
+        index += step;
     }
 }

@@ -12,12 +12,13 @@
 //! the nodes.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{atomic, kernel, search, thread, warp};
+use device_std::{In, Out, arguments, kernel, search, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
-use super::node::Node;
+use super::node::{Node, Words};
+use super::rounds::Moved;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
@@ -43,28 +44,45 @@ pub const SMALL: u32 = 1024;
 /// all large nodes.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_large(
-    nodes: *const u64,
-    starts: *const u64,
+    nodes: In<'_, Words>,
+    starts: In<'_, u64>,
     level: u32,
     threshold: u64,
-    listed: *mut u64,
-    large: *mut u32,
-    firsts: *mut u32,
+    listed: Out<'_, u64>,
+    large: Out<'_, u32>,
+    firsts: Out<'_, u32>,
 ) {
-    // SAFETY: the caller's arrays are as said; each node gets a place of its own.
-    unsafe {
-        let (first, end) = (*starts.add(level as usize), *starts.add(level as usize + 1));
-        let mut index = first + thread::index_1d();
-        while index < end {
-            let count = Node::load(nodes, index).count;
-            if count > u64::max(threshold, SMALL as u64) {
-                let pieces = count.div_ceil(PIECE as u64);
-                let before = atomic::add_u64(listed.add(level as usize), 1 << 32 | pieces);
-                *large.add((before >> 32) as usize) = index as u32;
-                *firsts.add((before >> 32) as usize) = before as u32;
-            }
-            index += thread::grid_dim_x() as u64 * BLOCK as u64;
+    let (first, end) = (starts.get(level), starts.get(level as usize + 1));
+    let mut index = first + thread::index_1d();
+    while index < end {
+        let count = Node::load(nodes, index).count;
+        if count > u64::max(threshold, SMALL as u64) {
+            let pieces = count.div_ceil(PIECE as u64);
+            let before = listed.fetch_add(level, 1 << 32 | pieces);
+            large.set(before >> 32, index as u32);
+            firsts.set(before >> 32, before as u32);
         }
+        index += thread::grid_dim_x() as u64 * BLOCK as u64;
+    }
+}
+
+/// The large nodes of a level, as [`list_large`](const@list_large) has listed them.
+#[arguments]
+pub struct Large<'a> {
+    /// For each level the numbers of nodes and of their pieces.
+    pub listed: In<'a, u64>,
+    /// The nodes' places among all.
+    pub large: In<'a, u32>,
+    /// Each one's first piece.
+    pub firsts: In<'a, u32>,
+}
+
+impl Large<'_> {
+    /// How many pieces there are, and how many nodes.
+    #[inline(always)]
+    fn counts(&self, level: u32) -> (u64, u64) {
+        let listed = self.listed.get(level);
+        (listed & 0xffff_ffff, listed >> 32)
     }
 }
 
@@ -78,27 +96,15 @@ struct Piece {
 }
 
 impl Piece {
-    /// Piece `piece` of a level's list.
-    ///
-    /// # Safety
-    /// The arrays are those of [`list_large`], which listed `count` nodes and more pieces than `piece`.
+    /// Piece `piece` of a level's list, of `count` nodes and more pieces than that.
     #[inline(always)]
-    unsafe fn find(
-        nodes: *const u64,
-        large: *const u32,
-        firsts: *const u32,
-        count: u64,
-        piece: u64,
-    ) -> Self {
-        // SAFETY: the search stays below the count.
-        unsafe {
-            let holds = |i: u64| *firsts.add(i as usize) as u64 <= piece;
-            let which = search::last(0, count - 1, holds) as usize;
-            let node = Node::load(nodes, *large.add(which) as u64);
-            let before = (piece - *firsts.add(which) as u64) * PIECE as u64;
-            let len = u64::min(node.count - before, PIECE as u64) as u32;
-            Self { start: node.start + before, node, len }
-        }
+    fn find(nodes: In<Words>, large: Large, count: u64, piece: u64) -> Self {
+        let holds = |i: u64| large.firsts.get(i) as u64 <= piece;
+        let which = search::last(0, count - 1, holds);
+        let node = Node::load(nodes, large.large.get(which) as u64);
+        let before = (piece - large.firsts.get(which) as u64) * PIECE as u64;
+        let len = u64::min(node.count - before, PIECE as u64) as u32;
+        Self { start: node.start + before, node, len }
     }
 
     /// Where the warp's lane has its point of a round: each warp has a part of the piece.
@@ -115,7 +121,7 @@ impl Piece {
 /// The whole warp comes here.
 #[inline(always)]
 unsafe fn lanes_of(has: bool, quadrant: u32) -> [u32; 4] {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the whole warp is here, by the caller's promise.
     let (some, east, north) = unsafe {
         (
             warp::ballot(warp::FULL, has),
@@ -148,10 +154,10 @@ fn add(counts: &mut [u32; 4], lanes: [u32; 4]) {
 /// lane's point.
 ///
 /// # Safety
-/// The piece's codes are there, and the whole warp comes here.
+/// The whole warp comes here.
 #[inline(always)]
 unsafe fn count_of_warp<K: Code>(
-    codes: *const K,
+    codes: In<K>,
     piece: &Piece,
     shift: u32,
 ) -> ([u32; 4], [K; ROUNDS]) {
@@ -160,13 +166,11 @@ unsafe fn count_of_warp<K: Code>(
     while round < ROUNDS {
         let place = Piece::place(round);
         let has = place < piece.len;
-        // SAFETY: guarded; the whole warp is here.
-        unsafe {
-            if has {
-                own[round] = *codes.add((piece.start + place as u64) as usize);
-            }
-            add(&mut counts, lanes_of(has, own[round].quadrant(shift)));
+        if has {
+            own[round] = codes.get(piece.start + place as u64);
         }
+        // SAFETY: the whole warp is here.
+        add(&mut counts, unsafe { lanes_of(has, own[round].quadrant(shift)) });
         round += 1;
     }
     (counts, own)
@@ -182,24 +186,22 @@ unsafe fn count_of_warp<K: Code>(
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn count_pieces<K: Code>(
-    codes: *const K,
-    nodes: *const u64,
+    codes: In<'_, K>,
+    nodes: In<'_, Words>,
     level: u32,
     shift: u32,
-    listed: *const u64,
-    large: *const u32,
-    firsts: *const u32,
-    counts: *mut u32,
+    large: Large<'_>,
+    counts: Out<'_, u32>,
 ) {
     let of_warps: SharedArray<u32> = Carver::new().array(4 * WARPS);
     let me = thread::thread_idx_x();
-    // SAFETY: the caller's arrays are as said; the loop turns equally often in all threads of the block.
+    // SAFETY: the loop turns equally often in all threads of the block; barriers stand between writes to shared memory
+    // and the reads by others.
     unsafe {
-        let listed = *listed.add(level as usize);
-        let (pieces, count) = (listed & 0xffff_ffff, listed >> 32);
+        let (pieces, count) = large.counts(level);
         let mut piece = thread::block_idx_x() as u64;
         while piece < pieces {
-            let found = Piece::find(nodes, large, firsts, count, piece);
+            let found = Piece::find(nodes, large, count, piece);
             let (mine, _) = count_of_warp(codes, &found, shift);
             if warp::lane_id() < 4 {
                 of_warps.store(4 * warp::warp_id() + warp::lane_id(), of(mine, warp::lane_id()));
@@ -211,7 +213,7 @@ pub unsafe fn count_pieces<K: Code>(
                     sum += of_warps.load(4 * warp + me);
                     warp += 1;
                 }
-                *counts.add(4 * piece as usize + me as usize) = sum;
+                counts.set(4 * piece as usize + me as usize, sum);
             }
             thread::sync_threads();
             piece += thread::grid_dim_x() as u64;
@@ -226,32 +228,30 @@ pub unsafe fn count_pieces<K: Code>(
 /// As for [`mod@count_pieces`], which has run.
 #[kernel(block = BLOCK)]
 pub unsafe fn offset_pieces(
-    nodes: *const u64,
+    nodes: In<'_, Words>,
     level: u32,
-    listed: *const u64,
-    large: *const u32,
-    firsts: *const u32,
-    counts: *mut u32,
+    large: Large<'_>,
+    counts: Out<'_, u32>,
 ) {
     let lane = warp::lane_id() as u64;
-    // SAFETY: the caller's arrays are as said, and the lanes of a warp take the same way.
+    // SAFETY: the lanes of a warp take the same way.
     unsafe {
-        let count = *listed.add(level as usize) >> 32;
+        let (_, count) = large.counts(level);
         let mut which = thread::index_1d() / 32;
         while which < count {
-            let node = Node::load(nodes, *large.add(which as usize) as u64);
-            let first = *firsts.add(which as usize) as u64;
+            let node = Node::load(nodes, large.large.get(which) as u64);
+            let first = large.firsts.get(which) as u64;
             let pieces = node.count.div_ceil(PIECE as u64);
             let (mut before, mut quadrant) = (0, 0);
             while quadrant < 4 {
                 let mut piece = 0;
                 while piece < pieces {
                     let has = piece + lane < pieces;
-                    let place = counts.add((4 * (first + piece + lane) + quadrant) as usize);
-                    let own = if has { *place } else { 0 };
+                    let place = 4 * (first + piece + lane) + quadrant;
+                    let own = if has { counts.get(place) } else { 0 };
                     let up_to = warp::inclusive_scan(own, |a: u32, b: u32| a + b);
                     if has {
-                        *place = before + up_to - own;
+                        counts.set(place, before + up_to - own);
                     }
                     before += warp::shuffle(warp::FULL, up_to, 31);
                     piece += 32;
@@ -263,71 +263,40 @@ pub unsafe fn offset_pieces(
     }
 }
 
-/// Where points are, and where they go.
-#[derive(Clone, Copy)]
-struct Arrays<K> {
-    codes: *const K,
-    indices: *const u32,
-    to_codes: *mut K,
-    to_indices: *mut u32,
-}
-
-impl<K: Code> Arrays<K> {
-    /// Moves a point.
-    ///
-    /// # Safety
-    /// Both places are points', and nobody else writes to the second.
-    #[inline(always)]
-    unsafe fn put(&self, code: K, from: u64, to: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            *self.to_codes.add(to as usize) = code;
-            *self.to_indices.add(to as usize) = *self.indices.add(from as usize);
-        }
-    }
-}
-
 /// Writes the points of each piece to their quadrants' places. Grid: any number of blocks.
 ///
 /// # Safety
-/// As for [`offset_pieces`](const@offset_pieces), which has run. All arrays of codes and indices have as many elements as the
-/// tree has points; those read are apart from those written.
+/// As for [`offset_pieces`](const@offset_pieces), which has run. The points are as [`Moved`] says, as many as the tree has.
 #[kernel(
     block = BLOCK,
     carve = |carver| carver.array::<u32>(4 * WARPS),
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn scatter_pieces<K: Code>(
-    codes: *const K,
-    indices: *const u32,
-    to_codes: *mut K,
-    to_indices: *mut u32,
-    nodes: *const u64,
+    points: Moved<'_, K>,
+    nodes: In<'_, Words>,
     level: u32,
     shift: u32,
-    listed: *const u64,
-    large: *const u32,
-    firsts: *const u32,
-    offsets: *const u32,
+    large: Large<'_>,
+    offsets: In<'_, u32>,
 ) {
     let of_warps: SharedArray<u32> = Carver::new().array(4 * WARPS);
     let (me, warp) = (thread::thread_idx_x(), warp::warp_id());
-    let arrays = Arrays { codes, indices, to_codes, to_indices };
-    // SAFETY: the caller's arrays are as said; the loop turns equally often in all threads of the block.
+    // SAFETY: the loop turns equally often in all threads of the block; barriers stand between writes to shared memory
+    // and the reads by others.
     unsafe {
-        let listed = *listed.add(level as usize);
-        let (pieces, count) = (listed & 0xffff_ffff, listed >> 32);
+        let (pieces, count) = large.counts(level);
         let mut piece = thread::block_idx_x() as u64;
         while piece < pieces {
-            let found = Piece::find(nodes, large, firsts, count, piece);
-            let (mine, own) = count_of_warp(codes, &found, shift);
+            let found = Piece::find(nodes, large, count, piece);
+            let (mine, own) = count_of_warp(points.codes, &found, shift);
             if warp::lane_id() < 4 {
                 of_warps.store(4 * warp + warp::lane_id(), of(mine, warp::lane_id()));
             }
             thread::sync_threads();
             // A thread for each quadrant turns the warps' counts into places.
             if me < 4 {
-                let mut before = *offsets.add(4 * piece as usize + me as usize);
+                let mut before = offsets.get(4 * piece as usize + me as usize);
                 let mut warp = 0;
                 while warp < WARPS {
                     let count = of_warps.load(4 * warp + me);
@@ -352,7 +321,7 @@ pub unsafe fn scatter_pieces<K: Code>(
                 if has {
                     let below = (of(lanes, quadrant) & warp::lanes_below()).count_ones();
                     let to = found.node.start + (of(places, quadrant) + below) as u64;
-                    arrays.put(own[round], found.start + place as u64, to);
+                    points.put(own[round], found.start + place as u64, to);
                 }
                 add(&mut places, lanes);
                 round += 1;
@@ -370,42 +339,36 @@ pub unsafe fn scatter_pieces<K: Code>(
 /// [`mod@scatter_pieces`].
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide_small<K: Code>(
-    codes: *const K,
-    indices: *const u32,
-    to_codes: *mut K,
-    to_indices: *mut u32,
-    nodes: *const u64,
-    starts: *const u64,
+    points: Moved<'_, K>,
+    nodes: In<'_, Words>,
+    starts: In<'_, u64>,
     level: u32,
     shift: u32,
     threshold: u64,
 ) {
-    let arrays = Arrays { codes, indices, to_codes, to_indices };
-    // SAFETY: the caller's arrays are as said; the lanes of a warp take the same way.
-    unsafe {
-        let (first, end) = (*starts.add(level as usize), *starts.add(level as usize + 1));
-        let mut index = first + thread::index_1d() / 32;
-        while index < end {
-            let node = Node::load(nodes, index);
-            if node.count > threshold && node.count <= SMALL as u64 {
-                divide_by_warp(&arrays, &node, shift);
-            }
-            index += thread::grid_dim_x() as u64 * WARPS as u64;
+    let (first, end) = (starts.get(level), starts.get(level as usize + 1));
+    let mut index = first + thread::index_1d() / 32;
+    while index < end {
+        let node = Node::load(nodes, index);
+        if node.count > threshold && node.count <= SMALL as u64 {
+            // SAFETY: the lanes of a warp take the same way.
+            unsafe { divide_by_warp(&points, &node, shift) };
         }
+        index += thread::grid_dim_x() as u64 * WARPS as u64;
     }
 }
 
 /// Divides a node.
 ///
 /// # Safety
-/// The whole warp comes here; the node's points lie in the arrays, which nobody else touches there.
+/// The whole warp comes here.
 #[inline(always)]
-unsafe fn divide_by_warp<K: Code>(arrays: &Arrays<K>, node: &Node, shift: u32) {
+unsafe fn divide_by_warp<K: Code>(points: &Moved<K>, node: &Node, shift: u32) {
     let (lane, count) = (warp::lane_id(), node.count as u32);
-    // SAFETY: guarded by the count; the whole warp is here.
+    // SAFETY: the whole warp is here.
     unsafe {
         let load = |i: u32| match i < count {
-            true => *arrays.codes.add((node.start + i as u64) as usize),
+            true => points.codes.get(node.start + i as u64),
             false => K::ZERO,
         };
         let (mut counts, mut i) = ([0; 4], lane);
@@ -423,7 +386,7 @@ unsafe fn divide_by_warp<K: Code>(arrays: &Arrays<K>, node: &Node, shift: u32) {
             if i < count {
                 let below = (of(lanes, quadrant) & warp::lanes_below()).count_ones();
                 let to = node.start + (of(places, quadrant) + below) as u64;
-                arrays.put(code, node.start + i as u64, to);
+                points.put(code, node.start + i as u64, to);
             }
             add(&mut places, lanes);
             i += 32;

@@ -1,16 +1,16 @@
 //! Nodes, level by level.
 
-use device_std::atomic::{self, Pair};
+use device_std::atomic::Pair;
 use device_std::block::BlockScan;
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
-use super::cut::Cut;
-use super::node::Node;
+use super::cut::{Cut, Rule};
+use super::node::{Node, Words};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
@@ -52,24 +52,20 @@ const SHARED: u32 = {
 /// # Safety
 /// `nodes` has room for a node, `starts` two elements.
 #[kernel(block = 32)]
-pub unsafe fn plant(nodes: *mut u64, starts: *mut u64, count: u64) {
+pub unsafe fn plant(nodes: Out<'_, Words>, starts: Out<'_, u64>, count: u64) {
     if thread::index_1d() == 0 {
         let root = Node { code: 0, start: 0, count, level: 0, quadrants: 0 };
-        // SAFETY: one thread writes what the caller gave.
-        unsafe {
-            root.store(nodes, 0, 0);
-            *starts = 0;
-            *starts.add(1) = 1;
-        }
+        root.store(nodes, 0, 0);
+        starts.set(0u32, 0);
+        starts.set(1u32, 1);
     }
 }
 
 /// Where a node's quadrants begin among its points, and its end. The three bisections go side by side, so that a
 /// thread waits for memory once for all of them.
 #[inline(always)]
-unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> [u32; 5] {
-    // SAFETY: the node's points have codes.
-    let codes = unsafe { codes.add(node.start as usize) };
+fn quadrant_starts<K: Code>(codes: In<K>, node: &Node, shift: u32) -> [u32; 5] {
+    let codes = codes.from(node.start);
     // Before each quadrant's place lie only ones before it.
     let mut places = [0; 3];
     let mut length = node.count as u32;
@@ -78,8 +74,7 @@ unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> 
         let mut quadrant = 0;
         while quadrant < 3 {
             let middle = places[quadrant] + (half - 1);
-            // SAFETY: the middle lies among the node's points.
-            let found = unsafe { (*codes.add(middle as usize)).quadrant(shift) };
+            let found = codes.get(middle).quadrant(shift);
             // Where the half is done, what follows it is; what was left of it is not longer.
             places[quadrant] += if found <= quadrant as u32 { half } else { 0 };
             quadrant += 1;
@@ -127,42 +122,46 @@ impl Tally {
     }
 }
 
+/// What the host is told of a division.
+#[arguments]
+pub struct Notes<'a> {
+    /// Becomes 1 where the children do not fit: one element.
+    pub overflow: Out<'a, u32>,
+    /// The number of points in children above the threshold is added to it: one element.
+    pub unsettled: Option<Out<'a, u64>>,
+    /// Becomes 1 where there are leaves of several points among the children: one element.
+    pub has_leaves: Option<Out<'a, u32>>,
+}
+
 /// The children of the nodes of a level, behind them. The first nodes of this level and of the next lie in
 /// `starts[level]` and `starts[level + 1]`, that of the one after goes into `starts[level + 2]`. Where
-/// they do not fit, `overflow` becomes 1 and the level gets none. The number of points in children above the
-/// threshold is added to `unsettled`, unless that is null; `has_leaves`, unless it is null, becomes 1 where there are
-/// leaves of several points among them. What lies above the cells of `cut_codes` and `cut_levels` is divided, too
-/// ([`Cut`]). Grid: any number of blocks; each takes a part of the level.
+/// they do not fit the level gets none. Grid: any number of blocks; each takes a part of the level.
 ///
 /// # Safety
 /// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
-/// codes, `starts` has `level + 3` elements. `control` and `status` are as
+/// codes, `starts` has `level + 3` elements, the notes are as [`Notes`] says. `control` and `status` are as
 /// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(block = BLOCK, shared = SHARED, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide<K: Code>(
-    codes: *const K,
-    nodes: *mut u64,
+    codes: In<'_, K>,
+    nodes: Out<'_, Words>,
     capacity: u64,
-    starts: *mut u64,
+    starts: Out<'_, u64>,
     level: u32,
     max_level: u32,
-    threshold: u64,
-    cut_codes: [u64; 2],
-    cut_levels: [u32; 2],
-    overflow: *mut u32,
-    unsettled: *mut u64,
-    has_leaves: *mut u32,
-    control: *mut u64,
-    status: *mut Pair,
+    rule: Rule,
+    notes: Notes<'_>,
+    control: Out<'_, u64>,
+    status: Out<'_, Pair>,
 ) {
     let shared = Shared::new(&mut Carver::new());
     let shift = 2 * (max_level - level - 1);
-    let cut = Cut::new(cut_codes, cut_levels);
-    // SAFETY: the caller's arrays are as said; all loops turn equally often in all threads of the block.
+    let Rule { threshold, cut } = rule;
+    // SAFETY: all loops turn equally often in all threads of the block, which has places of its own in shared memory;
+    // flags are touched by atomics alone.
     unsafe {
         let ticket = shared.tickets.take(control);
-        let (level_start, level_end) =
-            (*starts.add(level as usize), *starts.add(level as usize + 1));
+        let (level_start, level_end) = (starts.get(level), starts.get(level as usize + 1));
         let blocks = thread::grid_dim_x() as u64;
         let part = (level_end - level_start).div_ceil(blocks);
         let first = u64::min(level_start + ticket.tile * part, level_end);
@@ -172,7 +171,7 @@ pub unsafe fn divide<K: Code>(
         let divided = |index: u64| {
             let is_there = index < end;
             let node = match is_there {
-                true => Node::load(nodes, index),
+                true => Node::load(nodes.as_input(), index),
                 false => Node { code: 0, start: 0, count: 0, level: 0, quadrants: 0 },
             };
             (node, node.count > threshold || is_there && cut.divides(node.code, level))
@@ -198,14 +197,16 @@ pub unsafe fn divide<K: Code>(
             index += BLOCK as u64;
             round += 1;
         }
-        if !unsettled.is_null() {
+        if let Some(unsettled) = notes.unsettled {
             let (_, all) = shared.scan.inclusive(tally.unsettled, 0, |a, b| a + b);
             if me == 0 && all > 0 {
-                atomic::add_u64(unsettled, all as u64);
+                unsettled.fetch_add(0u32, all as u64);
             }
         }
-        if !has_leaves.is_null() && tally.has_leaves {
-            atomic::store_u32(has_leaves, 1);
+        if let Some(has_leaves) = notes.has_leaves
+            && tally.has_leaves
+        {
+            atomic::store_u32(has_leaves.address(0u32, 1), 1);
         }
         let (_, all) = shared.scan.inclusive(mine, 0, |a, b| a + b);
         if warp::warp_id() == 0 {
@@ -220,11 +221,11 @@ pub unsafe fn divide<K: Code>(
         let fits = place + all as u64 <= capacity;
         if me == 0 {
             if !fits {
-                atomic::store_u32(overflow, 1);
+                atomic::store_u32(notes.overflow.address(0u32, 1), 1);
             }
             if ticket.tile + 1 == blocks {
                 let next = if fits { place + all as u64 } else { level_end };
-                *starts.add(level as usize + 2) = next;
+                starts.set(level as usize + 2, next);
             }
         }
         if !fits {
@@ -262,7 +263,7 @@ pub unsafe fn divide<K: Code>(
 
 /// Writes a node's children from `place` on.
 #[inline(always)]
-unsafe fn append(nodes: *mut u64, mut place: u64, node: &Node, starts: [u32; 5], quadrants: u32) {
+fn append(nodes: Out<Words>, mut place: u64, node: &Node, starts: [u32; 5], quadrants: u32) {
     let mut quadrant = 0;
     while quadrant < 4 {
         if quadrants >> quadrant & 1 == 1 {
@@ -274,8 +275,7 @@ unsafe fn append(nodes: *mut u64, mut place: u64, node: &Node, starts: [u32; 5],
                 level: node.level + 1,
                 quadrants: 0,
             };
-            // SAFETY: the caller has room for the children.
-            unsafe { child.store(nodes, place, 0) };
+            child.store(nodes, place, 0);
             place += 1;
         }
         quadrant += 1;

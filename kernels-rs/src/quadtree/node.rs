@@ -1,8 +1,11 @@
 //! A node, as it lies in memory.
 
-/// Words of a node: its code; its first point; its points; and its first child (bits 0 to 31), its level
+use device_std::slice::Bytes;
+use device_std::{In, Out};
+
+/// A node in memory: its code; its first point; its points; and its first child (bits 0 to 31), its level
 /// (32 to 39) and which quadrants are children (40 to 43).
-pub const WORDS: usize = 4;
+pub type Words = [u64; 4];
 
 /// A node.
 #[derive(Clone, Copy)]
@@ -14,18 +17,15 @@ pub(super) struct Node {
     pub quadrants: u32,
 }
 
+/// Where a node lies.
+#[inline(always)]
+fn place(index: u64) -> Bytes {
+    Bytes(index as usize * size_of::<Words>())
+}
+
 impl Node {
-    /// Reads node `index`.
-    ///
-    /// # Safety
-    /// `nodes` has that node.
     #[inline(always)]
-    pub unsafe fn load(nodes: *const u64, index: u64) -> Self {
-        // SAFETY: passed on to the caller.
-        let [code, start, count, last] = unsafe {
-            let node = nodes.add(index as usize * WORDS);
-            [*node, *node.add(1), *node.add(2), *node.add(3)]
-        };
+    fn of_words([code, start, count, last]: Words) -> Self {
         Self {
             code,
             start,
@@ -35,35 +35,28 @@ impl Node {
         }
     }
 
-    /// Reads node `index` and its first child.
-    ///
-    /// # Safety
-    /// `nodes` has that node.
+    /// Reads node `index`.
     #[inline(always)]
-    pub unsafe fn load_with_child(nodes: *const u64, index: u64) -> (Self, u32) {
-        // SAFETY: passed on to the caller.
-        unsafe { (Self::load(nodes, index), *nodes.add(index as usize * WORDS + 3) as u32) }
+    pub fn load(nodes: In<Words>, index: u64) -> Self {
+        Self::of_words(nodes.get(place(index)))
+    }
+
+    /// Reads node `index` and its first child.
+    #[inline(always)]
+    pub fn load_with_child(nodes: In<Words>, index: u64) -> (Self, u32) {
+        let words = nodes.get(place(index));
+        (Self::of_words(words), words[3] as u32)
     }
 
     /// Writes node `index`, with its first child.
-    ///
-    /// # Safety
-    /// `nodes` has room for that node, which nobody else touches.
     #[inline(always)]
-    pub unsafe fn store(&self, nodes: *mut u64, index: u64, first_child: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let node = nodes.add(index as usize * WORDS);
-            *node = self.code;
-            *node.add(1) = self.start;
-            *node.add(2) = self.count;
-            *node.add(3) = self.last_word(first_child);
-        }
+    pub fn store(&self, nodes: Out<Words>, index: u64, first_child: u32) {
+        nodes.set(place(index), [self.code, self.start, self.count, self.last_word(first_child)]);
     }
 
     /// The word with the first child.
     #[inline(always)]
-    pub fn last_word(&self, first_child: u32) -> u64 {
+    fn last_word(&self, first_child: u32) -> u64 {
         first_child as u64 | (self.level as u64) << 32 | (self.quadrants as u64) << 40
     }
 }

@@ -10,7 +10,10 @@
 pub mod adjacent;
 pub mod ground;
 pub mod leaf;
+mod lists;
 pub mod regions;
 pub mod walk;
+
+pub use lists::Lists;
 
 device_std::ptx_module! { "quadtree_queries" }

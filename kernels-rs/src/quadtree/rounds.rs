@@ -4,105 +4,107 @@
 //! moved together, are sorted by more bits of their codes; since each node's codes lie between those of its
 //! neighbours, the points of each come back to its own places.
 
-use device_std::{kernel, thread};
+use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
-use super::cut::Cut;
-use super::node::Node;
+use super::cut::Rule;
+use super::node::{Node, Words};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// The points of each of `count` nodes from `first` on, 0 for those that are not divided: within the threshold, and
-/// not above a cell of the [`Cut`]. Grid: a thread for each.
+/// Nodes that follow each other: those of a level.
+#[arguments]
+pub struct Level<'a> {
+    /// All nodes.
+    pub nodes: In<'a, Words>,
+    /// The first of the level.
+    pub first: u64,
+    /// How many it has.
+    pub count: u64,
+}
+
+/// Points of which the codes and indices are moved, each pair of arrays apart from the other.
+#[arguments]
+pub struct Moved<'a, K> {
+    /// Where they are.
+    pub codes: In<'a, K>,
+    /// As many.
+    pub indices: In<'a, u32>,
+    /// Where they go.
+    pub to_codes: Out<'a, K>,
+    /// As many.
+    pub to_indices: Out<'a, u32>,
+}
+
+impl<K: Code> Moved<'_, K> {
+    /// Moves a point, whose code is known.
+    #[inline(always)]
+    pub(super) fn put(&self, code: K, from: u64, to: u64) {
+        self.to_codes.set(to, code);
+        self.to_indices.set(to, self.indices.get(from));
+    }
+}
+
+/// The points of each node of a level, 0 for those that are not divided. Grid: a thread for each.
 ///
 /// # Safety
-/// The nodes are there, and `counts` has `count` elements.
+/// The nodes are there, and `counts` has an element for each of the level.
 #[kernel(block = BLOCK)]
-pub unsafe fn count_unsettled(
-    nodes: *const u64,
-    first: u64,
-    count: u64,
-    threshold: u64,
-    cut_codes: [u64; 2],
-    cut_levels: [u32; 2],
-    counts: *mut u32,
-) {
+pub unsafe fn count_unsettled(level: Level<'_>, rule: Rule, counts: Out<'_, u32>) {
     let i = thread::index_1d();
-    if i < count {
-        // SAFETY: guarded.
-        unsafe {
-            let node = Node::load(nodes, first + i);
-            let cut = Cut::new(cut_codes, cut_levels);
-            let is_divided = node.count > threshold || cut.divides(node.code, node.level);
-            *counts.add(i as usize) = if is_divided { node.count as u32 } else { 0 };
-        }
+    if i < level.count {
+        let node = Node::load(level.nodes, level.first + i);
+        let Rule { threshold, cut } = rule;
+        let is_divided = node.count > threshold || cut.divides(node.code, node.level);
+        counts.set(i, if is_divided { node.count as u32 } else { 0 });
     }
 }
 
 /// The points counted by [`count_unsettled`](const@count_unsettled), whose sums before each node are `offsets`: where they stand
-/// into `places`, their codes and indices side by side. Grid: a thread for each of the `total` points.
+/// into `places`, and the points side by side. Grid: a thread for each of the `total` points.
 ///
 /// # Safety
-/// The nodes are those of a tree over `codes` and `indices`; `offsets` has `count` elements, the first of which is
-/// 0, and the other arrays have `total`.
+/// The nodes are those of a tree over the points; `offsets` has an element for each node of the level, the first of which
+/// is 0; `places` has `total` elements, and so has what the points go into.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn take_unsettled<K: Code>(
-    nodes: *const u64,
-    first: u64,
-    count: u64,
-    offsets: *const u32,
+    level: Level<'_>,
+    offsets: In<'_, u32>,
     total: u64,
-    codes: *const K,
-    indices: *const u32,
-    places: *mut u32,
-    to_codes: *mut K,
-    to_indices: *mut u32,
+    places: Out<'_, u32>,
+    points: Moved<'_, K>,
 ) {
     let i = thread::index_1d();
     if i >= total {
         return;
     }
-    // SAFETY: guarded; the last node whose offset is not above a point's number is the one that has it, since
-    // those without points have the offset of the node after.
-    unsafe {
-        let (mut node, mut length) = (0, count);
-        while length > 1 {
-            let half = length / 2;
-            let is_past = *offsets.add((node + half) as usize) as u64 <= i;
-            node += if is_past { half } else { 0 };
-            length -= half;
-        }
-        let within = i - *offsets.add(node as usize) as u64;
-        let place = (Node::load(nodes, first + node).start + within) as usize;
-        *places.add(i as usize) = place as u32;
-        *to_codes.add(i as usize) = *codes.add(place);
-        *to_indices.add(i as usize) = *indices.add(place);
+    // The last node whose offset is not above a point's number is the one that has it, since those without points have
+    // the offset of the node after.
+    let (mut node, mut length) = (0, level.count);
+    while length > 1 {
+        let half = length / 2;
+        let is_past = offsets.get(node + half) as u64 <= i;
+        node += if is_past { half } else { 0 };
+        length -= half;
     }
+    let within = i - offsets.get(node) as u64;
+    let place = Node::load(level.nodes, level.first + node).start + within;
+    places.set(i, place as u32);
+    points.put(points.codes.get(place), place, i);
 }
 
 /// Codes and indices back to their places. Grid: a thread for each of the `total` points.
 ///
 /// # Safety
-/// `places` are distinct, and below the length of `to_codes` and `to_indices`.
+/// There are `total` places, codes and indices; the places are distinct, and below the length of `to_codes` and
+/// `to_indices`.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
-pub unsafe fn put_back<K: Code>(
-    places: *const u32,
-    total: u64,
-    codes: *const K,
-    indices: *const u32,
-    to_codes: *mut K,
-    to_indices: *mut u32,
-) {
-    let i = thread::index_1d() as usize;
-    if (i as u64) < total {
-        // SAFETY: guarded; each place is one thread's.
-        unsafe {
-            let place = *places.add(i) as usize;
-            *to_codes.add(place) = *codes.add(i);
-            *to_indices.add(place) = *indices.add(i);
-        }
+pub unsafe fn put_back<K: Code>(places: In<'_, u32>, total: u64, points: Moved<'_, K>) {
+    let i = thread::index_1d();
+    if i < total {
+        points.put(points.codes.get(i), i, places.get(i) as u64);
     }
 }

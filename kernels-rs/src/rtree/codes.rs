@@ -82,9 +82,9 @@ pub unsafe fn find_codes<T: Place>(
     let place = [places.x.get(i), places.y.get(i)];
     let [x, y] = place.map(Place::widened);
     codes.set(i, curve.code(x, y));
-    // SAFETY: guarded by the length; the lowest index is found by an atomic.
+    T::store_pair(pairs, i, place);
+    // SAFETY: `bad` has three elements, which are touched by atomics alone.
     unsafe {
-        T::store_pair(pairs.address(i * T::PAIR as u64, T::PAIR), 0, place);
         if !x.is_finite() {
             atomic::min_i64(bad.address(0, 1), i as i64);
         }

@@ -1,5 +1,7 @@
 //! The rectangle that a quadtree divides: which cell of it holds a place, and where a cell's edges lie.
 
+use device_std::arguments;
+
 use super::morton;
 
 /// A rectangle divided into 2^level columns and rows of equal cells.
@@ -7,7 +9,8 @@ use super::morton;
 /// A cell is half open: it holds its western and southern edges. Those of the rectangle's eastern and
 /// northern edges belong to the last column and row, and so does what lies beyond; what lies before the
 /// first belongs to the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[arguments]
+#[derive(PartialEq)]
 pub struct Frame {
     /// x of the western edge.
     pub west: f64,

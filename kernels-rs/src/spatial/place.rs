@@ -2,6 +2,18 @@
 
 use device_std::vector::{self, Vector};
 use device_std::warp::Word;
+use device_std::{In, Out, arguments};
+
+/// Columns of coordinates.
+#[arguments]
+pub struct Places<'a, T> {
+    /// `count` of them.
+    pub x: In<'a, T>,
+    /// As many.
+    pub y: In<'a, T>,
+    /// How many there are.
+    pub count: u64,
+}
 
 /// A coordinate: f32 or f64.
 pub trait Place: Copy + PartialEq + Word {
@@ -27,16 +39,10 @@ pub trait Place: Copy + PartialEq + Word {
     fn widened(self) -> f64;
 
     /// Writes pair `i`.
-    ///
-    /// # Safety
-    /// There is room for it.
-    unsafe fn store_pair(pairs: *mut u64, i: u64, place: [Self; 2]);
+    fn store_pair(pairs: Out<u64>, i: u64, place: [Self; 2]);
 
     /// Reads pair `i`.
-    ///
-    /// # Safety
-    /// It was written.
-    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2];
+    fn load_pair(pairs: In<u64>, i: u64) -> [Self; 2];
 }
 
 impl Place for f32 {
@@ -66,15 +72,13 @@ impl Place for f32 {
     }
 
     #[inline(always)]
-    unsafe fn store_pair(pairs: *mut u64, i: u64, [x, y]: [Self; 2]) {
-        // SAFETY: passed on to the caller.
-        unsafe { *pairs.add(i as usize) = x.to_bits() as u64 | (y.to_bits() as u64) << 32 };
+    fn store_pair(pairs: Out<u64>, i: u64, [x, y]: [Self; 2]) {
+        pairs.set(i, x.to_bits() as u64 | (y.to_bits() as u64) << 32);
     }
 
     #[inline(always)]
-    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2] {
-        // SAFETY: passed on to the caller.
-        let pair = unsafe { *pairs.add(i as usize) };
+    fn load_pair(pairs: In<u64>, i: u64) -> [Self; 2] {
+        let pair = pairs.get(i);
         [f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32)]
     }
 }
@@ -114,21 +118,15 @@ impl Place for f64 {
     }
 
     #[inline(always)]
-    unsafe fn store_pair(pairs: *mut u64, i: u64, [x, y]: [Self; 2]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let pair = pairs.add(2 * i as usize);
-            *pair = x.to_bits();
-            *pair.add(1) = y.to_bits();
-        }
+    fn store_pair(pairs: Out<u64>, i: u64, [x, y]: [Self; 2]) {
+        let pair = pairs.from(2 * i as usize);
+        pair.set(0u32, x.to_bits());
+        pair.set(1u32, y.to_bits());
     }
 
     #[inline(always)]
-    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2] {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let pair = pairs.add(2 * i as usize);
-            [f64::from_bits(*pair), f64::from_bits(*pair.add(1))]
-        }
+    fn load_pair(pairs: In<u64>, i: u64) -> [Self; 2] {
+        let pair = pairs.from(2 * i as usize);
+        [f64::from_bits(pair.get(0u32)), f64::from_bits(pair.get(1u32))]
     }
 }

@@ -1,7 +1,8 @@
 //! Scans along the columns of a grid.
 
-use gpu_core::{Blocks, DeviceGrid};
-use kernels_rs::primitives::columns::{chunks, scan, sums};
+use device_std::{In, Out};
+use gpu_core::{Blocks, DeviceGrid, Slice};
+use kernels_rs::primitives::columns::{Grid, chunks, scan, sums};
 use kernels_rs::primitives::operators::EXCLUSIVE;
 
 use super::Workspace;
@@ -29,9 +30,9 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     same_len("columns of the output", input.width() as usize, output.width() as usize)?;
     same_len("rows of the output", input.height() as usize, output.height() as usize)?;
     let shape = (input.width(), input.height());
-    let from = workspace.read(input.column())?;
-    let mut to = workspace.write(output.column_mut())?;
-    enqueue(workspace, operator, how, (from.as_ptr(), to.as_mut_ptr()), shape)
+    let input = Slice::from(input.column()).cast().input();
+    let output = output.column_mut().cast().output();
+    enqueue(workspace, operator, how, (input, output), shape)
 }
 
 /// [`scan_columns`] that overwrites its input.
@@ -45,9 +46,8 @@ pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
     grid: &mut DeviceGrid<T>,
 ) -> Result<()> {
     let shape = (grid.width(), grid.height());
-    let mut data = workspace.write(grid.column_mut())?;
-    let to = data.as_mut_ptr();
-    enqueue(workspace, operator, how, (to.cast_const(), to), shape)
+    let data = grid.column_mut().cast().output();
+    enqueue(workspace, operator, how, (data.as_input(), data), shape)
 }
 
 /// Enqueues the chunks' sums, the scan of these, and that of the chunks.
@@ -55,7 +55,7 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    (input, output): (*const T, *mut T),
+    (input, output): (In<'_, O::Element>, Out<'_, O::Element>),
     (width, height): (u32, u32),
 ) -> Result<()> {
     let (rows, chunks) = chunks(width, height);
@@ -67,35 +67,30 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
         (<O::Kernel as sums::Instance<_>>::KERNEL, <O::Kernel as scan::Instance<_>>::KERNEL);
     let blocks = Blocks::for_each(&scan_kernel, threads)?;
     let blocks_of_sums = Blocks::for_each(&scan_kernel, u64::from(width))?;
+    let grid = Grid { width, height, rows, mode: how.mode() };
+    let parameters = operator.parameters();
     let of_chunks = scan::Args {
-        input: input.cast(),
-        output: output.cast(),
-        before: if chunks > 1 { sums.cast_const() } else { std::ptr::null() },
-        width,
-        height,
-        rows,
-        mode: how.mode(),
+        input,
+        output,
+        before: (chunks > 1).then(|| sums.as_input()),
+        grid,
         initial: initial(operator, how),
-        parameters: operator.parameters(),
+        parameters,
     };
     let gpu = workspace.gpu();
-    // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column.
     unsafe {
         if chunks > 1 {
-            let (mode, parameters) = (how.mode() & !EXCLUSIVE, of_chunks.parameters);
-            let (input, output) = (of_chunks.input, sums);
-            let up = sums::Args { input, output, width, height, rows, mode, parameters };
+            let grid = Grid { mode: grid.mode & !EXCLUSIVE, ..grid };
+            let up = sums::Args { input, output: sums, grid, parameters };
             gpu.enqueue(sums_kernel, blocks, up)?;
             let of_sums = scan::Args {
-                input: sums.cast_const(),
+                input: sums.as_input(),
                 output: sums,
-                before: std::ptr::null(),
-                height: chunks,
-                rows: chunks,
-                mode: EXCLUSIVE,
+                before: None,
+                grid: Grid { width, height: chunks, rows: chunks, mode: EXCLUSIVE },
                 initial: initial(operator, Scan::inclusive()),
-                ..of_chunks
+                parameters,
             };
             gpu.enqueue(scan_kernel, blocks_of_sums, of_sums)?;
         }

@@ -2,6 +2,7 @@
 //! transpose.
 
 use device_std::host::Kernel;
+use device_std::{In, Out};
 use gpu_core::{Arguments, Blocks, DeviceGrid, Slice, SliceMut};
 use kernels_rs::primitives::elementwise::{self as kernels, MOVED, SIDE, tile_len};
 
@@ -22,9 +23,9 @@ pub fn fill<'a, T: Number>(
     value: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = workspace.write(output)?;
+    let output = output.into();
     let len = output.len() as u64;
-    let output = output.as_mut_ptr().cast();
+    let output = output.cast().output();
     let arguments = kernels::fill::Args { output, len, value: value.bits() };
     let kernel = <T::Bits as kernels::fill::Instance>::KERNEL;
     // SAFETY: the output has `len` elements.
@@ -41,10 +42,10 @@ pub fn sequence<'a, T: Number>(
     step: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = workspace.write(output)?;
+    let output = output.into();
     let len = output.len() as u64;
     let (start, step) = (bytemuck::cast(start), bytemuck::cast(step));
-    let output = output.as_mut_ptr().cast();
+    let output = output.cast().output();
     let arguments = kernels::sequence::Args { output, len, start, step };
     let kernel = <T::Sum as kernels::sequence::Instance>::KERNEL;
     // SAFETY: the output has `len` elements.
@@ -61,12 +62,12 @@ pub fn adjacent_difference<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut output) = (workspace.read(input)?, workspace.write(output)?);
-    let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-    same_len("output", len, output.len())?;
-    apart(("input", from, len), ("output", to.cast_const(), len))?;
-    let len = len as u64;
-    let arguments = kernels::difference::Args { input: from.cast(), output: to.cast(), len };
+    let (input, output) = (input.into(), output.into());
+    same_len("output", input.len(), output.len())?;
+    apart(("input", input), ("output", &output))?;
+    let len = input.len() as u64;
+    let (input, output) = (input.cast().input(), output.cast().output());
+    let arguments = kernels::difference::Args { input, output, len };
     let kernel = <T::Sum as kernels::difference::Instance>::KERNEL;
     // SAFETY: both arrays have `len` elements and are apart.
     unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
@@ -84,32 +85,40 @@ pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) =
-        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
-    let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
-    let len = indices.len();
-    same_len("output", len, output.len())?;
-    apart(("input", from, input.len()), ("output", to.cast_const(), len))?;
-    apart(("indices", at, len), ("output", to.cast_const(), len))?;
-    let (len, input_len) = (len as u64, input.len() as u64);
-    let (input, output, blocks) = (from.cast(), to.cast(), len.div_ceil(MOVED));
-    // SAFETY: the arrays are as long as said; the kernel checks the indices.
+    let (indices, input, output) = (indices.into(), input.into(), output.into());
+    same_len("output", indices.len(), output.len())?;
+    apart(("input", input), ("output", &output))?;
+    apart(("indices", indices), ("output", &output))?;
+    let (len, input_len) = (indices.len() as u64, input.len() as u64);
+    let (input, output) = (input.cast::<T::Bits>().input(), output.cast().output());
+    // SAFETY: the arrays are as long as said, and the output is apart.
     unsafe {
         match I::SIZE {
             IndexSize::Four => {
-                let indices = at.cast();
-                let arguments = kernels::gather::Args { indices, len, input, input_len, output };
-                let kernel = <T::Bits as kernels::gather::Instance<u32>>::KERNEL;
-                launch(workspace, kernel, blocks, arguments)
+                let indices = indices.cast::<u32>().input();
+                enqueue_gather(workspace, (indices, len), (input, input_len), output)
             }
             IndexSize::Eight => {
-                let indices = at.cast();
-                let arguments = kernels::gather::Args { indices, len, input, input_len, output };
-                let kernel = <T::Bits as kernels::gather::Instance<u64>>::KERNEL;
-                launch(workspace, kernel, blocks, arguments)
+                let indices = indices.cast::<u64>().input();
+                enqueue_gather(workspace, (indices, len), (input, input_len), output)
             }
         }
     }
+}
+
+/// Enqueues a gather.
+///
+/// # Safety
+/// There are so many indices and elements of the input; the output has an element for each index, and is apart.
+pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + Copy>(
+    workspace: &Workspace,
+    (indices, len): (In<'_, I>, u64),
+    (input, input_len): (In<'_, B>, u64),
+    output: Out<'_, B>,
+) -> Result<()> {
+    let arguments = kernels::gather::Args { indices, len, input, input_len, output };
+    // SAFETY: the caller's promise; the kernel checks the indices.
+    unsafe { launch(workspace, B::KERNEL, len.div_ceil(MOVED), arguments) }
 }
 
 /// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, some one is
@@ -124,26 +133,24 @@ pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) =
-        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
-    let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
-    let len = input.len();
-    same_len("indices", len, indices.len())?;
-    apart(("input", from, len), ("output", to.cast_const(), output.len()))?;
-    apart(("indices", at, len), ("output", to.cast_const(), output.len()))?;
-    let (len, output_len) = (len as u64, output.len() as u64);
-    let (input, output, blocks) = (from.cast(), to.cast(), len.div_ceil(MOVED));
+    let (indices, input, output) = (indices.into(), input.into(), output.into());
+    same_len("indices", input.len(), indices.len())?;
+    apart(("input", input), ("output", &output))?;
+    apart(("indices", indices), ("output", &output))?;
+    let (len, output_len) = (input.len() as u64, output.len() as u64);
+    let blocks = len.div_ceil(MOVED);
+    let (input, output) = (input.cast().input(), output.cast().output());
     // SAFETY: as above.
     unsafe {
         match I::SIZE {
             IndexSize::Four => {
-                let indices = at.cast();
+                let indices = indices.cast().input();
                 let arguments = kernels::scatter::Args { indices, len, input, output, output_len };
                 let kernel = <T::Bits as kernels::scatter::Instance<u32>>::KERNEL;
                 launch(workspace, kernel, blocks, arguments)
             }
             IndexSize::Eight => {
-                let indices = at.cast();
+                let indices = indices.cast().input();
                 let arguments = kernels::scatter::Args { indices, len, input, output, output_len };
                 let kernel = <T::Bits as kernels::scatter::Instance<u64>>::KERNEL;
                 launch(workspace, kernel, blocks, arguments)
@@ -170,8 +177,8 @@ pub fn transpose<T: Number>(
         let most = u64::from(MOST_Y * SIDE) * u64::from(width);
         return Err(Error::TooLarge { elements: input.column().len() as u64, most });
     }
-    let (from, mut to) = (workspace.read(input.column())?, workspace.write(output.column_mut())?);
-    let (input, output) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
+    let (input, output) = (Slice::from(input.column()), output.column_mut());
+    let (input, output) = (input.cast().input(), output.cast().output());
     let arguments = kernels::transpose::Args { input, output, width, height };
     let kernel = <T::Bits as kernels::transpose::Instance>::KERNEL;
     // SAFETY: both grids have `width * height` elements, and are apart: one is borrowed alone.
@@ -192,7 +199,7 @@ unsafe fn launch<A: Arguments>(
     let name = kernel.host.name;
     let blocks = i32::try_from(blocks)
         .map_err(|_| gpu_core::Error::LaunchTooLarge { kernel: name, blocks })?;
-    // SAFETY: passed on to the caller.
+    // SAFETY: the arrays are the caller's promise.
     unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks as u32), arguments)? };
     Ok(())
 }

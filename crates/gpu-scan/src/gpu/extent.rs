@@ -1,7 +1,8 @@
 //! What points lie between.
 
-use gpu_core::{Blocks, Bounds, Error as CoreError, Extent, Reading, Slice, ValueRange};
-use kernels_rs::primitives::extent::{MOST_COLUMNS, WORDS, chunks, find_extent};
+use device_std::In;
+use gpu_core::{Blocks, Bounds, Error as CoreError, Extent, Slice, ValueRange};
+use kernels_rs::primitives::extent::{Columns, MOST_COLUMNS, WORDS, chunks, find_extent};
 
 use super::Workspace;
 use super::workspace::Layout;
@@ -42,19 +43,17 @@ pub fn extent<'a, 'b>(
     y: impl Into<Slice<'b, f64>>,
     values: &[Slice<'_, f64>],
 ) -> Result<Extent> {
-    let (x, y) = (workspace.read(x)?, workspace.read(y)?);
-    let values = values.iter().map(|&column| workspace.read(column));
-    let values = values.collect::<Result<Vec<Reading<'_, f64>>>>()?;
+    let (x, y) = (x.into(), y.into());
     same_len("column of y", x.len(), y.len())?;
     values.iter().try_for_each(|column| same_len("column of values", x.len(), column.len()))?;
     workspace.gpu().refuse_in_capture("the search for an extent, which the host waits for,")?;
     if x.is_empty() {
         return Ok(Extent::default());
     }
-    let starts: Vec<*const u64> =
-        [&x, &y].into_iter().chain(&values).map(|column| column.as_ptr().cast()).collect();
-    // SAFETY: the columns are admitted until their results are there, and have `len` elements.
-    let results = unsafe { search(workspace, &starts, x.len() as u64)? };
+    let columns = [x, y].into_iter().chain(values.iter().copied());
+    let columns: Vec<In<'_, u64>> = columns.map(|column| column.cast().input()).collect();
+    // SAFETY: the columns have `len` elements, which are some.
+    let results = unsafe { search(workspace, &columns, x.len() as u64)? };
     let range = |what, column: usize| {
         let word = |i: usize| results[column * WORDS as usize + i];
         let (min, max) = (f64::from_bits(word(0)), f64::from_bits(word(1)));
@@ -64,7 +63,7 @@ pub fn extent<'a, 'b>(
         }
     };
     let (x, y) = (range("x", 0)?, range("y", 1)?);
-    let ranges = (2..starts.len()).map(|column| range("value", column));
+    let ranges = (2..columns.len()).map(|column| range("value", column));
     Ok(Extent {
         bounds: Some(Bounds { min_x: x.min, min_y: y.min, max_x: x.max, max_y: y.max }),
         ranges: ranges.collect::<Result<_, CoreError>>()?,
@@ -74,8 +73,8 @@ pub fn extent<'a, 'b>(
 /// Enqueues the search and waits for its results, [`WORDS`] for each column.
 ///
 /// # Safety
-/// Each column has `len` elements, which are not written meanwhile, and `len` is not 0.
-unsafe fn search(workspace: &mut Workspace, columns: &[*const u64], len: u64) -> Result<Vec<u64>> {
+/// Each column has `len` elements, and `len` is not 0.
+unsafe fn search(workspace: &mut Workspace, columns: &[In<'_, u64>], len: u64) -> Result<Vec<u64>> {
     let (tiles, chunks) = chunks(len);
     let mut layout = Layout::default();
     let partials = layout.part::<u64>(chunks * MOST_COLUMNS as u64 * WORDS);
@@ -85,18 +84,19 @@ unsafe fn search(workspace: &mut Workspace, columns: &[*const u64], len: u64) ->
     let done = workspace.done();
     let gpu = workspace.gpu();
     let mut host = vec![0; columns.len() * WORDS as usize];
-    // SAFETY: passed on to the caller; the workspace's storage is used on its own stream only, and
-    // `host` lives until the stream is synchronised.
+    // SAFETY: the columns are as the caller promises; there are words for each chunk and each column; `host` lives until
+    // the stream is synchronised.
     unsafe {
         for (launch, some) in columns.chunks(MOST_COLUMNS).enumerate() {
             let mut columns = [some[0]; MOST_COLUMNS];
             columns[..some.len()].copy_from_slice(some);
-            let results = results.wrapping_add(launch * MOST_COLUMNS * WORDS as usize);
-            let arguments = find_extent::Args { columns, len, tiles, partials, done, results };
+            let columns = Columns::new(columns, len);
+            let results = results.from(launch * MOST_COLUMNS * WORDS as usize);
+            let arguments = find_extent::Args { columns, tiles, partials, done, results };
             let blocks = Blocks { x: chunks as u32, y: some.len() as u32 };
             gpu.enqueue(find_extent, blocks, arguments)?;
         }
-        gpu.enqueue_read(Slice::from_raw_parts(results, host.len()), &mut host)?;
+        gpu.enqueue_read(Slice::from_raw_parts(results.start(), host.len()), &mut host)?;
     }
     gpu.synchronize()?;
     Ok(host)

@@ -1,9 +1,8 @@
 //! Merging sorted arrays.
 
-use std::ptr;
-
+use device_std::{In, Out};
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::primitives::merge::{TILE, find_splits, merge};
+use kernels_rs::primitives::merge::{Arrays, TILE, Values, find_splits, merge};
 
 use super::Workspace;
 use super::workspace::{Layout, apart, tiles};
@@ -33,10 +32,9 @@ pub fn merge_keys<'a, 'b, 'c, K: Number>(
     b: impl Into<Slice<'b, K>>,
     output: impl Into<SliceMut<'c, K>>,
 ) -> Result<()> {
-    let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
-    let call = Call::new(how, *a, *b, output.reborrow())?;
-    let none = Values::<()> { a: ptr::null(), b: ptr::null(), output: ptr::null_mut() };
-    // SAFETY: `Call::new` checked lengths and overlap.
+    let call = Call::new(how, a.into(), b.into(), output.into())?;
+    let none = Values::<()> { a: In::empty(), b: In::empty(), output: Out::empty() };
+    // SAFETY: without values none are touched.
     unsafe { call.enqueue(workspace, none) }
 }
 
@@ -52,130 +50,99 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
     (b, b_values): (impl Into<Slice<'b, K>>, impl Into<Slice<'e, V>>),
     (output, output_values): (impl Into<SliceMut<'c, K>>, impl Into<SliceMut<'f, V>>),
 ) -> Result<()> {
-    let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
-    let (a_values, b_values) = (workspace.read(a_values)?, workspace.read(b_values)?);
-    let mut output_values = workspace.write(output_values)?;
+    let (a, b, output) = (a.into(), b.into(), output.into());
+    let (a_values, b_values) = (a_values.into(), b_values.into());
+    let output_values = output_values.into();
     same_len("values of a", a.len(), a_values.len())?;
     same_len("values of b", b.len(), b_values.len())?;
     same_len("output of values", output.len(), output_values.len())?;
-    let keys_to = ("output", output.as_mut_ptr().cast_const(), output.len());
-    let to = ("output of values", output_values.as_mut_ptr().cast_const(), output_values.len());
-    for keys in [("a", a.as_ptr(), a.len()), ("b", b.as_ptr(), b.len()), keys_to] {
-        apart(keys, to)?;
+    for keys in [("a", a), ("b", b), ("output", output.as_slice())] {
+        apart(keys, ("output of values", &output_values))?;
     }
-    let values = [("values of a", *a_values), ("values of b", *b_values)];
-    for (name, values) in values {
-        let values = (name, values.as_ptr(), values.len());
-        apart(values, to)?;
-        apart(values, keys_to)?;
+    for values in [("values of a", a_values), ("values of b", b_values)] {
+        apart(values, ("output of values", &output_values))?;
+        apart(values, ("output", &output))?;
     }
-    let call = Call::new(how, *a, *b, output.reborrow())?;
-    let values =
-        Values { a: a_values.as_ptr(), b: b_values.as_ptr(), output: output_values.as_mut_ptr() };
-    // SAFETY: as above; and there is a value for each key, of the size that the kernel takes.
+    let call = Call::new(how, a, b, output)?;
+    // SAFETY: there is a value for each key, of the size that the kernel takes, and they go elsewhere.
     unsafe {
         match V::SIZE {
-            PayloadSize::Four => call.enqueue::<u32>(workspace, values.cast()),
-            PayloadSize::Eight => call.enqueue::<u64>(workspace, values.cast()),
+            PayloadSize::Four => {
+                call.enqueue::<u32>(workspace, values(a_values, b_values, output_values))
+            }
+            PayloadSize::Eight => {
+                call.enqueue::<u64>(workspace, values(a_values, b_values, output_values))
+            }
         }
     }
 }
 
+/// Values as the kernel takes them, which are as many bytes.
+fn values<'a, V: Payload, W: gpu_core::Element>(
+    a: Slice<'a, V>,
+    b: Slice<'a, V>,
+    output: SliceMut<'a, V>,
+) -> Values<'a, W> {
+    Values { a: a.cast().input(), b: b.cast().input(), output: output.cast().output() }
+}
+
 /// Keys to merge, checked.
-struct Call<B> {
-    a: *const B,
-    a_len: u64,
-    b: *const B,
-    b_len: u64,
-    output: *mut B,
-    parameters: [u64; 4],
+struct Call<'a, B> {
+    arrays: Arrays<'a, B>,
+    output: Out<'a, B>,
     tiles: u32,
 }
 
-/// The values that go with keys.
-struct Values<V> {
-    a: *const V,
-    b: *const V,
-    output: *mut V,
-}
-
-impl<V> Values<V> {
-    /// The same arrays, of elements of the same size.
-    fn cast<S>(self) -> Values<S> {
-        Values { a: self.a.cast(), b: self.b.cast(), output: self.output.cast() }
-    }
-}
-
-impl<B: KernelBits> Call<B> {
+impl<'a, B: KernelBits + gpu_core::Element> Call<'a, B> {
     fn new<K: Number<Bits = B>>(
         how: Merge,
-        a: Slice<'_, K>,
-        b: Slice<'_, K>,
-        mut output: SliceMut<'_, K>,
+        a: Slice<'a, K>,
+        b: Slice<'a, K>,
+        output: SliceMut<'a, K>,
     ) -> Result<Self> {
         same_len("output", a.len() + b.len(), output.len())?;
-        let to = ("output", output.as_mut_ptr().cast_const(), output.len());
-        apart(("a", a.as_ptr(), a.len()), to)?;
-        apart(("b", b.as_ptr(), b.len()), to)?;
-        Ok(Self {
-            a: a.as_ptr().cast(),
+        apart(("a", a), ("output", &output))?;
+        apart(("b", b), ("output", &output))?;
+        let arrays = Arrays {
+            a: a.cast().input(),
             a_len: a.len() as u64,
-            b: b.as_ptr().cast(),
+            b: b.cast().input(),
             b_len: b.len() as u64,
-            output: output.as_mut_ptr().cast(),
             parameters: total_order::<K>(how.direction).parameters(),
-            tiles: tiles(output.len() as u64, TILE)?,
-        })
+        };
+        let tiles = tiles(output.len() as u64, TILE)?;
+        Ok(Self { arrays, output: output.cast().output(), tiles })
     }
 
     /// Enqueues the merge, and before it, where tiles are many, the search for their splits.
     ///
     /// # Safety
-    /// The arrays are those that the call was made of; those of values, if there are any, are as long
-    /// as those of their keys, and apart.
-    unsafe fn enqueue<V: Copy>(self, workspace: &mut Workspace, values: Values<V>) -> Result<()>
+    /// The values, if there are any, are as many as their keys, and go to memory that is apart from all else.
+    unsafe fn enqueue<V: Copy>(self, workspace: &mut Workspace, values: Values<'_, V>) -> Result<()>
     where
         B: merge::Instance<V>,
     {
-        let Self { a, a_len, b, b_len, output, parameters, tiles } = self;
-        let splits = match tiles <= MOST_SEARCHED {
-            true => ptr::null(),
-            // SAFETY: passed on to the caller.
-            false => unsafe { self.find_splits(workspace)? },
-        };
-        let arguments = merge::Args {
-            a,
-            a_len,
-            b,
-            b_len,
-            parameters,
-            splits,
-            output,
-            a_values: values.a,
-            b_values: values.b,
-            output_values: values.output,
-        };
+        let Self { arrays, output, tiles } = self;
+        let is_searched = tiles <= MOST_SEARCHED;
+        let splits = if is_searched { None } else { Some(self.find_splits(workspace)?) };
+        let arguments = merge::Args { arrays, splits, output, values };
         let kernel = <B as merge::Instance<V>>::KERNEL;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the keys are as `new` checked; the values are the caller's promise.
         unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
         Ok(())
     }
 
     /// Enqueues the search for the tiles' splits.
-    ///
-    /// # Safety
-    /// As [`enqueue`](Self::enqueue).
-    unsafe fn find_splits(&self, workspace: &mut Workspace) -> Result<*const u64> {
-        let Self { a, a_len, b, b_len, parameters, tiles, .. } = *self;
-        let count = u64::from(tiles) + 1;
+    fn find_splits(&self, workspace: &mut Workspace) -> Result<In<'a, u64>> {
+        let count = u64::from(self.tiles) + 1;
         let mut layout = Layout::default();
         let splits = layout.part::<u64>(count);
         let splits = workspace.arena(&layout)?.at(&splits);
         let kernel = <B as find_splits::Instance>::KERNEL;
-        let arguments = find_splits::Args { a, a_len, b, b_len, parameters, splits };
+        let arguments = find_splits::Args { arrays: self.arrays, splits };
         let blocks = Blocks::for_each(&kernel, count)?;
-        // SAFETY: passed on to the caller; there is room for a split of each tile and the end.
+        // SAFETY: the keys are as `new` checked; there is room for a split of each tile and the end.
         unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
-        Ok(splits.cast_const())
+        Ok(splits.as_input())
     }
 }

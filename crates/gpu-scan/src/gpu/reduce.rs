@@ -2,7 +2,7 @@
 
 use gpu_core::{Blocks, Slice, SliceMut};
 use kernels_rs::primitives::operators::Order;
-use kernels_rs::primitives::reduce::{self as kernels, chunks};
+use kernels_rs::primitives::reduce::{self as kernels, Input, chunks};
 
 use super::Workspace;
 use super::workspace::Layout;
@@ -23,7 +23,7 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
+    let (input, result) = (input.into(), result.into());
     same_len("result", 1, result.len())?;
     let len = input.len() as u64;
     let (tiles, blocks) = chunks(len, size_of::<T>());
@@ -33,17 +33,14 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     let partials = layout.part::<O::Element>(u64::from(blocks));
     let partials = workspace.arena(&layout)?.at(&partials);
     let arguments = kernels::reduce::Args {
-        input: input.as_ptr().cast(),
-        len,
-        tiles,
+        input: Input { elements: input.cast().input(), len, tiles },
         parameters: operator.parameters(),
         partials,
         done: workspace.done(),
-        result: result.as_mut_ptr().cast(),
+        result: result.cast().output(),
     };
     let kernel = <O::Reduction as kernels::reduce::Instance<_>>::KERNEL;
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the arrays are as long as the kernel asks.
     unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }
@@ -58,8 +55,7 @@ pub fn index_of_min<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
-    index_of_first(workspace, Direction::Ascending, *input, result.reborrow())
+    index_of_first(workspace, Direction::Ascending, input.into(), result.into())
 }
 
 /// The index of the greatest element; otherwise as [`index_of_min`].
@@ -71,15 +67,14 @@ pub fn index_of_max<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
-    index_of_first(workspace, Direction::Descending, *input, result.reborrow())
+    index_of_first(workspace, Direction::Descending, input.into(), result.into())
 }
 
 fn index_of_first<T: Number>(
     workspace: &mut Workspace,
     direction: Direction,
     input: Slice<'_, T>,
-    mut result: SliceMut<'_, u64>,
+    result: SliceMut<'_, u64>,
 ) -> Result<()> {
     same_len("result", 1, result.len())?;
     let len = input.len() as u64;
@@ -90,15 +85,13 @@ fn index_of_first<T: Number>(
     let partials = workspace.arena(&layout)?.at(&partials);
     let order: Order<T::Bits> = nan_last::<T>(direction);
     let arguments = kernels::index_of_least::Args {
-        input: input.as_ptr().cast(),
-        len,
-        tiles,
+        input: Input { elements: input.cast().input(), len, tiles },
         parameters: order.parameters(),
         // NaNs have the highest ranks.
         most: (u64::MAX >> (64 - 8 * size_of::<T>())) - 2 * T::NANS,
         partials,
         done: workspace.done(),
-        result: result.as_mut_ptr(),
+        result: result.output(),
     };
     let kernel = <T::Bits as kernels::index_of_least::Instance>::KERNEL;
     // SAFETY: as above.

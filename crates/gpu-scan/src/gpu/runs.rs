@@ -1,9 +1,11 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
-use gpu_core::{Blocks, Gpu, Slice, SliceMut};
-use kernels_rs::primitives::reduce_by_key::{RunKey, by_key, tile};
+use device_std::Out;
+use gpu_core::{Blocks, Element, Gpu, Slice, SliceMut};
+use kernels_rs::primitives::offsets::Offsets;
+use kernels_rs::primitives::reduce_by_key::{Arrays, RunKey, by_key, tile};
 use kernels_rs::primitives::segment_totals::{
-    BLOCK, Entry, MOST_FEW, by_chunks, by_groups, lanes_log2, most_long, reduce_few,
+    BLOCK, Chunks, Entry, Input, MOST_FEW, by_chunks, by_groups, lanes_log2, most_long, reduce_few,
 };
 use kernels_rs::primitives::select::Runs;
 
@@ -34,16 +36,15 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
     lengths: impl Into<SliceMut<'d, L>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (mut values, mut count) = (workspace.write(values)?, workspace.write(count)?);
-    let (input, mut lengths) = (workspace.read(input)?, workspace.write(lengths)?);
-    let mut call = Call::new(*input, count.reborrow())?.keep(values.reborrow())?;
-    same_len("lengths", call.len, lengths.len())?;
-    if call.len as u64 > L::MOST {
-        return Err(Error::TooLarge { elements: call.len as u64, most: L::MOST });
+    let (input, lengths) = (input.into(), lengths.into());
+    let mut call = Call::new(input, count.into())?.keep(values.into())?;
+    let len = input.len();
+    same_len("lengths", len, lengths.len())?;
+    if len as u64 > L::MOST {
+        return Err(Error::TooLarge { elements: len as u64, most: L::MOST });
     }
-    let start = lengths.as_mut_ptr();
-    apart(("input", input.as_ptr(), call.len), ("lengths", start.cast_const(), call.len))?;
-    (call.lengths, call.long_lengths) = L::arrays(start);
+    apart(("input", input), ("lengths", &lengths))?;
+    call.lengths = L::arrays(lengths.output());
     call.enqueue::<Runs>(workspace)
 }
 
@@ -66,42 +67,39 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     totals: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'e, u64>>,
 ) -> Result<()> {
-    let (keys, values, mut count) =
-        (workspace.read(keys)?, workspace.read(values)?, workspace.write(count)?);
-    let (mut keys_out, mut totals) = (workspace.write(keys_out)?, workspace.write(totals)?);
+    let (keys, values, count) = (keys.into(), values.into(), count.into());
+    let (keys_out, totals) = (keys_out.into(), totals.into());
     let len = keys.len();
     let lengths = [("values", values.len()), ("output", keys_out.len()), ("totals", totals.len())];
     lengths.into_iter().try_for_each(|(what, found)| same_len(what, len, found))?;
     same_len("count", 1, count.len())?;
-    let (to, totals) = (keys_out.as_mut_ptr(), totals.as_mut_ptr());
-    let outputs = (("output", to.cast_const(), len), ("totals", totals.cast_const(), len));
-    apart(("input", keys.as_ptr(), len), outputs.0)?;
-    apart(("values", values.as_ptr(), len), outputs.1)?;
-    apart(("input", keys.as_ptr(), len), outputs.1)?;
-    apart(("values", values.as_ptr(), len), outputs.0)?;
-    apart(outputs.0, outputs.1)?;
+    apart(("input", keys), ("output", &keys_out))?;
+    apart(("values", values), ("totals", &totals))?;
+    apart(("input", keys), ("totals", &totals))?;
+    apart(("values", values), ("output", &keys_out))?;
+    apart(("output", &keys_out), ("totals", &totals))?;
     if len == 0 {
-        // SAFETY: the slice is one element, borrowed mutably.
-        return unsafe { zero(workspace.gpu(), count.as_mut_ptr()) };
+        return zero(workspace, count);
     }
     // The end of the array is an element too.
     let tiles = tiles(len as u64 + 1, tile::<K, T>())?;
-    let status = workspace.statuses(u64::from(tiles), 2)?;
+    let [status, count_status] = workspace.two_statuses(tiles)?;
     let arguments = by_key::Args {
-        keys: keys.as_ptr().cast(),
-        values: values.as_ptr().cast(),
-        len: len as u64,
-        keys_out: to.cast(),
-        totals: totals.cast(),
-        count: count.as_mut_ptr(),
+        arrays: Arrays {
+            keys: keys.cast().input(),
+            values: values.cast().input(),
+            len: len as u64,
+            keys_out: keys_out.cast().output(),
+            totals: totals.cast().output(),
+            count: count.output(),
+        },
         parameters: operator.parameters(),
         control: workspace.control(),
         status,
-        count_status: status.wrapping_add(tiles as usize),
+        count_status,
     };
     let kernel = K::Bits::reduction::<O::Element, O::Reduction>();
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the arrays are as long as the kernel asks, and apart.
     unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
     Ok(())
 }
@@ -127,27 +125,24 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     values: impl Into<Slice<'a, T>>,
     totals: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (offsets, values, mut totals) =
-        (workspace.read(offsets)?, workspace.read(values)?, workspace.write(totals)?);
+    let (offsets, values, totals) = (offsets.into(), values.into(), totals.into());
     let segments = check_offsets(offsets.len(), values.len())? as u64;
     same_len("totals", segments as usize, totals.len())?;
-    let (to, len) = (totals.as_mut_ptr(), values.len() as u64);
-    let outputs = ("totals", to.cast_const(), segments as usize);
-    apart(("values", values.as_ptr(), values.len()), outputs)?;
-    apart(("offsets", offsets.as_ptr(), offsets.len()), outputs)?;
+    apart(("values", values), ("totals", &totals))?;
+    apart(("offsets", offsets), ("totals", &totals))?;
     if segments == 0 {
         return Ok(());
     }
-    let call = SegmentsCall::<O::Element> {
-        input: values.as_ptr().cast(),
+    let len = values.len() as u64;
+    let input = Input {
+        elements: values.cast().input(),
         len,
-        offsets: offsets.as_ptr(),
-        segments,
+        offsets: Offsets { offsets: offsets.input(), segments },
         lanes_log2: lanes_log2(len, segments),
         parameters: operator.parameters(),
-        totals: to.cast(),
     };
-    // SAFETY: the arrays are as long as said and have elements of the same size.
+    let call = SegmentsCall::<O::Element> { input, totals: totals.cast().output() };
+    // SAFETY: there is an offset more than segments, and a total for each, apart from the rest.
     unsafe {
         match segments <= MOST_FEW {
             true => call.reduce_few::<O::Reduction>(workspace),
@@ -157,25 +152,20 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
 }
 
 /// The arguments of a reduction of segments, checked.
-struct SegmentsCall<E> {
-    input: *const E,
-    len: u64,
-    offsets: *const u64,
-    segments: u64,
-    lanes_log2: u32,
-    parameters: [u64; 4],
-    totals: *mut E,
+struct SegmentsCall<'a, E> {
+    input: Input<'a, E>,
+    totals: Out<'a, E>,
 }
 
-impl<E: Copy> SegmentsCall<E> {
+impl<E: Element> SegmentsCall<'_, E> {
     /// Blocks of the groups of lanes.
     fn blocks_of_groups(&self) -> Result<u32> {
-        tiles(self.segments << self.lanes_log2, BLOCK as u64)
+        tiles(self.input.offsets.segments << self.input.lanes_log2, BLOCK as u64)
     }
 
     /// Blocks that share the chunks of long segments.
     fn blocks_of_chunks(&self, gpu: &Gpu) -> u32 {
-        let (_, chunks) = most_long(self.len, self.lanes_log2);
+        let (_, chunks) = most_long(self.input.len, self.input.lanes_log2);
         let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
         u64::min(chunks, most) as u32
     }
@@ -190,26 +180,14 @@ impl<E: Copy> SegmentsCall<E> {
     ) -> Result<()> {
         let of_chunks = self.blocks_of_chunks(workspace.gpu());
         let blocks = Blocks::x(of_chunks + self.blocks_of_groups()?);
-        let (_, most_chunks) = most_long(self.len, self.lanes_log2);
+        let (_, most_chunks) = most_long(self.input.len, self.input.lanes_log2);
         let mut layout = Layout::default();
         let partials = layout.part::<E>(most_chunks);
         let partials = workspace.arena(&layout)?.at(&partials);
-        let done = workspace.counters(most_chunks)?;
-        let Self { input, len, offsets, segments, lanes_log2, parameters, totals } = self;
-        let arguments = reduce_few::Args {
-            input,
-            len,
-            offsets,
-            segments,
-            lanes_log2,
-            parameters,
-            of_chunks,
-            most_chunks,
-            partials,
-            done,
-            totals,
-        };
-        // SAFETY: passed on to the caller; the workspace's storage is used on its own stream only.
+        let chunks = Chunks { partials, done: workspace.counters(most_chunks)? };
+        let Self { input, totals } = self;
+        let arguments = reduce_few::Args { input, of_chunks, most_chunks, chunks, totals };
+        // SAFETY: the arrays are the caller's promise; there is room for all chunks.
         unsafe { workspace.gpu().enqueue(R::KERNEL, blocks, arguments)? };
         Ok(())
     }
@@ -223,46 +201,32 @@ impl<E: Copy> SegmentsCall<E> {
         R: by_groups::Instance<E> + by_chunks::Instance<E>,
     {
         let blocks = Blocks::x(self.blocks_of_groups()?);
-        let (entries, chunks) = most_long(self.len, self.lanes_log2);
+        let (entries, chunks) = most_long(self.input.len, self.input.lanes_log2);
         let mut layout = Layout::default();
         // The counters of the list, the list, and those of the chunks that are done of each entry.
-        let all = layout.part::<Entry>(1 + entries + entries.div_ceil(4));
+        let words = 1 + entries + entries.div_ceil(4);
+        let all = layout.part::<Entry>(words);
         let partials = layout.part::<E>(chunks);
         let arena = workspace.arena(&layout)?;
         let (all, partials) = (arena.at(&all), arena.at(&partials));
-        let (listed, list) = (all.cast::<u64>(), all.wrapping_add(1));
-        let done = list.wrapping_add(entries as usize).cast::<u32>();
         let gpu = workspace.gpu();
         let blocks_of_chunks = self.blocks_of_chunks(gpu);
-        let Self { input, len, offsets, segments, lanes_log2, parameters, totals } = self;
-        // SAFETY: as above.
+        let Self { input, totals } = self;
+        // SAFETY: the arrays are the caller's promise. The list begins behind its counters, and behind it are four
+        // counters in each of the words that are left, of any bits; there is room for all chunks.
         unsafe {
+            let (listed, list) = (all.cast::<u64>(), all.from(1u32));
+            let done = list.from(entries).cast::<u32>();
             if entries > 0 {
-                gpu.fill_with_byte(all, 0, (1 + entries + entries.div_ceil(4)) as usize)?;
+                gpu.fill_with_byte(all.start(), 0, words as usize)?;
             }
-            let arguments = by_groups::Args {
-                input,
-                len,
-                offsets,
-                segments,
-                lanes_log2,
-                parameters,
-                listed,
-                list,
-                totals,
-            };
+            let arguments = by_groups::Args { input, listed, list, totals };
             gpu.enqueue(<R as by_groups::Instance<E>>::KERNEL, blocks, arguments)?;
             let arguments = by_chunks::Args {
                 input,
-                len,
-                lanes_log2,
-                offsets,
-                segments,
-                parameters,
-                listed: listed.cast_const(),
-                list: list.cast_const(),
-                partials,
-                done,
+                listed: listed.as_input(),
+                list: list.as_input(),
+                chunks: Chunks { partials, done },
                 totals,
             };
             // Without chunks there are no blocks, so nothing is launched.

@@ -1,9 +1,8 @@
 //! Scans: whole, by key, by offsets, along rows.
 
-use device_std::scalar::Scalar;
-use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
+use gpu_core::{Blocks, DeviceGrid, Element, Slice, SliceMut};
 use kernels_rs::primitives::operators::Operator;
-use kernels_rs::primitives::scan::{Scans, by_keys, segmented, whole};
+use kernels_rs::primitives::scan::{Arrays, Chain, How, Scans, by_keys, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -25,9 +24,8 @@ pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut output) = (workspace.read(input)?, workspace.write(output)?);
-    let (from, to) = apart_arrays(*input, output.reborrow())?;
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
+    let arrays = apart_arrays(input.into(), output.into())?;
+    enqueue::<T, O, u8>(workspace, operator, how, arrays, None)
 }
 
 /// [`scan`] that overwrites its input.
@@ -40,9 +38,8 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     how: Scan<T>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut data = workspace.write(data)?;
-    let (from, to) = same_array(data.reborrow());
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
+    let array = same_array(data.into());
+    enqueue::<T, O, u8>(workspace, operator, how, array, None)
 }
 
 /// A scan that begins anew wherever the key changes. Keys are compared by their bits.
@@ -57,11 +54,9 @@ pub fn scan_by_key<'a, 'b, 'c, T: Number, K: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (keys, input, mut output) =
-        (workspace.read(keys)?, workspace.read(input)?, workspace.write(output)?);
-    let (keys, (from, to)) = (*keys, apart_arrays(*input, output.reborrow())?);
-    same_len("keys", from.1, keys.len())?;
-    enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
+    let (keys, arrays) = (keys.into(), apart_arrays(input.into(), output.into())?);
+    same_len("keys", arrays.len as usize, keys.len())?;
+    enqueue(workspace, operator, how, arrays, Some(Segments::Keys(keys)))
 }
 
 /// [`scan_by_key`] that overwrites its input.
@@ -75,10 +70,9 @@ pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
     keys: impl Into<Slice<'c, K>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let (keys, mut data) = (workspace.read(keys)?, workspace.write(data)?);
-    let (keys, (from, to)) = (*keys, same_array(data.reborrow()));
-    same_len("keys", from.1, keys.len())?;
-    enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
+    let (keys, array) = (keys.into(), same_array(data.into()));
+    same_len("keys", array.len as usize, keys.len())?;
+    enqueue(workspace, operator, how, array, Some(Segments::Keys(keys)))
 }
 
 /// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
@@ -98,11 +92,9 @@ pub fn segmented_scan<'a, 'b, 'c, T: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (offsets, input, mut output) =
-        (workspace.read(offsets)?, workspace.read(input)?, workspace.write(output)?);
-    let (offsets, (from, to)) = (*offsets, apart_arrays(*input, output.reborrow())?);
-    check_offsets(offsets.len(), from.1)?;
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
+    let (offsets, arrays) = (offsets.into(), apart_arrays(input.into(), output.into())?);
+    check_offsets(offsets.len(), arrays.len as usize)?;
+    enqueue::<T, O, u8>(workspace, operator, how, arrays, Some(Segments::Offsets(offsets)))
 }
 
 /// [`segmented_scan`] that overwrites its input.
@@ -116,10 +108,9 @@ pub fn segmented_scan_in_place<'a, 'c, T: Number, O: ScanOperator<T>>(
     offsets: impl Into<Slice<'c, u64>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let (offsets, mut data) = (workspace.read(offsets)?, workspace.write(data)?);
-    let (offsets, (from, to)) = (*offsets, same_array(data.reborrow()));
-    check_offsets(offsets.len(), from.1)?;
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
+    let (offsets, array) = (offsets.into(), same_array(data.into()));
+    check_offsets(offsets.len(), array.len as usize)?;
+    enqueue::<T, O, u8>(workspace, operator, how, array, Some(Segments::Offsets(offsets)))
 }
 
 /// A scan along each row of a grid.
@@ -135,10 +126,8 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 ) -> Result<()> {
     same_len("columns of the output", input.width() as usize, output.width() as usize)?;
     let width = u64::from(input.width());
-    let input = workspace.read(input.column())?;
-    let mut output = workspace.write(output.column_mut())?;
-    let (from, to) = apart_arrays(*input, output.reborrow())?;
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
+    let arrays = apart_arrays(input.column().into(), output.column_mut())?;
+    enqueue::<T, O, u8>(workspace, operator, how, arrays, Some(Segments::Rows(width)))
 }
 
 /// [`scan_rows`] that overwrites its input.
@@ -152,27 +141,25 @@ pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
     grid: &mut DeviceGrid<T>,
 ) -> Result<()> {
     let width = u64::from(grid.width());
-    let mut data = workspace.write(grid.column_mut())?;
-    let (from, to) = same_array(data.reborrow());
-    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
+    let array = same_array(grid.column_mut());
+    enqueue::<T, O, u8>(workspace, operator, how, array, Some(Segments::Rows(width)))
 }
 
-type Source<T> = (*const T, usize);
-type Target<T> = *mut T;
-
-fn apart_arrays<T>(
-    input: Slice<'_, T>,
-    mut output: SliceMut<'_, T>,
-) -> Result<(Source<T>, Target<T>)> {
+/// The arrays of a scan as its kernels take them: `E` has the bits of `T`.
+fn apart_arrays<'a, T: Number, E: Element>(
+    input: Slice<'a, T>,
+    output: SliceMut<'a, T>,
+) -> Result<Arrays<'a, E>> {
     same_len("output", input.len(), output.len())?;
-    let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-    apart(("input", from, len), ("output", to, len))?;
-    Ok(((from, len), to))
+    apart(("input", input), ("output", &output))?;
+    let len = input.len() as u64;
+    Ok(Arrays { input: input.cast().input(), output: output.cast().output(), len })
 }
 
-fn same_array<T>(mut data: SliceMut<'_, T>) -> (Source<T>, Target<T>) {
-    let start = data.as_mut_ptr();
-    ((start, data.len()), start)
+fn same_array<T: Number, E: Element>(data: SliceMut<'_, T>) -> Arrays<'_, E> {
+    let len = data.len() as u64;
+    let output = data.cast().output();
+    Arrays { input: output.as_input(), output, len }
 }
 
 /// What comes before the first element, as kernels take it.
@@ -186,16 +173,15 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    (input, len): Source<T>,
-    output: Target<T>,
+    arrays: Arrays<'_, O::Element>,
     segments: Option<Segments<'_, K>>,
 ) -> Result<()> {
-    let len = len as u64;
+    let len = arrays.len;
     let tiles = tiles(len, O::Kernel::TILE)?;
     // Keys as wide as elements are read by the scan itself.
     let keys = match &segments {
         Some(Segments::Keys(keys)) if size_of::<K>() == size_of::<T>() && !how.backward => {
-            Some(keys.as_ptr().cast::<O::Element>())
+            Some(keys.cast::<O::Element>().input())
         }
         _ => None,
     };
@@ -208,44 +194,23 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
         // SAFETY: the part has a word for every 32 elements.
         unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
     }
-    let (initial, mode, parameters) = (initial(operator, how), how.mode(), operator.parameters());
-    let (control, status) = (workspace.control(), workspace.statuses(u64::from(tiles), 1)?);
-    let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
-    debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
+    let how = How {
+        mode: how.mode(),
+        initial: initial(operator, how),
+        parameters: operator.parameters(),
+    };
+    let chain = Chain { control: workspace.control(), status: workspace.status(tiles)? };
     let (gpu, blocks) = (workspace.gpu(), Blocks::x(tiles));
-    // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
-    // workspace's storage is used on its own stream only.
+    // SAFETY: the arrays are the same or apart, and as long as the kernels ask.
     unsafe {
         if let Some(keys) = keys {
-            let arguments = by_keys::Args {
-                input,
-                output,
-                len,
-                keys,
-                mode,
-                initial,
-                parameters,
-                control,
-                status,
-            };
+            let arguments = by_keys::Args { arrays, keys, how, chain };
             gpu.enqueue(<O::Kernel as by_keys::Instance<_>>::KERNEL, blocks, arguments)?;
         } else if segments.is_some() {
-            let heads = bits.cast_const();
-            let arguments = segmented::Args {
-                input,
-                output,
-                len,
-                heads,
-                mode,
-                initial,
-                parameters,
-                control,
-                status,
-            };
+            let arguments = segmented::Args { arrays, heads: bits.as_input(), how, chain };
             gpu.enqueue(<O::Kernel as segmented::Instance<_>>::KERNEL, blocks, arguments)?;
         } else {
-            let arguments =
-                whole::Args { input, output, len, mode, initial, parameters, control, status };
+            let arguments = whole::Args { arrays, how, chain };
             gpu.enqueue(<O::Kernel as whole::Instance<_>>::KERNEL, blocks, arguments)?;
         }
     }

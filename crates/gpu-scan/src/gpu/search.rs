@@ -1,8 +1,9 @@
 //! Lower and upper bounds.
 
+use device_std::In;
 use gpu_core::{Blocks, Slice, SliceMut};
 use kernels_rs::primitives::search::{
-    BLOCK, Levels, RESIDENT, TILE, bounds as kernel, pivot_steps, sample,
+    BLOCK, Levels, RESIDENT, Sorted, TILE, bounds as kernel, pivot_steps, sample,
 };
 
 use super::Workspace;
@@ -25,9 +26,7 @@ pub fn lower_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (sorted, queries, mut output) =
-        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
-    bounds(workspace, *sorted, *queries, false, output.reborrow())
+    bounds(workspace, sorted.into(), queries.into(), false, output.into())
 }
 
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
@@ -41,9 +40,7 @@ pub fn upper_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (sorted, queries, mut output) =
-        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
-    bounds(workspace, *sorted, *queries, true, output.reborrow())
+    bounds(workspace, sorted.into(), queries.into(), true, output.into())
 }
 
 fn bounds<T: Number>(
@@ -51,12 +48,11 @@ fn bounds<T: Number>(
     sorted: Slice<'_, T>,
     queries: Slice<'_, T>,
     upper: bool,
-    mut output: SliceMut<'_, u64>,
+    output: SliceMut<'_, u64>,
 ) -> Result<()> {
     same_len("output", queries.len(), output.len())?;
-    let to = ("output", output.as_mut_ptr().cast_const(), output.len());
-    apart(("sorted", sorted.as_ptr(), sorted.len()), to)?;
-    apart(("queries", queries.as_ptr(), queries.len()), to)?;
+    apart(("sorted", sorted), ("output", &output))?;
+    apart(("queries", queries), ("output", &output))?;
     let levels =
         Levels::worthwhile(sorted.len() as u64, queries.len() as u64, size_of::<T::Bits>());
     bounds_by(workspace, sorted, queries, upper, output, levels)
@@ -68,7 +64,7 @@ fn bounds_by<T: Number>(
     sorted: Slice<'_, T>,
     queries: Slice<'_, T>,
     upper: bool,
-    mut output: SliceMut<'_, u64>,
+    output: SliceMut<'_, u64>,
     levels: Levels,
 ) -> Result<()> {
     let count = queries.len() as u64;
@@ -78,17 +74,19 @@ fn bounds_by<T: Number>(
     let tiles_of_block = u64::from(tiles / blocks.max(1));
     let samples = sampled(workspace, sorted, levels)?;
     let arguments = kernel::Args {
-        sorted: sorted.as_ptr().cast(),
-        len: sorted.len() as u64,
-        samples,
-        lowest: levels.lowest,
-        levels: levels.count,
-        queries: queries.as_ptr().cast(),
+        sorted: Sorted {
+            elements: sorted.cast().input(),
+            len: sorted.len() as u64,
+            samples,
+            lowest: levels.lowest,
+            levels: levels.count,
+        },
+        queries: queries.cast().input(),
         count,
         parameters: total_order::<T>(Direction::Ascending).parameters(),
         upper: u32::from(upper),
         steps: pivot_steps(levels.of(levels.count), tiles_of_block, size_of::<T>()),
-        output: output.as_mut_ptr(),
+        output: output.output(),
     };
     let kernel = <T::Bits as kernel::Instance>::KERNEL;
     // SAFETY: the arrays are as long as the kernel asks, and the samples are made before it; without queries there
@@ -98,16 +96,16 @@ fn bounds_by<T: Number>(
 }
 
 /// The samples of the levels above an array; without levels there is nothing there.
-fn sampled<T: Number>(
+fn sampled<'a, T: Number>(
     workspace: &mut Workspace,
     sorted: Slice<'_, T>,
     levels: Levels,
-) -> Result<*mut T::Bits> {
+) -> Result<In<'a, T::Bits>> {
     let mut layout = Layout::default();
     let samples = layout.part::<T::Bits>(levels.samples());
     let samples = workspace.arena(&layout)?.at(&samples);
     let arguments = sample::Args {
-        sorted: sorted.as_ptr().cast(),
+        sorted: sorted.cast().input(),
         len: sorted.len() as u64,
         parameters: total_order::<T>(Direction::Ascending).parameters(),
         lowest: levels.lowest,
@@ -118,7 +116,7 @@ fn sampled<T: Number>(
     let kernel = <T::Bits as sample::Instance>::KERNEL;
     // SAFETY: the arena has room for all levels; without one there is no block, and with one the array is not empty.
     unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
-    Ok(samples)
+    Ok(samples.as_input())
 }
 
 #[cfg(test)]

@@ -4,10 +4,13 @@
 //! all segments. Other keys, and parts of keys, are sorted as if there were no segments, and then,
 //! stably, by the segment; only indices are moved, and the elements follow at the end.
 
+use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::primitives::offsets::Offsets;
 use kernels_rs::primitives::segment_keys as kernels;
 
 use super::Workspace;
+use super::elementwise::enqueue_gather;
 use super::sort::{Call, Ends, pair_ends};
 use super::workspace::{Layout, apart};
 use crate::error::{Error, Result, check_offsets, same_len};
@@ -34,15 +37,12 @@ pub fn segmented_sort<'a, 'b, 'c, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let offsets = workspace.read(offsets)?;
-    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
-    let len = keys.len();
-    same_len("sorted", len, sorted.len())?;
-    let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
-    apart(("keys", from, len), ("sorted", to.cast_const(), len))?;
-    let call = Segmented::new::<K>(&sort, *offsets, len)?;
+    let (keys, sorted) = (keys.into(), sorted.into());
+    same_len("sorted", keys.len(), sorted.len())?;
+    apart(("keys", keys), ("sorted", &sorted))?;
+    let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;
     // SAFETY: both arrays have `len` elements and are apart.
-    unsafe { call.enqueue::<K, u32>(workspace, Ends::new(from, to), None) }
+    unsafe { call.enqueue::<K, u32>(workspace, Ends::new(keys, sorted), None) }
 }
 
 /// Each segment's keys in order, and each key's value at the key's place.
@@ -61,24 +61,16 @@ pub fn segmented_sort_pairs<'a, 'b, 'c, 'd, 'e, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let (offsets, values, mut sorted_keys, mut sorted_values) = (
-        workspace.read(offsets)?,
-        workspace.read(values)?,
-        workspace.write(sorted_keys)?,
-        workspace.write(sorted_values)?,
-    );
-    let keys = workspace.read(keys)?;
-    let call = Segmented::new::<K>(&sort, *offsets, keys.len())?;
-    let (keys, values) =
-        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
+    let keys = keys.into();
+    let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;
+    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
     // SAFETY: all arrays have as many elements, and those written are apart from those read.
     unsafe { call.enqueue(workspace, keys, Some(values)) }
 }
 
 /// A sort of segments, checked.
 struct Segmented<'a> {
-    offsets: Slice<'a, u64>,
-    segments: u64,
+    offsets: Offsets<'a>,
     len: usize,
     sort: Call,
     /// Whether the keys are sorted by all their bits.
@@ -93,12 +85,13 @@ impl<'a> Segmented<'a> {
         }
         let bits = sort.range::<K>()?;
         let is_whole = bits.len() == 8 * size_of::<K>();
-        Ok(Self { offsets, segments, len, sort: Call::new::<K>(sort, len)?, is_whole })
+        let offsets = Offsets { offsets: offsets.input(), segments };
+        Ok(Self { offsets, len, sort: Call::new::<K>(sort, len)?, is_whole })
     }
 
     /// Bits of the highest number of a segment.
     fn segment_bits(&self) -> u32 {
-        u64::BITS - (self.segments - 1).leading_zeros()
+        u64::BITS - (self.offsets.segments - 1).leading_zeros()
     }
 
     /// # Safety
@@ -106,13 +99,13 @@ impl<'a> Segmented<'a> {
     unsafe fn enqueue<K: Key, V: Payload>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<K>,
-        values: Option<Ends<V>>,
+        keys: Ends<'_, K>,
+        values: Option<Ends<'_, V>>,
     ) -> Result<()> {
-        if self.segments == 0 || self.len == 0 {
+        if self.offsets.segments == 0 || self.len == 0 {
             return Ok(());
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the arrays are the caller's promise.
         unsafe {
             match size_of::<K>() == 4 && self.is_whole {
                 true => self.sort_joined(workspace, keys.cast(), values),
@@ -128,8 +121,8 @@ impl<'a> Segmented<'a> {
     unsafe fn sort_joined<V: Payload>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<u32>,
-        values: Option<Ends<V>>,
+        keys: Ends<'_, u32>,
+        values: Option<Ends<'_, V>>,
     ) -> Result<()> {
         let mut layout = Layout::default();
         let joined = layout.part::<u64>(self.len as u64);
@@ -137,24 +130,20 @@ impl<'a> Segmented<'a> {
         let (len, blocks) = (self.len as u64, self.blocks());
         let parameters = self.sort.order();
         let both = Call::by_bits(self.len, 0..32 + self.segment_bits());
-        let ends = Ends::<u64>::new(joined, joined);
-        // SAFETY: passed on to the caller; `joined` has `len` elements.
+        let ends = Ends::<u64>::in_place(joined);
+        let (from, to) = keys.there();
+        // SAFETY: the arrays are the caller's promise; `joined` has `len` elements.
         unsafe {
-            let arguments = kernels::join_segments::Args {
-                keys: keys.from,
-                len,
-                offsets: self.offsets.as_ptr(),
-                segments: self.segments,
-                parameters,
-                joined,
-            };
+            let offsets = self.offsets;
+            let arguments =
+                kernels::join_segments::Args { keys: from, len, offsets, parameters, joined };
             workspace.gpu().enqueue(kernels::join_segments, blocks, arguments)?;
             match values {
                 None => both.enqueue_keys(workspace, ends)?,
                 Some(values) => both.enqueue_pairs_of(workspace, ends, values)?,
             }
-            let joined = joined.cast_const();
-            let arguments = kernels::part_segments::Args { joined, len, parameters, keys: keys.to };
+            let joined = joined.as_input();
+            let arguments = kernels::part_segments::Args { joined, len, parameters, keys: to };
             workspace.gpu().enqueue(kernels::part_segments, blocks, arguments)?;
         }
         Ok(())
@@ -167,8 +156,8 @@ impl<'a> Segmented<'a> {
     unsafe fn sort_twice<K: Key, V: Payload>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<K>,
-        values: Option<Ends<V>>,
+        keys: Ends<'_, K>,
+        values: Option<Ends<'_, V>>,
     ) -> Result<()> {
         let len = self.len as u64;
         let mut layout = Layout::default();
@@ -176,20 +165,15 @@ impl<'a> Segmented<'a> {
         let arena = workspace.outer_arena(&layout)?;
         let (indices, segment_of) = (arena.at(&indices), arena.at(&segments));
         let by_segment = Call::by_bits(self.len, 0..self.segment_bits().max(1));
-        // SAFETY: passed on to the caller; the parts of the arena have `len` elements.
+        // SAFETY: the arrays are the caller's promise; the parts of the arena have `len` elements.
         unsafe {
-            let by_key = Ends::<K>::new(keys.from, std::ptr::null_mut());
+            let by_key = Ends::<K>::nowhere(keys.there().0);
             self.sort.enqueue_pairs_of(workspace, by_key, Ends::indices(indices))?;
-            let arguments = kernels::segments_of::Args {
-                elements: indices.cast_const(),
-                len,
-                offsets: self.offsets.as_ptr(),
-                segments: self.segments,
-                segment_of,
-            };
+            let (elements, offsets) = (indices.as_input(), self.offsets);
+            let arguments = kernels::segments_of::Args { elements, len, offsets, segment_of };
             workspace.gpu().enqueue(kernels::segments_of, self.blocks(), arguments)?;
-            let segment_of = Ends::<u32>::new(segment_of, segment_of);
-            by_segment.enqueue_pairs_of(workspace, segment_of, Ends::new(indices, indices))?;
+            let segment_of = Ends::<u32>::in_place(segment_of);
+            by_segment.enqueue_pairs_of(workspace, segment_of, Ends::in_place(indices))?;
             self.gather(workspace, indices, keys)?;
             match values {
                 Some(values) => self.gather(workspace, indices, values),
@@ -202,16 +186,14 @@ impl<'a> Segmented<'a> {
     /// As [`enqueue`](Self::enqueue), for the indices too.
     unsafe fn gather<T: crate::Number>(
         &self,
-        workspace: &mut Workspace,
-        indices: *const u64,
-        ends: Ends<T>,
+        workspace: &Workspace,
+        indices: Out<'_, u64>,
+        ends: Ends<'_, T>,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let indices = Slice::from_raw_parts(indices, self.len);
-            let from = Slice::from_raw_parts(ends.from, self.len);
-            super::gather(workspace, indices, from, SliceMut::from_raw_parts(ends.to, self.len))
-        }
+        let (input, output) = ends.cast::<T::Bits>().there();
+        let (indices, len) = (indices.as_input(), self.len as u64);
+        // SAFETY: the arrays are the caller's promise.
+        unsafe { enqueue_gather(workspace, (indices, len), (input, len), output) }
     }
 
     fn blocks(&self) -> Blocks {

@@ -1,5 +1,6 @@
 //! Head bits from keys, offsets and rows: what segmented primitives read.
 
+use device_std::Out;
 use gpu_core::{Blocks, Gpu, Slice};
 use kernels_rs::primitives::flags as kernels;
 
@@ -27,7 +28,7 @@ impl<K: Number> Segments<'_, K> {
         gpu: &Gpu,
         len: u64,
         tails: bool,
-        bits: *mut u32,
+        bits: Out<'_, u32>,
     ) -> Result<()> {
         let tails = u32::from(tails);
         // SAFETY: the arrays are as long as the kernels ask; the rest is the caller's promise.
@@ -36,18 +37,15 @@ impl<K: Number> Segments<'_, K> {
                 Self::Keys(keys) => {
                     let kernel = <K::Bits as kernels::key_bits::Instance>::KERNEL;
                     let blocks = Blocks::x(len.div_ceil(u64::from(kernels::TILE)) as u32);
-                    let keys = keys.as_ptr().cast();
-                    gpu.enqueue(
-                        kernel,
-                        blocks,
-                        kernels::key_bits::Args { keys, len, tails, bits },
-                    )?;
+                    let keys = keys.cast().input();
+                    let arguments = kernels::key_bits::Args { keys, len, tails, bits };
+                    gpu.enqueue(kernel, blocks, arguments)?;
                 }
                 Self::Offsets(offsets) => {
                     let segments = offsets.len() as u64 - 1;
-                    gpu.fill_with_byte(bits, 0, len.div_ceil(32) as usize)?;
+                    gpu.fill_with_byte(bits.start(), 0, len.div_ceil(32) as usize)?;
                     let blocks = Blocks::for_each(&kernels::offset_bits, segments)?;
-                    let offsets = offsets.as_ptr();
+                    let offsets = offsets.input();
                     let arguments =
                         kernels::offset_bits::Args { offsets, segments, len, tails, bits };
                     gpu.enqueue(kernels::offset_bits, blocks, arguments)?;

@@ -1,7 +1,8 @@
 //! Selections with compaction: by a condition, by flags, of distinct elements; partitions.
 
-use gpu_core::{Blocks, Gpu, Slice, SliceMut};
-use kernels_rs::primitives::select::{self as kernels, Flagged, If, Mode, Unique};
+use device_std::{In, Out};
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::primitives::select::{self as kernels, Flagged, If, Mode, Rule, Target, Unique};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};
@@ -24,9 +25,7 @@ pub fn select_if<'a, 'b, 'c, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut output, mut count) =
-        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
-    let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
+    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
     call.with(predicate).enqueue::<If>(workspace)
 }
 
@@ -41,12 +40,10 @@ pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut output, mut count) =
-        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
-    let flags = workspace.read(flags)?;
-    let mut call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
-    same_len("flags", call.len, flags.len())?;
-    call.flags = flags.as_ptr();
+    let flags = flags.into();
+    let mut call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    same_len("flags", call.input.len(), flags.len())?;
+    call.flags = flags.input();
     call.enqueue::<Flagged>(workspace)
 }
 
@@ -60,9 +57,7 @@ pub fn unique<'a, 'b, 'c, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut output, mut count) =
-        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
-    let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
+    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
     call.enqueue::<Unique>(workspace)
 }
 
@@ -79,14 +74,8 @@ pub fn partition<'a, 'b, 'c, 'd, T: Number>(
     rejected: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut selected, mut rejected, mut count) = (
-        workspace.read(input)?,
-        workspace.write(selected)?,
-        workspace.write(rejected)?,
-        workspace.write(count)?,
-    );
-    let call = Call::new(*input, count.reborrow())?;
-    let call = call.keep(selected.reborrow())?.reject(rejected.reborrow())?;
+    let call = Call::new(input.into(), count.into())?;
+    let call = call.keep(selected.into())?.reject(rejected.into())?;
     call.with(predicate).enqueue::<If>(workspace)
 }
 
@@ -106,15 +95,14 @@ pub fn partition_three<'a, 'b, 'c, T: Number>(
     outputs: [SliceMut<'b, T>; 3],
     counts: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut counts) = (workspace.read(input)?, workspace.write(counts)?);
+    let (input, mut counts) = (input.into(), counts.into());
     same_len("counts", 3, counts.len())?;
     let classes = Predicate::three(low, high)?;
-    let admitted = outputs.into_iter().map(|output| workspace.write(output));
-    let mut outputs = admitted.collect::<Result<Vec<_>>>()?;
     let mut calls = Vec::with_capacity(3);
-    for (i, (output, class)) in outputs.iter_mut().zip(classes).enumerate() {
-        let count = counts.reborrow().slice(i..i + 1)?;
-        calls.push(Call::new(*input, count)?.keep(output.reborrow())?.with(class));
+    for (output, class) in outputs.into_iter().zip(classes) {
+        let (count, others) = counts.split_at(1)?;
+        counts = others;
+        calls.push(Call::new(input, count)?.keep(output)?.with(class));
     }
     for call in calls {
         call.enqueue::<If>(workspace)?;
@@ -123,51 +111,51 @@ pub fn partition_three<'a, 'b, 'c, T: Number>(
 }
 
 /// The arguments of a selection, as they come together.
-pub(super) struct Call<T: Number> {
-    input: *const T,
-    pub(super) len: usize,
+pub(super) struct Call<'a, T: Number> {
+    pub(super) input: Slice<'a, T>,
     predicate: Predicate<T>,
-    flags: *const u8,
-    kept: *mut T,
-    rejected: *mut T,
-    count: *mut u64,
-    pub(super) lengths: *mut u32,
-    pub(super) long_lengths: *mut u64,
+    flags: In<'a, u8>,
+    kept: Option<SliceMut<'a, T>>,
+    rejected: Option<SliceMut<'a, T>>,
+    count: SliceMut<'a, u64>,
+    pub(super) lengths: Lengths<'a>,
 }
 
-impl<T: Number> Call<T> {
-    pub(super) fn new(input: Slice<'_, T>, mut count: SliceMut<'_, u64>) -> Result<Self> {
+/// Where the lengths of runs go, which are 32 bits or 64; or nowhere.
+pub(super) type Lengths<'a> = (Option<Out<'a, u32>>, Option<Out<'a, u64>>);
+
+impl<'a, T: Number> Call<'a, T> {
+    pub(super) fn new(input: Slice<'a, T>, count: SliceMut<'a, u64>) -> Result<Self> {
         same_len("count", 1, count.len())?;
         Ok(Self {
-            input: input.as_ptr(),
-            len: input.len(),
+            input,
             predicate: Predicate::is_nan(),
-            flags: std::ptr::null(),
-            kept: std::ptr::null_mut(),
-            rejected: std::ptr::null_mut(),
-            count: count.as_mut_ptr(),
-            lengths: std::ptr::null_mut(),
-            long_lengths: std::ptr::null_mut(),
+            flags: In::empty(),
+            kept: None,
+            rejected: None,
+            count,
+            lengths: (None, None),
         })
     }
 
-    pub(super) fn keep(mut self, mut output: SliceMut<'_, T>) -> Result<Self> {
-        self.kept = output.as_mut_ptr();
-        self.check("output", self.kept, output.len())?;
+    pub(super) fn keep(mut self, output: SliceMut<'a, T>) -> Result<Self> {
+        self.check("output", &output)?;
+        self.kept = Some(output);
         Ok(self)
     }
 
-    fn reject(mut self, mut output: SliceMut<'_, T>) -> Result<Self> {
-        self.rejected = output.as_mut_ptr();
-        self.check("rejected", self.rejected, output.len())?;
-        let (kept, rejected) = (self.kept.cast_const(), self.rejected.cast_const());
-        apart(("selected", kept, self.len), ("rejected", rejected, self.len))?;
+    fn reject(mut self, output: SliceMut<'a, T>) -> Result<Self> {
+        self.check("rejected", &output)?;
+        if let Some(kept) = &self.kept {
+            apart(("selected", kept), ("rejected", &output))?;
+        }
+        self.rejected = Some(output);
         Ok(self)
     }
 
-    fn check(&self, what: &'static str, output: *mut T, len: usize) -> Result<()> {
-        same_len(what, self.len, len)?;
-        apart(("input", self.input, self.len), (what, output.cast_const(), len))
+    fn check(&self, what: &'static str, output: &SliceMut<'_, T>) -> Result<()> {
+        same_len(what, self.input.len(), output.len())?;
+        apart(("input", self.input), (what, output))
     }
 
     fn with(mut self, predicate: Predicate<T>) -> Self {
@@ -180,47 +168,50 @@ impl<T: Number> Call<T> {
     where
         T::Bits: kernels::select::Instance<M>,
     {
-        let tiles = tiles(self.len as u64, kernels::tile::<M, T::Bits>())?;
+        let len = self.input.len() as u64;
+        let tiles = tiles(len, kernels::tile::<M, T::Bits>())?;
         if tiles == 0 {
-            // SAFETY: a count is one element of device memory.
-            return unsafe { zero(workspace.gpu(), self.count) };
+            return zero(workspace, self.count);
         }
-        // The second status array is for run lengths.
-        let status = workspace.statuses(u64::from(tiles), 2)?;
+        // The second is for run lengths.
+        let [status, heads_status] = workspace.two_statuses(tiles)?;
         let order = total_order::<T>(Direction::Ascending);
+        let (lengths, long_lengths) = self.lengths;
         let arguments = kernels::select::Args {
-            input: self.input.cast(),
-            len: self.len as u64,
-            magnitude: order.magnitude,
-            top: order.top,
-            shift: order.shift,
-            low: self.predicate.low,
-            span: self.predicate.span,
-            outside: u32::from(self.predicate.outside),
-            flags: self.flags,
-            kept: self.kept.cast(),
-            rejected: self.rejected.cast(),
-            count: self.count,
-            lengths: self.lengths,
-            long_lengths: self.long_lengths,
+            input: self.input.cast().input(),
+            len,
+            rule: Rule {
+                magnitude: order.magnitude,
+                top: order.top,
+                shift: order.shift,
+                low: self.predicate.low,
+                span: self.predicate.span,
+                outside: u32::from(self.predicate.outside),
+                flags: self.flags,
+            },
+            target: Target {
+                kept: self.kept.map(|kept| kept.cast().output()),
+                rejected: self.rejected.map(|rejected| rejected.cast().output()),
+                count: self.count.output(),
+                lengths,
+                long_lengths,
+            },
             control: workspace.control(),
             status,
-            heads_status: status.wrapping_add(tiles as usize),
+            heads_status,
         };
         let kernel = <T::Bits as kernels::select::Instance<M>>::KERNEL;
-        // SAFETY: the arrays are as long as the kernel asks and have elements of the same size;
-        // the workspace's storage is used on its own stream only.
+        // SAFETY: the arrays are as long as the kernel asks, and outputs are apart from the input and each other.
         unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
         Ok(())
     }
 }
 
 /// Enqueues setting a count to 0.
-///
-/// # Safety
-/// `count` is an element of device memory that nobody else touches until the work has run.
-pub(super) unsafe fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
-    // SAFETY: passed on to the caller.
-    unsafe { gpu.fill_with_byte(count, 0, 1)? };
+pub(super) fn zero(workspace: &Workspace, count: SliceMut<'_, u64>) -> Result<()> {
+    let gpu = workspace.gpu();
+    let mut count = gpu.admit_mut(count)?;
+    // SAFETY: the elements are borrowed mutably, and admitted until the work on them is enqueued.
+    unsafe { gpu.fill_with_byte(count.as_mut_ptr(), 0, count.len())? };
     Ok(())
 }

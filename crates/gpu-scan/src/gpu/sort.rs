@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::ptr;
 
-use gpu_core::{Blocks, Slice, SliceMut};
+use device_std::{In, Out};
+use gpu_core::{Blocks, Element, Slice, SliceMut};
 use kernels_rs::primitives::sort::{
-    self as kernels, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
+    self as kernels, Arrays, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
 };
 
 use super::Workspace;
@@ -27,13 +28,12 @@ pub fn sort<'a, 'b, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
+    let (keys, sorted) = (keys.into(), sorted.into());
     same_len("sorted", keys.len(), sorted.len())?;
-    let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
-    apart(("keys", from, keys.len()), ("sorted", to.cast_const(), keys.len()))?;
+    apart(("keys", keys), ("sorted", &sorted))?;
     let call = Call::new::<K>(&sort, keys.len())?;
     // SAFETY: both have `len` elements and are apart.
-    unsafe { call.enqueue_keys(workspace, Ends::new(from, to).cast::<K::Bits>()) }
+    unsafe { call.enqueue_keys(workspace, Ends::new(keys, sorted).cast::<K::Bits>()) }
 }
 
 /// As [`sort`], in place.
@@ -45,11 +45,10 @@ pub fn sort_in_place<'a, K: Key>(
     sort: Sort,
     keys: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
-    let mut keys = workspace.write(keys)?;
+    let keys = keys.into();
     let call = Call::new::<K>(&sort, keys.len())?;
-    let start = keys.as_mut_ptr();
     // SAFETY: the array has `len` elements.
-    unsafe { call.enqueue_keys(workspace, Ends::new(start, start).cast::<K::Bits>()) }
+    unsafe { call.enqueue_keys(workspace, Ends::in_place(keys.output()).cast::<K::Bits>()) }
 }
 
 /// The keys in order, and each key's value at the key's place.
@@ -66,34 +65,29 @@ pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let (values, mut sorted_keys, mut sorted_values) =
-        (workspace.read(values)?, workspace.write(sorted_keys)?, workspace.write(sorted_values)?);
-    let keys = workspace.read(keys)?;
+    let keys = keys.into();
     let call = Call::new::<K>(&sort, keys.len())?;
-    let (keys, values) =
-        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
+    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
     // SAFETY: the arrays have as many elements; those read are apart from those written.
     unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
 
 /// Checks the arrays of a sort of pairs.
-pub(super) fn pair_ends<K: Key, V: Payload>(
-    keys: Slice<'_, K>,
-    values: Slice<'_, V>,
-    mut sorted_keys: SliceMut<'_, K>,
-    mut sorted_values: SliceMut<'_, V>,
-) -> Result<(Ends<K>, Ends<V>)> {
+pub(super) fn pair_ends<'a, K: Key, V: Payload>(
+    keys: Slice<'a, K>,
+    values: Slice<'a, V>,
+    sorted_keys: SliceMut<'a, K>,
+    sorted_values: SliceMut<'a, V>,
+) -> Result<(Ends<'a, K>, Ends<'a, V>)> {
     let len = keys.len();
     same_len("values", len, values.len())?;
     same_len("sorted keys", len, sorted_keys.len())?;
     same_len("sorted values", len, sorted_values.len())?;
-    let (key, value) = (keys.as_ptr(), values.as_ptr());
-    let (to_key, to_value) = (sorted_keys.as_mut_ptr(), sorted_values.as_mut_ptr());
-    apart(("keys", key, len), ("sorted keys", to_key.cast_const(), len))?;
-    apart(("keys", key, len), ("sorted values", to_value.cast_const(), len))?;
-    apart(("values", value, len), ("sorted keys", to_key.cast_const(), len))?;
-    apart(("values", value, len), ("sorted values", to_value.cast_const(), len))?;
-    Ok((Ends::new(key, to_key), Ends::new(value, to_value)))
+    apart(("keys", keys), ("sorted keys", &sorted_keys))?;
+    apart(("keys", keys), ("sorted values", &sorted_values))?;
+    apart(("values", values), ("sorted keys", &sorted_keys))?;
+    apart(("values", values), ("sorted values", &sorted_values))?;
+    Ok((Ends::new(keys, sorted_keys), Ends::new(values, sorted_values)))
 }
 
 /// As [`sort_pairs`], in place.
@@ -106,13 +100,12 @@ pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     keys: impl Into<SliceMut<'a, K>>,
     values: impl Into<SliceMut<'b, V>>,
 ) -> Result<()> {
-    let (mut keys, mut values) = (workspace.write(keys)?, workspace.write(values)?);
+    let (keys, values) = (keys.into(), values.into());
     let len = keys.len();
     same_len("values", len, values.len())?;
-    let (key, value) = (keys.as_mut_ptr(), values.as_mut_ptr());
-    apart(("keys", key.cast_const(), len), ("values", value.cast_const(), len))?;
+    apart(("keys", &keys), ("values", &values))?;
     let call = Call::new::<K>(&sort, len)?;
-    let (keys, values) = (Ends::new(key, key), Ends::new(value, value));
+    let (keys, values) = (Ends::in_place(keys.output()), Ends::in_place(values.output()));
     // SAFETY: the arrays have `len` elements and are apart.
     unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
@@ -129,18 +122,15 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     keys: impl Into<Slice<'a, K>>,
     indices: impl Into<SliceMut<'b, I>>,
 ) -> Result<()> {
-    let (keys, mut indices) = (workspace.read(keys)?, workspace.write(indices)?);
+    let (keys, indices) = (keys.into(), indices.into());
     let len = keys.len();
     same_len("indices", len, indices.len())?;
-    let (key, index) = (keys.as_ptr(), indices.as_mut_ptr());
-    apart(("keys", key, len), ("indices", index.cast_const(), len))?;
+    apart(("keys", keys), ("indices", &indices))?;
     I::check(len)?;
     let call = Call::new::<K>(&sort, len)?;
-    // SAFETY: both have `len` elements and are apart; sorted keys go nowhere.
-    unsafe {
-        let keys = Ends::new(key, ptr::null_mut());
-        call.enqueue_pairs_of(workspace, keys, Ends::indices(index))
-    }
+    let (keys, indices) = (Ends::nowhere(keys.input()), Ends::indices(indices.output()));
+    // SAFETY: both have `len` elements and are apart.
+    unsafe { call.enqueue_pairs_of(workspace, keys, indices) }
 }
 
 /// The keys in order, and where each stood: [`sort`] and [`argsort`] in one. Equal keys by rising index.
@@ -154,75 +144,99 @@ pub fn sort_with_indices<'a, 'b, 'c, K: Key, I: Index + Payload>(
     sorted: impl Into<SliceMut<'b, K>>,
     indices: impl Into<SliceMut<'c, I>>,
 ) -> Result<()> {
-    let (mut sorted, mut indices) = (workspace.write(sorted)?, workspace.write(indices)?);
-    let keys = workspace.read(keys)?;
+    let (keys, sorted, indices) = (keys.into(), sorted.into(), indices.into());
     let len = keys.len();
     same_len("sorted", len, sorted.len())?;
     same_len("indices", len, indices.len())?;
-    let (key, to, index) = (keys.as_ptr(), sorted.as_mut_ptr(), indices.as_mut_ptr());
-    apart(("keys", key, len), ("sorted", to.cast_const(), len))?;
-    apart(("keys", key, len), ("indices", index.cast_const(), len))?;
-    apart(("sorted", to.cast_const(), len), ("indices", index.cast_const(), len))?;
+    apart(("keys", keys), ("sorted", &sorted))?;
+    apart(("keys", keys), ("indices", &indices))?;
+    apart(("sorted", &sorted), ("indices", &indices))?;
     I::check(len)?;
     let call = Call::new::<K>(&sort, len)?;
     // SAFETY: all three have `len` elements and are apart.
-    unsafe { call.enqueue_pairs_of(workspace, Ends::new(key, to), Ends::indices(index)) }
+    unsafe {
+        let (keys, indices) = (Ends::new(keys, sorted), Ends::indices(indices.output()));
+        call.enqueue_pairs_of(workspace, keys, indices)
+    }
 }
 
 /// Where an array is read and where it is written. Neither need be there: keys that nobody wants
 /// sorted, values that are the indices.
-pub(super) struct Ends<T> {
-    pub(super) from: *const T,
-    pub(super) to: *mut T,
+pub(super) struct Ends<'a, T> {
+    pub(super) from: Option<In<'a, T>>,
+    pub(super) to: Option<Out<'a, T>>,
 }
 
-impl<T> Clone for Ends<T> {
+impl<T> Clone for Ends<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Ends<T> {}
+impl<T> Copy for Ends<'_, T> {}
 
-impl<T> Ends<T> {
-    pub(super) fn new(from: *const T, to: *mut T) -> Self {
-        Self { from, to }
+impl<'a, T> Ends<'a, T> {
+    pub(super) fn new(from: Slice<'a, T>, to: SliceMut<'a, T>) -> Self {
+        Self { from: Some(from.input()), to: Some(to.output()) }
+    }
+
+    pub(super) fn in_place(array: Out<'a, T>) -> Self {
+        Self { from: Some(array.as_input()), to: Some(array) }
+    }
+
+    /// No output: the keys are not wanted.
+    pub(super) fn nowhere(from: In<'a, T>) -> Self {
+        Self { from: Some(from), to: None }
     }
 
     /// No input: the values are the indices.
-    pub(super) fn indices(to: *mut T) -> Self {
-        Self { from: ptr::null(), to }
+    pub(super) fn indices(to: Out<'a, T>) -> Self {
+        Self { from: None, to: Some(to) }
+    }
+
+    /// Both, of which what is not there has no element.
+    pub(super) fn there(self) -> (In<'a, T>, Out<'a, T>) {
+        (self.from.unwrap_or(In::empty()), self.to.unwrap_or(Out::empty()))
     }
 
     /// The same arrays, of elements of the same size.
-    pub(super) fn cast<S>(self) -> Ends<S> {
-        Ends { from: self.from.cast(), to: self.to.cast() }
+    pub(super) fn cast<S: Element>(self) -> Ends<'a, S>
+    where
+        T: Element,
+    {
+        assert!(size_of::<T>() == size_of::<S>() && align_of::<T>() >= align_of::<S>());
+        // SAFETY: as was checked, and any bits are an element of either type.
+        unsafe { Ends { from: self.from.map(|from| from.cast()), to: self.to.map(|to| to.cast()) } }
     }
 
     /// Whether the result may be written only when the input was read whole.
     fn is_in_place(&self) -> bool {
-        ptr::eq(self.from, self.to)
+        let ends = self.from.zip(self.to);
+        ends.is_some_and(|(from, to)| ptr::eq(from.start(), to.start()))
     }
 
     /// What pass `pass` of `passes` reads and writes, where two scratch arrays are to be had: the
     /// last pass writes to the end, the others alternate.
-    fn pass(&self, pass: u32, passes: u32, scratch: [*mut T; 2]) -> Self {
+    fn pass(&self, pass: u32, passes: u32, scratch: [Out<'a, T>; 2]) -> (In<'a, T>, Out<'a, T>) {
         let to_of = |pass: u32| {
             let is_end = (passes - 1 - pass).is_multiple_of(2);
-            match is_end {
+            match self.to {
                 // The first pass over an array in place must not write there.
-                true if self.to.is_null() || (self.is_in_place() && pass == 0) => scratch[1],
-                true => self.to,
-                false => scratch[0],
+                Some(to) if is_end && !(self.is_in_place() && pass == 0) => to,
+                _ if is_end => scratch[1],
+                _ => scratch[0],
             }
         };
-        let from = if pass == 0 { self.from } else { to_of(pass - 1).cast_const() };
-        Self { from, to: to_of(pass) }
+        let from = match pass {
+            0 => self.there().0,
+            _ => to_of(pass - 1).as_input(),
+        };
+        (from, to_of(pass))
     }
 
     /// Whether the second scratch array is written to.
     fn needs_second(&self, passes: u32) -> bool {
-        self.to.is_null() || (self.is_in_place() && passes % 2 == 1)
+        self.to.is_none() || (self.is_in_place() && passes % 2 == 1)
     }
 }
 
@@ -281,10 +295,10 @@ impl Call {
     pub(super) unsafe fn enqueue_keys<B: SortBits>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<B>,
+        keys: Ends<'_, B>,
     ) -> Result<()> {
-        let nothing = Ends::<()>::new(ptr::null(), ptr::null_mut());
-        // SAFETY: passed on to the caller; without values none are touched.
+        let nothing = Ends::<()> { from: None, to: None };
+        // SAFETY: the keys are the caller's promise; without values none are touched.
         unsafe { self.enqueue(workspace, keys, nothing) }
     }
 
@@ -293,11 +307,22 @@ impl Call {
     pub(super) unsafe fn enqueue_pairs_of<K: Key, V: Payload>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<K>,
-        values: Ends<V>,
+        keys: Ends<'_, K>,
+        values: Ends<'_, V>,
     ) -> Result<()> {
-        let keys = keys.cast::<K::Bits>();
-        // SAFETY: passed on to the caller.
+        // SAFETY: the arrays are the caller's promise.
+        unsafe { self.enqueue_pairs(workspace, keys.cast::<K::Bits>(), values) }
+    }
+
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    pub(super) unsafe fn enqueue_pairs<B: SortBits, V: Payload>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<'_, B>,
+        values: Ends<'_, V>,
+    ) -> Result<()> {
+        // SAFETY: the arrays are the caller's promise.
         unsafe {
             match V::SIZE {
                 PayloadSize::Four => self.enqueue::<_, u32>(workspace, keys, values.cast()),
@@ -312,11 +337,11 @@ impl Call {
     /// The arrays have `len` elements. Keys are read; what is read and what is written are the
     /// same array or apart. Values are indices where none are read, and left alone where none are
     /// written.
-    unsafe fn enqueue<B: SortBits + sort_by_digit::Instance<V>, V: gpu_core::Element>(
+    unsafe fn enqueue<B: SortBits + sort_by_digit::Instance<V>, V: Element>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<B>,
-        values: Ends<V>,
+        keys: Ends<'_, B>,
+        values: Ends<'_, V>,
     ) -> Result<()> {
         let blocks = tiles(self.len, tile::<B, V>())?;
         if self.len == 0 {
@@ -331,7 +356,7 @@ impl Call {
         let resident = u64::from(gpu.multiprocessors() * kernels::RESIDENT);
         let of_histogram = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident) as u32;
         let arguments = count_digits::Args {
-            input: keys.from,
+            input: keys.there().0,
             len: self.len,
             begin: self.begin,
             end: self.end,
@@ -341,24 +366,20 @@ impl Call {
             status,
             status_len,
         };
-        // SAFETY: passed on to the caller; the digit counts are zero, and used by one sort at a
+        // SAFETY: the keys are the caller's promise; the digit counts are zero, and used by one sort at a
         // time.
         unsafe {
             let kernel = <B as count_digits::Instance>::KERNEL;
             gpu.enqueue(kernel, Blocks::x(of_histogram), arguments)?;
         }
         for pass in 0..passes {
-            let keys = keys.pass(pass, passes, scratch.keys(arena));
-            let values = values.pass(pass, passes, scratch.values(arena));
+            let (keys_in, keys_out) = keys.pass(pass, passes, scratch.keys(arena));
+            let (values_in, values_out) = values.pass(pass, passes, scratch.values(arena));
             let arguments = sort_by_digit::Args {
-                keys_in: keys.from,
-                keys_out: keys.to,
-                values_in: values.from,
-                values_out: values.to,
-                len: self.len,
-                word: self.word(pass, passes, values.from.is_null()),
+                arrays: Arrays { keys_in, keys_out, values_in, values_out, len: self.len },
+                word: self.word(pass, passes, values.from.is_none()),
                 parameters: self.order,
-                histogram: counts.wrapping_add((pass * DIGITS) as usize),
+                histogram: counts.from(pass * DIGITS),
                 control,
                 status,
             };
@@ -378,11 +399,11 @@ struct Scratch<B, V> {
     values: [Part<V>; 2],
 }
 
-impl<B, V> Scratch<B, V> {
-    fn new(len: u64, passes: u32, keys: &Ends<B>, values: &Ends<V>) -> Self {
+impl<B: Element, V: Element> Scratch<B, V> {
+    fn new(len: u64, passes: u32, keys: &Ends<'_, B>, values: &Ends<'_, V>) -> Self {
         let mut layout = Layout::default();
         let second = |needed: bool| if needed { len } else { 0 };
-        let has_values = !values.to.is_null();
+        let has_values = values.to.is_some();
         let keys = [layout.part(len), layout.part(second(keys.needs_second(passes)))];
         let values = [
             layout.part(second(has_values)),
@@ -391,11 +412,11 @@ impl<B, V> Scratch<B, V> {
         Self { layout, keys, values }
     }
 
-    fn keys(&self, arena: Arena) -> [*mut B; 2] {
+    fn keys<'a>(&self, arena: Arena) -> [Out<'a, B>; 2] {
         self.keys.each_ref().map(|part| arena.at(part))
     }
 
-    fn values(&self, arena: Arena) -> [*mut V; 2] {
+    fn values<'a>(&self, arena: Arena) -> [Out<'a, V>; 2] {
         self.values.each_ref().map(|part| arena.at(part))
     }
 }
@@ -439,7 +460,7 @@ mod tests {
         w.end_sort();
         // SAFETY: the control word is one element, and no sort runs; the copy is waited for.
         unsafe {
-            let word = SliceMut::from_raw_parts(control, 1);
+            let word = SliceMut::from_raw_parts(control.start(), 1);
             gpu.enqueue_write(word, &[(epoch - 1) << TICKET_BITS]).unwrap();
         }
         gpu.synchronize().unwrap();

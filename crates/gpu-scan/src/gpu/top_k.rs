@@ -1,7 +1,8 @@
 //! The first k elements of an order.
 
+use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::primitives::top_k::{self as kernels, RADIX_BITS, collect, count};
+use kernels_rs::primitives::top_k::{self as kernels, Input, RADIX_BITS, collect, count};
 
 use super::Workspace;
 use super::sort::{Call, Ends};
@@ -29,26 +30,25 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
     top: impl Into<SliceMut<'b, K>>,
     indices: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (keys, mut top, mut indices) =
-        (workspace.read(keys)?, workspace.write(top)?, workspace.write(indices)?);
+    let (keys, top, indices) = (keys.into(), top.into(), indices.into());
     let (len, k) = (keys.len(), top.len());
     check(len, k)?;
     same_len("indices", k, indices.len())?;
-    let (from, to, at) = (keys.as_ptr(), top.as_mut_ptr(), indices.as_mut_ptr());
-    apart(("keys", from, len), ("top", to.cast_const(), k))?;
-    apart(("keys", from, len), ("indices", at.cast_const(), k))?;
-    apart(("top", to.cast_const(), k), ("indices", at.cast_const(), k))?;
+    apart(("keys", keys), ("top", &top))?;
+    apart(("keys", keys), ("indices", &indices))?;
+    apart(("top", &top), ("indices", &indices))?;
     let blocks = tiles(len as u64, kernels::tile_len(size_of::<K>()))?;
     if k == 0 {
         return Ok(());
     }
-    let order = nan_last::<K>(how.direction).parameters();
+    let parameters = nan_last::<K>(how.direction).parameters();
+    let input = Input { elements: keys.cast().input(), len: len as u64, parameters };
+    let (top, indices) = (top.cast::<K::Bits>().output(), indices.output());
     // SAFETY: the arrays are as long as said and apart.
     unsafe {
-        let found = (to.cast::<K::Bits>(), at, k as u64);
-        enqueue_collection(workspace, (from.cast(), len as u64), order, found, blocks)?;
-        let sort = Call::by_rank::<K>(order, k);
-        sort.enqueue_pairs_of(workspace, Ends::new(to, to), Ends::new(at, at))
+        enqueue_collection(workspace, input, (top, indices, k as u64), blocks)?;
+        let sort = Call::by_rank::<K>(parameters, k);
+        sort.enqueue_pairs(workspace, Ends::in_place(top), Ends::in_place(indices))
     }
 }
 
@@ -66,36 +66,32 @@ pub(crate) fn check(len: usize, k: usize) -> Result<()> {
 /// Enqueues writing the first k elements, in no order but that of equal ones, and their indices.
 ///
 /// # Safety
-/// The input has `len` elements; the outputs have k, at most as many and more than none, and are
-/// apart from it.
+/// The outputs have k elements, at most as many as the input and more than none, and are apart from it.
 unsafe fn enqueue_collection<B: Copy + count::Instance + collect::Instance>(
     workspace: &mut Workspace,
-    (input, len): (*const B, u64),
-    parameters: [u64; 4],
-    (keys, indices, k): (*mut B, *mut u64, u64),
+    input: Input<'_, B>,
+    (keys, indices, k): (Out<'_, B>, Out<'_, u64>, u64),
     tiles: u32,
 ) -> Result<()> {
     let mut layout = Layout::default();
     let words = layout.part::<u64>(kernels::WORDS);
     let words = workspace.arena(&layout)?.at(&words);
-    let status = workspace.statuses(u64::from(tiles), 1)?;
+    let status = workspace.status(tiles)?;
     let control = workspace.control();
     let gpu = workspace.gpu();
     let resident = Blocks::x(tiles.min(gpu.multiprocessors() * RESIDENT));
-    // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
-    // own stream only.
+    // SAFETY: the arrays are as the caller promises, and the words as the kernels ask.
     unsafe {
         gpu.enqueue(kernels::begin_search, Blocks::x(1), kernels::begin_search::Args { words, k })?;
         let mut end = 8 * size_of::<B>() as u32;
         while end > 0 {
             let shift = end.saturating_sub(RADIX_BITS);
             let bits = end - shift;
-            let arguments = count::Args { input, len, shift, bits, parameters, words };
+            let arguments = count::Args { input, shift, bits, words };
             gpu.enqueue(<B as count::Instance>::KERNEL, resident, arguments)?;
             end = shift;
         }
-        let arguments =
-            collect::Args { input, len, k, parameters, words, keys, indices, control, status };
+        let arguments = collect::Args { input, k, words, keys, indices, control, status };
         gpu.enqueue(<B as collect::Instance>::KERNEL, Blocks::x(tiles), arguments)?;
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! The temporary storage of the primitives, and the stream they run on.
 
+use device_std::Out;
 use device_std::atomic::Pair;
-use gpu_core::{Column, Gpu, Reading, Slice, SliceMut, Writing};
+use gpu_core::{Column, Element, Gpu, Slice};
 use kernels_rs::primitives::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
@@ -50,13 +51,13 @@ enum Outgrown {
 }
 
 /// The arrays of a sort's kernels.
-pub(crate) struct Digits {
+pub(crate) struct Digits<'a> {
     /// Digit counts, for each pass.
-    pub(crate) counts: *mut u64,
+    pub(crate) counts: Out<'a, u64>,
     /// The control word.
-    pub(crate) control: *mut u64,
+    pub(crate) control: Out<'a, u64>,
     /// The statuses of tiles, and one word more.
-    pub(crate) status: *mut u64,
+    pub(crate) status: Out<'a, u64>,
     /// How many there are.
     pub(crate) status_len: u64,
 }
@@ -100,45 +101,48 @@ impl Workspace {
         &self.gpu
     }
 
-    /// Puts the work of the call that holds the result in order with the slice's own stream.
-    pub(crate) fn read<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
-        Ok(self.gpu.admit(slice)?)
-    }
-
-    /// The same for a slice that is written.
-    pub(crate) fn write<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
-        Ok(self.gpu.admit_mut(slice)?)
-    }
-
     /// The control word of look-backs.
-    pub(crate) fn control(&mut self) -> *mut u64 {
-        self.control.as_mut_ptr()
+    pub(crate) fn control<'a>(&mut self) -> Out<'a, u64> {
+        storage(&mut self.control, 0, 1)
     }
 
     /// The counter of finished blocks.
-    pub(crate) fn done(&mut self) -> *mut u32 {
-        self.control.as_mut_ptr().wrapping_add(1).cast()
+    pub(crate) fn done<'a>(&mut self) -> Out<'a, u32> {
+        storage(&mut self.control, 1, 1)
     }
 
     /// The epoch in which the counts of a histogram were last set to zero.
-    pub(crate) fn cleared(&mut self) -> *mut u64 {
-        self.control.as_mut_ptr().wrapping_add(2)
+    pub(crate) fn cleared<'a>(&mut self) -> Out<'a, u64> {
+        storage(&mut self.control, 2, 1)
     }
 
-    /// `arrays` status arrays of `tiles` elements each, one after the other.
-    pub(crate) fn statuses(&mut self, tiles: u64, arrays: u64) -> Result<*mut Pair> {
-        let needed = (tiles * arrays) as usize;
+    /// The status array of a look-back over `tiles` tiles.
+    pub(crate) fn status<'a>(&mut self, tiles: u32) -> Result<Out<'a, Pair>> {
+        let [status, _] = self.statuses(tiles, 1)?;
+        Ok(status)
+    }
+
+    /// The same for two look-backs over the same tiles.
+    pub(crate) fn two_statuses<'a>(&mut self, tiles: u32) -> Result<[Out<'a, Pair>; 2]> {
+        self.statuses(tiles, 2)
+    }
+
+    /// The first two of `arrays` status arrays.
+    fn statuses<'a>(&mut self, tiles: u32, arrays: usize) -> Result<[Out<'a, Pair>; 2]> {
+        let needed = tiles as usize * arrays;
         if needed > self.status.len() {
             self.gpu.refuse_in_capture(GROWTH)?;
             let grown = self.gpu.zeroed(needed.next_power_of_two())?;
             let outgrown = std::mem::replace(&mut self.status, grown);
             self.outgrown.push(Outgrown::Pairs(outgrown));
         }
-        Ok(self.status.as_mut_ptr())
+        let tiles = tiles as usize;
+        let second = tiles * (arrays - 1);
+        Ok([storage(&mut self.status, 0, tiles), storage(&mut self.status, second, tiles)])
     }
 
     /// `len` counters, which are zero and are left so by the call.
-    pub(crate) fn counters(&mut self, len: u64) -> Result<*mut u32> {
+    pub(crate) fn counters<'a>(&mut self, len: u64) -> Result<Out<'a, u32>> {
         let needed = len.div_ceil(2) as usize;
         if needed > self.counters.len() {
             self.gpu.refuse_in_capture(GROWTH)?;
@@ -146,11 +150,11 @@ impl Workspace {
             let outgrown = std::mem::replace(&mut self.counters, grown);
             self.outgrown.push(Outgrown::Words(outgrown));
         }
-        Ok(self.counters.as_mut_ptr().cast())
+        Ok(storage(&mut self.counters, 0, len as usize))
     }
 
     /// The arrays of a sort with this number of statuses, which ends with [`end_sort`](Self::end_sort).
-    pub(crate) fn begin_sort(&mut self, statuses: u64) -> Result<Digits> {
+    pub(crate) fn begin_sort<'a>(&mut self, statuses: u64) -> Result<Digits<'a>> {
         let needed = statuses as usize;
         if needed >= self.digit_status.len() {
             self.gpu.refuse_in_capture(GROWTH)?;
@@ -158,20 +162,20 @@ impl Workspace {
             let outgrown = std::mem::replace(&mut self.digit_status, grown);
             self.outgrown.push(Outgrown::Words(outgrown));
         }
-        let control = self.sort.as_mut_ptr();
-        let counts = control.wrapping_add(SORT_CONTROL);
+        let counts: Out<'_, u64> = storage(&mut self.sort, SORT_CONTROL, COUNTS);
         if self.is_sorting {
             // Enqueued, not recorded: the graph might never be launched.
             self.gpu.refuse_in_capture(CLEARING)?;
             // SAFETY: the counts lie behind the control word, and are used on this stream only.
-            unsafe { self.gpu.fill_with_byte(counts, 0, COUNTS)? };
+            unsafe { self.gpu.fill_with_byte(counts.start(), 0, COUNTS)? };
         }
         self.is_sorting = true;
+        let words = self.digit_status.len();
         Ok(Digits {
             counts,
-            control,
-            status: self.digit_status.as_mut_ptr(),
-            status_len: self.digit_status.len() as u64 - 1,
+            control: storage(&mut self.sort, 0, SORT_CONTROL),
+            status: storage(&mut self.digit_status, 0, words),
+            status_len: words as u64 - 1,
         })
     }
 
@@ -195,6 +199,22 @@ impl Workspace {
     }
 }
 
+/// `len` elements of the workspace's storage, behind `skipped` words of it.
+///
+/// The lifetime is the caller's choice: a workspace keeps its storage, also what it has outgrown, until it is
+/// dropped, and its calls run one after the other on its own stream, so that none needs an admission.
+fn storage<'a, W: Element, T: Element>(
+    words: &mut Column<W>,
+    skipped: usize,
+    len: usize,
+) -> Out<'a, T> {
+    let start = words.as_mut_ptr().wrapping_add(skipped);
+    assert!((words.len() - skipped) * size_of::<W>() >= len * size_of::<T>());
+    // SAFETY: so many elements are in the column, which is aligned for them: they are no larger than its own. Any
+    // bits are a value.
+    unsafe { Out::from_raw_parts(start.cast(), len) }
+}
+
 /// Makes `arena` large enough, and gives the one that it was before, if it was not.
 fn grow(gpu: &Gpu, arena: &mut Column<Pair>, layout: &Layout) -> Result<Option<Column<Pair>>> {
     let needed = layout.bytes.div_ceil(size_of::<Pair>() as u64) as usize;
@@ -216,6 +236,7 @@ pub(crate) struct Layout {
 /// Where a part lies.
 pub(crate) struct Part<T> {
     offset: u64,
+    len: u64,
     element: std::marker::PhantomData<T>,
 }
 
@@ -224,7 +245,7 @@ impl Layout {
     pub(crate) fn part<T>(&mut self, len: u64) -> Part<T> {
         let offset = self.bytes;
         self.bytes = (offset + len * size_of::<T>() as u64).next_multiple_of(256);
-        Part { offset, element: std::marker::PhantomData }
+        Part { offset, len, element: std::marker::PhantomData }
     }
 }
 
@@ -235,9 +256,13 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// The address of a part.
-    pub(crate) fn at<T>(&self, part: &Part<T>) -> *mut T {
-        self.start.wrapping_add(part.offset as usize).cast()
+    /// A part, of the layout that the arena was taken for. Its lifetime is the caller's choice, as of all storage of a
+    /// workspace.
+    pub(crate) fn at<'a, T: Element>(&self, part: &Part<T>) -> Out<'a, T> {
+        let start = self.start.wrapping_add(part.offset as usize);
+        // SAFETY: the arena is as large as its layout, whose parts lie apart at multiples of 256 bytes. Any bits are
+        // a value.
+        unsafe { Out::from_raw_parts(start.cast(), part.len as usize) }
     }
 }
 
@@ -251,12 +276,14 @@ pub(crate) fn tiles(elements: u64, tile: u64) -> Result<u32> {
 }
 
 /// Checks that two arrays share no memory.
-pub(crate) fn apart<A, B>(
-    (first, a, a_len): (&'static str, *const A, usize),
-    (second, b, b_len): (&'static str, *const B, usize),
+pub(crate) fn apart<'a, 'b, A: 'a, B: 'b>(
+    (first, a): (&'static str, impl Into<Slice<'a, A>>),
+    (second, b): (&'static str, impl Into<Slice<'b, B>>),
 ) -> Result<()> {
-    let (a, b) = (a as usize, b as usize);
-    let (a_end, b_end) = (a + a_len * size_of::<A>(), b + b_len * size_of::<B>());
+    let place = |start: usize, bytes: usize| (start, start + bytes);
+    let (a, b) = (a.into(), b.into());
+    let (a, a_end) = place(a.as_ptr() as usize, a.len() * size_of::<A>());
+    let (b, b_end) = place(b.as_ptr() as usize, b.len() * size_of::<B>());
     if a < b_end && b < a_end {
         return Err(Error::Overlap { first, second });
     }

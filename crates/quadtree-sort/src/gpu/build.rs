@@ -1,14 +1,16 @@
 //! Building, step by step.
 
-use std::ptr;
-
 use device_std::atomic::Pair;
-use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
+use device_std::{In, Out};
+use gpu_core::{Blocks, Bounds, Column, Gpu, Slice, SliceMut};
 use gpu_scan::gpu::{
     scan_in_place, select_flagged, sequence, sort_pairs_in_place, sort_with_indices,
 };
 use gpu_scan::{Scan, Sort, Sum};
-use kernels_rs::quadtree::{self as kernels, FOUND, MOST_OF_WARP, MOST_SHARED, Place};
+use kernels_rs::quadtree::{
+    self as kernels, Cut, FOUND, Level, MOST_OF_WARP, MOST_SHARED, Moved, Place, Places, Rule,
+    Words,
+};
 use kernels_rs::spatial::frame::Frame;
 
 use super::coordinate::{Coordinate, DeviceCode};
@@ -40,14 +42,13 @@ const LAST_ROUND: u32 = 16;
 /// The bounds of points that are finite. Waits for them.
 pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>) -> Result<Bounds> {
     let mut found = gpu.enqueue_upload(&[i64::MAX; FOUND])?;
-    let blocks = Blocks::for_each(&T::BOUNDS, x.len() as u64)?;
-    {
-        let (x, y) = (gpu.admit(x)?, gpu.admit(y)?);
-        let (len, found) = (x.len() as u64, found.as_mut_ptr());
-        let arguments = kernels::find_bounds::Args { x: x.as_ptr(), y: y.as_ptr(), len, found };
-        // SAFETY: the columns have `len` elements.
-        unsafe { gpu.enqueue(T::BOUNDS, Blocks::x(blocks.x.min(MOST_BLOCKS)), arguments)? };
-    }
+    let kernel = <T as kernels::find_bounds::Instance>::KERNEL;
+    let count = x.len() as u64;
+    let blocks = Blocks::for_each(&kernel, count)?;
+    let places = Places { x: x.input(), y: y.input(), count };
+    let arguments = kernels::find_bounds::Args { places, found: found.output() };
+    // SAFETY: both columns have as many elements.
+    unsafe { gpu.enqueue(kernel, Blocks::x(blocks.x.min(MOST_BLOCKS)), arguments)? };
     let found = found.to_host()?;
     refuse_not_finite(gpu, [found[4], found[5]], x, y)?;
     let least = |which: usize| kernels::of_rank(found[which]);
@@ -115,12 +116,11 @@ impl Share {
         Self { ends: [(0, 0); 2], of: points as u64 }
     }
 
-    fn codes(&self) -> [u64; 2] {
-        self.ends.map(|(code, _)| code)
-    }
-
-    fn levels(&self) -> [u32; 2] {
-        self.ends.map(|(_, level)| level)
+    /// Which nodes are divided.
+    fn rule(&self, threshold: u32) -> Rule {
+        let codes = self.ends.map(|(code, _)| code);
+        let levels = self.ends.map(|(_, level)| level);
+        Rule { threshold: threshold.into(), cut: Cut { codes, levels } }
     }
 }
 
@@ -153,14 +153,33 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub fn as_ptr(&self) -> *const u64 {
-        self.nodes.as_ptr().cast()
+    /// As the kernels see them.
+    pub fn input(&self) -> In<'_, Words> {
+        Slice::from(&self.nodes).cast().input()
     }
 
     /// The first node of each level; after that of the last the number of all.
-    pub fn starts(&self) -> *const u64 {
-        self.words.as_ptr().wrapping_add(STARTS)
+    pub fn starts(&self) -> Result<In<'_, u64>> {
+        Ok(self.words.slice(STARTS..self.words.len())?.input())
     }
+
+    /// The nodes of levels up to `deepest`, with their number.
+    pub fn counted(&self, deepest: u32) -> Result<kernels::Nodes<'_>> {
+        let place = STARTS + deepest as usize + 1;
+        let count = self.words.slice(place..place + 1)?.input();
+        Ok(kernels::Nodes { nodes: self.input(), count })
+    }
+
+    /// One word that the host reads, to be written.
+    fn word(&mut self, which: usize) -> Result<SliceMut<'_, u64>> {
+        Ok(self.words.slice_mut(which..which + 1)?)
+    }
+}
+
+/// The lower half of one of the words that the host reads.
+fn flag(words: Out<'_, u64>, which: usize) -> Out<'_, u32> {
+    // SAFETY: any bits are such a half.
+    unsafe { words.from(which).cast() }
 }
 
 /// What a division notes for the host.
@@ -232,16 +251,17 @@ impl Call<'_> {
             unsafe { (gpu.uninitialized::<T>(len)?, gpu.uninitialized::<T>(len)?) };
         if let Some(Sorted { order, .. }) = &sorted {
             let arguments = kernels::gather_places::Args {
-                order: order.as_ptr(),
+                order: order.input(),
                 len: len as u64,
-                pairs: pairs.as_ptr(),
-                overflow: nodes.words.as_ptr().wrapping_add(OVERFLOW).cast(),
-                x: sorted_x.as_mut_ptr(),
-                y: sorted_y.as_mut_ptr(),
+                pairs: pairs.input(),
+                overflow: flag(nodes.words.output(), OVERFLOW).as_input(),
+                x: sorted_x.output(),
+                y: sorted_y.output(),
             };
             let blocks = Blocks::x((len as u64).div_ceil(kernels::GATHERED) as u32);
+            let kernel = <T as kernels::gather_places::Instance>::KERNEL;
             // SAFETY: the columns have `len` elements, and the order those of points, unless nodes did not fit.
-            unsafe { gpu.enqueue(T::GATHER, blocks, arguments)? };
+            unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
         let words = nodes.words.to_host()?;
         refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
@@ -288,25 +308,18 @@ impl Call<'_> {
         };
         let kernel = K::encode::<T>();
         let Bounds { min_x, min_y, max_x, max_y } = self.inside;
-        {
-            let (x, y) = (gpu.admit(x)?, gpu.admit(y)?);
-            let arguments = kernels::encode::Args {
-                x: x.as_ptr(),
-                y: y.as_ptr(),
-                len: len as u64,
-                corner: [self.frame.west, self.frame.south],
-                per_unit: [self.frame.columns_per_unit, self.frame.rows_per_unit],
-                level: self.frame.level,
-                bounds: [min_x, min_y, max_x, max_y],
-                codes: codes.as_mut_ptr(),
-                indices: if skips { indices.as_mut_ptr() } else { ptr::null_mut() },
-                pairs: pairs.as_mut_ptr(),
-                inside: if skips { inside.as_mut_ptr() } else { ptr::null_mut() },
-                bad: bad.as_mut_ptr().cast(),
-            };
-            // SAFETY: the columns are as long as said.
-            unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
-        }
+        let arguments = kernels::encode::Args {
+            places: Places { x: x.input(), y: y.input(), count: len as u64 },
+            frame: self.frame,
+            bounds: [min_x, min_y, max_x, max_y],
+            codes: codes.output(),
+            indices: skips.then(|| indices.output()),
+            pairs: Some(pairs.output()),
+            inside: skips.then(|| inside.output()),
+            bad: bad.slice_mut(0..OVERFLOW)?.cast().output(),
+        };
+        // SAFETY: the columns are as long as said.
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
         if !skips {
             return Ok(Given { codes, indices: None, pairs });
         }
@@ -434,49 +447,46 @@ impl Call<'_> {
             let some = Coded { codes: gpu.uninitialized(len)?, indices: gpu.uninitialized(len)? };
             (gpu.uninitialized::<u32>(count as usize)?, gpu.uninitialized::<u32>(len)?, some)
         };
-        let arguments = kernels::count_unsettled::Args {
-            nodes: nodes.as_ptr(),
-            first,
-            count,
-            threshold: threshold.into(),
-            cut_codes: self.share.codes(),
-            cut_levels: self.share.levels(),
-            counts: offsets.as_mut_ptr(),
-        };
+        let (level, rule) =
+            (Level { nodes: nodes.input(), first, count }, self.share.rule(threshold));
+        let arguments = kernels::count_unsettled::Args { level, rule, counts: offsets.output() };
         let blocks = Blocks::for_each(&kernels::count_unsettled, count)?;
         // SAFETY: the level has these nodes.
         unsafe { gpu.enqueue(kernels::count_unsettled, blocks, arguments)? };
         scan_in_place(workspace, Sum, Scan::exclusive(0), &mut offsets)?;
         let arguments = kernels::take_unsettled::Args {
-            nodes: nodes.as_ptr(),
-            first,
-            count,
-            offsets: offsets.as_ptr(),
+            level,
+            offsets: offsets.input(),
             total,
-            codes: coded.codes.as_ptr(),
-            indices: coded.indices.as_ptr(),
-            places: places.as_mut_ptr(),
-            to_codes: some.codes.as_mut_ptr(),
-            to_indices: some.indices.as_mut_ptr(),
+            places: places.output(),
+            points: Moved {
+                codes: coded.codes.input(),
+                indices: coded.indices.input(),
+                to_codes: some.codes.output(),
+                to_indices: some.indices.output(),
+            },
         };
+        let kernel = <K as kernels::take_unsettled::Instance>::KERNEL;
         // SAFETY: `total` is the sum of what was counted; nodes lie among the points.
-        unsafe { gpu.enqueue(K::TAKE, Blocks::for_each(&K::TAKE, total)?, arguments)? };
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, total)?, arguments)? };
         let sort = Sort::ascending().by_bits(2 * (max_level - to_level)..2 * max_level);
         sort_pairs_in_place(workspace, sort, &mut some.codes, &mut some.indices)?;
         let arguments = kernels::put_back::Args {
-            places: places.as_ptr(),
+            places: places.input(),
             total,
-            codes: some.codes.as_ptr(),
-            indices: some.indices.as_ptr(),
-            to_codes: coded.codes.as_mut_ptr(),
-            to_indices: coded.indices.as_mut_ptr(),
+            points: Moved {
+                codes: some.codes.input(),
+                indices: some.indices.input(),
+                to_codes: coded.codes.output(),
+                to_indices: coded.indices.output(),
+            },
         };
+        let kernel = <K as kernels::put_back::Instance>::KERNEL;
         // SAFETY: places are those that were taken from.
-        unsafe { gpu.enqueue(K::PUT_BACK, Blocks::for_each(&K::PUT_BACK, total)?, arguments)? };
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, total)?, arguments)? };
         // The next round counts anew.
-        let unsettled = nodes.words.as_mut_ptr().wrapping_add(UNSETTLED);
         // SAFETY: this is an element of the column, on its own stream.
-        unsafe { gpu.fill_with_byte(unsettled, 0, 1)? };
+        unsafe { gpu.fill_with_byte(nodes.word(UNSETTLED)?.as_mut_ptr(), 0, 1)? };
         Ok(())
     }
 
@@ -501,11 +511,12 @@ impl Call<'_> {
     /// The root; gives how many points it has.
     fn plant(&self, gpu: &Gpu, nodes: &mut Nodes, points: usize) -> Result<u64> {
         let count = points as u64;
-        let starts = nodes.words.as_mut_ptr().wrapping_add(STARTS);
         if count == 0 {
             return Ok(0);
         }
-        let root = kernels::plant::Args { nodes: nodes.nodes.as_mut_ptr().cast(), starts, count };
+        let starts = nodes.words.slice_mut(STARTS..STARTS + 2)?.output();
+        let root = SliceMut::from(&mut nodes.nodes).cast().output();
+        let root = kernels::plant::Args { nodes: root, starts, count };
         // SAFETY: there is room for a node, and for the starts of two levels.
         unsafe { gpu.enqueue(kernels::plant, Blocks::x(1), root)? };
         Ok(count)
@@ -522,27 +533,28 @@ impl Call<'_> {
         notes: Notes,
     ) -> Result<()> {
         let Params { threshold, max_level, .. } = *self.params;
-        let words = nodes.words.as_mut_ptr();
-        let word = |which, wanted| if wanted { words.wrapping_add(which) } else { ptr::null_mut() };
+        let words = nodes.words.output();
+        let starts = words.from(STARTS);
         let arguments = kernels::divide::Args {
-            codes: codes.as_ptr(),
+            codes: codes.input(),
             capacity: nodes.nodes.len() as u64,
-            nodes: nodes.nodes.as_mut_ptr().cast(),
-            starts: words.wrapping_add(STARTS),
+            nodes: SliceMut::from(&mut nodes.nodes).cast().output(),
+            starts,
             level,
             max_level,
-            threshold: threshold.into(),
-            cut_codes: self.share.codes(),
-            cut_levels: self.share.levels(),
-            overflow: words.wrapping_add(OVERFLOW).cast(),
-            unsettled: word(UNSETTLED, notes.unsettled),
-            has_leaves: word(DISORDER, notes.has_leaves).cast(),
-            control: nodes.control.as_mut_ptr(),
-            status: nodes.status.as_mut_ptr(),
+            rule: self.share.rule(threshold),
+            notes: kernels::Notes {
+                overflow: flag(words, OVERFLOW),
+                unsettled: notes.unsettled.then(|| words.from(UNSETTLED)),
+                has_leaves: notes.has_leaves.then(|| flag(words, DISORDER)),
+            },
+            control: nodes.control.output(),
+            status: nodes.status.output(),
         };
+        let kernel = <K as kernels::divide::Instance>::KERNEL;
         let blocks = self.blocks(level, count, kernels::DIVIDE_BLOCK as u64);
-        // SAFETY: the columns are as long as the kernel needs, and live until its work is enqueued.
-        unsafe { gpu.enqueue(K::DIVIDE, blocks, arguments)? };
+        // SAFETY: the columns are as long as the kernel needs.
+        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         Ok(())
     }
 
@@ -566,39 +578,37 @@ impl Call<'_> {
     ) -> Result<()> {
         let Params { threshold, .. } = *self.params;
         let gpu = workspace.gpu().clone();
-        let node_count = nodes.starts().wrapping_add(deepest as usize + 1);
-        let (nodes, blocks) = (nodes.as_ptr(), Blocks::x(MOST_BLOCKS));
-        let indices = order.as_mut_ptr();
+        let (nodes, blocks) = (nodes.counted(deepest)?, Blocks::x(MOST_BLOCKS));
+        if threshold > MOST_SHARED {
+            // SAFETY: the tree is over the indices.
+            return unsafe { self.sort_as_given(workspace, nodes, order) };
+        }
+        let indices = order.output();
         // SAFETY: the tree is over the indices; its leaves above the deepest level are within the threshold.
         unsafe {
             if threshold <= 32 {
-                let arguments =
-                    kernels::order_small_leaves::Args { nodes, node_count, in_order, indices };
+                let arguments = kernels::order_small_leaves::Args { nodes, in_order, indices };
                 return Ok(gpu.enqueue(kernels::order_small_leaves, blocks, arguments)?);
             }
-            if threshold > MOST_SHARED {
-                return self.sort_as_given(workspace, (nodes, node_count), order);
-            }
-            let arguments = kernels::order_leaves::Args { nodes, node_count, in_order, indices };
+            let arguments = kernels::order_leaves::Args { nodes, in_order, indices };
             gpu.enqueue(kernels::order_leaves, blocks, arguments)?;
             if threshold > MOST_OF_WARP {
-                let arguments =
-                    kernels::order_large_leaves::Args { nodes, node_count, in_order, indices };
+                let arguments = kernels::order_large_leaves::Args { nodes, in_order, indices };
                 gpu.enqueue(kernels::order_large_leaves, blocks, arguments)?;
             }
-            Ok(())
         }
+        Ok(())
     }
 
     /// The same for leaves too large for shared memory. By where its leaf starts each point finds its leaf,
     /// and a sort that is stable keeps the order as given.
     ///
     /// # Safety
-    /// The nodes and their number are those of a tree over the indices.
+    /// The nodes are those of a tree over the indices.
     unsafe fn sort_as_given(
         &self,
         workspace: &mut Workspace,
-        (nodes, node_count): (*const u64, *const u64),
+        nodes: kernels::Nodes<'_>,
         order: &mut Column<u32>,
     ) -> Result<()> {
         let gpu = workspace.gpu().clone();
@@ -607,9 +617,8 @@ impl Call<'_> {
         let (mut starts, mut sorted) =
             unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?) };
         // By index first, with the leaf's start beside; then by that.
-        let arguments =
-            kernels::mark_leaves::Args { nodes, node_count, leaf_starts: starts.as_mut_ptr() };
-        // SAFETY: passed on to the caller.
+        let arguments = kernels::mark_leaves::Args { nodes, leaf_starts: starts.output() };
+        // SAFETY: the nodes are the caller's promise; there is a start for each point.
         unsafe { gpu.enqueue(kernels::mark_leaves, Blocks::x(MOST_BLOCKS), arguments)? };
         sort_pairs_in_place(workspace, Sort::ascending(), &mut *order, &mut starts)?;
         sorted.copy_from(&*order)?;

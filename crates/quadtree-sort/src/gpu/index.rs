@@ -199,14 +199,15 @@ fn gather<T: Coordinate>(
     unsafe {
         let (mut x, mut y) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
         let arguments = quadtree::gather_places::Args {
-            order: order.as_ptr(),
+            order: order.input(),
             len: len as u64,
-            pairs: pairs.as_ptr(),
-            overflow: overflow.as_ptr(),
-            x: x.as_mut_ptr(),
-            y: y.as_mut_ptr(),
+            pairs: pairs.input(),
+            overflow: overflow.input(),
+            x: x.output(),
+            y: y.output(),
         };
-        gpu.enqueue(T::GATHER, Blocks::x((len as u64).div_ceil(GATHERED) as u32), arguments)?;
+        let kernel = <T as quadtree::gather_places::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::x((len as u64).div_ceil(GATHERED) as u32), arguments)?;
         Ok((x, y))
     }
 }

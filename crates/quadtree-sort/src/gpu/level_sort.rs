@@ -1,10 +1,11 @@
 //! The thesis's sort: see `kernels_rs::quadtree::level_sort`.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::quadtree::collect_leaves;
 use kernels_rs::quadtree::level_sort::{
-    BLOCK, PIECE, SMALL, count_pieces, divide_small, list_large, offset_pieces, scatter_pieces,
+    BLOCK, Large, PIECE, SMALL, count_pieces, divide_small, list_large, offset_pieces,
+    scatter_pieces,
 };
+use kernels_rs::quadtree::{Moved, collect_leaves};
 
 use super::build::{Coded, MOST_BLOCKS, Nodes};
 use super::coordinate::DeviceCode;
@@ -53,55 +54,38 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         }
         let threshold = u64::from(self.params.threshold);
         let shift = 2 * (self.params.max_level - level - 1);
-        let (starts, nodes) = (nodes.starts(), nodes.as_ptr());
-        let (codes, indices) = (from.codes.as_ptr(), from.indices.as_ptr());
-        let (to_codes, to_indices) = (to.codes.as_mut_ptr(), to.indices.as_mut_ptr());
-        let (listed, large, firsts) =
-            (self.listed.as_mut_ptr(), self.large.as_mut_ptr(), self.firsts.as_mut_ptr());
-        let counts = self.counts.as_mut_ptr();
+        let (starts, nodes) = (nodes.starts()?, nodes.input());
         let most = |count: u64| Blocks::x(count.clamp(1, MOST_BLOCKS.into()) as u32);
         let of_nodes = (from.codes.len() as u64).min(1 << (2 * level).min(62));
-        let of_pieces = most(self.most_pieces);
-        // SAFETY: the columns are as long as the kernels need, and live until their work is enqueued; what
-        // is read is apart from what is written.
+        let (of_pieces, of_large) = (most(self.most_pieces), self.large.len() as u64);
+        let points = Moved {
+            codes: from.codes.input(),
+            indices: from.indices.input(),
+            to_codes: to.codes.output(),
+            to_indices: to.indices.output(),
+        };
+        let (listed, large, firsts) =
+            (self.listed.output(), self.large.output(), self.firsts.output());
+        let counts = self.counts.output();
+        // SAFETY: the columns are as long as the kernels need; what is read is apart from what is written.
         unsafe {
             let arguments =
                 list_large::Args { nodes, starts, level, threshold, listed, large, firsts };
             gpu.enqueue(list_large, most(of_nodes.div_ceil(BLOCK as u64)), arguments)?;
-            let (listed, large, firsts) =
-                (listed.cast_const(), large.cast_const(), firsts.cast_const());
-            let arguments =
-                count_pieces::Args { codes, nodes, level, shift, listed, large, firsts, counts };
-            gpu.enqueue(K::COUNT_PIECES, of_pieces, arguments)?;
-            let arguments = offset_pieces::Args { nodes, level, listed, large, firsts, counts };
-            let warps = most((self.large.len() as u64).div_ceil(BLOCK as u64 / 32));
+            let (listed, large, firsts) = (listed.as_input(), large.as_input(), firsts.as_input());
+            let large = Large { listed, large, firsts };
+            let codes = points.codes;
+            let arguments = count_pieces::Args { codes, nodes, level, shift, large, counts };
+            gpu.enqueue(<K as count_pieces::Instance>::KERNEL, of_pieces, arguments)?;
+            let arguments = offset_pieces::Args { nodes, level, large, counts };
+            let warps = most(of_large.div_ceil(BLOCK as u64 / 32));
             gpu.enqueue(offset_pieces, warps, arguments)?;
-            let arguments = scatter_pieces::Args {
-                codes,
-                indices,
-                to_codes,
-                to_indices,
-                nodes,
-                level,
-                shift,
-                listed,
-                large,
-                firsts,
-                offsets: counts.cast_const(),
-            };
-            gpu.enqueue(K::SCATTER_PIECES, of_pieces, arguments)?;
-            let arguments = divide_small::Args {
-                codes,
-                indices,
-                to_codes,
-                to_indices,
-                nodes,
-                starts,
-                level,
-                shift,
-                threshold,
-            };
-            gpu.enqueue(K::DIVIDE_SMALL, most(of_nodes.div_ceil(BLOCK as u64 / 32)), arguments)?;
+            let offsets = counts.as_input();
+            let arguments = scatter_pieces::Args { points, nodes, level, shift, large, offsets };
+            gpu.enqueue(<K as scatter_pieces::Instance>::KERNEL, of_pieces, arguments)?;
+            let arguments = divide_small::Args { points, nodes, starts, level, shift, threshold };
+            let warps = most(of_nodes.div_ceil(BLOCK as u64 / 32));
+            gpu.enqueue(<K as divide_small::Instance>::KERNEL, warps, arguments)?;
         }
         Ok(&to.codes)
     }
@@ -112,11 +96,10 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         // SAFETY: every point lies in one leaf, and is written with it.
         let mut order = unsafe { gpu.uninitialized::<u32>(even.indices.len())? };
         let arguments = collect_leaves::Args {
-            nodes: nodes.as_ptr(),
-            node_count: nodes.starts().wrapping_add(self.params.max_level as usize + 1),
-            even: even.indices.as_ptr(),
-            odd: odd.indices.as_ptr(),
-            indices: order.as_mut_ptr(),
+            nodes: nodes.counted(self.params.max_level)?,
+            even: even.indices.input(),
+            odd: odd.indices.input(),
+            indices: order.output(),
         };
         // SAFETY: as above; all columns have as many elements.
         unsafe { gpu.enqueue(collect_leaves, Blocks::x(MOST_BLOCKS), arguments)? };

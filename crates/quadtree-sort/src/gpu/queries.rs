@@ -4,36 +4,37 @@
 //! looked at beforehand: a place or a region that is none finds nothing.
 
 use device_std::host::Kernel;
+use device_std::{In, Out};
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::scan_in_place;
 use gpu_scan::{Scan, Sum};
+use kernels_rs::quadtree::Places;
 use kernels_rs::quadtree::queries::adjacent::{self, list_adjacent};
 use kernels_rs::quadtree::queries::leaf::find_leaves;
-use kernels_rs::quadtree::queries::regions::search_regions;
-use kernels_rs::spatial::frame::Frame;
+use kernels_rs::quadtree::queries::regions::{self, Points, Shapes, search_regions};
+use kernels_rs::quadtree::queries::{self as kernels};
 
 use super::{Coordinate, DeviceQuadtree, Workspace};
 use crate::queries::{Adjacency, Lists, Neighbours};
 use crate::{Polygons, Result};
 
 /// The kernels for a coordinate.
-pub trait QueryKernels: Copy {
+pub trait QueryKernels: find_leaves::Instance + Copy + 'static {
     #[doc(hidden)]
-    const LEAVES: Kernel<find_leaves::Args<Self>>;
-    #[doc(hidden)]
-    const REGIONS: [Kernel<search_regions::Args<Self>>; 3];
+    const REGIONS: [Kernel<search_regions::Args<'static, Self>>; 3];
 }
 
-impl QueryKernels for f32 {
-    const LEAVES: Kernel<find_leaves::Args<f32>> = find_leaves::f32;
-    const REGIONS: [Kernel<search_regions::Args<f32>>; 3] =
-        [search_regions::windows_f32, search_regions::discs_f32, search_regions::polygons_f32];
-}
-
-impl QueryKernels for f64 {
-    const LEAVES: Kernel<find_leaves::Args<f64>> = find_leaves::f64;
-    const REGIONS: [Kernel<search_regions::Args<f64>>; 3] =
-        [search_regions::windows_f64, search_regions::discs_f64, search_regions::polygons_f64];
+impl<T: find_leaves::Instance + Copy + 'static> QueryKernels for T
+where
+    regions::Windows: search_regions::Instance<T>,
+    regions::Discs: search_regions::Instance<T>,
+    regions::Polygons: search_regions::Instance<T>,
+{
+    const REGIONS: [Kernel<search_regions::Args<'static, T>>; 3] = [
+        <regions::Windows as search_regions::Instance<T>>::KERNEL,
+        <regions::Discs as search_regions::Instance<T>>::KERNEL,
+        <regions::Polygons as search_regions::Instance<T>>::KERNEL,
+    ];
 }
 
 /// Parts of the plane, in device memory.
@@ -142,7 +143,7 @@ pub fn count_in<T: Coordinate>(
 ) -> Result<Column<u64>> {
     let gpu = workspace.gpu().clone();
     let mut counts = gpu.zeroed::<u64>(regions.len())?;
-    search(&gpu, tree, regions, Out::Counts(&mut counts))?;
+    search(&gpu, tree, regions, Found::Counts(&mut counts))?;
     Ok(counts)
 }
 
@@ -159,9 +160,9 @@ pub fn list_in<T: Coordinate>(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("a list of points, whose length the host waits for,")?;
     let mut counts = gpu.zeroed::<u64>(regions.len() + 1)?;
-    search(&gpu, tree, regions, Out::Counts(&mut counts))?;
+    search(&gpu, tree, regions, Found::Counts(&mut counts))?;
     let (offsets, mut indices) = room(workspace, counts)?;
-    search(&gpu, tree, regions, Out::List(&offsets, &mut indices))?;
+    search(&gpu, tree, regions, Found::List(&offsets, &mut indices))?;
     Ok(DeviceLists { offsets, indices })
 }
 
@@ -178,18 +179,23 @@ fn room(workspace: &mut Workspace, mut counts: Column<u64>) -> Result<(Column<u6
 }
 
 /// What a search writes.
-enum Out<'a> {
+enum Found<'a> {
     Counts(&'a mut Column<u64>),
     List(&'a Column<u64>, &'a mut Column<u32>),
 }
 
-impl Out<'_> {
-    /// Counts, offsets and list; null where there is none.
-    fn pointers(&mut self) -> (*mut u64, *const u64, *mut u32) {
-        let (null, null_mut) = (std::ptr::null(), std::ptr::null_mut());
+impl Found<'_> {
+    /// As the kernels take it.
+    fn lists(&mut self) -> kernels::Lists<'_> {
         match self {
-            Self::Counts(counts) => (counts.as_mut_ptr(), null, std::ptr::null_mut()),
-            Self::List(offsets, list) => (null_mut, offsets.as_ptr(), list.as_mut_ptr()),
+            Self::Counts(counts) => {
+                kernels::Lists { counts: counts.output(), offsets: In::empty(), list: Out::empty() }
+            }
+            Self::List(offsets, list) => kernels::Lists {
+                counts: Out::empty(),
+                offsets: offsets.input(),
+                list: list.output(),
+            },
         }
     }
 }
@@ -199,63 +205,37 @@ fn search<T: Coordinate>(
     gpu: &Gpu,
     tree: &DeviceQuadtree<T>,
     regions: DeviceRegions<'_>,
-    mut out: Out<'_>,
+    mut found: Found<'_>,
 ) -> Result<()> {
     let count = regions.len() as u64;
-    if count == 0 || tree.is_empty() || matches!(&out, Out::List(_, list) if list.is_empty()) {
+    if count == 0 || tree.is_empty() || matches!(&found, Found::List(_, list) if list.is_empty()) {
         return Ok(());
     }
-    let _order = tree.admit(gpu)?;
-    let (counts, offsets, list) = out.pointers();
     let [windows, discs, polygons] = T::REGIONS;
-    let null = std::ptr::null();
-    let arguments = |shapes: *const f64, edges: *const f64, edge_offsets: *const u64| {
-        let (corner, per_unit) = numbers(&tree.frame);
-        search_regions::Args {
-            nodes: tree.words(),
-            corner,
-            per_unit,
-            level: tree.frame.level,
-            px: tree.x.as_ptr(),
-            py: tree.y.as_ptr(),
-            order: tree.order.as_ptr(),
-            shapes,
-            edges,
-            edge_offsets,
-            count,
-            counts,
-            offsets,
-            list,
+    let without_edges = |numbers| Shapes { numbers, edges: In::empty(), offsets: In::empty() };
+    // SAFETY: any bits are numbers, several of which lie side by side for each region.
+    let (kernel, shapes) = unsafe {
+        match regions {
+            DeviceRegions::Windows(shapes) => (windows, without_edges(shapes.input().cast())),
+            DeviceRegions::Discs(shapes) => (discs, without_edges(shapes.input().cast())),
+            DeviceRegions::Polygons(shapes) => {
+                let (edges, offsets) = (shapes.edges.input(), shapes.offsets.input());
+                (polygons, Shapes { numbers: shapes.bounds.input().cast(), edges, offsets })
+            }
         }
     };
-    let enqueue = |kernel: Kernel<search_regions::Args<T>>, arguments| -> Result<()> {
-        let blocks = Blocks::for_each(&kernel, 32 * count)?;
-        // SAFETY: the arrays are the tree's and the regions', which are admitted until the work is enqueued;
-        // a list has room for what the same search has counted.
-        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
-        Ok(())
+    let arguments = search_regions::Args {
+        nodes: tree.words(),
+        frame: tree.frame,
+        points: Points { x: tree.x.input(), y: tree.y.input(), order: tree.order.input() },
+        shapes,
+        count,
+        lists: found.lists(),
     };
-    match regions {
-        DeviceRegions::Windows(shapes) => {
-            let shapes = gpu.admit(shapes)?;
-            enqueue(windows, arguments(shapes.as_ptr().cast(), null, std::ptr::null()))
-        }
-        DeviceRegions::Discs(shapes) => {
-            let shapes = gpu.admit(shapes)?;
-            enqueue(discs, arguments(shapes.as_ptr().cast(), null, std::ptr::null()))
-        }
-        DeviceRegions::Polygons(shapes) => {
-            let (bounds, edges) = (gpu.admit(&shapes.bounds)?, gpu.admit(&shapes.edges)?);
-            let edge_offsets = gpu.admit(&shapes.offsets)?;
-            let (bounds, edges) = (bounds.as_ptr().cast(), edges.as_ptr().cast());
-            enqueue(polygons, arguments(bounds, edges, edge_offsets.as_ptr()))
-        }
-    }
-}
-
-/// A frame's corner, and its columns and rows to a unit.
-fn numbers(frame: &Frame) -> ([f64; 2], [f64; 2]) {
-    ([frame.west, frame.south], [frame.columns_per_unit, frame.rows_per_unit])
+    let blocks = Blocks::for_each(&kernel, 32 * count)?;
+    // SAFETY: the arrays are the tree's and the regions'; a list has room for what the same search has counted.
+    unsafe { gpu.enqueue(kernel, blocks, arguments)? };
+    Ok(())
 }
 
 /// Two columns of as many places.
@@ -284,27 +264,22 @@ pub fn leaves_of<'a, 'b, T: Coordinate>(
 ) -> Result<Column<u32>> {
     let gpu = workspace.gpu().clone();
     let (x, y) = places(x, y)?;
-    let (x, y) = (gpu.admit(x)?, gpu.admit(y)?);
     let mut leaves = gpu.filled_with_byte::<u32>(0xff, x.len())?;
     if tree.is_empty() || x.is_empty() {
         return Ok(leaves);
     }
-    let _order = tree.admit(&gpu)?;
-    let (corner, per_unit) = numbers(&tree.frame);
     let Bounds { min_x, min_y, max_x, max_y } = tree.bounds;
+    let count = x.len() as u64;
     let arguments = find_leaves::Args {
         nodes: tree.words(),
-        corner,
-        per_unit,
-        level: tree.frame.level,
+        frame: tree.frame,
         bounds: [min_x, min_y, max_x, max_y],
-        x: x.as_ptr(),
-        y: y.as_ptr(),
-        count: x.len() as u64,
-        leaves: leaves.as_mut_ptr(),
+        places: Places { x: x.input(), y: y.input(), count },
+        leaves: leaves.output(),
     };
+    let kernel = <T as find_leaves::Instance>::KERNEL;
     // SAFETY: the arrays are the tree's, and as long as said.
-    unsafe { gpu.enqueue(T::LEAVES, Blocks::for_each(&T::LEAVES, x.len() as u64)?, arguments)? };
+    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)? };
     Ok(leaves)
 }
 
@@ -321,34 +296,30 @@ pub fn adjacent_leaves<'a, T: Coordinate>(
 ) -> Result<DeviceLists> {
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("a list of leaves, whose length the host waits for,")?;
-    let leaves = gpu.admit(leaves)?;
+    let leaves = leaves.into();
     let mut counts = gpu.zeroed::<u64>(leaves.len() + 1)?;
-    let search = |out: &mut Out<'_>| -> Result<()> {
+    let search = |mut found: Found<'_>| -> Result<()> {
         if tree.is_empty() || leaves.is_empty() {
             return Ok(());
         }
-        let _order = tree.admit(&gpu)?;
-        let (counts, offsets, list) = out.pointers();
         let arguments = list_adjacent::Args {
             nodes: tree.words(),
             node_count: tree.node_count as u64,
             deepest: tree.frame.level,
             corners: u32::from(adjacency == Adjacency::EdgesAndCorners),
-            leaves: leaves.as_ptr(),
+            leaves: leaves.input(),
             count: leaves.len() as u64,
-            counts,
-            offsets,
-            list,
+            lists: found.lists(),
         };
         let blocks = Blocks::x(leaves.len().div_ceil(adjacent::BLOCK) as u32);
         // SAFETY: the nodes are the tree's; a list has room for what the same search has counted.
         unsafe { gpu.enqueue(list_adjacent, blocks, arguments)? };
         Ok(())
     };
-    search(&mut Out::Counts(&mut counts))?;
+    search(Found::Counts(&mut counts))?;
     let (offsets, mut indices) = room(workspace, counts)?;
     if !indices.is_empty() {
-        search(&mut Out::List(&offsets, &mut indices))?;
+        search(Found::List(&offsets, &mut indices))?;
     }
     Ok(DeviceLists { offsets, indices })
 }

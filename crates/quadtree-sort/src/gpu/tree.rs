@@ -1,7 +1,8 @@
 //! A tree in device memory.
 
+use device_std::In;
 use gpu_core::{Bounds, Column, Gpu, Slice};
-use kernels_rs::quadtree::Place;
+use kernels_rs::quadtree::{Place, Words};
 use kernels_rs::spatial::frame::Frame;
 
 use super::Coordinate;
@@ -78,15 +79,9 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         self.frame.level
     }
 
-    /// Puts work on the tree in order with its own stream.
-    pub(super) fn admit(&self, gpu: &Gpu) -> Result<impl Sized + '_> {
-        let nodes = gpu.admit(&self.nodes)?;
-        Ok((nodes, gpu.admit(&self.order)?, gpu.admit(&self.x)?, gpu.admit(&self.y)?))
-    }
-
     /// The nodes, as the kernels see them.
-    pub(super) fn words(&self) -> *const u64 {
-        self.nodes.as_ptr().cast()
+    pub(super) fn words(&self) -> In<'_, Words> {
+        Slice::from(&self.nodes).cast().input()
     }
 
     /// Copies the tree to the host, coordinates widened to f64. Waits for the stream.

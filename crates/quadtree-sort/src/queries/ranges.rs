@@ -9,6 +9,7 @@
 
 use std::mem::MaybeUninit;
 
+use device_std::In;
 use gpu_core::host_memory;
 use kernels_rs::quadtree::queries::ground::Cell;
 use kernels_rs::quadtree::queries::regions::{Disc, Polygon, Region, Relation, Window};
@@ -152,11 +153,10 @@ fn search(tree: &Quadtree, regions: Regions<'_>, which: usize, take: &mut impl F
             let gpu_core::Bounds { min_x, min_y, max_x, max_y } = polygons.bounds[which];
             let edges = polygons.offsets[which] as usize..polygons.offsets[which + 1] as usize;
             let edges = &polygons.edges[edges];
-            // SAFETY: the edges outlive the search.
-            let polygon = unsafe {
-                let edges = (edges.as_ptr().cast(), edges.len() as u64);
-                Polygon::new(frame, [min_x, min_y, max_x, max_y], edges.0, edges.1)
-            };
+            let count = edges.len() as u64;
+            // SAFETY: the edges outlive the search, and nobody writes them.
+            let edges = unsafe { In::from_raw_parts(edges.as_ptr(), edges.len()) };
+            let polygon = Polygon::new(frame, [min_x, min_y, max_x, max_y], edges, count);
             // To look at a point of a polygon takes as long as to look at a cell.
             start(tree, &polygon, 0, take);
         }

@@ -1,5 +1,7 @@
 //! Where bins begin and end: for kernels and CPU alike.
 
+use device_std::{In, arguments};
+
 use crate::primitives::operators::{Bits, Order};
 
 /// The bounds of bins of equal width.
@@ -24,21 +26,30 @@ pub struct Even {
 }
 
 /// The bounds of bins, given or of equal ones.
-#[derive(Clone, Copy)]
-pub(super) struct Bounds<B> {
-    /// Null for equal bins.
-    pub(super) thresholds: *const B,
-    pub(super) even: Even,
+#[arguments]
+pub struct Bounds<'a, B> {
+    /// One more than bins; none for equal ones, which the rest describes.
+    pub thresholds: Option<In<'a, B>>,
+    /// See [`Even`].
+    pub first: u64,
+    /// See [`Even`].
+    pub quotient: u64,
+    /// See [`Even`].
+    pub rest: u64,
+    /// Not 0: elements are floats.
+    pub floats: u32,
+    /// How many bins there are.
+    pub bins: u64,
 }
 
-impl<B: Bits> Bounds<B> {
+impl<B: Bits> Bounds<'_, B> {
     /// The rank of bound `b`, which is at most the number of bins.
     #[inline(always)]
-    pub(super) unsafe fn rank(&self, order: Order<B>, b: u64) -> B {
-        match self.thresholds.is_null() {
-            true => self.even.rank(order, b),
-            // SAFETY: passed on to the caller.
-            false => rank_of_bound(order, unsafe { *self.thresholds.add(b as usize) }),
+    pub(super) fn rank(&self, order: Order<B>, b: u64) -> B {
+        let Self { first, quotient, rest, bins, .. } = *self;
+        match self.thresholds {
+            None => Even { first, quotient, rest, bins, floats: self.floats != 0 }.rank(order, b),
+            Some(thresholds) => rank_of_bound(order, thresholds.get(b)),
         }
     }
 }

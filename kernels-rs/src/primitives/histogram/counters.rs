@@ -2,52 +2,57 @@
 
 use device_std::lookback::Ticket;
 use device_std::shared::SharedArray;
-use device_std::{atomic, thread};
+use device_std::{Out, arguments, atomic, thread};
 
 use super::{BLOCK, COPIES_OF_BYTES, OUTSIDE};
 
-/// Where the counts go: of the two arrays for the bins one is null.
+/// Where the counts go.
+#[arguments]
+pub struct Counted<'a> {
+    /// One for each bin, if there are no long ones.
+    pub words: Out<'a, u32>,
+    /// One for each bin.
+    pub long_words: Option<Out<'a, u64>>,
+    /// [`OUTSIDE`] of them, for what is in no bin.
+    pub outside: Out<'a, u64>,
+}
+
+/// The counters of the bins and of the others.
 #[derive(Clone, Copy)]
-pub(super) struct Counts {
-    pub(super) words: *mut u32,
-    pub(super) long_words: *mut u64,
-    pub(super) outside: *mut u64,
+pub(super) struct Counts<'a> {
+    pub(super) counted: Counted<'a>,
     pub(super) bins: u64,
 }
 
-impl Counts {
+impl Counts<'_> {
     /// Adds to a slot.
     #[inline(always)]
-    pub(super) unsafe fn add(&self, slot: u32, count: u64) {
+    pub(super) fn add(&self, slot: u32, count: u64) {
+        let Counted { words, long_words, outside } = self.counted;
         let (bins, bin) = (self.bins as u32, slot.wrapping_sub(1));
-        // SAFETY: the caller's arrays have a counter for each slot, and are added to only.
-        unsafe {
-            if bin < bins {
-                if self.long_words.is_null() {
-                    atomic::add_u32(self.words.add(bin as usize), count as u32);
-                } else {
-                    atomic::add_u64(self.long_words.add(bin as usize), count);
-                }
-            } else {
-                let which = if slot == 0 { 0 } else { slot - bins };
-                atomic::add_u64(self.outside.add(which as usize), count);
-            }
+        if bin < bins {
+            match long_words {
+                None => words.fetch_add(bin, count as u32) as u64,
+                Some(long_words) => long_words.fetch_add(bin, count),
+            };
+        } else {
+            let which = if slot == 0 { 0 } else { slot - bins };
+            outside.fetch_add(which, count);
         }
     }
 
     /// Sets counter `i` of the bins and of the others to zero.
     #[inline(always)]
-    pub(super) unsafe fn clear(&self, i: u64) {
-        // SAFETY: guarded by the lengths.
-        unsafe {
-            if i < self.bins && self.long_words.is_null() {
-                *self.words.add(i as usize) = 0;
-            } else if i < self.bins {
-                *self.long_words.add(i as usize) = 0;
+    pub(super) fn clear(&self, i: u64) {
+        let Counted { words, long_words, outside } = self.counted;
+        if i < self.bins {
+            match long_words {
+                None => words.set(i, 0),
+                Some(long_words) => long_words.set(i, 0),
             }
-            if i < OUTSIDE {
-                *self.outside.add(i as usize) = 0;
-            }
+        }
+        if i < OUTSIDE {
+            outside.set(i, 0);
         }
     }
 }
@@ -55,41 +60,40 @@ impl Counts {
 /// How the counts are set to zero: by the block with the first ticket, which runs before any that could
 /// wait for it.
 #[derive(Clone, Copy)]
-pub(super) struct Clearing {
+pub(super) struct Clearing<'a> {
     /// The epoch of the last launch whose counts are zero.
-    pub(super) cleared: *mut u64,
+    pub(super) cleared: Out<'a, u64>,
     pub(super) ticket: Ticket,
 }
 
-impl Clearing {
+impl Clearing<'_> {
     /// Sets the counts to zero, if this block is to; a barrier comes next.
     #[inline(always)]
-    pub(super) unsafe fn begin(&self, counts: &Counts) {
+    pub(super) fn begin(&self, counts: &Counts) {
         let mut i = thread::thread_idx_x() as u64;
         while self.ticket.tile == 0 && i < u64::max(counts.bins, OUTSIDE) {
-            // SAFETY: passed on to the caller.
-            unsafe { counts.clear(i) };
+            counts.clear(i);
             i += BLOCK as u64;
         }
     }
 
     /// Tells the others; after [`begin`](Self::begin) and a barrier.
     #[inline(always)]
-    pub(super) unsafe fn announce(&self) {
+    pub(super) fn announce(&self) {
         if self.ticket.tile == 0 && thread::thread_idx_x() == 0 {
             atomic::fence();
-            // SAFETY: passed on to the caller.
-            unsafe { atomic::store_u64(self.cleared, self.ticket.epoch) };
+            // SAFETY: the word is in the slice, and touched by atomics alone.
+            unsafe { atomic::store_u64(self.cleared.address(0u32, 1), self.ticket.epoch) };
         }
     }
 
     /// Waits until the counts are zero, and for the block. One barrier.
     #[inline(always)]
     pub(super) unsafe fn wait(&self) {
-        // SAFETY: passed on to the caller; the whole block comes to the barrier.
+        // SAFETY: as for `announce`; the whole block comes to the barrier, by the caller's promise.
         unsafe {
             if thread::thread_idx_x() == 0 {
-                while atomic::load_u64(self.cleared) != self.ticket.epoch {
+                while atomic::load_u64(self.cleared.address(0u32, 1)) != self.ticket.epoch {
                     thread::pause();
                 }
             }

@@ -2,7 +2,7 @@
 
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{thread, warp};
+use device_std::{In, arguments, thread, warp};
 
 use super::bounds::Bounds;
 use super::counters::{Clearing, Counts, clear, total, total_of_lanes};
@@ -10,20 +10,29 @@ use super::slots::{Places, search};
 use super::{BLOCK, BOUNDS_OF_BYTES, BYTES, COPIES_OF_BYTES, OUTSIDE, ROWS, Shared, tile_len};
 use crate::primitives::operators::{Bits, Order};
 
+/// The line that gives an element's place among equal bins: see [`Places`].
+#[arguments]
+pub struct Line {
+    /// The bits of the lowest bound.
+    pub lower: u64,
+    /// The slope.
+    pub scale: f32,
+    /// The place of 0.
+    pub shift: f32,
+}
+
 /// What a block counts, and how.
 #[derive(Clone, Copy)]
-pub struct Call<B> {
-    pub(super) tiles: Tiles<B>,
+pub struct Call<'a, B> {
+    pub(super) tiles: Tiles<'a, B>,
     /// What the thread has of the block's first tile.
     pub(super) first: [Vector; ROWS],
-    pub(super) bounds: Bounds<B>,
+    pub(super) bounds: Bounds<'a, B>,
     pub(super) copies: u32,
     pub(super) order: Order<B>,
-    pub(super) lower: u64,
-    pub(super) scale: f32,
-    pub(super) shift: f32,
-    pub(super) counts: Counts,
-    pub(super) clearing: Clearing,
+    pub(super) line: Line,
+    pub(super) counts: Counts<'a>,
+    pub(super) clearing: Clearing<'a>,
     pub(super) shared: Shared<B>,
 }
 
@@ -92,7 +101,7 @@ impl<B: Bits> Method<B> for Search {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<B>) {
         let (order, bins, ranks) = (call.order, call.counts.bins as u32, call.shared.ranks);
-        // SAFETY: passed on to the caller; the search stays among the bounds.
+        // SAFETY: the whole block is here, by the caller's promise; the search stays among the bounds.
         unsafe {
             call.in_shared::<SIDE>(|elements| search(order, elements, |i| ranks.load(i), bins))
         }
@@ -103,14 +112,14 @@ impl<B: Bits> Method<B> for EvenIntegers {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<B>) {
         let order = call.order;
-        let lower = order.rank(B::from_bits64(call.lower));
+        let lower = order.rank(B::from_bits64(call.line.lower));
         let value = |element: B| {
             let rank = order.rank(element);
             let above = rank.minus(lower).to_bits64() as f32;
             if rank < lower { f32::NEG_INFINITY } else { above }
         };
         // Bounds are rounded up to integers.
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, by the caller's promise.
         unsafe { call.in_even_bins::<SIDE>(value, 2.0) }
     }
 }
@@ -125,8 +134,8 @@ fn error_of_bounds(lower: f32) -> f32 {
 impl Method<u32> for EvenFloats {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<u32>) {
-        let lower = f32::from_bits(call.lower as u32);
-        // SAFETY: passed on to the caller.
+        let lower = f32::from_bits(call.line.lower as u32);
+        // SAFETY: the whole block is here, by the caller's promise.
         unsafe { call.in_even_bins::<SIDE>(f32::from_bits, error_of_bounds(lower)) }
     }
 }
@@ -134,14 +143,14 @@ impl Method<u32> for EvenFloats {
 impl Method<u64> for EvenFloats {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<u64>) {
-        let lower = f64::from_bits(call.lower);
+        let lower = f64::from_bits(call.line.lower);
         let value = |bits| (f64::from_bits(bits) - lower) as f32;
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block is here, by the caller's promise.
         unsafe { call.in_even_bins::<SIDE>(value, error_of_bounds(lower as f32)) }
     }
 }
 
-impl<B: Bits> Call<B> {
+impl<B: Bits> Call<'_, B> {
     /// Makes the bounds in shared memory; a barrier comes next.
     #[inline(always)]
     unsafe fn make_bounds(&self) {
@@ -156,11 +165,11 @@ impl<B: Bits> Call<B> {
     /// Counts in equal bins: the bounds are as `value` gives them up to `error`.
     #[inline(always)]
     unsafe fn in_even_bins<const SIDE: usize>(&self, value: impl Fn(B) -> f32, error: f32) {
-        let Self { order, scale, shift, .. } = *self;
+        let (order, Line { scale, shift, .. }) = (self.order, self.line);
         let (bins, ranks) = (self.counts.bins as u32, self.shared.ranks);
         let error = error * scale * (bins + 1) as f32;
         let places = Places::new(value, (scale, shift), bins, error);
-        // SAFETY: passed on to the caller; bounds are looked up by the slots beside them.
+        // SAFETY: the whole block is here, by the caller's promise; bounds are looked up by the slots beside them.
         unsafe {
             self.in_shared::<SIDE>(|elements| places.slots(order, elements, |i| ranks.load(i)))
         }
@@ -195,13 +204,15 @@ impl<B: Bits> Call<B> {
 }
 
 /// An array in tiles, which blocks take in turn.
-#[derive(Clone, Copy)]
-pub struct Tiles<B> {
-    pub(super) input: *const B,
-    pub(super) len: u64,
+#[arguments]
+pub struct Tiles<'a, B> {
+    /// `len` of them.
+    pub input: In<'a, B>,
+    /// How many there are.
+    pub len: u64,
 }
 
-impl<B: Bits> Tiles<B> {
+impl<B: Bits> Tiles<'_, B> {
     #[inline(always)]
     fn tile(&self, index: u64) -> Tile<B, ROWS> {
         Tile::new::<BLOCK>(index, self.len, false)
@@ -209,18 +220,14 @@ impl<B: Bits> Tiles<B> {
 
     /// What the thread has of a tile, whether it exists or not.
     #[inline(always)]
-    pub(super) unsafe fn load(&self, index: u64) -> [Vector; ROWS] {
-        // SAFETY: passed on to the caller.
-        unsafe { self.tile(index).load(self.input, B::ONES) }
+    pub(super) fn load(&self, index: u64) -> [Vector; ROWS] {
+        self.tile(index).load(self.input, B::ONES)
     }
 
     /// Calls `count` with the slot of each element in the tiles of this block, of which `first` is the
     /// first: `slots_of` gives the slots of some of a vector's elements.
-    ///
-    /// # Safety
-    /// The array is as long as said.
     #[inline(always)]
-    pub(super) unsafe fn for_each_slot<const SIDE: usize>(
+    pub(super) fn for_each_slot<const SIDE: usize>(
         &self,
         first: [Vector; ROWS],
         slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
@@ -247,8 +254,7 @@ impl<B: Bits> Tiles<B> {
             }
             index += thread::grid_dim_x() as u64;
             if index < tiles {
-                // SAFETY: passed on to the caller.
-                rows = unsafe { self.load(index) };
+                rows = self.load(index);
             }
         }
     }

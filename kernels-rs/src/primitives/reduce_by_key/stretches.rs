@@ -24,8 +24,9 @@ use core::marker::PhantomData;
 
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::slice::Bytes;
 use device_std::vector::{self, Vector};
-use device_std::{thread, warp};
+use device_std::{In, thread, warp};
 
 use crate::primitives::operators::{Operator, Partial};
 
@@ -68,23 +69,22 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// there.
     ///
     /// # Safety
-    /// `array` has `len` elements, and nobody writes them meanwhile.
+    /// The whole warp comes here, and nobody touches its part of the stash before that.
     #[inline(always)]
-    pub(super) unsafe fn fill(&self, array: *const T, tile: u64, len: u64, fill: T) {
+    pub(super) unsafe fn fill(&self, array: In<T>, tile: u64, len: u64, fill: T) {
         let start = tile * Self::TILE + Self::part() as u64;
         let lane = warp::lane_id();
         // The condition is the same in the whole block.
-        if (tile + 1) * Self::TILE <= len && vector::is_aligned(array) {
-            let from = array.wrapping_add(start as usize).cast::<u8>();
+        if (tile + 1) * Self::TILE <= len && vector::is_aligned(array.start()) {
+            let from = array.from(start);
             let mut i = 0;
             while i < Self::VECTORS.div_ceil(32) {
                 let v = i * 32 + lane;
                 if Self::VECTORS.is_multiple_of(32) || v < Self::VECTORS {
+                    let to = warp::warp_id() * Self::VECTORS + v;
+                    let from = from.address(Bytes(v as usize * vector::BYTES), T::LANES);
                     // SAFETY: the tile is whole, and its parts begin at multiples of 16 bytes.
-                    unsafe {
-                        let to = warp::warp_id() * Self::VECTORS + v;
-                        self.vectors.copy_from(to, from.wrapping_add(v as usize * vector::BYTES));
-                    }
+                    unsafe { self.vectors.copy_from(to, from.cast()) };
                 }
                 i += 1;
             }
@@ -94,11 +94,9 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         while i < vector::unknown(STRETCH as u32) {
             let at = i * 32 + lane;
             let index = start + at as u64;
-            // SAFETY: guarded by the length; the element of the stash is the thread's own.
-            unsafe {
-                let element = if index < len { *array.wrapping_add(index as usize) } else { fill };
-                self.store(Self::part() + at, element);
-            }
+            let element = if index < len { array.get(index) } else { fill };
+            // SAFETY: the element of the stash is the thread's own.
+            unsafe { self.store(Self::part() + at, element) };
             i += 1;
         }
     }
@@ -116,7 +114,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         let first = thread::thread_idx_x() * (STRETCH / CHUNK) as u32;
         let mut chunk = 0;
         while chunk < STRETCH / CHUNK {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the warp's part is there, by the caller's promise.
             let elements = unsafe { self.chunk(first + chunk as u32) };
             let mut i = 0;
             while i < CHUNK {
@@ -155,7 +153,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// As for [`SharedArray::load`].
     #[inline(always)]
     pub(super) unsafe fn load(&self, at: u32) -> T {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the place and the order of accesses are the caller's promise.
         unsafe { self.vectors.as_elements::<T>().load(at) }
     }
 
@@ -165,7 +163,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// As for [`SharedArray::store`].
     #[inline(always)]
     pub(super) unsafe fn store(&self, at: u32, element: T) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: as for `load`.
         unsafe { self.vectors.as_elements::<T>().store(at, element) }
     }
 
@@ -242,7 +240,7 @@ impl<T: Scalar> Ends<T> {
     /// The whole warp comes here.
     #[inline(always)]
     pub(super) unsafe fn scan_warp<O: Operator<T>>(operator: O, end: T, has_head: bool) -> Self {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole warp is here, by the caller's promise.
         unsafe {
             let with_head = warp::ballot(warp::FULL, has_head);
             let start = warp::segment_start(with_head);

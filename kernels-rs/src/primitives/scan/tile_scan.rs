@@ -6,8 +6,9 @@ use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{thread, warp};
+use device_std::{In, Out, thread, warp};
 
+use super::Arrays;
 use crate::primitives::operators::{Operator, Partial};
 
 /// Threads of a block.
@@ -42,13 +43,13 @@ impl<T: Plain> Shared<T> {
 
 /// Where a scan begins anew.
 #[derive(Clone, Copy)]
-pub(super) enum Borders<T> {
+pub(super) enum Borders<'a, T> {
     /// Nowhere.
     None,
     /// Where a bit is set.
-    Bits(*const u32),
+    Bits(In<'a, u32>),
     /// Where a key of the elements' size is another than the one before.
-    Keys(*const T),
+    Keys(In<'a, T>),
 }
 
 /// The head bits of a thread's vectors, row after row.
@@ -91,16 +92,17 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     #[inline(always)]
     pub(super) unsafe fn tile(
         &self,
-        (input, output, len): (*const T, *mut T, u64),
+        Arrays { input, output, len }: Arrays<T>,
         borders: Borders<T>,
         backward: bool,
-        status: *mut Pair,
+        status: Out<Pair>,
         ticket: Ticket,
     ) {
         let operator = self.operator;
         let stash = self.shared.stash;
         let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, backward);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole block comes here, by the caller's promise, so each warp is whole; a thread reads and writes
+        // its own vectors of the stash.
         unsafe {
             tile.stash(input, operator.lower(operator.identity()), stash);
             let heads = match borders {
@@ -131,12 +133,11 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// The head bits of the thread's vectors.
     #[inline(always)]
-    unsafe fn load_heads(&self, tile: &Tile<T, ROWS>, heads: *const u32) -> Heads {
+    fn load_heads(&self, tile: &Tile<T, ROWS>, heads: In<u32>) -> Heads {
         let mut all = 0;
         let mut row = 0;
         while row < ROWS {
-            // SAFETY: passed on to the caller.
-            let bits = unsafe { tile.load_bits(heads, row) };
+            let bits = tile.load_bits(heads, row);
             all |= (bits as u64) << (row * T::LANES);
             row += 1;
         }
@@ -146,17 +147,17 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// The same of keys that lie as the elements do, forward: a head's key has other bits than the one
     /// before.
     #[inline(always)]
-    unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: *const T) -> Heads {
+    unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: In<T>) -> Heads {
         let first = tile.element(0);
         let mut all = 0;
-        // SAFETY: passed on to the caller; the whole warp is here.
+        // SAFETY: the whole warp is here, by the caller's promise.
         unsafe {
             let rows = tile.load(keys, self.operator.identity());
             // The key before the warp's first.
             let mut before = T::lane(rows[0], 0);
             let has_before = first > 0 && tile.valid(first) > 0;
             if has_before && warp::lane_id() == 0 {
-                before = *keys.add(first as usize - 1);
+                before = keys.get(first - 1);
             }
             let mut row = 0;
             while row < ROWS {
@@ -302,7 +303,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// [`look_back`](Self::look_back) and a barrier.
     #[inline(always)]
     pub(super) unsafe fn outer(&self, before_warp: Partial<T>) -> Partial<T> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the prefix was stored before a barrier, by the caller's promise.
         let value = unsafe { self.shared.prefix.load(0) };
         Partial { value, closed: false }.then(self.operator, before_warp)
     }

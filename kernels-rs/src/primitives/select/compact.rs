@@ -2,13 +2,13 @@
 
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::warp;
+use device_std::{Out, warp};
 
 use super::marks::Marks;
-use super::{Mode, Place, Select, Shared, Target};
+use super::{Mode, Place, Select, Shared};
 use crate::primitives::operators::Bits;
 
-impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
+impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
     /// Moves the warp's kept elements to the front of its part of the tile; with a place, writes
     /// the rejected ones.
     #[inline(always)]
@@ -43,8 +43,8 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
                     to += bits >> i & 1;
                     i += 1;
                 }
-                if let Some(place) = place {
-                    self.write_rejected(vector, bits, row, &kept, place);
+                if let (Some(place), Some(rejected)) = (place, self.target.rejected) {
+                    self.write_rejected(rejected, (vector, bits), row, &kept, place);
                 }
             }
             row += 1;
@@ -57,8 +57,8 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
     #[inline(always)]
     unsafe fn write_rejected(
         &self,
-        vector: Vector,
-        bits: u32,
+        output: Out<B>,
+        (vector, bits): (Vector, u32),
         row: usize,
         kept: &Marks<ROWS>,
         place: Place,
@@ -85,11 +85,11 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             let kept_before = place.kept_before + (place.before_warp + before_row) as u64;
             // Beyond the array nothing is kept, nor rejected.
             let present = u64::min(self.len.saturating_sub(first), row_len as u64) as u32;
-            let rejected = self.target.rejected.wrapping_add((first - kept_before) as usize);
+            let output = output.wrapping_from(first - kept_before);
             let count = present.saturating_sub(kept_in_row);
             let mut j = warp::lane_id();
             while j < count {
-                *rejected.add(j as usize) = self.shared.rejected.load(scratch + j);
+                output.set(j, self.shared.rejected.load(scratch + j));
                 j += 32;
             }
             warp::sync_warp(warp::FULL);
@@ -99,16 +99,13 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
     /// Writes the warp's kept elements.
     #[inline(always)]
     pub(super) unsafe fn write(&self, count: u32, place: Place) {
-        let Target { kept, .. } = self.target;
-        if kept.is_null() {
-            return;
-        }
+        let Some(kept) = self.target.kept else { return };
         let part = warp::warp_id() * Self::PART;
-        let to = kept.wrapping_add((place.kept_before + place.before_warp as u64) as usize);
+        let to = kept.wrapping_from(place.kept_before + place.before_warp as u64);
         let mut j = warp::lane_id();
         while j < count {
-            // SAFETY: the caller's array has room for what is kept.
-            unsafe { *to.add(j as usize) = self.shared.elements.load(part + j) };
+            // SAFETY: the warp's own part, where its kept elements come first.
+            to.set(j, unsafe { self.shared.elements.load(part + j) });
             j += 32;
         }
     }

@@ -8,7 +8,7 @@ use super::marks::Marks;
 use super::{Keeps, Mode, Rule, Select};
 use crate::primitives::operators::Bits;
 
-impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
+impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
     /// What the warp keeps.
     #[inline(always)]
     pub(super) unsafe fn keep(&self, tile: &Tile<B, ROWS>, flags: u64) -> Marks<ROWS> {
@@ -49,7 +49,8 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
     /// Which elements of a vector have a rank in the range, or out of it.
     #[inline(always)]
     fn in_range(&self, vector: Vector) -> u32 {
-        let Rule { order, low, span, outside, .. } = self.rule;
+        let Rule { low, span, outside, .. } = self.rule;
+        let order = self.rule.order();
         let mut bits = 0;
         let mut i = 0;
         while i < B::LANES {
@@ -57,7 +58,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             bits |= ((rank.minus(low) <= span) as u32) << i;
             i += 1;
         }
-        if outside { bits ^ (u32::MAX >> (32 - B::LANES)) } else { bits }
+        if outside != 0 { bits ^ (u32::MAX >> (32 - B::LANES)) } else { bits }
     }
 
     /// Which elements of a thread's vector differ from the one before.
@@ -71,7 +72,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             let last = B::lane(vector, B::LANES - 1);
             let mut before = warp::shuffle_up(warp::FULL, last, 1);
             if warp::lane_id() == 0 && first > 0 && first < self.len {
-                before = *self.input.add(first as usize - 1);
+                before = self.input.get(first - 1);
             }
             let mut bits = (first == 0) as u32;
             let mut i = 0;
@@ -87,34 +88,32 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
 
     /// Which of the thread's elements have a flag that is set.
     #[inline(always)]
-    pub(super) unsafe fn flags(&self, tile: &Tile<B, ROWS>) -> u64 {
+    pub(super) fn flags(&self, tile: &Tile<B, ROWS>) -> u64 {
+        let flags = self.rule.flags;
         let mut bits = 0;
-        let by_words = B::LANES >= 4 && tile.is_whole() && (self.rule.flags as usize & 3) == 0;
+        let by_words = B::LANES >= 4 && tile.is_whole() && (flags.start() as usize & 3) == 0;
         let mut i = 0;
-        // SAFETY: guarded by the length; words are aligned.
-        unsafe {
-            // The condition is the same in the whole block: the loads are in flight together.
-            if by_words {
-                while i < ROWS * B::LANES {
-                    let at = tile.element(i / B::LANES) as usize + i % B::LANES;
-                    let word = *self.rule.flags.wrapping_add(at).cast::<u32>();
-                    let mut j = 0;
-                    while j < 4 {
-                        bits |= ((word >> (8 * j) & 0xff != 0) as u64) << (i + j);
-                        j += 1;
-                    }
-                    i += 4;
-                }
-                return bits;
-            }
+        // The condition is the same in the whole block: the loads are in flight together.
+        if by_words {
             while i < ROWS * B::LANES {
-                let at = tile.element(i / B::LANES).wrapping_add((i % B::LANES) as u64);
-                if at < self.len {
-                    let is_set = *self.rule.flags.wrapping_add(at as usize) != 0;
-                    bits |= (is_set as u64) << i;
+                let at = tile.element(i / B::LANES) as usize + i % B::LANES;
+                // SAFETY: four flags from a multiple of four on, at an address that is one.
+                let word = unsafe { flags.from(at).cast::<u32>() }.get(0u32);
+                let mut j = 0;
+                while j < 4 {
+                    bits |= ((word >> (8 * j) & 0xff != 0) as u64) << (i + j);
+                    j += 1;
                 }
-                i += 1;
+                i += 4;
             }
+            return bits;
+        }
+        while i < ROWS * B::LANES {
+            let at = tile.element(i / B::LANES).wrapping_add((i % B::LANES) as u64);
+            if at < self.len {
+                bits |= ((flags.get(at) != 0) as u64) << i;
+            }
+            i += 1;
         }
         bits
     }

@@ -27,7 +27,7 @@ impl<const ROWS: usize> Marks<ROWS> {
         while row < ROWS {
             let counts =
                 of_row::<T>(bits, row).count_ones() | of_row::<T>(bits, row + 1).count_ones() << 16;
-            // SAFETY: passed on to the caller.
+            // SAFETY: the whole warp is here, by the caller's promise.
             let (inclusive, all) = unsafe {
                 let inclusive = warp::inclusive_scan(counts, |a, b| a + b);
                 (inclusive, warp::shuffle(warp::FULL, inclusive, 31))

@@ -7,7 +7,7 @@ use super::marks::Marks;
 use super::{Mode, Place, Select, Target, WARPS};
 use crate::primitives::operators::Bits;
 
-impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
+impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
     /// Leaves the place after the warp's last head in shared memory.
     #[inline(always)]
     pub(super) unsafe fn note_last_head(&self, kept: &Marks<ROWS>) {
@@ -90,16 +90,13 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
     }
 
     #[inline(always)]
-    unsafe fn write_length(&self, run: u64, length: u64) {
+    fn write_length(&self, run: u64, length: u64) {
         let Target { lengths, long_lengths, .. } = self.target;
-        // SAFETY: the caller's array has room for every run.
-        unsafe {
-            if !lengths.is_null() {
-                *lengths.add(run as usize) = length as u32;
-            }
-            if !long_lengths.is_null() {
-                *long_lengths.add(run as usize) = length;
-            }
+        if let Some(lengths) = lengths {
+            lengths.set(run, length as u32);
+        }
+        if let Some(lengths) = long_lengths {
+            lengths.set(run, length);
         }
     }
 }

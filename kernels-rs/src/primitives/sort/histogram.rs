@@ -3,7 +3,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{atomic, kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -56,11 +56,11 @@ fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MOST_LANES
     ranks
 }
 
-/// Bits `begin..end` of the keys' ranks are sorted by.
-/// Adds the digits of all passes to `histogram`. Grid: any number of blocks.
+/// Adds the digits of all passes to `histogram`, where bits `begin..end` of the keys' ranks are sorted by. Grid: any
+/// number of blocks.
 ///
 /// # Safety
-/// `input` has `len` elements, more than none; `histogram` 256 for each pass; `status`
+/// `input` has `len` elements, more than none; `histogram` has 256 elements for each pass; `status` has
 /// `status_len + 1`. No pass over this control word and these statuses runs.
 #[kernel(
     block = BLOCK,
@@ -69,14 +69,14 @@ fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MOST_LANES
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn count_digits<K: Key>(
-    input: *const K,
+    input: In<'_, K>,
     len: u64,
     begin: u32,
     end: u32,
     parameters: [u64; 4],
-    histogram: *mut u64,
-    control: *mut u64,
-    status: *mut u64,
+    histogram: Out<'_, u64>,
+    control: Out<'_, u64>,
+    status: Out<'_, u64>,
     status_len: u64,
 ) {
     let (order, range) = (Order::<K>::new(parameters), Range { begin, end });
@@ -84,7 +84,7 @@ pub unsafe fn count_digits<K: Key>(
     let Counters { counts, passes, copies } = counters;
     let me = thread::thread_idx_x();
     let fill = order.element(K::from_bits64(0));
-    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    // SAFETY: the whole block comes to each barrier; counters are below their number.
     unsafe {
         let mut i = me;
         while i < passes * DIGITS * copies {
@@ -132,7 +132,7 @@ pub unsafe fn count_digits<K: Key>(
                 sum -= padding as u32;
             }
             if sum != 0 {
-                atomic::add_u64(histogram.add(digit as usize), sum as u64);
+                histogram.fetch_add(digit, sum as u64);
             }
             digit += BLOCK as u32;
         }

@@ -3,7 +3,7 @@
 //! A tile's status for one digit is a word: state, epoch and count, from the highest bit down.
 
 use device_std::lookback::{Ticket, next_epoch};
-use device_std::{atomic, thread};
+use device_std::{Out, atomic, thread};
 
 use super::digits::{DIGITS, MOST_PASSES};
 
@@ -18,15 +18,16 @@ const STATE: u64 = 3 << 62;
 
 /// The look-back of one tile, of which thread d does digit d.
 #[derive(Clone, Copy)]
-pub(super) struct DigitLookback {
-    status: *mut u64,
+pub(super) struct DigitLookback<'a> {
+    status: Out<'a, u64>,
     tile: u64,
     tag: u64,
 }
 
-impl DigitLookback {
+impl<'a> DigitLookback<'a> {
+    /// Over a status array with an element for each tile and digit.
     #[inline(always)]
-    pub(super) fn new(status: *mut u64, ticket: Ticket) -> Self {
+    pub(super) fn new(status: Out<'a, u64>, ticket: Ticket) -> Self {
         let epoch = ticket.epoch & ((1 << EPOCH_BITS) - 1);
         Self { status, tile: ticket.tile, tag: epoch << COUNT_BITS }
     }
@@ -35,35 +36,29 @@ impl DigitLookback {
     #[inline(always)]
     fn status(&self, tile: u64) -> *mut u64 {
         let word = tile * DIGITS as u64 + thread::thread_idx_x() as u64;
-        self.status.wrapping_add(word as usize)
+        self.status.address(word, 1)
     }
 
     #[inline(always)]
-    unsafe fn publish(&self, state: u64, count: u64) {
-        // SAFETY: the tile's own status.
+    fn publish(&self, state: u64, count: u64) {
+        // SAFETY: the status is in the slice, and touched by atomics alone.
         unsafe { atomic::store_u64(self.status(self.tile), state | self.tag | count) };
     }
 
     /// Publishes the tile's count, for tile 0 together with all that comes before digit d in the
     /// output.
     #[inline(always)]
-    pub(super) unsafe fn announce(&self, count: u32, before_digit: u64) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            match self.tile {
-                0 => self.publish(PREFIX, before_digit + count as u64),
-                _ => self.publish(AGGREGATE, count as u64),
-            }
+    pub(super) fn announce(&self, count: u32, before_digit: u64) {
+        match self.tile {
+            0 => self.publish(PREFIX, before_digit + count as u64),
+            _ => self.publish(AGGREGATE, count as u64),
         }
     }
 
-    /// Where the tile's keys with digit d begin in the output. `WINDOW` statuses are read at once.
-    ///
-    /// # Safety
-    /// The status array has an element for each tile and digit, was zero at first or cleared by
-    /// [`clear_stale`], and this tile was announced.
+    /// Where the tile's keys with digit d begin in the output. `WINDOW` statuses are read at once. The status array was
+    /// zero at first or cleared by [`clear_stale`], and this tile was announced.
     #[inline(always)]
-    pub(super) unsafe fn begin<const WINDOW: usize>(&self, count: u32, before_digit: u64) -> u64 {
+    pub(super) fn begin<const WINDOW: usize>(&self, count: u32, before_digit: u64) -> u64 {
         if self.tile == 0 {
             return before_digit;
         }
@@ -75,7 +70,7 @@ impl DigitLookback {
             while i < WINDOW {
                 // Before tile 0 comes nothing, and nobody looks there: tile 0 has a prefix.
                 let tile = end.saturating_sub(1 + i as u64);
-                // SAFETY: an earlier tile.
+                // SAFETY: as for `publish`.
                 words[i] = unsafe { atomic::load_u64(self.status(tile)) };
                 i += 1;
             }
@@ -97,8 +92,7 @@ impl DigitLookback {
                 thread::pause();
             }
         }
-        // SAFETY: as above.
-        unsafe { self.publish(PREFIX, sum + count as u64) };
+        self.publish(PREFIX, sum + count as u64);
         sum
     }
 }
@@ -115,22 +109,20 @@ impl DigitLookback {
 /// # Safety
 /// Every thread of the block comes here; `status` has `len + 1` words; no pass runs.
 #[inline(always)]
-pub(super) unsafe fn clear_stale(control: *mut u64, status: *mut u64, len: u64) {
-    // SAFETY: passed on to the caller; the barrier orders the reads before the write.
-    unsafe {
-        let round = (next_epoch(control) + MOST_PASSES as u64) >> EPOCH_BITS;
-        let cleared = *status.add(len as usize);
-        thread::sync_threads();
-        if round == cleared {
-            return;
-        }
-        let mut word = thread::thread_idx_x() as u64;
-        while word < len {
-            *status.add(word as usize) = 0;
-            word += thread::block_dim_x() as u64;
-        }
-        if thread::thread_idx_x() == 0 {
-            *status.add(len as usize) = round;
-        }
+pub(super) unsafe fn clear_stale(control: Out<u64>, status: Out<u64>, len: u64) {
+    let round = (next_epoch(control) + MOST_PASSES as u64) >> EPOCH_BITS;
+    let cleared = status.get(len);
+    // SAFETY: the whole block comes here, by the caller's promise. The barrier orders the reads before the write.
+    unsafe { thread::sync_threads() };
+    if round == cleared {
+        return;
+    }
+    let mut word = thread::thread_idx_x() as u64;
+    while word < len {
+        status.set(word, 0);
+        word += thread::block_dim_x() as u64;
+    }
+    if thread::thread_idx_x() == 0 {
+        status.set(len, round);
     }
 }

@@ -1,6 +1,6 @@
 //! A thread's part of a tile, in registers.
 
-use device_std::warp;
+use device_std::{In, warp};
 
 use super::pass::{BLOCK, tile_len};
 use crate::primitives::value::Value;
@@ -27,28 +27,22 @@ impl Part {
 
     /// The thread's elements; `fill` beyond the array.
     #[inline(always)]
-    pub(super) unsafe fn load<T: Copy, const ITEMS: usize>(
-        &self,
-        array: *const T,
-        fill: T,
-    ) -> [T; ITEMS] {
+    pub(super) fn load<T: Copy, const ITEMS: usize>(&self, array: In<T>, fill: T) -> [T; ITEMS] {
         let mut elements = [fill; ITEMS];
-        let start = array.wrapping_add((self.first + self.mine as u64) as usize);
+        let start = array.wrapping_from(self.first + self.mine as u64);
         // The condition is the same in the whole block. Without a branch between them all loads
         // are in flight together.
         if self.valid == BLOCK * ITEMS as u32 {
             let mut i = 0;
             while i < ITEMS {
-                // SAFETY: the tile is whole.
-                elements[i] = unsafe { *start.add(i * 32) };
+                elements[i] = start.get(i * 32);
                 i += 1;
             }
         } else {
             let mut i = 0;
             while i < ITEMS {
                 if self.mine + (i as u32 * 32) < self.valid {
-                    // SAFETY: guarded.
-                    elements[i] = unsafe { *start.add(i * 32) };
+                    elements[i] = start.get(i * 32);
                 }
                 i += 1;
             }

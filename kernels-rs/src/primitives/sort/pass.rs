@@ -3,7 +3,7 @@
 use device_std::block::BlockScan;
 use device_std::lookback::Tickets;
 use device_std::shared::{Carver, SharedArray};
-use device_std::{global, kernel, thread, warp};
+use device_std::{In, Out, arguments, global, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -32,6 +32,21 @@ pub const INDEX: u32 = 1 << 18;
 /// The word that a pass is told: which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
 pub const fn pass_word(shift: u32, bits: u32, flags: u32) -> u32 {
     shift | bits << 8 | flags
+}
+
+/// What a pass reads and writes, apart from each other.
+#[arguments]
+pub struct Arrays<'a, K, V> {
+    /// `len` of them.
+    pub keys_in: In<'a, K>,
+    /// As many.
+    pub keys_out: Out<'a, K>,
+    /// As many, if there are values that are not indices.
+    pub values_in: In<'a, V>,
+    /// As many, if there are values.
+    pub values_out: Out<'a, V>,
+    /// How many keys there are.
+    pub len: u64,
 }
 
 /// What a block of a pass keeps in shared memory.
@@ -93,11 +108,10 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// The thread's keys as ranks; all ones, which come last, beyond the array.
     #[inline(always)]
-    unsafe fn load_keys(&self, part: Part, array: *const K) -> [K; ITEMS] {
+    fn load_keys(&self, part: Part, array: In<K>) -> [K; ITEMS] {
         let is_ranked = self.flags & RANK == 0;
         let fill = if is_ranked { K::ONES } else { self.order.element(K::ONES) };
-        // SAFETY: passed on to the caller.
-        let mut keys: [K; ITEMS] = unsafe { part.load(array, fill) };
+        let mut keys: [K; ITEMS] = part.load(array, fill);
         if !is_ranked {
             let mut i = 0;
             while i < ITEMS {
@@ -222,7 +236,11 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// Writes the sorted keys out, and gives their digits.
     #[inline(always)]
-    unsafe fn write_keys<const AS_ELEMENTS: bool>(&self, valid: u32) -> Packed<ITEMS, 4> {
+    unsafe fn write_keys<const AS_ELEMENTS: bool>(
+        &self,
+        output: Out<K>,
+        valid: u32,
+    ) -> Packed<ITEMS, 4> {
         let me = thread::thread_idx_x();
         let mut digits = Packed::new();
         let mut i = 0;
@@ -238,7 +256,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                 let key = if AS_ELEMENTS { self.order.element(key) } else { key };
                 if j < valid {
                     let address = target.wrapping_add(j as u64 * size_of::<K>() as u64);
-                    global::store(address, key);
+                    global::store(output.held(address), key);
                 }
             }
             i += 1;
@@ -248,7 +266,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// Writes the values out, each where its key went.
     #[inline(always)]
-    unsafe fn write_values(&self, valid: u32, digits: Packed<ITEMS, 4>) {
+    unsafe fn write_values(&self, output: Out<V>, valid: u32, digits: Packed<ITEMS, 4>) {
         let me = thread::thread_idx_x();
         let mut i = 0;
         while i < ITEMS {
@@ -259,7 +277,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                 let target = self.shared.targets.load(digits.get(i));
                 if j < valid {
                     let address = target.wrapping_add(j as u64 * size_of::<V>() as u64);
-                    value.store_at(address);
+                    value.store_at(output.held(address));
                 }
             }
             i += 1;
@@ -270,8 +288,8 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// Sorts stably by one digit; see the plan in [`sort`](super). Grid: one block a tile.
 ///
 /// # Safety
-/// Arrays that are there have `len` elements; what is written is apart from what is read. `histogram`
-/// is that of the digit, `status` has 256 words for each block.
+/// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block. `control` is
+/// as [`Tickets::take`] asks.
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
@@ -281,24 +299,21 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
     pairs_u64_u64: <u64, u64, 15>, resident = 2;
 ))]
 pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
-    keys_in: *const K,
-    keys_out: *mut K,
-    values_in: *const V,
-    values_out: *mut V,
-    len: u64,
+    arrays: Arrays<'_, K, V>,
     word: u32,
     parameters: [u64; 4],
-    histogram: *mut u64,
-    control: *mut u64,
-    status: *mut u64,
+    histogram: Out<'_, u64>,
+    control: Out<'_, u64>,
+    status: Out<'_, u64>,
 ) {
+    let Arrays { keys_in, keys_out, values_in, values_out, len } = arrays;
     let order = Order::new(parameters);
     let shared = Shared::<K, V, ITEMS>::new(&mut Carver::new());
     let pass = Pass::<K, V, ITEMS>::new(shared, order, word);
     let me = thread::thread_idx_x();
     let has_digit = me < DIGITS;
-    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier, and
-    // barriers stand between the phases of the shared memory.
+    // SAFETY: the whole block comes to each barrier, and barriers stand between the phases of the shared memory. Ranks and
+    // digits are below the lengths of what they index.
     unsafe {
         pass.clear_counters();
         if me == 0 {
@@ -317,8 +332,8 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
             count = pass.sum_counters();
             if ticket.tile == 0 {
                 // Read for the last time: zero again for the next sort.
-                of_all = *histogram.add(me as usize);
-                *histogram.add(me as usize) = 0;
+                of_all = histogram.get(me);
+                histogram.set(me, 0);
             }
         }
         // One scan for both: counts of the tile are below 2^24, those of the array below 2^40.
@@ -354,13 +369,13 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
             };
             target = begin.wrapping_sub(first as u64);
             let bytes = target.wrapping_mul(size_of::<K>() as u64);
-            shared.targets.store(me, (keys_out as usize as u64).wrapping_add(bytes));
+            shared.targets.store(me, (keys_out.start() as usize as u64).wrapping_add(bytes));
         }
         thread::sync_threads();
 
         let digits = match word & UNRANK != 0 {
-            true => pass.write_keys::<true>(part.valid),
-            false => pass.write_keys::<false>(part.valid),
+            true => pass.write_keys::<true>(keys_out, part.valid),
+            false => pass.write_keys::<false>(keys_out, part.valid),
         };
         if !V::IS_THERE {
             return;
@@ -368,7 +383,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         thread::sync_threads();
         if has_digit {
             let bytes = target.wrapping_mul(size_of::<V>() as u64);
-            shared.targets.store(me, (values_out as usize as u64).wrapping_add(bytes));
+            shared.targets.store(me, (values_out.start() as usize as u64).wrapping_add(bytes));
         }
         let mut i = 0;
         while i < ITEMS {
@@ -376,7 +391,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
             i += 1;
         }
         thread::sync_threads();
-        pass.write_values(part.valid, digits);
+        pass.write_values(values_out, part.valid, digits);
     }
 }
 

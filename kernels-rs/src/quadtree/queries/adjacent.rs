@@ -1,12 +1,13 @@
 //! The leaves around a leaf.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{In, Out, kernel, thread};
 
-use super::super::node::Node;
+use super::super::node::{Node, Words};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::Cell;
+use super::lists::Lists;
 use super::walk::{Path, SharedPath, Visit, Visitor, walk};
 use crate::spatial::morton;
 
@@ -16,10 +17,7 @@ pub const BLOCK: usize = 128;
 /// Whoever takes what is found.
 pub trait Sink {
     /// Takes the next.
-    ///
-    /// # Safety
-    /// There is room.
-    unsafe fn take(&mut self, value: u32);
+    fn take(&mut self, value: u32);
 }
 
 /// Looks for the leaves whose cells touch one.
@@ -48,8 +46,7 @@ impl<S: Sink> Visitor for Around<'_, S> {
     #[inline(always)]
     unsafe fn visit(&mut self, node: &Visit) -> bool {
         if node.is_leaf && node.index != self.leaf {
-            // SAFETY: passed on to the caller.
-            unsafe { self.sink.take(node.index) };
+            self.sink.take(node.index);
         }
         true
     }
@@ -62,7 +59,7 @@ impl<S: Sink> Visitor for Around<'_, S> {
 /// `nodes` are those of a tree with `count` nodes, and the path is as for [`walk`].
 #[inline(always)]
 pub unsafe fn visit_adjacent(
-    (nodes, count): (*const u64, u64),
+    (nodes, count): (In<Words>, u64),
     deepest: u32,
     leaf: u32,
     corners: bool,
@@ -72,68 +69,58 @@ pub unsafe fn visit_adjacent(
     if leaf as u64 >= count {
         return;
     }
-    // SAFETY: the leaf is a node; the rest is passed on to the caller.
-    unsafe {
-        let node = Node::load(nodes, leaf as u64);
-        if node.quadrants != 0 {
-            return;
-        }
-        let (column, row) = morton::decode(node.code);
-        let own = Cell { column, row, level: node.level }.span(deepest);
-        walk(nodes, path, &mut Around { leaf, deepest, own, corners, sink });
+    let node = Node::load(nodes, leaf as u64);
+    if node.quadrants != 0 {
+        return;
     }
+    let (column, row) = morton::decode(node.code);
+    let own = Cell { column, row, level: node.level }.span(deepest);
+    // SAFETY: the nodes are a tree's, and the path has a place for each level, by the caller's promise.
+    unsafe { walk(nodes, path, &mut Around { leaf, deepest, own, corners, sink }) };
 }
 
 /// Counts, or writes where there is room.
-struct Listed {
-    list: *mut u32,
+struct Listed<'a> {
+    list: Out<'a, u32>,
     count: u64,
 }
 
-impl Sink for Listed {
+impl Sink for Listed<'_> {
     #[inline(always)]
-    unsafe fn take(&mut self, value: u32) {
-        if !self.list.is_null() {
-            // SAFETY: the caller has room for as many as were counted.
-            unsafe { *self.list.add(self.count as usize) = value };
+    fn take(&mut self, value: u32) {
+        if !self.list.is_missing() {
+            self.list.set(self.count, value);
         }
         self.count += 1;
     }
 }
 
-/// The leaves around each leaf of a list: see [`visit_adjacent`]. Without `list` their number goes into `counts`;
-/// else they go there, from `offsets` on. Grid: a thread for each.
+/// The leaves around each leaf of a list: see [`visit_adjacent`]. Grid: a thread for each.
 ///
 /// # Safety
-/// `nodes` are those of a tree with `node_count` nodes, `leaves` has `count` elements, and so has `counts`, or
-/// `offsets`; `list` has room for what was counted.
+/// `nodes` are those of a tree with `node_count` nodes, `leaves` has `count` elements; the lists are as [`Lists`] says,
+/// for as many searches.
 #[kernel(block = BLOCK, shared = |args| args.deepest.max(1) * BLOCK as u32 * 4)]
 pub unsafe fn list_adjacent(
-    nodes: *const u64,
+    nodes: In<'_, Words>,
     node_count: u64,
     deepest: u32,
     corners: u32,
-    leaves: *const u32,
+    leaves: In<'_, u32>,
     count: u64,
-    counts: *mut u64,
-    offsets: *const u64,
-    list: *mut u32,
+    lists: Lists<'_>,
 ) {
     let firsts: SharedArray<u32> = Carver::new().array(deepest.max(1) * BLOCK as u32);
-    let i = thread::index_1d() as usize;
-    if i as u64 >= count {
+    let i = thread::index_1d();
+    if i >= count {
         return;
     }
     let mut path = SharedPath::new(firsts, thread::thread_idx_x(), BLOCK as u32);
-    // SAFETY: guarded; the rest is the caller's.
-    unsafe {
-        let list = if list.is_null() { list } else { list.add(*offsets.add(i) as usize) };
-        let mut listed = Listed { list, count: 0 };
-        let leaf = *leaves.add(i);
-        let tree = (nodes, node_count);
-        visit_adjacent(tree, deepest, leaf, corners != 0, &mut path, &mut listed);
-        if list.is_null() {
-            *counts.add(i) = listed.count;
-        }
+    let mut listed = Listed { list: lists.of(i), count: 0 };
+    let (leaf, tree) = (leaves.get(i), (nodes, node_count));
+    // SAFETY: the nodes are a tree's, and the path has a place for each level.
+    unsafe { visit_adjacent(tree, deepest, leaf, corners != 0, &mut path, &mut listed) };
+    if listed.list.is_missing() {
+        lists.counts.set(i, listed.count);
     }
 }

@@ -4,24 +4,27 @@
 //! they rise with x and y, so an x in an earlier column than the region's edge lies before it, and nothing is
 //! lost to rounding. Only the points of cells that an edge passes through are looked at.
 
-use device_std::{kernel, thread, warp};
+use device_std::slice::Bytes;
+use device_std::{In, Out, arguments, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::ground::{Cell, Origin};
+use super::lists::Lists;
 use super::walk::{Path, Team, Visit, Visitor, Warp, WarpPath, walk};
+use crate::quadtree::node::Words;
 use crate::spatial::frame::Frame;
 use crate::spatial::place::Place;
 
 /// The points of a tree.
-#[derive(Clone, Copy)]
-pub struct Points<T> {
+#[arguments]
+pub struct Points<'a, T> {
     /// Their x, in the order of the tree.
-    pub x: *const T,
+    pub x: In<'a, T>,
     /// Their y.
-    pub y: *const T,
+    pub y: In<'a, T>,
     /// Their indices as given.
-    pub order: *const u32,
+    pub order: In<'a, u32>,
 }
 
 /// Threads of a block.
@@ -38,40 +41,84 @@ pub enum Relation {
     Mixed,
 }
 
-/// Regions of one type: numbers of each; for polygons, their bounds, and `edges` from `offsets[which]` on.
-#[derive(Clone, Copy)]
-pub struct Shapes {
-    numbers: *const f64,
-    edges: *const f64,
-    offsets: *const u64,
+/// Regions of one kind.
+#[arguments]
+pub struct Shapes<'a> {
+    /// As many for each as its [`Kind`] says.
+    pub numbers: In<'a, f64>,
+    /// Of polygons: x and y of both ends of each edge. Not read for others.
+    pub edges: In<'a, [f64; 4]>,
+    /// Of polygons: the first edge of each, and the end. Not read for others.
+    pub offsets: In<'a, u64>,
 }
 
-impl Shapes {
-    /// The numbers of region `which`.
-    ///
-    /// # Safety
-    /// There are `N` of each, and the region is there.
+impl Shapes<'_> {
+    /// The numbers of region `which`, of which there are `N`.
     #[inline(always)]
-    unsafe fn numbers<const N: usize>(self, which: u64) -> [f64; N] {
+    fn numbers<const N: usize>(self, which: u64) -> [f64; N] {
         let mut numbers = [0.0; N];
         let mut i = 0;
         while i < N {
-            // SAFETY: passed on to the caller.
-            numbers[i] = unsafe { *self.numbers.add(N * which as usize + i) };
+            numbers[i] = self.numbers.get(N * which as usize + i);
             i += 1;
         }
         numbers
     }
 }
 
+/// Where an edge lies.
+#[inline(always)]
+fn edge(i: u64) -> Bytes {
+    Bytes(i as usize * size_of::<[f64; 4]>())
+}
+
+/// A kind of regions.
+pub trait Kind {
+    /// One of them.
+    type Region<'a>: Region;
+
+    /// Region `which` of an array of shapes of this kind.
+    fn load<'a>(frame: &Frame, shapes: Shapes<'a>, which: u64) -> Self::Region<'a>;
+}
+
+/// Windows: min_x, min_y, max_x, max_y.
+pub struct Windows;
+/// Discs: x, y and radius.
+pub struct Discs;
+/// Polygons: their bounds, as those of windows.
+pub struct Polygons;
+
+impl Kind for Windows {
+    type Region<'a> = Window;
+
+    #[inline(always)]
+    fn load<'a>(frame: &Frame, shapes: Shapes<'a>, which: u64) -> Window {
+        Window::new(frame, shapes.numbers(which))
+    }
+}
+
+impl Kind for Discs {
+    type Region<'a> = Disc;
+
+    #[inline(always)]
+    fn load<'a>(frame: &Frame, shapes: Shapes<'a>, which: u64) -> Disc {
+        let [x, y, radius] = shapes.numbers(which);
+        Disc::new(frame, [x, y], radius)
+    }
+}
+
+impl Kind for Polygons {
+    type Region<'a> = Polygon<'a>;
+
+    #[inline(always)]
+    fn load<'a>(frame: &Frame, shapes: Shapes<'a>, which: u64) -> Polygon<'a> {
+        let (first, end) = (shapes.offsets.get(which), shapes.offsets.get(which + 1));
+        Polygon::new(frame, shapes.numbers(which), shapes.edges.from(edge(first)), end - first)
+    }
+}
+
 /// Some part of the plane.
 pub trait Region: Sized {
-    /// Region `which` of an array of shapes.
-    ///
-    /// # Safety
-    /// The arrays are those of regions of this type, more than `which`.
-    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self;
-
     /// Whether a cell may have points of it.
     fn meets(&self, cell: Cell) -> bool;
 
@@ -111,12 +158,6 @@ impl Window {
 }
 
 impl Region for Window {
-    #[inline(always)]
-    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
-        // SAFETY: passed on to the caller.
-        Self::new(frame, unsafe { shapes.numbers(which) })
-    }
-
     #[inline(always)]
     fn meets(&self, cell: Cell) -> bool {
         let [west, south, east, north] = cell.span(self.deepest);
@@ -162,13 +203,6 @@ impl Disc {
 
 impl Region for Disc {
     #[inline(always)]
-    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
-        // SAFETY: passed on to the caller.
-        let [x, y, radius] = unsafe { shapes.numbers(which) };
-        Self::new(frame, [x, y], radius)
-    }
-
-    #[inline(always)]
     fn meets(&self, cell: Cell) -> bool {
         self.origin.gap_squared(cell, self.deepest) <= self.squared
     }
@@ -188,31 +222,24 @@ impl Region for Disc {
 /// The points in an odd number of a polygon's rings. Each edge is taken by the points to the west of it and from
 /// its lower end up to below its upper one, so that of areas that share an edge each point is in one.
 #[derive(Clone, Copy)]
-pub struct Polygon {
+pub struct Polygon<'a> {
     frame: Frame,
     window: Window,
     /// x and y of both ends of each edge; the edges of a ring close it.
-    edges: *const f64,
+    edges: In<'a, [f64; 4]>,
     count: u64,
 }
 
-impl Polygon {
-    /// The polygon of some edges, which lie between `bounds`.
-    ///
-    /// # Safety
-    /// There are four numbers for each edge as long as the polygon is used.
+impl<'a> Polygon<'a> {
+    /// The polygon of `count` edges, which lie between `bounds`.
     #[inline(always)]
-    pub unsafe fn new(frame: &Frame, bounds: [f64; 4], edges: *const f64, count: u64) -> Self {
+    pub fn new(frame: &Frame, bounds: [f64; 4], edges: In<'a, [f64; 4]>, count: u64) -> Self {
         Self { frame: *frame, window: Window::new(frame, bounds), edges, count }
     }
 
     #[inline(always)]
     fn edge(&self, i: u64) -> [f64; 4] {
-        // SAFETY: only edges below the count are read.
-        unsafe {
-            let edge = self.edges.add(4 * i as usize);
-            [*edge, *edge.add(1), *edge.add(2), *edge.add(3)]
-        }
+        self.edges.get(edge(i))
     }
 
     /// Whether the rectangle around an edge meets a cell.
@@ -225,18 +252,7 @@ impl Polygon {
     }
 }
 
-impl Region for Polygon {
-    #[inline(always)]
-    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let offsets = shapes.offsets.add(which as usize);
-            let (first, end) = (*offsets, *offsets.add(1));
-            let edges = shapes.edges.add(4 * first as usize);
-            Self::new(frame, shapes.numbers(which), edges, end - first)
-        }
-    }
-
+impl Region for Polygon<'_> {
     #[inline(always)]
     fn meets(&self, cell: Cell) -> bool {
         self.window.meets(cell)
@@ -252,7 +268,7 @@ impl Region for Polygon {
             meets |= self.edge_meets(i, span);
             i += team_size(team);
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole team is here, by the caller's promise.
         if unsafe { team.any(meets) } { Relation::Mixed } else { Relation::Uniform }
     }
 
@@ -279,35 +295,35 @@ fn team_size<T: Team>(_: &T) -> u64 {
 
 /// Counts the points of a region, and lists them where there is a list.
 pub struct Search<'a, T, R, M> {
-    points: Points<T>,
+    points: Points<'a, T>,
     region: &'a R,
     team: M,
-    list: *mut u32,
+    list: Out<'a, u32>,
     count: u64,
 }
 
 impl<T: Place, R: Region, M: Team> Search<'_, T, R, M> {
+    /// Whether a point lies in the region.
+    #[inline(always)]
+    fn has(&self, place: u64) -> bool {
+        let (x, y) = (self.points.x.get(place), self.points.y.get(place));
+        self.region.has(x.widened(), y.widened())
+    }
+
     /// Takes those of a node's points that lie in the region, or all of them.
     #[inline(always)]
     unsafe fn take(&mut self, node: &Visit, all: bool) {
         let mut i = 0;
         while i < node.count {
             let mine = i + self.team.lane() as u64;
-            let place = (node.start + mine) as usize;
-            // SAFETY: the node's points are the tree's; the list has room for what was counted.
-            unsafe {
-                let is_in = mine < node.count
-                    && (all || {
-                        let (x, y) = (*self.points.x.add(place), *self.points.y.add(place));
-                        self.region.has(x.widened(), y.widened())
-                    });
-                let (before, found) = self.team.count(is_in);
-                if is_in && !self.list.is_null() {
-                    let to = self.count + before as u64;
-                    *self.list.add(to as usize) = *self.points.order.add(place);
-                }
-                self.count += found as u64;
+            let place = node.start + mine;
+            let is_in = mine < node.count && (all || self.has(place));
+            // SAFETY: the whole team is here, by the caller's promise.
+            let (before, found) = unsafe { self.team.count(is_in) };
+            if is_in && !self.list.is_missing() {
+                self.list.set(self.count + before as u64, self.points.order.get(place));
             }
+            self.count += found as u64;
             i += M::SIZE as u64;
         }
     }
@@ -321,22 +337,21 @@ impl<T: Place, R: Region, M: Team> Visitor for Search<'_, T, R, M> {
 
     #[inline(always)]
     unsafe fn visit(&mut self, node: &Visit) -> bool {
-        // SAFETY: the team is here whole, as the caller is; a node has points.
+        // SAFETY: the team is here whole, as the caller is.
         unsafe {
             let relation = self.region.relation(node.cell, &self.team);
             let all = match relation {
                 Relation::Within => true,
                 Relation::Uniform => {
-                    let first = node.start as usize;
-                    let (x, y) = (*self.points.x.add(first), *self.points.y.add(first));
-                    if !self.region.has(x.widened(), y.widened()) {
+                    // A node has points.
+                    if !self.has(node.start) {
                         return false;
                     }
                     true
                 }
                 Relation::Mixed => false,
             };
-            if all && self.list.is_null() {
+            if all && self.list.is_missing() {
                 self.count += node.count;
                 return false;
             }
@@ -349,71 +364,56 @@ impl<T: Place, R: Region, M: Team> Visitor for Search<'_, T, R, M> {
     }
 }
 
-/// The number of points in a region; they go into `list`, unless it is null, in the order of the tree.
+/// The number of points in a region; they go into `list`, unless it is missing, in the order of the tree.
 ///
 /// # Safety
-/// `nodes` are those of a tree over the points, at least one; the list has room; the whole team comes here.
+/// `nodes` are those of a tree over the points, at least one; the whole team comes here.
 #[inline(always)]
 pub unsafe fn search<T: Place, R: Region, M: Team>(
-    nodes: *const u64,
+    nodes: In<Words>,
     path: &mut impl Path,
     points: Points<T>,
     region: &R,
     team: M,
-    list: *mut u32,
+    list: Out<u32>,
 ) -> u64 {
     let mut search = Search { points, region, team, list, count: 0 };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the nodes are a tree's, by the caller's promise, and the path has a place for each level.
     unsafe { walk(nodes, path, &mut search) };
     search.count
 }
 
-/// The points in each region: their number into `counts`, or, with `list`, their indices as given there, from
-/// `offsets` on, in the order of the tree. Grid: a warp for each.
+/// The points in each region: their number, or their indices as given, in the order of the tree. Grid: a warp for each.
 ///
 /// # Safety
-/// `nodes` are those of a tree over `px`, `py` and `order`, at least one. The arrays of regions are as for
-/// [`Region::load`]; `counts` or `offsets` have `count` elements, and `list` has room for what was counted.
+/// `nodes` are those of a tree over the points, at least one. The regions are as [`Shapes`] says, `count` of them; the
+/// lists are as [`Lists`] says, for as many searches.
 #[kernel(
     block = BLOCK,
     instances(
-        windows_f32: <f32, Window>; windows_f64: <f64, Window>;
-        discs_f32: <f32, Disc>; discs_f64: <f64, Disc>;
-        polygons_f32: <f32, Polygon>; polygons_f64: <f64, Polygon>;
+        windows_f32: <f32, Windows>; windows_f64: <f64, Windows>;
+        discs_f32: <f32, Discs>; discs_f64: <f64, Discs>;
+        polygons_f32: <f32, Polygons>; polygons_f64: <f64, Polygons>;
     )
 )]
-pub unsafe fn search_regions<T: Place, R: Region>(
-    nodes: *const u64,
-    corner: [f64; 2],
-    per_unit: [f64; 2],
-    level: u32,
-    px: *const T,
-    py: *const T,
-    order: *const u32,
-    shapes: *const f64,
-    edges: *const f64,
-    edge_offsets: *const u64,
+pub unsafe fn search_regions<T: Place, R: Kind>(
+    nodes: In<'_, Words>,
+    frame: Frame,
+    points: Points<'_, T>,
+    shapes: Shapes<'_>,
     count: u64,
-    counts: *mut u64,
-    offsets: *const u64,
-    list: *mut u32,
+    lists: Lists<'_>,
 ) {
     let which = thread::index_1d() / 32;
     if which >= count {
         return;
     }
-    let frame = Frame::new(corner, per_unit, level);
     let mut path = WarpPath::new();
-    // SAFETY: guarded, by whole warps; the rest is the caller's.
-    unsafe {
-        let shapes = Shapes { numbers: shapes, edges, offsets: edge_offsets };
-        let region = R::load(&frame, shapes, which);
-        let points = Points { x: px, y: py, order };
-        let list =
-            if list.is_null() { list } else { list.add(*offsets.add(which as usize) as usize) };
-        let found = search(nodes, &mut path, points, &region, Warp, list);
-        if list.is_null() && warp::lane_id() == 0 {
-            *counts.add(which as usize) = found;
-        }
+    let region = R::load(&frame, shapes, which);
+    let list = lists.of(which);
+    // SAFETY: the nodes are a tree's; whole warps come here.
+    let found = unsafe { search(nodes, &mut path, points, &region, Warp, list) };
+    if list.is_missing() && warp::lane_id() == 0 {
+        lists.counts.set(which, found);
     }
 }

@@ -1,9 +1,9 @@
 //! The way through a tree, depth first.
 
 use device_std::shared::SharedArray;
-use device_std::warp;
+use device_std::{In, warp};
 
-use super::super::node::Node;
+use super::super::node::{Node, Words};
 use super::ground::Cell;
 use crate::spatial::morton::MAX_LEVEL;
 
@@ -69,7 +69,7 @@ impl SharedPath {
 impl Path for SharedPath {
     #[inline(always)]
     unsafe fn set(&mut self, level: u32, first_child: u32, quadrants: u32) {
-        // SAFETY: passed on to the caller; the path is the thread's own.
+        // SAFETY: the level is below the deepest, by the caller's promise; the path is the thread's own.
         unsafe { self.firsts.store(self.offset + level * self.step, first_child) };
         let shift = 4 * (level & 15);
         let [shallow, deep] = &mut self.quadrants;
@@ -80,7 +80,7 @@ impl Path for SharedPath {
     #[inline(always)]
     unsafe fn get(&self, level: u32) -> (u32, u32) {
         let word = if level < 16 { self.quadrants[0] } else { self.quadrants[1] };
-        // SAFETY: passed on to the caller.
+        // SAFETY: as for `set`.
         let first = unsafe { self.firsts.load(self.offset + level * self.step) };
         (first, (word >> (4 * (level & 15))) as u32 & 15)
     }
@@ -162,12 +162,12 @@ pub trait Visitor {
 /// # Safety
 /// `nodes` are those of a tree, at least one, and the path has a place for each level with children.
 #[inline(always)]
-pub unsafe fn walk(nodes: *const u64, path: &mut impl Path, visitor: &mut impl Visitor) {
+pub unsafe fn walk(nodes: In<Words>, path: &mut impl Path, visitor: &mut impl Visitor) {
     let (mut cell, mut index) = (Cell::ROOT, 0u32);
     if !visitor.wants(cell) {
         return;
     }
-    // SAFETY: children of a node are nodes; every level on the way was noted when its node was seen.
+    // SAFETY: the nodes are a tree's; every level on the way was noted when its node was seen.
     unsafe {
         loop {
             let (node, first_child) = Node::load_with_child(nodes, index as u64);
@@ -273,13 +273,13 @@ impl Team for Warp {
 
     #[inline(always)]
     unsafe fn any(&self, condition: bool) -> bool {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole warp is here, by the caller's promise.
         unsafe { warp::any(warp::FULL, condition) }
     }
 
     #[inline(always)]
     unsafe fn count(&self, condition: bool) -> (u32, u32) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the whole warp is here, by the caller's promise.
         let lanes = unsafe { warp::ballot(warp::FULL, condition) };
         ((lanes & warp::lanes_below()).count_ones(), lanes.count_ones())
     }

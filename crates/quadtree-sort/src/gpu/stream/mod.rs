@@ -21,7 +21,7 @@ mod scatter;
 
 use std::collections::VecDeque;
 
-use gpu_core::{Blocks, Bounds, Column, Copying, Gpu, Points, Progress, host_memory};
+use gpu_core::{Blocks, Bounds, Column, Copying, Gpu, Points, Progress, SliceMut, host_memory};
 use gpu_scan::gpu::gather;
 use kernels_rs::quadtree as kernels;
 use kernels_rs::spatial::frame::Frame;
@@ -345,8 +345,8 @@ impl<'a> Pipeline<'a> {
         let (mut order, mut nodes) =
             unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Brief>(count)?) };
         gather(&mut self.workspace, tree.order(), input.given.slice(0..len)?, &mut order)?;
-        let (from, briefs) = (tree.words(), nodes.as_mut_ptr().cast());
-        let arguments = kernels::shorten::Args { nodes: from, count: count as u64, briefs };
+        let briefs = SliceMut::from(&mut nodes).cast().output();
+        let arguments = kernels::shorten::Args { nodes: tree.words(), count: count as u64, briefs };
         let blocks = Blocks::for_each(&kernels::shorten, count as u64)?;
         // SAFETY: the tree has these nodes, and there is room for what becomes of them.
         unsafe { gpu.enqueue(kernels::shorten, blocks, arguments)? };

@@ -25,7 +25,7 @@
 //! - slices of device memory, [`In<'_, T>`] for what is read and [`Out<'_, T>`] for what is written, and options of
 //!   them, where null is none;
 //! - structs of all these with the attribute `#[arguments]`;
-//! - raw pointers, which nobody checks or admits: for kernels that are older than slices.
+//! - raw pointers, which nobody checks or admits: for kernels that another host runtime launches.
 //!
 //! [`In<'_, T>`]: ../device_std/slice/struct.In.html
 //! [`Out<'_, T>`]: ../device_std/slice/struct.Out.html

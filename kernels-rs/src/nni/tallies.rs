@@ -1,6 +1,6 @@
 //! What the kernels count.
 
-use device_std::{atomic, warp};
+use device_std::{Out, warp};
 
 /// Where the tallies are: points outside the raster.
 pub const OUTSIDE: usize = 0;
@@ -17,18 +17,16 @@ pub const UNITED: usize = 5;
 /// Tallies, which start at 0.
 pub const TALLIES: usize = 6;
 
-/// Adds the number of threads whose flag is set to `total`, with one atomic a warp: for flags that are
-/// rare.
+/// Adds the number of threads whose flag is set to one of the tallies, with one atomic a warp: for flags that
+/// are rare.
 ///
 /// # Safety
 /// All threads of the block come to the same call.
 #[inline(always)]
-pub(crate) unsafe fn count_flags(flag: bool, total: *mut u64) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let flags = warp::ballot(warp::FULL, flag);
-        if flags != 0 && warp::lane_id() == 0 {
-            atomic::add_u64(total, flags.count_ones() as u64);
-        }
+pub(crate) unsafe fn count_flags(flag: bool, tallies: Out<'_, u64>, which: usize) {
+    // SAFETY: whole warps come here.
+    let flags = unsafe { warp::ballot(warp::FULL, flag) };
+    if flags != 0 && warp::lane_id() == 0 {
+        tallies.fetch_add(which, flags.count_ones() as u64);
     }
 }

@@ -191,7 +191,7 @@ pub unsafe fn count_outside(
         is_outside = !is_inside;
     }
     // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_outside, tallies.address(OUTSIDE, 1)) };
+    unsafe { count_flags(is_outside, tallies, OUTSIDE) };
 }
 
 /// Writes the merged values of sites, and counts these. Grid: a thread a site.
@@ -231,7 +231,7 @@ pub unsafe fn merge_values(
         }
     }
     // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_site, tallies.address(SITES, 1)) };
+    unsafe { count_flags(is_site, tallies, SITES) };
 }
 
 /// Estimates the gradients of every site. Grid: a thread a site.
@@ -299,5 +299,5 @@ pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
         layers.put(at, answer);
     }
     // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_empty, tallies.address(LEFT, 1)) };
+    unsafe { count_flags(is_empty, tallies, LEFT) };
 }

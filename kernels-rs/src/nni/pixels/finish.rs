@@ -145,7 +145,7 @@ pub unsafe fn finish_cells(
         }
     }
     // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_empty, tallies.address(LEFT, 1)) };
+    unsafe { count_flags(is_empty, tallies, LEFT) };
 }
 
 /// Writes the first and the last column with a site in every row of the raster, in pixels; the wrong way

@@ -156,7 +156,7 @@ pub unsafe fn accumulate_points<const N: usize>(
     }
     // SAFETY: all threads of the block come here.
     unsafe {
-        count_flags(is_outside, tallies.address(OUTSIDE, 1));
-        count_flags(is_bad, tallies.address(BAD, 1));
+        count_flags(is_outside, tallies, OUTSIDE);
+        count_flags(is_bad, tallies, BAD);
     }
 }

@@ -162,7 +162,7 @@ pub unsafe fn unite_turned(tallies: Out<'_, u64>, both: Both<'_>, first: u64, le
     let mut i = 0;
     while i < TURNED {
         // SAFETY: all threads of the block come here.
-        unsafe { count_flags(empty >> i & 1 != 0, tallies.address(UNITED, 1)) };
+        unsafe { count_flags(empty >> i & 1 != 0, tallies, UNITED) };
         i += 1;
     }
 }

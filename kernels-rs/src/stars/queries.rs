@@ -157,7 +157,7 @@ pub unsafe fn locate_places(
 /// each place.
 ///
 /// # Safety
-/// As [`locate_places`]; `values` has an element for each point, `results` one for each place.
+/// As [`locate_places`](mod@locate_places); `values` has an element for each point, `results` one for each place.
 // As there.
 #[kernel(block = BLOCK, spills = 600)]
 pub unsafe fn interpolate_places(

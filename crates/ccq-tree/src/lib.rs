@@ -89,14 +89,11 @@ pub fn build<T: Buildable>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Tree<T>> {
-    match device {
-        Device::Cpu => cpu::build(raster, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::build_host(gpu, raster, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::build(raster, params, progress),
+        gpu => gpu::build_host(gpu, raster, params, progress),
+    )
 }
 
 /// Builds a tree for each tile of `tile_side` x `tile_side` cells of a raster, all of them together.
@@ -110,13 +107,11 @@ pub fn build_forest<T: Buildable>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Forest<T>> {
-    match device {
-        Device::Cpu => cpu::build_forest(raster, tile_side, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::build_forest_host(gpu, raster, tile_side, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::build_forest(raster, tile_side, params, progress),
+        gpu => gpu::build_forest_host(gpu, raster, tile_side, params, progress),
+    )
 }
 
 /// Builds the tree of one tile of a raster that is larger than memory: its root stands for `tile_side` x `tile_side` cells, also
@@ -139,13 +134,11 @@ pub fn build_tile<T: Buildable>(
         return Err(Error::TileSide { side: tile_side });
     }
     let bits = tile_side.trailing_zeros();
-    match device {
-        Device::Cpu => cpu::build_tile(tile, bits, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::build_tile_host(gpu, tile, bits, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::build_tile(tile, bits, params, progress),
+        gpu => gpu::build_tile_host(gpu, tile, bits, params, progress),
+    )
 }
 
 /// Builds one tree of rasters that lie beside each other, in any order and of any sides: the same, byte for byte, as

@@ -49,9 +49,8 @@ impl Splitting {
         Self { longest, least: longest / 64.0 }
     }
 
-    /// Sets the length below which pieces are not divided: the field of that name.
-    pub fn least(self, least: f64) -> Self {
-        Self { least, ..self }
+    gpu_core::builders! {
+        least: f64;
     }
 
     fn check(&self) -> Result<()> {

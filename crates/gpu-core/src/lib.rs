@@ -44,6 +44,7 @@ mod host_copy;
 pub mod host_memory;
 #[cfg(feature = "cuda")]
 mod launch;
+mod macros;
 #[cfg(feature = "cuda")]
 mod modules;
 #[cfg(feature = "cuda")]

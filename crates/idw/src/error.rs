@@ -168,21 +168,7 @@ impl From<gpu_core::Cancelled> for Error {
 }
 
 #[cfg(feature = "cuda")]
-impl From<gpu_scan::Error> for Error {
-    fn from(error: gpu_scan::Error) -> Self {
-        match error {
-            gpu_scan::Error::Core(core) => Self::Core(core),
-            other => Self::Scan(other),
-        }
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl From<quadtree_sort::Error> for Error {
-    fn from(error: quadtree_sort::Error) -> Self {
-        match error {
-            quadtree_sort::Error::Core(core) => Self::Core(core),
-            other => Self::Index(other),
-        }
-    }
+gpu_core::wrap_errors! {
+    gpu_scan::Error => Scan;
+    quadtree_sort::Error => Index;
 }

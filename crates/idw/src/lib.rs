@@ -151,14 +151,11 @@ pub fn interpolate<T: Real>(
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
     params.check()?;
-    match device {
-        Device::Cpu => cpu::interpolate(input, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::from_host(gpu, input, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::interpolate(input, params, progress),
+        gpu => gpu::from_host(gpu, input, params, progress),
+    )
 }
 
 /// What a part of the points makes of each target: for points that are more than memory holds.
@@ -198,13 +195,11 @@ pub fn part<T: Real>(
     progress: &dyn Progress,
 ) -> Result<Part<T>> {
     params.check_part()?;
-    match device {
-        Device::Cpu => cpu::part(input, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::part_from_host(gpu, input, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::part(input, params, progress),
+        gpu => gpu::part_from_host(gpu, input, params, progress),
+    )
 }
 
 /// What the first value of each point would be without that point.
@@ -214,11 +209,9 @@ fn leave_one_out(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    match device {
-        Device::Cpu => cpu::leave_one_out(data, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::leave_one_out(gpu, data, params),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::leave_one_out(data, params, progress),
+        gpu => gpu::leave_one_out(gpu, data, params),
+    )
 }

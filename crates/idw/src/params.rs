@@ -136,19 +136,8 @@ impl Default for Adaptive {
     }
 }
 
-/// Builder methods, each of its field's name.
-macro_rules! builders {
-    ($($field:ident: $type:ty;)+) => {$(
-        #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-        #[must_use]
-        pub fn $field(self, $field: $type) -> Self {
-            Self { $field, ..self }
-        }
-    )+};
-}
-
 impl Adaptive {
-    builders! {
+    gpu_core::builders! {
         neighbours: u32;
         levels: [f64; 5];
         r_min: f64;
@@ -188,7 +177,7 @@ impl Params {
         Self { max_points, ..Self::default() }
     }
 
-    builders! {
+    gpu_core::builders! {
         power: f64;
         smoothing: f64;
         radius1: f64;

@@ -38,9 +38,8 @@ impl PowerParams {
         Self { powers: powers.into(), interpolation: Params::default() }
     }
 
-    /// Sets how to interpolate.
-    pub fn interpolation(self, interpolation: Params) -> Self {
-        Self { interpolation, ..self }
+    gpu_core::builders! {
+        interpolation: Params;
     }
 }
 

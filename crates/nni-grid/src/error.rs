@@ -174,26 +174,6 @@ pub enum Error {
     Core(#[from] gpu_core::Error),
 }
 
-#[cfg(feature = "cuda")]
-impl From<gpu_scan::Error> for Error {
-    fn from(error: gpu_scan::Error) -> Self {
-        match error {
-            gpu_scan::Error::Core(core) => Self::Core(core),
-            other => Self::Scan(other),
-        }
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl From<quadtree_sort::Error> for Error {
-    fn from(error: quadtree_sort::Error) -> Self {
-        match error {
-            quadtree_sort::Error::Core(core) => Self::Core(core),
-            other => Self::Index(other),
-        }
-    }
-}
-
 impl From<pba_voronoi::Error> for Error {
     fn from(error: pba_voronoi::Error) -> Self {
         match error {
@@ -217,4 +197,10 @@ impl From<delaunay_stars::Error> for Error {
             other => Self::Stars(other),
         }
     }
+}
+
+#[cfg(feature = "cuda")]
+gpu_core::wrap_errors! {
+    gpu_scan::Error => Scan;
+    quadtree_sort::Error => Index;
 }

@@ -146,15 +146,12 @@ pub fn interpolate<'a>(
     progress: &dyn Progress,
 ) -> Result<Dem> {
     let input = input.into();
-    match device {
-        Device::Cpu => match params.method {
+    gpu_core::on_device!(
+        device,
+        cpu => match params.method {
             Method::Exact => exact::cpu::interpolate(&input, params, progress),
             Method::Pixels => pixels::cpu::interpolate(&input, params, progress),
         },
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::from_host(gpu, &input, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+        gpu => gpu::from_host(gpu, &input, params, progress),
+    )
 }

@@ -217,69 +217,20 @@ impl Params {
         Self { method: Method::Pixels, query_radius: 3.0, ..base }
     }
 
-    /// Sets the DEM: the field of that name.
-    pub fn grid(self, grid: GridSpec) -> Self {
-        Self { grid, ..self }
-    }
-
-    /// Sets where the weights come from: the field of that name.
-    pub fn method(self, method: Method) -> Self {
-        Self { method, ..self }
-    }
-
-    /// Sets the distance to the nearest site, in cells, beyond which cells have no value: the field of that name.
-    pub fn max_distance(self, max_distance: f64) -> Self {
-        Self { max_distance, ..self }
-    }
-
-    /// Sets the region of influence of a site, in cells, of the method on pixels: the field of that name.
-    pub fn region_of_influence(self, region_of_influence: f64) -> Self {
-        Self { region_of_influence, ..self }
-    }
-
-    /// Sets how far a cell looks, in cells: the field of that name.
-    pub fn query_radius(self, query_radius: f64) -> Self {
-        Self { query_radius, ..self }
-    }
-
-    /// Sets the pixels along a cell's side: the field of that name.
-    pub fn supersample(self, supersample: u32) -> Self {
-        Self { supersample, ..self }
-    }
-
-    /// Sets what becomes of several points at one place: the field of that name.
-    pub fn duplicates(self, duplicates: Duplicates) -> Self {
-        Self { duplicates, ..self }
-    }
-
-    /// Sets how much each natural neighbour counts: the field of that name.
-    pub fn weights(self, weights: Weights) -> Self {
-        Self { weights, ..self }
-    }
-
-    /// Sets whether cells outside of the sites' hull are left out: the field of that name.
-    pub fn hull(self, hull: bool) -> Self {
-        Self { hull, ..self }
-    }
-
-    /// Sets what cells without a value take: the field of that name.
-    pub fn fill(self, fill: Fill) -> Self {
-        Self { fill, ..self }
-    }
-
-    /// Sets whether counts are given: the field of that name.
-    pub fn counts(self, counts: bool) -> Self {
-        Self { counts, ..self }
-    }
-
-    /// Sets whether distances are given: the field of that name.
-    pub fn distances(self, distances: bool) -> Self {
-        Self { distances, ..self }
-    }
-
-    /// Sets whether deviations are given: the field of that name.
-    pub fn deviations(self, deviations: bool) -> Self {
-        Self { deviations, ..self }
+    gpu_core::builders! {
+        grid: GridSpec;
+        method: Method;
+        max_distance: f64;
+        region_of_influence: f64;
+        query_radius: f64;
+        supersample: u32;
+        duplicates: Duplicates;
+        weights: Weights;
+        hull: bool;
+        fill: Fill;
+        counts: bool;
+        distances: bool;
+        deviations: bool;
     }
 
     /// Sets the values between which those of the points lie: the field of that name.

@@ -72,10 +72,8 @@ impl Globe {
         (bx == 0.0 && ay == 0.0).then(|| Self::new([x, y], [ax, -by]))
     }
 
-    /// Sets [`radius`](Self::radius).
-    pub fn radius(mut self, radius: f64) -> Self {
-        self.radius = radius;
-        self
+    gpu_core::builders! {
+        radius: f64;
     }
 
     /// The tables of a raster of so many columns and rows.

@@ -109,14 +109,11 @@ pub fn transform(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    match device {
-        Device::Cpu => cpu::transform(input, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::transform_host(gpu, input, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::transform(input, params, progress),
+        gpu => gpu::transform_host(gpu, input, params, progress),
+    )
 }
 
 /// The distance transform of a raster in longitude and latitude, by great circles, from host arrays to host arrays. The
@@ -163,11 +160,9 @@ pub fn geodesic(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    match device {
-        Device::Cpu => cpu::geodesic(input, globe, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::geodesic_host(gpu, input, globe, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::geodesic(input, globe, params, progress),
+        gpu => gpu::geodesic_host(gpu, input, globe, params, progress),
+    )
 }

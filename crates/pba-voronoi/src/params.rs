@@ -89,10 +89,8 @@ impl Params {
         Self::default()
     }
 
-    /// Sets [`algorithm`](Self::algorithm).
-    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
-        self.algorithm = algorithm;
-        self
+    gpu_core::builders! {
+        algorithm: Algorithm;
     }
 
     /// Sets [`spacing`](Self::spacing): a pixel's width and height.

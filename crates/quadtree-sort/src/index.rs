@@ -57,18 +57,15 @@ pub fn index(
     points.check_lengths()?;
     check_bounds(bounds)?;
     progress.at("index", 0.0)?;
-    let index = match device {
-        Device::Cpu => build::index(points, bounds)?,
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => {
+    let index = gpu_core::on_device!(
+        device,
+        cpu => build::index(points, bounds),
+        gpu => {
             let mut workspace = crate::gpu::Workspace::new(gpu)?;
             let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-            crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()?
-        }
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => return Err(gpu_core::Error::without_cuda(other).into()),
-    };
+            crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()
+        },
+    )?;
     progress.at("index", 1.0)?;
     Ok(index)
 }

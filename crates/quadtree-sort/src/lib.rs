@@ -107,14 +107,11 @@ pub fn build(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Quadtree> {
-    match device {
-        Device::Cpu => cpu::build(points, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::build_of_host(gpu, points, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::build(points, params, progress),
+        gpu => gpu::build_of_host(gpu, points, params, progress),
+    )
 }
 
 /// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each

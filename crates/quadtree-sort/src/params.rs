@@ -70,16 +70,9 @@ impl Params {
         Self::default()
     }
 
-    /// Sets [`threshold`](Self::threshold).
-    pub fn threshold(mut self, threshold: u32) -> Self {
-        self.threshold = threshold;
-        self
-    }
-
-    /// Sets [`max_level`](Self::max_level).
-    pub fn max_level(mut self, max_level: u32) -> Self {
-        self.max_level = max_level;
-        self
+    gpu_core::builders! {
+        threshold: u32;
+        max_level: u32;
     }
 
     /// Sets [`bounds`](Self::bounds).
@@ -88,22 +81,10 @@ impl Params {
         self
     }
 
-    /// Sets [`square`](Self::square).
-    pub fn square(mut self, square: bool) -> Self {
-        self.square = square;
-        self
-    }
-
-    /// Sets [`outside`](Self::outside).
-    pub fn outside(mut self, outside: Outside) -> Self {
-        self.outside = outside;
-        self
-    }
-
-    /// Sets [`algorithm`](Self::algorithm).
-    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
-        self.algorithm = algorithm;
-        self
+    gpu_core::builders! {
+        square: bool;
+        outside: Outside;
+        algorithm: Algorithm;
     }
 
     pub(crate) fn check(&self) -> Result<()> {

@@ -19,12 +19,12 @@ pub fn count_in(
     regions: Regions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>> {
-    staged(progress, || match device {
-        Device::Cpu => tree.count_in(regions),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::host::count_in(gpu, tree, regions),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+    staged(progress, || {
+        gpu_core::on_device!(
+            device,
+            cpu => tree.count_in(regions),
+            gpu => crate::gpu::host::count_in(gpu, tree, regions),
+        )
     })
 }
 
@@ -38,12 +38,12 @@ pub fn list_in(
     regions: Regions<'_>,
     progress: &dyn Progress,
 ) -> Result<Lists> {
-    staged(progress, || match device {
-        Device::Cpu => tree.list_in(regions),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::host::list_in(gpu, tree, regions),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+    staged(progress, || {
+        gpu_core::on_device!(
+            device,
+            cpu => tree.list_in(regions),
+            gpu => crate::gpu::host::list_in(gpu, tree, regions),
+        )
     })
 }
 
@@ -58,12 +58,12 @@ pub fn nearest(
     k: usize,
     progress: &dyn Progress,
 ) -> Result<Neighbours> {
-    staged(progress, || match device {
-        Device::Cpu => tree.nearest(places.x, places.y, k),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::host::nearest(gpu, tree, places, k),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+    staged(progress, || {
+        gpu_core::on_device!(
+            device,
+            cpu => tree.nearest(places.x, places.y, k),
+            gpu => crate::gpu::host::nearest(gpu, tree, places, k),
+        )
     })
 }
 
@@ -77,12 +77,12 @@ pub fn leaves_of(
     places: Points<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<u32>> {
-    staged(progress, || match device {
-        Device::Cpu => tree.leaves_of(places.x, places.y),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::host::leaves_of(gpu, tree, places),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+    staged(progress, || {
+        gpu_core::on_device!(
+            device,
+            cpu => tree.leaves_of(places.x, places.y),
+            gpu => crate::gpu::host::leaves_of(gpu, tree, places),
+        )
     })
 }
 
@@ -97,12 +97,12 @@ pub fn adjacent_leaves(
     adjacency: Adjacency,
     progress: &dyn Progress,
 ) -> Result<Lists> {
-    staged(progress, || match device {
-        Device::Cpu => tree.adjacent_leaves(leaves, adjacency),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::host::adjacent_leaves(gpu, tree, leaves, adjacency),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+    staged(progress, || {
+        gpu_core::on_device!(
+            device,
+            cpu => tree.adjacent_leaves(leaves, adjacency),
+            gpu => crate::gpu::host::adjacent_leaves(gpu, tree, leaves, adjacency),
+        )
     })
 }
 

@@ -89,14 +89,11 @@ pub fn voronoi(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    match device {
-        Device::Cpu => cpu::voronoi(sites, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::voronoi_host(gpu, sites, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::voronoi(sites, params, progress),
+        gpu => gpu::voronoi_host(gpu, sites, params, progress),
+    )
 }
 
 /// [`voronoi`] of sites that are points, arcs and polygons: the distance to a site is that to the nearest of its arcs, and 0
@@ -115,13 +112,11 @@ pub fn voronoi_of_shapes(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    match device {
-        Device::Cpu => cpu::voronoi_of_shapes(shapes, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::voronoi_of_shapes_host(gpu, shapes, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::voronoi_of_shapes(shapes, params, progress),
+        gpu => gpu::voronoi_of_shapes_host(gpu, shapes, params, progress),
+    )
 }
 
 /// The cell of a level that each point lies in, as its id. Longitudes are in x and latitudes in y, in degrees.
@@ -136,11 +131,9 @@ pub fn cells_of_points(
     progress: &dyn Progress,
 ) -> Result<Vec<Cell>> {
     sites::check_rows("point", points)?;
-    match device {
-        Device::Cpu => cpu::cells_of_points(points, level, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::cells_of_points_host(gpu, points, level, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::cells_of_points(points, level, progress),
+        gpu => gpu::cells_of_points_host(gpu, points, level, progress),
+    )
 }

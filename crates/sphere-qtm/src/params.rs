@@ -39,16 +39,6 @@ pub struct Params {
     pub tie: bool,
 }
 
-macro_rules! builders {
-    ($($name:ident: $type:ty;)+) => {$(
-        #[doc = concat!("Sets [`", stringify!($name), "`](Self#structfield.", stringify!($name), ").")]
-        #[must_use]
-        pub fn $name(self, $name: $type) -> Self {
-            Self { $name, ..self }
-        }
-    )+};
-}
-
 /// The index of no site, in a diagram's arrays.
 pub const NONE: u32 = u32::MAX;
 
@@ -61,7 +51,7 @@ impl Params {
         Self { level, kernel: Kernel::Auto, second: false, distance: false, tie: false }
     }
 
-    builders! {
+    gpu_core::builders! {
         kernel: Kernel;
         second: bool;
         distance: bool;

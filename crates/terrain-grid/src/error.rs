@@ -62,11 +62,6 @@ pub enum Error {
 }
 
 #[cfg(feature = "cuda")]
-impl From<gpu_scan::Error> for Error {
-    fn from(error: gpu_scan::Error) -> Self {
-        match error {
-            gpu_scan::Error::Core(core) => Self::Core(core),
-            other => Self::Scan(other),
-        }
-    }
+gpu_core::wrap_errors! {
+    gpu_scan::Error => Scan;
 }

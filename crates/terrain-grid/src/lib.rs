@@ -64,14 +64,11 @@ pub fn slope(
     params: &SlopeParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    match device {
-        Device::Cpu => cpu::slope(dem, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::slope_host(gpu, dem, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::slope(dem, params, progress),
+        gpu => gpu::slope_host(gpu, dem, params, progress),
+    )
 }
 
 /// The brightness of every cell, from 0 in shadow to 1 where the light falls at a right angle; NaN
@@ -85,13 +82,11 @@ pub fn hillshade(
     params: &HillshadeParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    match device {
-        Device::Cpu => cpu::hillshade(dem, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::hillshade_host(gpu, dem, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::hillshade(dem, params, progress),
+        gpu => gpu::hillshade_host(gpu, dem, params, progress),
+    )
 }
 
 /// The contour lines of a DEM, from the lowest level to the highest; in a level the open lines
@@ -108,11 +103,9 @@ pub fn contours(
     params: &ContourParams,
     progress: &dyn Progress,
 ) -> Result<Vec<Contour>> {
-    match device {
-        Device::Cpu => cpu::contours(dem, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::contours_host(gpu, dem, params, progress),
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
-    }
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::contours(dem, params, progress),
+        gpu => gpu::contours_host(gpu, dem, params, progress),
+    )
 }

@@ -43,22 +43,10 @@ impl SlopeParams {
         Self { unit: SlopeUnit::Degrees, z_factor: 1.0, edges: Edges::Nodata }
     }
 
-    /// Sets [`unit`](Self::unit).
-    pub fn unit(mut self, unit: SlopeUnit) -> Self {
-        self.unit = unit;
-        self
-    }
-
-    /// Sets [`z_factor`](Self::z_factor).
-    pub fn z_factor(mut self, z_factor: f64) -> Self {
-        self.z_factor = z_factor;
-        self
-    }
-
-    /// Sets [`edges`](Self::edges).
-    pub fn edges(mut self, edges: Edges) -> Self {
-        self.edges = edges;
-        self
+    gpu_core::builders! {
+        unit: SlopeUnit;
+        z_factor: f64;
+        edges: Edges;
     }
 }
 
@@ -88,28 +76,11 @@ impl HillshadeParams {
         Self { azimuth: 315.0, altitude: 45.0, z_factor: 1.0, edges: Edges::Nodata }
     }
 
-    /// Sets [`azimuth`](Self::azimuth).
-    pub fn azimuth(mut self, azimuth: f64) -> Self {
-        self.azimuth = azimuth;
-        self
-    }
-
-    /// Sets [`altitude`](Self::altitude).
-    pub fn altitude(mut self, altitude: f64) -> Self {
-        self.altitude = altitude;
-        self
-    }
-
-    /// Sets [`z_factor`](Self::z_factor).
-    pub fn z_factor(mut self, z_factor: f64) -> Self {
-        self.z_factor = z_factor;
-        self
-    }
-
-    /// Sets [`edges`](Self::edges).
-    pub fn edges(mut self, edges: Edges) -> Self {
-        self.edges = edges;
-        self
+    gpu_core::builders! {
+        azimuth: f64;
+        altitude: f64;
+        z_factor: f64;
+        edges: Edges;
     }
 }
 
@@ -157,10 +128,8 @@ impl ContourParams {
         Self::new(Levels::At(levels.into()))
     }
 
-    /// Sets [`levels`](Self::levels).
-    pub fn levels(mut self, levels: Levels) -> Self {
-        self.levels = levels;
-        self
+    gpu_core::builders! {
+        levels: Levels;
     }
 }
 

@@ -36,9 +36,8 @@ impl Input {
         Self { bounds: bounds.into(), ..self }
     }
 
-    /// Sets the number of points: the field of that name.
-    pub fn points(self, points: u64) -> Self {
-        Self { points, ..self }
+    gpu_core::builders! {
+        points: u64;
     }
 
     /// Sets by what the file is known again: the field of that name.
@@ -46,9 +45,8 @@ impl Input {
         Self { stamp: stamp.into(), ..self }
     }
 
-    /// Sets the place among the inputs: the field of that name.
-    pub fn rank(self, rank: u32) -> Self {
-        Self { rank, ..self }
+    gpu_core::builders! {
+        rank: u32;
     }
 }
 
@@ -157,14 +155,9 @@ impl Params {
         }
     }
 
-    /// Sets the grid: the field of that name.
-    pub fn grid(self, grid: GridSpec) -> Self {
-        Self { grid, ..self }
-    }
-
-    /// Sets the most bytes of a tile: the field of that name.
-    pub fn budget(self, budget: u64) -> Self {
-        Self { budget, ..self }
+    gpu_core::builders! {
+        grid: GridSpec;
+        budget: u64;
     }
 
     /// Sets the most bytes of a tile on a device: the field of that name.
@@ -172,9 +165,8 @@ impl Params {
         Self { device_budget: device_budget.into(), ..self }
     }
 
-    /// Sets what a tile takes on a device: the field of that name.
-    pub fn device_model(self, device_model: Model) -> Self {
-        Self { device_model, ..self }
+    gpu_core::builders! {
+        device_model: Model;
     }
 
     /// Adds how far points reach by a parameter, to the field `reaches`.
@@ -183,14 +175,9 @@ impl Params {
         self
     }
 
-    /// Sets whether there is nothing beyond the grid: the field of that name.
-    pub fn ends_at_grid(self, ends_at_grid: bool) -> Self {
-        Self { ends_at_grid, ..self }
-    }
-
-    /// Sets whether a halo has cells: the field of that name.
-    pub fn halo_has_cells(self, halo_has_cells: bool) -> Self {
-        Self { halo_has_cells, ..self }
+    gpu_core::builders! {
+        ends_at_grid: bool;
+        halo_has_cells: bool;
     }
 
     /// Sets the most cells on a side of a tile: the field of that name.
@@ -198,13 +185,8 @@ impl Params {
         Self { most_side: most_side.into(), ..self }
     }
 
-    /// Sets what tiles look like: the field of that name.
-    pub fn shape(self, shape: Shape) -> Self {
-        Self { shape, ..self }
-    }
-
-    /// Sets what the program wants to find in the plan: the field of that name.
-    pub fn program(self, program: Value) -> Self {
-        Self { program, ..self }
+    gpu_core::builders! {
+        shape: Shape;
+        program: Value;
     }
 }

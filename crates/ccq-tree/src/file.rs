@@ -22,7 +22,7 @@ const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
 const VERSION: u32 = 2;
 
 /// The most bytes of a reference system.
-const MOST_OF_SYSTEM: usize = 1 << 16;
+const MAX_OF_SYSTEM: usize = 1 << 16;
 
 /// What parts begin at multiples of.
 const ALIGNMENT: usize = 64;
@@ -31,7 +31,7 @@ const ALIGNMENT: usize = 64;
 const FIXED: usize = 96;
 
 /// Bytes that a header has at most, with its greatest numbers of levels and of bins and the longest system.
-const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + MOST_OF_SYSTEM + ALIGNMENT) as u64;
+const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
 const SHORT: &str = "it is cut short";
 const CONTRADICTS: &str = "its header contradicts itself";
@@ -270,7 +270,7 @@ impl Header {
         let (bits, bins, has_nodata) = (word(24)?, word(28)?, word(32)?);
         let system = if version == 1 { 0 } else { word(36)? as usize };
         let is_known = bits <= 30 && bins < 256 && (kind as usize) < KINDS.len();
-        if !is_known || has_nodata > 1 || system > MOST_OF_SYSTEM {
+        if !is_known || has_nodata > 1 || system > MAX_OF_SYSTEM {
             return Err("its header is damaged".to_owned());
         }
         let (levels, bins) = (bits as usize + 2, bins as usize);
@@ -319,7 +319,7 @@ impl Header {
 
 /// Refuses a reference system that no file has room for.
 pub(crate) fn check_system(system: &str) -> std::io::Result<()> {
-    if system.len() <= MOST_OF_SYSTEM {
+    if system.len() <= MAX_OF_SYSTEM {
         return Ok(());
     }
     let text = format!("its reference system has {} bytes, at most 65536 are kept", system.len());

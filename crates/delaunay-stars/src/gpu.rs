@@ -43,7 +43,7 @@ use kernels_rs::stars::{
 use quadtree_sort::gpu::DeviceIndex;
 
 use crate::range::{Scale, Span};
-use crate::{Error, MOST_POINTS, Result};
+use crate::{Error, MAX_POINTS, Result};
 
 /// The most threads that look for the bits of coordinates. A warp ends with three atomic operations on the same numbers.
 const SPAN_THREADS: u64 = 1 << 18;
@@ -96,8 +96,8 @@ pub fn triangulate_for(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("a triangulation, whose size the host waits for,")?;
     let points = index.len() as u64;
-    if points > MOST_POINTS {
-        return Err(Error::TooManyPoints { points, most: MOST_POINTS });
+    if points > MAX_POINTS {
+        return Err(Error::TooManyPoints { points, most: MAX_POINTS });
     }
     let span = span_of(&gpu, index.x().into(), index.y().into())?.joined(queries);
     let (scale, predicates) = span.scale()?;

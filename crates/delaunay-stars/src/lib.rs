@@ -75,5 +75,5 @@ pub use natural::NaturalNeighbours;
 pub use range::{Scale, Span};
 #[doc(hidden)]
 pub use triangulation::triangulate_for;
-pub use triangulation::{MOST_POINTS, Triangulation, triangulate};
+pub use triangulation::{MAX_POINTS, Triangulation, triangulate};
 pub use walk::{Location, Walk};

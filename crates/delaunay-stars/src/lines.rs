@@ -28,7 +28,7 @@ use gpu_core::{Points, Progress, parallel};
 use kernels_rs::stars::natural::Query;
 use kernels_rs::stars::predicates::is_before;
 
-use crate::{Error, MOST_POINTS, Result, Triangulation, triangulate};
+use crate::{Error, MAX_POINTS, Result, Triangulation, triangulate};
 
 type P = [f64; 2];
 
@@ -124,7 +124,7 @@ pub struct LineSites {
 /// - Those of [`triangulate`], for the points.
 /// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. It has the vertex's number among all.
 /// - [`Error::Splitting`]: a length is not above 0, or `least` is above `longest`.
-/// - [`Error::TooManyPoints`]: there are more pieces than [`MOST_POINTS`].
+/// - [`Error::TooManyPoints`]: there are more pieces than [`MAX_POINTS`].
 pub fn split_lines(
     points: Points<'_>,
     lines: &[Vec<P>],
@@ -302,8 +302,8 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
             let mut rest = Piece { a, b, line, segment, parts, are_vertices, is_held, is_new };
             let whole = rest;
             let count = (whole.length() / how.longest).ceil().max(1.0);
-            if count >= MOST_POINTS as f64 {
-                return Err(Error::TooManyPoints { points: count as u64, most: MOST_POINTS });
+            if count >= MAX_POINTS as f64 {
+                return Err(Error::TooManyPoints { points: count as u64, most: MAX_POINTS });
             }
             for i in 1..count as u64 {
                 let place = whole.place(i as f64 / count);
@@ -404,7 +404,7 @@ fn check(lines: &[Vec<P>]) -> Result<()> {
 
 fn require(points: usize) -> Result<()> {
     match points as u64 {
-        points if points > MOST_POINTS => Err(Error::TooManyPoints { points, most: MOST_POINTS }),
+        points if points > MAX_POINTS => Err(Error::TooManyPoints { points, most: MAX_POINTS }),
         _ => Ok(()),
     }
 }

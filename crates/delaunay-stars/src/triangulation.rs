@@ -10,7 +10,7 @@ use crate::range::{Scale, Span};
 use crate::{Error, Result, sites};
 
 /// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
-pub const MOST_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
+pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
 ///
@@ -54,7 +54,7 @@ pub struct Triangulation {
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`Error::TooManyPoints`] for more than [`MOST_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
+/// [`Error::TooManyPoints`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
 /// bits than these have; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory fails.
 pub fn triangulate(points: Points<'_>, progress: &dyn Progress) -> Result<Triangulation> {
     triangulate_for(points, Span::EMPTY, progress)
@@ -70,8 +70,8 @@ pub fn triangulate_for(
     let points = Points::new(points.x, points.y);
     let given = points.len() as u64;
     gpu_core::Extent::of(&points)?;
-    if given > MOST_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    if given > MAX_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
     }
     let span = Span::of([points.x, points.y]).joined(queries);
     let (scale, predicates) = span.scale()?;

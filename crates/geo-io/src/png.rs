@@ -72,12 +72,12 @@ impl Picture {
     /// Unpacks a picture whose file has so many bytes.
     fn read(path: &Path, source: BufReader<File>, length: u64) -> Result<Self> {
         /// Bytes that Deflate makes of one, at most, and some more.
-        const MOST_OF_ONE: u64 = 1040;
+        const MAX_OF_ONE: u64 = 1040;
         let bad = |e: DecodingError| Error::malformed(path, e);
         let mut reader = Decoder::new(source).read_info().map_err(bad)?;
         let bytes = reader.output_buffer_size();
         let bytes = bytes.ok_or_else(|| Error::malformed(path, "its sides are too long"))?;
-        if bytes as u64 > length.saturating_mul(MOST_OF_ONE) {
+        if bytes as u64 > length.saturating_mul(MAX_OF_ONE) {
             let reason = format!("its header promises {bytes} bytes, more than it can hold");
             return Err(Error::malformed(path, reason));
         }

@@ -82,7 +82,7 @@ pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
 pub use params::{Adaptive, Below, Invalid, Kernel, Params};
 pub use part::{Part, Total};
-pub use points::{Input, MOST, Targets};
+pub use points::{Input, MAX_POINTS, Targets};
 pub use statistics::Statistics;
 pub use validation::{Comparison, PowerParams, Validation, best_power, cross_validate};
 
@@ -180,7 +180,7 @@ pub fn interpolate<T: Real>(
 /// # }
 /// ```
 ///
-/// The points of a part are at most [`MOST`], those of all any number. [`Params::min_points`] is heard by
+/// The points of a part are at most [`MAX_POINTS`], those of all any number. [`Params::min_points`] is heard by
 /// [`Total::surface`]. A part needs no [`Params::value_range`]: its means lie between its own values.
 ///
 /// Cost: as [`interpolate`], and 16 bytes a target more.

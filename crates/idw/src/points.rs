@@ -126,8 +126,8 @@ pub(crate) fn check_grid(grid: GridSpec, geographic: bool) -> Result<()> {
 
 /// Checks that indices can name them all.
 pub(crate) fn check_count(what: &'static str, count: u64) -> Result<()> {
-    if count > MOST {
-        return Err(Error::TooMany { what, count, most: MOST });
+    if count > MAX_POINTS {
+        return Err(Error::TooMany { what, count, most: MAX_POINTS });
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Re
 }
 
 /// The most points, and the most targets, of a call.
-pub const MOST: u64 = (1 << 31) - 1;
+pub const MAX_POINTS: u64 = (1 << 31) - 1;
 
 /// Lengths whose squares, and those of their sums and differences, are numbers: what lies between has
 /// square and ratio of squares without overflow or loss.

@@ -53,7 +53,7 @@ pub enum Error {
     #[error(
         "pixels of {x} x {y} cannot be measured: give sides from {:e} to {:e}, in another unit if need be",
         crate::metric::LEAST_SIDE,
-        crate::metric::MOST_SIDE
+        crate::metric::MAX_SIDE
     )]
     Spacing {
         /// As given.

@@ -17,8 +17,8 @@ pub(crate) const MAX_NARROW: u32 = 60_000;
 
 /// The shortest side of a pixel, 2^-250, and the longest, 2^250: the square of the ratio of two sides, and squares
 /// of distances, are then normal numbers.
-pub(crate) const LEAST_SIDE: f64 = 1.0 / MOST_SIDE;
-pub(crate) const MOST_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
+pub(crate) const LEAST_SIDE: f64 = 1.0 / MAX_SIDE;
+pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 
 /// The sides of a pixel on the ground, in any unit; distances come in the same one. A side is between 2^-250
 /// (5.5e-76) and 2^250 (1.8e75), else it is refused ([`Error::Spacing`](crate::Error::Spacing)).
@@ -118,7 +118,7 @@ impl Metric {
         max_distance: Option<f64>,
     ) -> Result<Self> {
         let Spacing { x, y } = spacing;
-        let sides = LEAST_SIDE..=MOST_SIDE;
+        let sides = LEAST_SIDE..=MAX_SIDE;
         if !sides.contains(&x) || !sides.contains(&y) {
             return Err(Error::Spacing { x, y });
         }

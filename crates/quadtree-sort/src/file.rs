@@ -31,7 +31,7 @@ use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::tree::{Node, Quadtree};
-use crate::{Error, MOST_POINTS, Result};
+use crate::{Error, MAX_POINTS, Result};
 
 pub(crate) use streamed::Streamed;
 
@@ -264,7 +264,7 @@ impl Quadtree {
         if frame.level > MAX_LEVEL || !is_frame || self.threshold == 0 {
             return Err(damaged("no such levels, bounds or threshold"));
         }
-        if points > MOST_POINTS || points > self.given || self.given > MOST_POINTS {
+        if points > MAX_POINTS || points > self.given || self.given > MAX_POINTS {
             return Err(damaged(format!("{points} of {} points", self.given)));
         }
         let root = match self.nodes.first() {

@@ -89,7 +89,7 @@ pub use search::{adjacent_leaves, count_in, leaves_of, list_in, nearest};
 pub use tree::{Node, Quadtree, Summary};
 
 /// The most points of a tree: the permutation holds indices of 32 bits.
-pub const MOST_POINTS: u64 = u32::MAX as u64;
+pub const MAX_POINTS: u64 = u32::MAX as u64;
 
 /// Builds the tree of some points. Values of points are not looked at.
 ///

@@ -17,7 +17,7 @@ use bytemuck::NoUninit;
 use kernels_rs::spatial::morton::MAX_LEVEL;
 
 use crate::file::Streamed;
-use crate::{Error, MOST_POINTS, Node, Quadtree, Result, Summary};
+use crate::{Error, MAX_POINTS, Node, Quadtree, Result, Summary};
 
 /// Nodes that are written at once.
 const AT_ONCE: usize = 4096;
@@ -149,8 +149,8 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let mut joined =
         Joined { parts, like: first.tree, levels, runs: Vec::new(), nodes: 0, points: 0 };
     joined.place((0, 0), 0..joined.parts.len());
-    if joined.points > MOST_POINTS {
-        return Err(Error::TooManyPoints { points: joined.points, most: MOST_POINTS });
+    if joined.points > MAX_POINTS {
+        return Err(Error::TooManyPoints { points: joined.points, most: MAX_POINTS });
     }
     let most = u64::from(u32::MAX);
     if joined.nodes > most {
@@ -335,8 +335,8 @@ impl Quadtree {
     /// [`Error::Indices`] unless there is one for each point given, rising, each below `given`;
     /// [`Error::TooManyPoints`] for `given`.
     pub fn renumbered(self, indices: &[u32], given: u64) -> Result<Self> {
-        if given > MOST_POINTS {
-            return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+        if given > MAX_POINTS {
+            return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
         }
         let is_rising = indices.is_sorted_by(|a, b| a < b);
         let is_below = indices.last().is_none_or(|&last| u64::from(last) < given);

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// Most OS threads that run blocks. Each waiting thread of a kernel is two mappings of memory,
 /// of which a process may have some 65,000.
-const MOST_WORKERS: usize = 12;
+const MAX_WORKERS: usize = 12;
 
 /// Resident threads of a worker that are aimed at.
 const RESIDENT_THREADS: u32 = 2048;
@@ -31,7 +31,7 @@ const RESIDENT_THREADS: u32 = 2048;
 pub(crate) fn workers() -> usize {
     static WORKERS: OnceLock<usize> = OnceLock::new();
     *WORKERS.get_or_init(|| {
-        std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS)
+        std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS)
     })
 }
 

@@ -15,7 +15,7 @@ const BLOCK: u32 = 256;
 pub(crate) const MOST_TILES: u64 = 1 << 20;
 
 /// The most inputs that all tiles of a plan name together: 128 MiB, and twice as much of text.
-const MOST_NAMED: u64 = 1 << 25;
+const MAX_NAMED: u64 = 1 << 25;
 
 /// The least side of a tile, where the grid has as many cells.
 const LEAST: u32 = 16;
@@ -201,8 +201,8 @@ impl Division<'_> {
     /// Adds a tile to the plan.
     fn take(&mut self, tile: Tile) -> Result<()> {
         self.named += tile.inputs.len() as u64;
-        if self.named > MOST_NAMED {
-            return Err(Error::TooManyNamed { named: self.named, most: MOST_NAMED });
+        if self.named > MAX_NAMED {
+            return Err(Error::TooManyNamed { named: self.named, most: MAX_NAMED });
         }
         self.tiles.push(tile);
         Ok(())

@@ -12,7 +12,7 @@ use crate::surface::{Size, SurfaceArgs};
 const DEFAULT_SIDE: f64 = 512.0;
 
 /// The most cells along a side that an error suggests.
-const MOST_ASKED: f64 = 1e6;
+const MAX_ASKED: f64 = 1e6;
 
 /// The latitude of the poles, and half the way around.
 const POLE: f64 = 90.0;
@@ -39,7 +39,7 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     }
     let whole = |count: f64| {
         let nearest = count.round();
-        ((1.0..=MOST_ASKED).contains(&nearest) && is_alike(nearest, count)).then_some(nearest)
+        ((1.0..=MAX_ASKED).contains(&nearest) && is_alike(nearest, count)).then_some(nearest)
     };
     let (for_width, for_height) = (whole(height / wide), whole(width / tall));
     let fitting: Vec<String> = [

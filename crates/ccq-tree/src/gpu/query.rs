@@ -18,7 +18,7 @@ use crate::{Error, Quadrant, Query, Result};
 pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
 
 /// Blocks that search, which the largest devices have room for at once.
-const MOST_BLOCKS: u32 = 2048;
+const MAX_BLOCKS: u32 = 2048;
 
 /// What is asked of one raster on the device: see [`crate::Condition`].
 #[derive(Clone)]
@@ -351,7 +351,7 @@ impl<'a> Search<'a> {
             let (listed, listed_len) = (to.listed.input(), to.listed_len.input());
             gpu.enqueue(
                 search.expect("an instance for each"),
-                Blocks::x(squares.min(MOST_BLOCKS)),
+                Blocks::x(squares.min(MAX_BLOCKS)),
                 kernels::search::Args { question, results, listed, listed_len },
             )?;
         }

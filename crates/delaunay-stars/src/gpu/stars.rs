@@ -13,7 +13,7 @@ use quadtree_sort::gpu::DeviceIndex;
 use crate::Result;
 
 /// The most warps that search for stars, a site each.
-const MOST_WARPS: u64 = 1 << 13;
+const MAX_WARPS: u64 = 1 << 13;
 
 /// The byte of which [`NONE`](kernels_rs::stars::NONE) is made.
 const NONE_BYTE: u8 = u8::MAX;
@@ -75,7 +75,7 @@ impl InAnyOrder {
                 find_near_stars::Args { tree: sites.tree(), unit, rough: made.rough(&mut listed) };
             let blocks = Blocks::for_each(&find_near_stars, len as u64)?;
             gpu.enqueue(find_near_stars, blocks, arguments)?;
-            let threads = 32 * u64::min(len as u64, MOST_WARPS);
+            let threads = 32 * u64::min(len as u64, MAX_WARPS);
             let blocks = Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32);
             let arguments = find_far_stars::Args {
                 tree: sites.tree(),

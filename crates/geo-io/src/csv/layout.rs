@@ -18,7 +18,7 @@ const HEAD: usize = 64;
 const SEPARATORS: [u8; 5] = [b'\t', b';', b'|', b',', b' '];
 
 /// The most names that an error lists.
-const MOST_SHOWN: usize = 50;
+const MAX_SHOWN: usize = 50;
 
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
@@ -407,9 +407,8 @@ impl Guess<'_> {
         let columns = match names {
             [one] => format!("{} alone ({IN_WORDS})", printed(one)),
             _ => {
-                let some: Vec<_> =
-                    names.iter().take(MOST_SHOWN).map(|name| printed(name)).collect();
-                let more = match names.len().saturating_sub(MOST_SHOWN) {
+                let some: Vec<_> = names.iter().take(MAX_SHOWN).map(|name| printed(name)).collect();
+                let more = match names.len().saturating_sub(MAX_SHOWN) {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };

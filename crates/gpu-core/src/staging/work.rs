@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use super::{Loaded, Piece, Queue, SLOTS, Slot, Way};
 
 /// The most slots of one way: the other never waits for all of them.
-const MOST_OF_WAY: usize = SLOTS - SLOTS / 4;
+const MAX_OF_WAY: usize = SLOTS - SLOTS / 4;
 
 /// The most pieces that are asked for in one job, so that what is filled meanwhile does not wait long.
 const AT_ONCE: usize = 4;
@@ -124,7 +124,7 @@ impl<T: Passing> Line<T> {
 
     /// How many of the pieces can have a slot.
     fn ready(&self, free: usize) -> usize {
-        self.waiting.len().min(free).min(MOST_OF_WAY - self.slots)
+        self.waiting.len().min(free).min(MAX_OF_WAY - self.slots)
     }
 
     /// The first piece with a slot.

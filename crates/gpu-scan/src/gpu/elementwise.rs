@@ -12,7 +12,7 @@ use crate::error::{Error, Result, same_len};
 use crate::number::{Index, Number, sealed::IndexSize};
 
 /// The most blocks of a grid in y.
-const MOST_Y: u32 = 65_535;
+const MAX_Y: u32 = 65_535;
 
 /// Sets every element to `value`.
 ///
@@ -173,8 +173,8 @@ pub fn transpose<T: Number>(
     same_len("columns of the output", height as usize, output.width() as usize)?;
     same_len("rows of the output", width as usize, output.height() as usize)?;
     let blocks = Blocks { x: width.div_ceil(SIDE), y: height.div_ceil(SIDE) };
-    if blocks.y > MOST_Y {
-        let most = u64::from(MOST_Y * SIDE) * u64::from(width);
+    if blocks.y > MAX_Y {
+        let most = u64::from(MAX_Y * SIDE) * u64::from(width);
         return Err(Error::TooLarge { elements: input.column().len() as u64, most });
     }
     let (input, output) = (Slice::from(input.column()), output.column_mut());

@@ -12,7 +12,7 @@ use crate::number::sealed::{KernelBits, PayloadSize};
 use crate::number::{Number, Payload, total_order};
 
 /// The most tiles that find their own splits: a launch for them all would take longer.
-const MOST_SEARCHED: u32 = 8192;
+const MAX_SEARCHED: u32 = 8192;
 
 /// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
@@ -123,7 +123,7 @@ impl<'a, B: KernelBits + gpu_core::Element> Call<'a, B> {
         B: merge::Instance<V>,
     {
         let Self { arrays, output, tiles } = self;
-        let is_searched = tiles <= MOST_SEARCHED;
+        let is_searched = tiles <= MAX_SEARCHED;
         let splits = if is_searched { None } else { Some(self.find_splits(workspace)?) };
         let arguments = merge::Args { arrays, splits, output, values };
         let kernel = <B as merge::Instance<V>>::KERNEL;

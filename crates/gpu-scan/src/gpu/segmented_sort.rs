@@ -17,7 +17,7 @@ use crate::error::{Error, Result, check_offsets, same_len};
 use crate::{Key, Payload, Sort};
 
 /// The most segments: the number of one is 32 bits of a key.
-const MOST_SEGMENTS: u64 = 1 << 32;
+const MAX_SEGMENTS: u64 = 1 << 32;
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
 ///
@@ -80,8 +80,8 @@ struct Segmented<'a> {
 impl<'a> Segmented<'a> {
     fn new<K: Key>(sort: &Sort, offsets: Slice<'a, u64>, len: usize) -> Result<Self> {
         let segments = check_offsets(offsets.len(), len)? as u64;
-        if segments > MOST_SEGMENTS {
-            return Err(Error::TooLarge { elements: segments, most: MOST_SEGMENTS });
+        if segments > MAX_SEGMENTS {
+            return Err(Error::TooLarge { elements: segments, most: MAX_SEGMENTS });
         }
         let bits = sort.range::<K>()?;
         let is_whole = bits.len() == 8 * size_of::<K>();

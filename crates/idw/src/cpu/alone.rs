@@ -20,10 +20,10 @@ use crate::search::Search;
 const ALL_QUADRANTS: u8 = 4;
 
 /// How often a radius is widened before cells are given up.
-const MOST_TRIES: u32 = 4;
+const MAX_TRIES: u32 = 4;
 
 /// Points that are looked at for each that may be listed, at most, before cells are given up.
-const MOST_LOOKS: usize = 8;
+const MAX_LOOKS: usize = 8;
 
 /// A target as the search sees it.
 struct Query<'a, 'b> {
@@ -84,7 +84,7 @@ impl Query<'_, '_> {
         if self.has_many(limit) {
             return scratch.sum_without_list();
         }
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             radius = radius.min(limit);
             if !self.collect(radius, scratch) {
                 return false;
@@ -140,7 +140,7 @@ impl Query<'_, '_> {
         }
         // Cells at the edge hold what lies beyond it, and one cell may hold all points: the tree tells such apart.
         let looks = || cells.runs(index).map(|run| run.len()).sum::<usize>();
-        if self.search.many < usize::MAX && looks() > MOST_LOOKS * self.search.many {
+        if self.search.many < usize::MAX && looks() > MAX_LOOKS * self.search.many {
             return false;
         }
         let most = f64::min(chord * chord, self.search.reach.powi(2));

@@ -27,7 +27,7 @@ pub(super) struct CellBox {
 }
 
 /// The most rows of cells that a search goes through: where so many hold too few points, cells do not serve.
-const MOST_ROWS: u32 = 64;
+const MAX_ROWS: u32 = 64;
 
 impl<'a, 'b> Place<'a, 'b> {
     pub fn new(index: &'a Index<'b>, (x, y): (f64, f64)) -> Self {
@@ -128,7 +128,7 @@ impl CellBox {
 
     /// Whether they are so few rows that they serve.
     pub fn are_few(&self) -> bool {
-        self.rows[1] - self.rows[0] < MOST_ROWS
+        self.rows[1] - self.rows[0] < MAX_ROWS
     }
 
     /// Whether they hold many more points than as many cells do elsewhere.

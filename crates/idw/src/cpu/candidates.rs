@@ -20,7 +20,7 @@ const PLACE: u64 = MOST as u64 - 1;
 
 /// The most points in the cells that candidates are sought in. Where a patch's have more, the targets are far from
 /// each other beside the points, or the cells are crowded.
-const MOST_IN_CELLS: usize = 2 * MOST;
+const MAX_IN_CELLS: usize = 2 * MOST;
 
 /// The candidates of a patch: their places, and which of the sorted points they are.
 pub(super) struct Candidates {
@@ -99,7 +99,7 @@ impl Candidates {
         let mut in_cells = 0;
         let mut is_little = |run: Range<usize>| {
             in_cells += run.len();
-            in_cells <= MOST_IN_CELLS
+            in_cells <= MAX_IN_CELLS
         };
         // Counted before any is looked at: a patch of targets far from each other ends here.
         cells.are_few()

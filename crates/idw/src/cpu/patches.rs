@@ -17,7 +17,7 @@ use crate::search::Search;
 use crate::{Params, Targets};
 
 /// Patches in a row that cells did not serve: 2 to this, less one, are then left to the tree.
-const MOST_UNSERVED: u32 = 4;
+const MAX_UNSERVED: u32 = 4;
 
 /// The targets of a search, by patches.
 pub(super) struct Patches<'a> {
@@ -203,7 +203,7 @@ impl<'a> Patches<'a> {
             return false;
         }
         let found = own.together.find(&self.patch(patch), &self.search);
-        own.unserved = if found { 0 } else { (own.unserved + 1).min(MOST_UNSERVED) };
+        own.unserved = if found { 0 } else { (own.unserved + 1).min(MAX_UNSERVED) };
         own.unasked = (1 << own.unserved) - 1;
         found
     }

@@ -29,7 +29,7 @@ const BLOCK: usize = 32;
 const WIDER: f64 = 1.1;
 
 /// How often a radius is widened before cells are given up.
-const MOST_TRIES: u32 = 6;
+const MAX_TRIES: u32 = 6;
 
 /// Memory that searches of one thread share; after a search it holds what was found.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Together {
         let wanted = f64::from(search.max_points);
         let first = || Some(middle.chord(middle.radius_of(wanted)?) + widest);
         let Some(mut radius) = self.radius.take().or_else(first) else { return false };
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             radius = radius.min(limit);
             let (cells, is_whole) = middle.disc_of(middle.arc(radius));
             let most = if is_whole { f64::INFINITY } else { radius * radius };

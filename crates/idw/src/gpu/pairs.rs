@@ -21,7 +21,7 @@ use crate::points::Range;
 use crate::{Error, Kernel, Result, expansion};
 
 /// The most segments that sums are divided into.
-const MOST_SEGMENTS: u32 = 128;
+const MAX_SEGMENTS: u32 = 128;
 
 /// Blocks that a launch should have for each multiprocessor, where the targets alone do not give them.
 const BLOCKS_EACH: u32 = 8;
@@ -391,7 +391,7 @@ struct Split {
 impl Split {
     fn new(gpu: &Gpu, points: usize, blocks: u32) -> Self {
         let tiles = (points as u32).div_ceil(TILE);
-        let segment = tiles.div_ceil(MOST_SEGMENTS).max(1);
+        let segment = tiles.div_ceil(MAX_SEGMENTS).max(1);
         let segments = tiles.div_ceil(segment);
         let enough = BLOCKS_EACH * gpu.multiprocessors();
         // Where the targets make blocks for every multiprocessor twice over, the sums of segments

@@ -24,11 +24,11 @@ const _: () = assert!(
 const BLOCKS: u32 = 1024;
 
 /// The most parts.
-const MOST_PARTS: u32 = 32;
+const MAX_PARTS: u32 = 32;
 
 /// Rows of blocks that share the items.
 pub(super) fn rows(blocks: u32) -> u32 {
-    (BLOCKS / blocks).clamp(1, MOST_PARTS)
+    (BLOCKS / blocks).clamp(1, MAX_PARTS)
 }
 
 /// Points and nodes with their boxes, on the device.

@@ -8,7 +8,7 @@ const BEYOND: u32 = 512;
 
 /// A part that the ratio of squared sides may be off, where the order of sites is not the true one: half of it
 /// is the distance.
-const MOST_ERROR: f64 = 2e-6;
+const MAX_ERROR: f64 = 2e-6;
 
 /// A part by which a ratio is off that `f64` does not tell.
 const SAME: f64 = f64::EPSILON / 2.0;
@@ -77,7 +77,7 @@ fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     let ordered = [nearer, other].into_iter().find(|&fraction| is_ordered(fraction));
     // A ratio for which there is no room at all has nothing on its other side.
     let has_room = ratio >> 64 < room(longer);
-    let near = Some(nearer).filter(|&nearer| has_room && error(nearer) <= MOST_ERROR);
+    let near = Some(nearer).filter(|&nearer| has_room && error(nearer) <= MAX_ERROR);
     let fraction = ordered.or(near)?;
     Some((fraction.0 as u32, fraction.1 as u32, error(fraction)))
 }

@@ -9,7 +9,7 @@ use kernels_rs::spatial::frame::Frame;
 use rayon::prelude::*;
 
 use crate::tree::{Node, Quadtree};
-use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
+use crate::{Algorithm, Error, MAX_POINTS, Outside, Params, Result};
 
 /// A point's code, and its index as given.
 pub(crate) type Coded = (u64, u32);
@@ -71,8 +71,8 @@ pub(crate) fn check(points: Points<'_>, params: &Params, progress: &dyn Progress
     progress.at("codes", 0.0)?;
     Points::new(points.x, points.y).check_lengths()?;
     let given = points.len() as u64;
-    if given > MOST_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    if given > MAX_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::{Coded, room};
 use crate::{Params, Result};
 
 /// The most levels that are sorted at once: more cells would be more places to write to than caches hold.
-const MOST_LEVELS: u32 = 5;
+const MAX_LEVELS: u32 = 5;
 
 /// From how many points on a cell is sorted by all cores.
 const LARGE: usize = 1 << 17;
@@ -87,7 +87,7 @@ fn settle(cell: Cell<'_>, goal: Goal) {
     }
     // So many that most cells are leaves.
     let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
-    let levels = levels.min(MOST_LEVELS).min(goal.max_level - cell.level);
+    let levels = levels.min(MAX_LEVELS).min(goal.max_level - cell.level);
     let digits = Digits { shift: 2 * (goal.max_level - cell.level - levels), levels };
     let starts = if len >= LARGE {
         digits.sort_on_all_cores(cell.here, cell.other)

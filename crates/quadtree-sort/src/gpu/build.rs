@@ -20,10 +20,10 @@ use crate::tree::Node;
 use crate::{Algorithm, Error, Outside, Params, Result};
 
 /// Blocks that share the nodes of a level, or the leaves, at most.
-pub(super) const MOST_BLOCKS: u32 = 2048;
+pub(super) const MAX_BLOCKS: u32 = 2048;
 
 /// The most nodes of a tree.
-const MOST_NODES: u64 = u32::MAX as u64;
+const MAX_NODES: u64 = u32::MAX as u64;
 
 /// The words of a build that the host reads: three of `bad`, whether nodes did not fit, how many points are in nodes
 /// above the threshold at the last level sorted, whether there are leaves whose points must go back into the order as
@@ -48,7 +48,7 @@ pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>)
     let places = Places { x: x.input(), y: y.input(), count };
     let arguments = kernels::find_bounds::Args { places, found: found.output() };
     // SAFETY: both columns have as many elements.
-    unsafe { gpu.enqueue(kernel, Blocks::x(blocks.x.min(MOST_BLOCKS)), arguments)? };
+    unsafe { gpu.enqueue(kernel, Blocks::x(blocks.x.min(MAX_BLOCKS)), arguments)? };
     let found = found.to_host()?;
     refuse_not_finite(gpu, [found[4], found[5]], x, y)?;
     let least = |which: usize| kernels::of_rank(found[which]);
@@ -203,15 +203,15 @@ impl Call<'_> {
         // A node that is divided just above the threshold has four children a quarter full: four leaves, and
         // a third more nodes, for each `threshold` points.
         let usual = 6 * x.len() as u64 / u64::from(threshold) + 64 * (levels + 1);
-        let mut room = usual.min(MOST_NODES);
+        let mut room = usual.min(MAX_NODES);
         loop {
             if let Some(tree) = self.attempt::<T, K>(workspace, x, y, room)? {
                 return Ok(tree);
             }
-            if room == MOST_NODES {
+            if room == MAX_NODES {
                 return Err(Error::TooManyNodes { nodes: room + 1, most: room });
             }
-            room = (4 * room).min(MOST_NODES);
+            room = (4 * room).min(MAX_NODES);
         }
     }
 
@@ -231,7 +231,7 @@ impl Call<'_> {
             nodes: column,
             words: gpu.zeroed(STARTS + max_level + 2)?,
             control: gpu.zeroed(1)?,
-            status: gpu.zeroed(MOST_BLOCKS as usize)?,
+            status: gpu.zeroed(MAX_BLOCKS as usize)?,
         };
         // SAFETY: these are elements of the column, on its own stream.
         unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
@@ -563,7 +563,7 @@ impl Call<'_> {
     fn blocks(&self, level: u32, count: u64, per_block: u64) -> Blocks {
         let divided = count / (u64::from(self.params.threshold) + 1);
         let most = (1u64 << (2 * level).min(62)).min(4 * divided.max(1));
-        Blocks::x(most.div_ceil(per_block).min(MOST_BLOCKS.into()) as u32)
+        Blocks::x(most.div_ceil(per_block).min(MAX_BLOCKS.into()) as u32)
     }
 
     /// Brings the points of each leaf into the order in which they were given, but for levels that are already. Nodes
@@ -578,7 +578,7 @@ impl Call<'_> {
     ) -> Result<()> {
         let Params { threshold, .. } = *self.params;
         let gpu = workspace.gpu().clone();
-        let (nodes, blocks) = (nodes.counted(deepest)?, Blocks::x(MOST_BLOCKS));
+        let (nodes, blocks) = (nodes.counted(deepest)?, Blocks::x(MAX_BLOCKS));
         if threshold > MOST_SHARED {
             // SAFETY: the tree is over the indices.
             return unsafe { self.sort_as_given(workspace, nodes, order) };
@@ -619,7 +619,7 @@ impl Call<'_> {
         // By index first, with the leaf's start beside; then by that.
         let arguments = kernels::mark_leaves::Args { nodes, leaf_starts: starts.output() };
         // SAFETY: the nodes are the caller's promise; there is a start for each point.
-        unsafe { gpu.enqueue(kernels::mark_leaves, Blocks::x(MOST_BLOCKS), arguments)? };
+        unsafe { gpu.enqueue(kernels::mark_leaves, Blocks::x(MAX_BLOCKS), arguments)? };
         sort_pairs_in_place(workspace, Sort::ascending(), &mut *order, &mut starts)?;
         sorted.copy_from(&*order)?;
         sort_pairs_in_place(workspace, Sort::ascending(), &mut starts, &mut sorted)?;

@@ -7,7 +7,7 @@ use kernels_rs::quadtree::level_sort::{
 };
 use kernels_rs::quadtree::{Moved, collect_leaves};
 
-use super::build::{Coded, MOST_BLOCKS, Nodes};
+use super::build::{Coded, MAX_BLOCKS, Nodes};
 use super::coordinate::DeviceCode;
 use crate::{Params, Result};
 
@@ -55,7 +55,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         let threshold = u64::from(self.params.threshold);
         let shift = 2 * (self.params.max_level - level - 1);
         let (starts, nodes) = (nodes.starts()?, nodes.input());
-        let most = |count: u64| Blocks::x(count.clamp(1, MOST_BLOCKS.into()) as u32);
+        let most = |count: u64| Blocks::x(count.clamp(1, MAX_BLOCKS.into()) as u32);
         let of_nodes = (from.codes.len() as u64).min(1 << (2 * level).min(62));
         let (of_pieces, of_large) = (most(self.most_pieces), self.large.len() as u64);
         let points = Moved {
@@ -102,7 +102,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
             indices: order.output(),
         };
         // SAFETY: as above; all columns have as many elements.
-        unsafe { gpu.enqueue(collect_leaves, Blocks::x(MOST_BLOCKS), arguments)? };
+        unsafe { gpu.enqueue(collect_leaves, Blocks::x(MAX_BLOCKS), arguments)? };
         Ok(order)
     }
 }

@@ -7,15 +7,15 @@ use rayon::prelude::*;
 
 use super::{Index, check_bounds, needs_ranks, sides};
 use crate::cpu::{self, Coded, sort_by_code};
-use crate::{Error, MOST_POINTS, Result};
+use crate::{Error, MAX_POINTS, Result};
 
 const LEAF: usize = FANOUT as usize;
 
 /// See [`index`](super::index()).
 pub(super) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
     let given = points.len() as u64;
-    if given > MOST_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    if given > MAX_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
     }
     let bounds = cpu::bounds_of(points, bounds)?;
     check_bounds(Some(bounds))?;

@@ -24,7 +24,7 @@ use crate::{Quadtree, Result};
 const FEW: u64 = 48;
 
 /// Regions that a thread searches at a time, at most.
-const MOST_REGIONS: usize = 256;
+const MAX_REGIONS: usize = 256;
 
 /// A range of places: first and end.
 type Range = (u32, u32);
@@ -38,7 +38,7 @@ pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u64>> {
         (which, count)
     };
     let mut counts = vec![0; regions.len()];
-    let found: Vec<(u32, u64)> = order.par_iter().with_max_len(MOST_REGIONS).map(count).collect();
+    let found: Vec<(u32, u64)> = order.par_iter().with_max_len(MAX_REGIONS).map(count).collect();
     found.into_iter().for_each(|(which, count)| counts[which as usize] = count);
     Ok(counts)
 }
@@ -55,7 +55,7 @@ struct Found<'a> {
 pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
     let order = in_order_of_codes(tree, regions)?;
     let found: Vec<Found<'_>> =
-        order.par_chunks(MOST_REGIONS).map(|some| find(tree, regions, some)).collect();
+        order.par_chunks(MAX_REGIONS).map(|some| find(tree, regions, some)).collect();
     let mut offsets = host_memory::filled(0u64, regions.len() + 1)?;
     for found in &found {
         let counts = found.regions.iter().zip(&found.ends);
@@ -88,7 +88,7 @@ fn rooms<'a>(
     };
     let mut rooms: Vec<&mut [MaybeUninit<u32>]> = offsets.windows(2).map(take).collect();
     let mut room_of = |&which: &u32| std::mem::take(&mut rooms[which as usize]);
-    order.chunks(MOST_REGIONS).map(|some| some.iter().map(&mut room_of).collect()).collect()
+    order.chunks(MAX_REGIONS).map(|some| some.iter().map(&mut room_of).collect()).collect()
 }
 
 impl Found<'_> {

@@ -1,6 +1,6 @@
 //! What a tile takes of the host's memory and of a card's.
 
-use idw::MOST;
+use idw::MAX_POINTS;
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
@@ -85,5 +85,5 @@ pub fn points_of_part(cells: u64, memory: u64, card: Option<u64>) -> u64 {
     let none = Reads::Parts(0);
     let on_host = fit(memory, model(none), OF_PART);
     let on_card = card.map_or(u64::MAX, |card| fit(card, on_device(none), CARD.per_point));
-    on_host.min(on_card).clamp(LEAST, MOST)
+    on_host.min(on_card).clamp(LEAST, MAX_POINTS)
 }

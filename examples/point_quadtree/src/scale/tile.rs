@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::{Bins, Output};
 use gpu_core::{Bounds, Device, Points, Progress};
 use programs::scale::require_unchanged;
-use quadtree_sort::{Cells, MOST_POINTS, Quadtree, build};
+use quadtree_sort::{Cells, MAX_POINTS, Quadtree, build};
 use tile_plan::Tile;
 
 use super::Planned;
@@ -39,7 +39,7 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     planned.plan.inputs().iter().try_for_each(require_unchanged)?;
     let bins = open_bins(planned)?;
     let given = bins.points();
-    ensure!(given <= MOST_POINTS, "{given} points: a tree has at most {MOST_POINTS}");
+    ensure!(given <= MAX_POINTS, "{given} points: a tree has at most {MAX_POINTS}");
     let all = planned.recipe.cells()?;
     let of_cell = |cell: Cell| {
         let (points, numbers) = bins.read_numbered(&ground_of(&all, cell), progress)?;

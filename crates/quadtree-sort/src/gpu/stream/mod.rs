@@ -51,10 +51,10 @@ const FIXED_BYTES: u64 = 1 << 20;
 const LEAST_BATCH: u64 = 1024;
 
 /// The most points of a batch: more would not be copied faster, and none be copied beside.
-const MOST_BATCH: u64 = 1 << 24;
+const MAX_BATCH: u64 = 1 << 24;
 
 /// Batches that the points of a batch of the least size may be one of: the host numbers them by 16 bits.
-const MOST_BATCHES: u64 = 1 << 14;
+const MAX_BATCHES: u64 = 1 << 14;
 
 /// A batch is made of cells of at most such a part of it.
 const CELLS_OF_BATCH: u64 = 4;
@@ -73,11 +73,11 @@ fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
     let of_nodes = USUAL_NODES * (size_of::<Node>() + (1 + GOING) * size_of::<Brief>()) as u64;
     let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
-    let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
+    let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MAX_BATCHES));
     if budget < least {
         return Err(Error::Budget { bytes: budget, least });
     }
-    Ok(((budget - FIXED_BYTES) / of_point).min(MOST_BATCH))
+    Ok(((budget - FIXED_BYTES) / of_point).min(MAX_BATCH))
 }
 
 /// See [`crate::build_within`].

@@ -38,6 +38,7 @@ const SHARED: u32 = {
 ///
 /// # Safety
 /// The tree is whole, without points at one place; [`Rough`] has an element for each site, and room for six neighbours of each.
+/// [`find_near_stars`](mod@super::find_near_stars) has run with the same ones.
 // What spills is around calls of exact decisions.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
 pub unsafe fn find_far_stars(tree: Tree<'_, f64>, unit: i32, most: u32, rough: Rough<'_>) {
@@ -103,9 +104,9 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
             let is_again = before.all > 0;
             let closes = search.star(site, |neighbour, turns_left| {
                 if lane == 0 {
-                    if is_again {
+                    if is_again && i < before.all {
                         before.write(rough, to, i, neighbour, is_open);
-                    } else if i < KEPT {
+                    } else if !is_again && i < KEPT {
                         kept.store(i, neighbour);
                     }
                 }
@@ -118,6 +119,7 @@ unsafe fn make(search: &mut Search<'_>, site: u32, kept: SharedArray<u32>, rough
             (length, is_open) = (Length { all: i, onward }, !closes);
             if lane == 0 {
                 to = rough.tallies.fetch_add(WRITTEN, i);
+                // In any order: whoever reads a word takes it as final, or as not written.
                 rough.starts.store(site, to);
                 rough.counts.store(site, i);
             }

@@ -108,6 +108,7 @@ unsafe fn write(
             return;
         }
         rough.counts.set(site, count);
+        // The start of a listed site stays [`NONE`]: its star is not written.
         if count == 0 {
             rough.listed.set(listed + (left & warp::lanes_below()).count_ones(), site);
         } else {

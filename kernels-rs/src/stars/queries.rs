@@ -208,8 +208,9 @@ pub struct CellColumns<'a> {
     pub corner_y: Out<'a, f64>,
 }
 
-/// Writes the Voronoi cells of all sites. `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by `factors`, one after the other. A cell that is unbounded has an
-/// infinite area and NaN as centre; the corner behind its last neighbour is NaN. Grid: a thread for each site.
+/// Writes the Voronoi cells of all sites. `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by `factors`,
+/// one after the other. A cell that is unbounded has an infinite area and NaN as centre; the corner behind its last neighbour is NaN.
+/// Grid: a thread for each site.
 ///
 /// # Safety
 /// The slices have what [`struct@SiteColumns`] and [`struct@CellColumns`] say.

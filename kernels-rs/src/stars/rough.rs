@@ -5,9 +5,9 @@ use device_std::{Out, arguments};
 /// Stars in the order in which they were made.
 #[arguments]
 pub struct Rough<'a> {
-    /// Of each site the number of its neighbours.
+    /// The number of neighbours of each site; 0 until its star is made.
     pub counts: Out<'a, u32>,
-    /// Where its neighbours begin; [`NONE`](super::NONE) before.
+    /// Where the neighbours of each site begin; [`NONE`](super::NONE) before.
     pub starts: Out<'a, u32>,
     /// The neighbours of all, [`NONE`](super::NONE) before: room for six of each site, which is more than there can be. The last
     /// one has the bit [`OPEN`](super::natural::OPEN) if they do not go all around.

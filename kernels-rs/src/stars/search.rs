@@ -19,8 +19,8 @@
 //! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
 //!
 //! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
-//! ([`told`](Search::told)), and no search is needed. Other warps make stars meanwhile. Whether one of them is ready changes
-//! the time alone, since decisions are exact and each star is the only one.
+//! ([`told`](Search::told)), and no search is needed. Other warps make stars meanwhile. Whether a star is ready changes the time
+//! alone: decisions are exact, so a search finds the same corner.
 //!
 //! f64 tells with a bound of its error which sites may be inside ([`Circle`]); [`Predicates`] decide. A search costs what
 //! the boxes cost that the circle of its answer touches. Circles that many boxes touch without a site inside, as when most
@@ -171,6 +171,12 @@ fn key(number: f32) -> u32 {
     u32::min(ordered, DONE - 1)
 }
 
+/// The upper bits of a number of at least 0, in the order of the numbers; below [`DONE`].
+#[inline(always)]
+fn rank(number: f64) -> u32 {
+    u32::min((number.to_bits() >> 32) as u32, DONE - 1)
+}
+
 #[inline(always)]
 fn way(from: Place, to: Place) -> Place {
     [to[0] - from[0], to[1] - from[1]]
@@ -208,8 +214,9 @@ impl Search<'_> {
             }
             show(first, true);
             let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
-            // Each neighbour is met once, so this ends.
+            // Decisions are exact, so each neighbour is met once. The budget ends the loop in any case.
             while vector::unknown(1) == 1 {
+                self.budget.spend();
                 let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
                 let next = match self.told(site, neighbour, turns_left) {
                     Some(next) => next,
@@ -241,8 +248,8 @@ impl Search<'_> {
         }
     }
 
-    /// What comes next in the star of a site after a neighbour, counter-clockwise or clockwise, if the neighbour's own star
-    /// tells: both are corners of one triangle. [`NONE`] if the edge to the neighbour is on the hull.
+    /// Returns the neighbour that follows `neighbour` in the star of `site`, counter-clockwise or clockwise, read from the star of
+    /// `neighbour`: [`NONE`] if that edge is on the hull, `None` if that star is not written yet, or too short or too long.
     ///
     /// Other warps may be writing the neighbour's star. Each of its words is written once, so each is read either as it stays
     /// or as [`NONE`], and then the star does not tell.
@@ -254,6 +261,7 @@ impl Search<'_> {
         // SAFETY: passed on to the caller.
         let [count, start] = [self.made.counts, self.made.starts]
             .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
+        // A star of two may be on a line, without a triangle. One that is longer than a warp has no lane for each neighbour.
         if !(3..=warp::SIZE).contains(&count) || start == NONE {
             return None;
         }
@@ -436,9 +444,11 @@ impl Search<'_> {
         }
         // SAFETY: the whole warp comes here; the element is the lane's own.
         unsafe {
-            // Relative to the first child, so that f32 tells them apart, however far they are.
-            let of_first = warp::shuffle(warp::FULL, away, 0);
-            let key = if is_wanted { key((away - of_first) as f32) } else { DONE };
+            // Relative to the nearest child: the ranks of two children far away differ by their difference alone.
+            let own = if is_wanted { rank(away) } else { DONE };
+            let nearest = warp::ballot(warp::FULL, own == warp::min(own)).trailing_zeros();
+            let of_nearest = warp::shuffle(warp::FULL, away, nearest);
+            let key = if is_wanted { rank(f64::max(away - of_nearest, 0.0)) } else { DONE };
             self.room.store(level * FANOUT + warp::lane_id(), key);
         }
     }
@@ -472,6 +482,16 @@ struct Nearest {
     squared: f64,
 }
 
+impl Nearest {
+    /// Whether a place is nearer than the present one. Of places as near the first by x, then by y, counts as nearer: so the
+    /// same site is found whichever leaf comes first.
+    #[inline(always)]
+    fn is_nearer(&self, place: Place) -> bool {
+        let order = self.predicates.nearer(self.at, place, self.place);
+        order > 0 || order == 0 && is_before(place, self.place)
+    }
+}
+
 impl Visitor for Nearest {
     #[inline(always)]
     fn wants(&self, bounds: [f64; 4]) -> bool {
@@ -488,15 +508,14 @@ impl Visitor for Nearest {
             Which::After => is_before(self.at, place),
         };
         let mut is_open = is_there && counts && site != self.site;
-        let (own, before) = (key(squared as f32), self.found);
+        let (own, before) = (rank(squared), self.found);
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
                 // Each lane decides about its own site.
                 is_open = is_open
                     && squared <= self.squared
-                    && (self.found == NONE
-                        || self.predicates.nearer(self.at, place, self.place) > 0);
+                    && (self.found == NONE || self.is_nearer(place));
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     break;
@@ -523,10 +542,10 @@ pub struct Apex {
     /// Which site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
-    /// That through the edge's ends and the corner, seen from the end that is nearer to the corner: seen from one far away,
-    /// rounding would hide where the circle passes.
+    /// The circle through the edge's ends and the corner, relative to the end nearer to the corner. Relative to a far end, rounding
+    /// would hide where the circle passes.
     circle: Circle,
-    /// Whether that is the first end.
+    /// Whether the circle is relative to the edge's first end.
     is_from_first: bool,
 }
 
@@ -550,7 +569,7 @@ impl Apex {
         self.circle = Circle::through(way(self.origin(), first), way(self.origin(), second));
     }
 
-    /// What the circle is seen from.
+    /// Returns the end of the edge that the circle is relative to.
     #[inline(always)]
     fn origin(&self) -> Place {
         if self.is_from_first { self.edge[0] } else { self.edge[1] }

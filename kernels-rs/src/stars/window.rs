@@ -242,8 +242,8 @@ impl Window {
         let reach = (radius * (1.0 + 1e-9) + 4.0 * error) * scale + slack;
         let [x, y] = [x as f64 + centre[0] * scale, y as f64 + centre[1] * scale];
         let [west, south, east, north] = self.bounds.map(|side| side as f64);
-        // False where something is not a number.
-        part < 1e-3
+        // False where rounding may have made the factor of the square, or its sign, and where something is not a number.
+        circle.w > 1e3 * circle.errors[2]
             && x - reach >= west
             && x + reach <= east
             && y - reach >= south

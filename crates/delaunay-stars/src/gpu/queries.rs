@@ -1,4 +1,4 @@
-//! What a triangulation in device memory is asked.
+//! Queries of a triangulation in device memory.
 
 use gpu_core::{Blocks, Column, Gpu, Slice};
 use gpu_scan::gpu::{Workspace, extent, gather};
@@ -35,7 +35,7 @@ pub struct DeviceCells {
 }
 
 /// Finds where places lie, exactly: as [`Walk::locate`](crate::Walk::locate), for many places at once. **Waits** for the places'
-/// bits.
+/// bits. Outside the hull another side may come, which the place is beyond, too.
 ///
 /// Cost: the nearest site of each place, by a search in the index, and the triangles from there to the place.
 ///
@@ -212,7 +212,7 @@ impl DeviceTriangulation {
     }
 }
 
-/// Places, with a site near each and what decides exactly about them.
+/// The places of a query, a site near each, and the predicates for both.
 struct Targets<'a> {
     x: Slice<'a, f64>,
     y: Slice<'a, f64>,

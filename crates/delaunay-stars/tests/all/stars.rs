@@ -4,7 +4,7 @@ use delaunay_stars::gpu::{Workspace, triangulate};
 use delaunay_stars::{Error, Triangulation};
 use gpu_core::Gpu;
 use quadtree_sort::gpu::index;
-use testing::Cloud;
+use testing::{Cloud, Random};
 
 use crate::triangulations::of;
 
@@ -36,5 +36,42 @@ fn every_cloud_has_the_stars_of_the_cpu() {
         for cloud in testing::clouds::all(size, 7) {
             check(&gpu, &cloud);
         }
+    }
+}
+
+/// A cloud without values.
+fn cloud(name: &'static str, places: &[[f64; 2]]) -> Cloud {
+    let [x, y] = [0, 1].map(|k| places.iter().map(|place| place[k]).collect::<Vec<f64>>());
+    Cloud { name, z: vec![0.0; x.len()], x, y }
+}
+
+#[test]
+fn a_long_star_whose_nearest_sites_tie_is_in_order() {
+    let gpu = testing::gpu();
+    let (columns, rows) = (280, 9);
+    for k in (0..columns - 1).step_by(31) {
+        let lattice = (0..columns * rows).map(|i| [f64::from(i % columns), f64::from(i / columns)]);
+        // As far from site k of the first row as from the next one. It sees all of the row.
+        let outlier = [f64::from(k) + 0.5, -200.0];
+        check(&gpu, &cloud("lattice and outlier", &lattice.chain([outlier]).collect::<Vec<_>>()));
+    }
+}
+
+#[test]
+fn tracks_through_the_origin_have_the_stars_of_the_cpu() {
+    let gpu = testing::gpu();
+    let mut random = Random::new(5);
+    for _ in 0..6 {
+        let angle = random.between(0.1, 1.4);
+        let [along, across] = [[angle.cos(), angle.sin()], [-angle.sin(), angle.cos()]];
+        let place = |i: i32, away: f64| {
+            let t = 0.01 * (f64::from(i) + 0.5);
+            [0, 1].map(|axis| t * along[axis] + away * across[axis])
+        };
+        // Coordinates near 0 are no larger than their differences, so rounding may turn a flat triangle over.
+        let tracks = [0.0, -0.03, 1.0].map(|away| (-60..60).map(move |i| (i, away)));
+        let places: Vec<[f64; 2]> =
+            tracks.into_iter().flatten().map(|(i, away)| place(i, away)).collect();
+        check(&gpu, &cloud("tracks through the origin", &places));
     }
 }

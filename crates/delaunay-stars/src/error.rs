@@ -36,6 +36,14 @@ pub enum Error {
         /// The most.
         most: u32,
     },
+    /// An index of some points of a larger set.
+    #[error("the index names point {highest}, but has {points} points: index all points")]
+    NotAllPoints {
+        /// The greatest index of a point.
+        highest: u32,
+        /// How many points the index has.
+        points: u64,
+    },
     /// Lengths that lines cannot be divided by.
     #[error(
         "lines cannot be divided into pieces of {longest} down to {least}: both must be above 0 and finite, and the second no \

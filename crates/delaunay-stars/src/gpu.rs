@@ -34,8 +34,8 @@ pub use gpu_scan::gpu::Workspace;
 pub use queries::{DeviceCells, DeviceLocations, cells, interpolate_linear, locate};
 
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
-use gpu_scan::gpu::scan;
-use gpu_scan::{Scan, Sum};
+use gpu_scan::gpu::{reduce, scan};
+use gpu_scan::{Max, Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,
@@ -74,8 +74,8 @@ pub struct DeviceTriangulation {
 /// it is spent the host triangulates. Device memory beside the index, by count: 90 bytes a point while it runs, 53 after it.
 ///
 /// # Errors
-/// [`Error::TooManyPoints`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::Core`] where memory or the
-/// device fails, [`gpu_core::Error::Captured`].
+/// [`Error::TooManyPoints`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some
+/// points of a larger set; [`Error::Core`] where memory or the device fails, [`gpu_core::Error::Captured`].
 pub fn triangulate(
     workspace: &mut Workspace,
     index: &DeviceIndex<f64>,
@@ -100,6 +100,7 @@ pub fn triangulate_for(
         return Err(Error::TooManyPoints { points, most: MAX_POINTS });
     }
     let span = span_of(&gpu, index.x().into(), index.y().into())?.joined(queries);
+    refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
     let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
@@ -165,6 +166,20 @@ impl DeviceTriangulation {
     pub fn is_empty(&self) -> bool {
         self.site_of.is_empty()
     }
+}
+
+/// Refuses an index that names a point beyond its number of points: kernels find what belongs to a point by its index. Waits.
+fn refuse_some_points(workspace: &mut Workspace, index: &DeviceIndex<f64>) -> Result<()> {
+    if index.is_empty() {
+        return Ok(());
+    }
+    let mut highest = workspace.gpu().zeroed::<u32>(1)?;
+    reduce(workspace, Max, index.order(), &mut highest)?;
+    let (highest, points) = (highest.to_host()?[0], index.len() as u64);
+    if u64::from(highest) >= points {
+        return Err(Error::NotAllPoints { highest, points });
+    }
+    Ok(())
 }
 
 /// The bits that coordinates have in common. Waits.

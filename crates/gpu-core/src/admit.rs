@@ -18,6 +18,7 @@ use std::ops::{Deref, DerefMut};
 
 use cuda_driver::sys::CUstream;
 use device_std::host::{self, Access, Arguments};
+use device_std::slice::Argument;
 use device_std::{In, Out};
 
 use crate::column::Owner;
@@ -100,6 +101,10 @@ pub(crate) enum Use {
     Write,
 }
 
+fn use_of(access: Access) -> Use {
+    if access == Access::Read { Use::Read } else { Use::Write }
+}
+
 impl Gpu {
     /// Puts the work that is enqueued on this handle while the result lives in order with the
     /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
@@ -122,13 +127,24 @@ impl Gpu {
         Ok(Writing { _order: self.order(slice.home, Use::Write)?, slice })
     }
 
+    /// Checks that a launch would admit a slice, or none. A call of several launches checks all of its slices before the first one,
+    /// so that it is enqueued whole or not at all.
+    ///
+    /// # Errors
+    /// As [`Gpu::admit`].
+    pub fn check_argument(&self, slice: &impl Argument) -> Result<()> {
+        match slice.home() {
+            Some((home, access)) => self.order(Home::unpack(home), use_of(access)).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Admits each slice among a kernel's arguments; the work on them is in order while the result lives.
     pub(crate) fn admit_all<'a>(&self, arguments: &'a impl Arguments) -> Result<Vec<Order<'a>>> {
         let mut admitted = Ok(Vec::new());
         arguments.each_slice(&mut |home, access| {
             let Ok(orders) = &mut admitted else { return };
-            let use_ = if access == Access::Read { Use::Read } else { Use::Write };
-            match self.order(Home::unpack(home), use_) {
+            match self.order(Home::unpack(home), use_of(access)) {
                 Ok(order) => orders.extend(order),
                 Err(error) => admitted = Err(error),
             }

@@ -1,7 +1,8 @@
 //! What algorithm crates would write alike.
 
-/// Calls the CPU's or the GPU's version of a function, whichever the [`Device`](crate::Device) is. An error, where the calling
-/// crate was built without its feature `cuda` and gets a GPU: another crate of the program may have switched gpu-core's on.
+/// Calls the CPU's or the GPU's version of a function, whichever the [`Device`](crate::Device) is. The calling crate must have a feature
+/// `cuda`. If it was built without that feature, a GPU is an error: another crate of the program may have switched gpu-core's
+/// `cuda` on.
 ///
 /// ```
 /// # fn slope_on_cpu() -> gpu_core::Result<f32> { Ok(2.0) }
@@ -25,12 +26,12 @@ macro_rules! on_device {
     };
 }
 
-/// Builder methods of a struct of parameters, each of its field's name.
+/// Defines a builder method for each listed field of a struct of parameters: it has the field's name and sets it.
 ///
 /// ```
 /// #[derive(Default)]
 /// pub struct Params {
-///     /// Meant by [`width`](Params::width).
+///     /// Columns.
 ///     pub width: u32,
 /// }
 /// impl Params {
@@ -51,8 +52,8 @@ macro_rules! builders {
     )+};
 }
 
-/// Makes the errors of other crates into variants of the calling module's `Error`. What they take from gpu-core becomes
-/// `Error::Core`.
+/// Implements `From` for errors of other crates: each becomes the named variant of the calling module's `Error`. An error of gpu-core
+/// inside it becomes `Error::Core`.
 #[macro_export]
 macro_rules! wrap_errors {
     ($($module:ident::$other:ident => $variant:ident;)+) => {$(

@@ -156,7 +156,9 @@ impl<'a, T: Element> SliceMut<'a, T> {
 /// Checks that a `T` can be taken for a `U`: any bits are a value of either, as both are [`Element`]s, so size and
 /// alignment alone decide.
 fn check_cast<T: Element, U: Element>() {
-    assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() >= align_of::<U>());
+    let fits = size_of::<T>() == size_of::<U>() && align_of::<T>() >= align_of::<U>();
+    let [from, to] = [std::any::type_name::<T>(), std::any::type_name::<U>()];
+    assert!(fits, "a slice of {from} cannot be cast to {to}: size or alignment differ");
 }
 
 impl<'a, T> SliceMut<'a, T> {

@@ -180,8 +180,8 @@ pub fn interpolate<T: Real>(
 /// # }
 /// ```
 ///
-/// The points of a part are at most [`MAX_POINTS`], those of all any number. [`Params::min_points`] is heard by
-/// [`Total::surface`]. A part needs no [`Params::value_range`]: its means lie between its own values.
+/// The points of a part are at most [`MAX_POINTS`], those of all any number. [`Total::surface`] applies
+/// [`Params::min_points`]. A part needs no [`Params::value_range`]: its means lie between its own values.
 ///
 /// Cost: as [`interpolate`], and 16 bytes a target more.
 ///

@@ -146,7 +146,7 @@ impl LastBlock {
                 atomic::fence();
                 let last = done.fetch_add(0u32, 1) + 1 == blocks;
                 if last {
-                    atomic::store_u32(done.start(), 0);
+                    done.store(0u32, 0);
                 }
                 self.is_last.store(0, last as u32);
             }

@@ -1,5 +1,4 @@
-//! What a triangulation in device memory is asked: where places lie, values that are linear in each triangle, and the cells of
-//! all sites. A thread has one place or one site.
+//! Queries of a triangulation in device memory: where places lie, values on the TIN, and the cells of all sites. A thread has one place or one site.
 
 use device_std::{In, Out, arguments, kernel, thread, vector};
 
@@ -200,17 +199,18 @@ pub struct CellColumns<'a> {
     pub areas: Out<'a, f64>,
     /// x of each centre of gravity.
     pub centroid_x: Out<'a, f64>,
-    /// y of it.
+    /// y of each centre of gravity.
     pub centroid_y: Out<'a, f64>,
     /// Of each neighbour in the stars: x of the corner between it and the next one.
     pub corner_x: Out<'a, f64>,
-    /// y of it.
+    /// y of that corner.
     pub corner_y: Out<'a, f64>,
 }
 
-/// Writes the Voronoi cells of all sites. `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by `factors`,
-/// one after the other. A cell that is unbounded has an infinite area and NaN as centre; the corner behind its last neighbour is NaN.
-/// Grid: a thread for each site.
+/// Writes the Voronoi cells of all sites. Grid: a thread for each site.
+///
+/// `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by both `factors`, one after the other. An
+/// unbounded cell has an infinite area and NaN as its centre; the corner behind its last neighbour is NaN.
 ///
 /// # Safety
 /// The slices have what [`struct@SiteColumns`] and [`struct@CellColumns`] say.

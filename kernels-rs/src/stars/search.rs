@@ -251,8 +251,8 @@ impl Search<'_> {
     /// Returns the neighbour that follows `neighbour` in the star of `site`, counter-clockwise or clockwise, read from the star of
     /// `neighbour`: [`NONE`] if that edge is on the hull, `None` if that star is not written yet, or too short or too long.
     ///
-    /// Other warps may be writing the neighbour's star. Each of its words is written once, so each is read either as it stays
-    /// or as [`NONE`], and then the star does not tell.
+    /// Other warps may be writing the neighbour's star. Its count is read as 0 or as it stays, and every other word as [`NONE`] or as
+    /// it stays. If a word is missing, the star does not tell.
     ///
     /// # Safety
     /// As [`star`](Self::star).

@@ -25,17 +25,18 @@ pub struct DeviceCells {
     pub areas: Column<f64>,
     /// x of each centre of gravity; NaN where the cell is unbounded.
     pub centroid_x: Column<f64>,
-    /// y of it.
+    /// y of each centre of gravity.
     pub centroid_y: Column<f64>,
     /// For each element of [`neighbours`](DeviceTriangulation::neighbours), x of the cell's corner between that neighbour and the
     /// next one in the star. NaN for the last neighbour of a site on the hull, and where all sites are in line.
     pub corner_x: Column<f64>,
-    /// y of it.
+    /// y of that corner.
     pub corner_y: Column<f64>,
 }
 
-/// Finds where places lie, exactly: as [`Walk::locate`](crate::Walk::locate), for many places at once. **Waits** for the places'
-/// bits. Outside the hull another side may come, which the place is beyond, too.
+/// Finds where places lie, exactly, for many places at once. The results are those of [`Walk::locate`](crate::Walk::locate), except
+/// that a place outside the hull may be beyond several sides: then either function may name another of them. **Waits** for the
+/// places' bits.
 ///
 /// Cost: the nearest site of each place, by a search in the index, and the triangles from there to the place.
 ///
@@ -61,6 +62,7 @@ pub struct DeviceCells {
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index of the place,
 /// [`Error::Range`](crate::Error::Range) where the places' bits and the sites' are too far apart for exact decisions,
+/// [`Error::Index`](crate::Error::Index) for more than 2^32 - 1 places, [`gpu_core::Error::Captured`],
 /// [`Error::Core`](crate::Error::Core).
 pub fn locate<'a, 'b>(
     workspace: &mut Workspace,
@@ -73,7 +75,7 @@ pub fn locate<'a, 'b>(
     let len = targets.len();
     if triangulation.sites().is_empty() {
         let kinds = gpu.upload(&vec![kernels::NOWHERE; len])?;
-        return Ok(DeviceLocations { kinds, corners: gpu.zeroed(3 * len)? });
+        return Ok(DeviceLocations { kinds, corners: gpu.filled_with_byte(u8::MAX, 3 * len)? });
     }
     // SAFETY: lengths are as the kernel needs them; both columns are written whole.
     unsafe {
@@ -129,7 +131,8 @@ pub fn interpolate_linear<'a, 'b, 'c>(
     }
 }
 
-/// The Voronoi cells of all sites: as [`Triangulation::cell`](crate::Triangulation::cell), to the bit. Does not wait.
+/// The Voronoi cells of all sites: as [`Triangulation::cell`](crate::Triangulation::cell), to the bit, for areas above 2^-1022. Does
+/// not wait.
 ///
 /// Cost: one read of the stars.
 ///
@@ -186,6 +189,16 @@ impl DeviceLocations {
             }
         };
         Ok(kinds.iter().zip(corners.chunks(3)).map(of).collect())
+    }
+
+    /// What each place lies on: [`ON_SITE`](kernels::ON_SITE) to [`NOWHERE`](kernels::NOWHERE).
+    pub fn kinds(&self) -> &Column<u32> {
+        &self.kinds
+    }
+
+    /// Three points for each place; `u32::MAX` in place of corners that it does not have.
+    pub fn corners(&self) -> &Column<u32> {
+        &self.corners
     }
 
     /// How many places.

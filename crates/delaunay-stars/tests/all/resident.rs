@@ -140,6 +140,9 @@ fn places_in_device_memory_are_checked() {
     assert!(uneven.to_string().contains("column of y"), "{uneven}");
     let short = interpolate_linear(&mut device.workspace, &found, &y, &x, &x).unwrap_err();
     assert!(short.to_string().contains("column of values"), "{short}");
+    let twice = device.triangulate(&[0.0, 0.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 1.0]);
+    let refused = delaunay_stars::gpu::triangulate(&mut device.workspace, twice.sites());
+    assert_eq!(refused.err(), Some(Error::NotAllPoints { highest: 3, points: 3 }));
     let nothing = device.triangulate(&[], &[]);
     assert_eq!(device.locate(&nothing, &[[1.0, 2.0]]).unwrap(), [Location::Nowhere]);
     assert!(device.linear(&nothing, &[], &[[1.0, 2.0]])[0].is_nan());

@@ -78,6 +78,8 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
         parameters,
     };
     let gpu = workspace.gpu();
+    gpu.check_argument(&input)?;
+    gpu.check_argument(&output)?;
     // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column.
     unsafe {
         if chunks > 1 {

@@ -123,6 +123,13 @@ impl<'a, B: KernelBits + gpu_core::Element> Call<'a, B> {
         B: merge::Instance<V>,
     {
         let Self { arrays, output, tiles } = self;
+        let gpu = workspace.gpu();
+        gpu.check_argument(&arrays.a)?;
+        gpu.check_argument(&arrays.b)?;
+        gpu.check_argument(&output)?;
+        gpu.check_argument(&values.a)?;
+        gpu.check_argument(&values.b)?;
+        gpu.check_argument(&values.output)?;
         let is_searched = tiles <= MAX_SEARCHED;
         let splits = if is_searched { None } else { Some(self.find_splits(workspace)?) };
         let arguments = merge::Args { arrays, splits, output, values };

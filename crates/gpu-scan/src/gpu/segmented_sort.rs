@@ -105,6 +105,10 @@ impl<'a> Segmented<'a> {
         if self.offsets.segments == 0 || self.len == 0 {
             return Ok(());
         }
+        let gpu = workspace.gpu();
+        gpu.check_argument(&self.offsets.offsets)?;
+        keys.check(gpu)?;
+        values.iter().try_for_each(|values| values.check(gpu))?;
         // SAFETY: the arrays are the caller's promise.
         unsafe {
             match size_of::<K>() == 4 && self.is_whole {

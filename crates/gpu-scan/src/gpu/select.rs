@@ -1,7 +1,7 @@
 //! Selections with compaction: by a condition, by flags, of distinct elements; partitions.
 
 use device_std::{In, Out};
-use gpu_core::{Blocks, Slice, SliceMut};
+use gpu_core::{Blocks, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::select::{self as kernels, Flagged, If, Mode, Rule, Target, Unique};
 
 use super::Workspace;
@@ -104,6 +104,7 @@ pub fn partition_three<'a, 'b, 'c, T: Number>(
         counts = others;
         calls.push(Call::new(input, count)?.keep(output)?.with(class));
     }
+    calls.iter().try_for_each(|call| call.check_admission(workspace.gpu()))?;
     for call in calls {
         call.enqueue::<If>(workspace)?;
     }
@@ -125,6 +126,15 @@ pub(super) struct Call<'a, T: Number> {
 pub(super) type Lengths<'a> = (Option<Out<'a, u32>>, Option<Out<'a, u64>>);
 
 impl<'a, T: Number> Call<'a, T> {
+    /// Checks that a launch would admit what is read, kept and counted.
+    fn check_admission(&self, gpu: &Gpu) -> Result<()> {
+        gpu.check_argument(&self.input.input())?;
+        for kept in self.kept.iter().chain(&self.rejected) {
+            gpu.check_argument(&Slice::from(kept).input())?;
+        }
+        Ok(gpu.check_argument(&Slice::from(&self.count).input())?)
+    }
+
     pub(super) fn new(input: Slice<'a, T>, count: SliceMut<'a, u64>) -> Result<Self> {
         same_len("count", 1, count.len())?;
         Ok(Self {

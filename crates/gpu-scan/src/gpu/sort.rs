@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr;
 
 use device_std::{In, Out};
-use gpu_core::{Blocks, Element, Slice, SliceMut};
+use gpu_core::{Blocks, Element, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::sort::{
     self as kernels, Arrays, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
 };
@@ -176,6 +176,12 @@ impl<T> Clone for Ends<'_, T> {
 impl<T> Copy for Ends<'_, T> {}
 
 impl<'a, T> Ends<'a, T> {
+    /// Checks that launches would admit both.
+    pub(super) fn check(&self, gpu: &Gpu) -> Result<()> {
+        gpu.check_argument(&self.from)?;
+        Ok(gpu.check_argument(&self.to)?)
+    }
+
     pub(super) fn new(from: Slice<'a, T>, to: SliceMut<'a, T>) -> Self {
         Self { from: Some(from.input()), to: Some(to.output()) }
     }
@@ -347,6 +353,8 @@ impl Call {
         if self.len == 0 {
             return Ok(());
         }
+        keys.check(workspace.gpu())?;
+        values.check(workspace.gpu())?;
         let passes = self.passes(keys.is_in_place());
         let scratch = Scratch::new(self.len, passes, &keys, &values);
         let arena = workspace.arena(&scratch.layout)?;

@@ -44,6 +44,10 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
     let parameters = nan_last::<K>(how.direction).parameters();
     let input = Input { elements: keys.cast().input(), len: len as u64, parameters };
     let (top, indices) = (top.cast::<K::Bits>().output(), indices.output());
+    let gpu = workspace.gpu();
+    gpu.check_argument(&input.elements)?;
+    gpu.check_argument(&top)?;
+    gpu.check_argument(&indices)?;
     // SAFETY: the arrays are as long as said and apart.
     unsafe {
         enqueue_collection(workspace, input, (top, indices, k as u64), blocks)?;

@@ -208,10 +208,11 @@ fn storage<'a, W: Element, T: Element>(
     skipped: usize,
     len: usize,
 ) -> Out<'a, T> {
+    const { assert!(align_of::<T>() <= align_of::<W>()) };
+    let held = words.len().saturating_sub(skipped) * size_of::<W>();
+    assert!(held >= len * size_of::<T>(), "{len} elements in {held} bytes of storage");
     let start = words.as_mut_ptr().wrapping_add(skipped);
-    assert!((words.len() - skipped) * size_of::<W>() >= len * size_of::<T>());
-    // SAFETY: so many elements are in the column, which is aligned for them: they are no larger than its own. Any
-    // bits are a value.
+    // SAFETY: so many elements are in the column from there on, aligned as was checked. Any bits are a value.
     unsafe { Out::from_raw_parts(start.cast(), len) }
 }
 

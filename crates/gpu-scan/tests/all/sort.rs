@@ -331,6 +331,31 @@ fn a_sort_that_failed_on_its_way_leaves_the_next_one_right() {
     }
 }
 
+#[test]
+fn a_sort_is_recorded_whole_or_not_at_all() {
+    let (gpu, mut w) = open();
+    let keys: Vec<u32> = (0..30_000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let input = gpu.upload(&keys).unwrap();
+    let mut here = gpu.zeroed::<u32>(keys.len()).unwrap();
+    let mut elsewhere = gpu.fork().unwrap().zeroed::<u32>(keys.len()).unwrap();
+    // Once outside, so that the workspace has grown.
+    gpu::sort(&mut w, Sort::ascending(), &input, &mut here).unwrap();
+    let graph = gpu.capture(|| {
+        // The histogram would be recorded, and no pass, which sets it to zero.
+        let refused = gpu::sort(&mut w, Sort::ascending(), &input, &mut elsewhere);
+        let is_refused = matches!(refused, Err(Error::Core(gpu_core::Error::Captured { .. })));
+        assert!(is_refused, "{refused:?}");
+        Ok::<_, Error>(())
+    });
+    let graph = graph.unwrap();
+    gpu::sort(&mut w, Sort::ascending(), &input, &mut here).unwrap();
+    // SAFETY: nothing is in it.
+    unsafe { graph.launch().unwrap() };
+    here = gpu.zeroed(keys.len()).unwrap();
+    gpu::sort(&mut w, Sort::ascending(), &input, &mut here).unwrap();
+    assert_eq!(here.to_host().unwrap(), cpu::sort(Sort::ascending(), &keys).unwrap());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 

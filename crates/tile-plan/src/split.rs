@@ -12,7 +12,7 @@ use crate::{Error, Input, Memory, Params, Plan, Reach, Result, Shape, Tile};
 const BLOCK: u32 = 256;
 
 /// The most tiles of a plan: its text has 300 bytes or more for each.
-pub(crate) const MOST_TILES: u64 = 1 << 20;
+pub(crate) const MAX_TILES: u64 = 1 << 20;
 
 /// The most inputs that all tiles of a plan name together: 128 MiB, and twice as much of text.
 const MAX_NAMED: u64 = 1 << 25;
@@ -143,8 +143,8 @@ fn count(grid: &GridSpec, [columns, rows]: [u32; 2]) -> u64 {
 
 /// Refuses more tiles than a plan may have.
 fn require_count(tiles: u64) -> Result<()> {
-    if tiles > MOST_TILES {
-        return Err(Error::TooMany { tiles, most: MOST_TILES });
+    if tiles > MAX_TILES {
+        return Err(Error::TooMany { tiles, most: MAX_TILES });
     }
     Ok(())
 }

@@ -263,8 +263,8 @@ macro_rules! both {
                 Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
             }
 
-            /// Returns whether the slice has no address, as that of `empty` on the host has none. An `Option` says this
-            /// better; this method is for kernels whose machine code an `Option` makes longer.
+            /// Returns whether the slice's address is null: then the host passed `empty`. Prefer an `Option`; use this only where
+            /// an `Option` makes a kernel's machine code longer.
             #[inline(always)]
             pub fn is_missing(self) -> bool {
                 self.start.is_null()
@@ -292,8 +292,8 @@ macro_rules! both {
                 unsafe { i.after(self.start as *mut T) }
             }
 
-            /// Returns the address of an element that was computed as a number. The software device checks that an
-            /// element of the slice is there.
+            /// Returns `address`, which was computed as a number. The software device first checks that it lies in an element of
+            /// the slice.
             #[inline(always)]
             pub fn held(self, address: u64) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]

@@ -268,7 +268,7 @@ pub unsafe fn take_off(values: In<'_, f64>, len: u64, offset: f64, to: Out<'_, f
     }
 }
 
-/// Puts in the place of each number the square of what it has over their mean, whose sum is given. Grid: a thread a
+/// Replaces each number by the square of its deviation from the mean. `sum` is the sum of the numbers. Grid: a thread a
 /// number.
 ///
 /// # Safety

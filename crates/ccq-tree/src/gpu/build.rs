@@ -17,7 +17,7 @@ use crate::tree::Node;
 use crate::{Error, MAX_NODES, Params, Result};
 
 /// The most cells of a raster that is built at once on a device: positions are counted in 32 bits.
-const MOST_CELLS: u64 = 3 << 30;
+const MAX_CELLS: u64 = 3 << 30;
 
 /// The [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
 /// it gives has as many. So it cannot be captured; [`build_within`] can.
@@ -203,7 +203,7 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         params: &Params,
     ) -> Result<Self> {
         let (width, height) = (raster.grid().width, raster.grid().height);
-        if raster.grid().cells() > MOST_CELLS {
+        if raster.grid().cells() > MAX_CELLS {
             return Err(Error::TooLarge { width, height });
         }
         let tiers = tiers(width, height, tiling.bits);

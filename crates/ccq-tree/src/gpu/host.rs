@@ -19,7 +19,7 @@ const PIECE: usize = 256 << 20;
 const TILE_SIDE: u32 = 4096;
 
 /// Cells that are built at once, at most: positions have 32 bits.
-const MOST_CELLS: u64 = 3 << 30;
+const MAX_CELLS: u64 = 3 << 30;
 
 /// [`build`](crate::build()) on a GPU. Waits for the result.
 pub(crate) fn build_host<T: DeviceCell>(
@@ -30,7 +30,7 @@ pub(crate) fn build_host<T: DeviceCell>(
 ) -> Result<Tree<T>> {
     params.check()?;
     Tiling::whole(*raster.grid())?;
-    if needs::<T>(raster.grid()) > gpu.free_memory()? || raster.grid().cells() > MOST_CELLS {
+    if needs::<T>(raster.grid()) > gpu.free_memory()? || raster.grid().cells() > MAX_CELLS {
         return build_in_strips(gpu, raster, TILE_SIDE, params, progress)?.merge();
     }
     let resident = to_device(gpu, raster, progress)?;
@@ -53,7 +53,7 @@ pub(crate) fn build_forest_host<T: DeviceCell>(
 ) -> Result<Forest<T>> {
     params.check()?;
     Tiling::new(*raster.grid(), tile_side)?;
-    if needs::<T>(raster.grid()) > gpu.free_memory()? || raster.grid().cells() > MOST_CELLS {
+    if needs::<T>(raster.grid()) > gpu.free_memory()? || raster.grid().cells() > MAX_CELLS {
         return build_in_strips(gpu, raster, tile_side, params, progress);
     }
     let resident = to_device(gpu, raster, progress)?;

@@ -39,7 +39,7 @@ const ENTRY: usize = 12;
 pub(super) const PIECE: usize = 1 << 18;
 
 /// Values of a point at most: a piece holds a point.
-pub(super) const MOST_VALUES: usize = (PIECE - 4) / 8 - 2;
+pub(super) const MAX_VALUES: usize = (PIECE - 4) / 8 - 2;
 
 /// Bytes of a point.
 pub(super) const fn record(values: usize) -> usize {
@@ -155,7 +155,7 @@ impl Header {
         let [min_x, min_y, max_x, max_y] = [136, 144, 152, 160].map(|at| number(bytes, at));
         Some(Self {
             id: String::from_utf8(id.to_vec()).ok()?,
-            values: Some(word(bytes, 12) as usize).filter(|&values| values <= MOST_VALUES)?,
+            values: Some(word(bytes, 12) as usize).filter(|&values| values <= MAX_VALUES)?,
             number: word(bytes, 48),
             is_last: word(bytes, 52) == 1,
             points: long(bytes, 56),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::Bounds;
 
-use super::format::{Entry, Header, ID, MOST_VALUES, PIECE, record};
+use super::format::{Entry, Header, ID, MAX_VALUES, PIECE, record};
 use super::{BinSpec, Blocks, Position, run_path, runs};
 use crate::output::write_atomic;
 use crate::{Error, Existing, Output, Result};
@@ -44,8 +44,8 @@ impl BinWriter {
             let found = spec.id.len() as u64;
             return Err(Error::Shape { what: "id", expected: ID as u64, found });
         }
-        if spec.values > MOST_VALUES {
-            let (expected, found) = (MOST_VALUES as u64, spec.values as u64);
+        if spec.values > MAX_VALUES {
+            let (expected, found) = (MAX_VALUES as u64, spec.values as u64);
             return Err(Error::Shape { what: "values of a point, at most", expected, found });
         }
         let (runs, is_whole) = runs(folder, &spec.id)?;

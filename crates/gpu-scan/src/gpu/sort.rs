@@ -200,7 +200,7 @@ impl<'a, T> Ends<'a, T> {
         Self { from: None, to: Some(to) }
     }
 
-    /// Both, of which what is not there has no element.
+    /// Returns both ends; an end that is missing is an empty slice.
     pub(super) fn there(self) -> (In<'a, T>, Out<'a, T>) {
         (self.from.unwrap_or(In::empty()), self.to.unwrap_or(Out::empty()))
     }

@@ -14,7 +14,7 @@ use crate::Params;
 use crate::points::Range;
 
 /// The most of a share, in multiples of `2^-24`, that is borne.
-const MOST_DOUBT: f64 = 128.0;
+const MAX_DOUBT: f64 = 128.0;
 
 /// The points by groups of equal size, and what decides on the sums over a group.
 pub(super) struct Doubt<'a> {
@@ -103,7 +103,7 @@ impl<'a> Doubt<'a> {
             _ => weight.powf(-0.5 / exponent),
         };
         // A share is 1 at most. What is not a number is in doubt.
-        if rounding * inverse <= MOST_DOUBT {
+        if rounding * inverse <= MAX_DOUBT {
             return false;
         }
         let [x, y] = self.frame.offset_from_middle(chunk.x[i], chunk.y[i]);
@@ -124,7 +124,7 @@ impl<'a> Doubt<'a> {
             }
         }
         let rounding = rounding * share;
-        let is_fine = |inverse: f64| rounding * inverse <= MOST_DOUBT;
+        let is_fine = |inverse: f64| rounding * inverse <= MAX_DOUBT;
         !is_fine(inverse) && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())
     }
 

@@ -13,7 +13,7 @@ use super::group::Group;
 use super::tree::rows;
 use crate::expansion::{self, NODES};
 use crate::ground::RADIUS;
-use crate::{Error, Result};
+use crate::Result;
 
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Globe {
@@ -69,7 +69,7 @@ impl Globe {
         let blocks = group.blocks(TARGETS)?;
         let rows = rows(blocks);
         let kernel = if group.law() == 2 { sum_globe::square } else { sum_globe::any };
-        let vectors = queries.vectors().ok_or(Error::NoValues)?;
+        let vectors = queries.vectors().expect("targets on the sphere have vectors");
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {

@@ -110,7 +110,7 @@ impl<T: Real> Rescue<'_, T> {
             (weights, shared.reduce(sum, 0.0, |a, b| a + b))
         };
         if thread::thread_idx_x() == 0 {
-            // From a target that is no place no distance is a number, and weights mean nothing.
+            // If the target is not finite, every distance is NaN, and the weights mean nothing.
             let has_value = nearest < f64::INFINITY && weights > 0.0;
             let value = if has_value { within(offset + sum / weights, range) } else { f64::NAN };
             let count = self.targets.count;

@@ -8,7 +8,7 @@ use super::MODULE;
 use crate::idw::BLOCK;
 use crate::idw::part::{Weight, mean};
 
-/// Adds a part: brings the means of each target to those of what was added before and of the part. Grid: a thread a
+/// Adds a part: replaces the means of each target by those over the earlier parts and this one. Grid: a thread a
 /// target.
 ///
 /// # Safety

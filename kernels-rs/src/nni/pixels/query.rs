@@ -133,7 +133,7 @@ impl Lattice {
     }
 }
 
-/// What of the raster a query looks at.
+/// The part of the raster that a query reads.
 #[arguments]
 pub struct Limits<'a> {
     /// For each row of the query circle, from the top, how many of its pixels lie to the left of the query point, and as
@@ -141,7 +141,7 @@ pub struct Limits<'a> {
     pub spans: In<'a, i32>,
     /// The rows of the query circle; `i32::MAX` without one.
     pub span_rows: u32,
-    /// Sites count that are nearer to the query point than this, squared, in half pixels.
+    /// Only sites nearer to the query point than this count. Squared, in half pixels.
     pub site_limit: u64,
 }
 

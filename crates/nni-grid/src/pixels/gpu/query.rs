@@ -122,7 +122,7 @@ impl<'a> Queries<'a> {
         Ok(queries)
     }
 
-    /// What of the raster queries look at.
+    /// The part of the raster that queries read.
     fn query_limits(&self) -> Limits<'_> {
         let rows = self.limits.circle.map_or(i32::MAX as u32, |_| self.spans.len() as u32);
         let (spans, site_limit) = (self.spans.input(), self.limits.site_limit);

@@ -140,7 +140,7 @@ struct Dem<'a, const N: usize> {
 pub struct Weights<'a> {
     /// Two for each value of each pixel; those of sites were written. Without gradients the weights are Laplace's.
     pub gradients: Option<In<'a, f32>>,
-    /// Sites count that are nearer to the query point than this, squared, in half pixels.
+    /// Only sites nearer to the query point than this count. Squared, in half pixels.
     pub site_limit: u64,
     /// The scale of each value: as [`Scales`].
     pub scales: In<'a, f64>,

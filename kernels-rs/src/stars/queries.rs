@@ -78,12 +78,17 @@ pub struct Targets<'a> {
 }
 
 impl SiteColumns<'_> {
-    /// Where a place lies: what it lies on, and the corners of that, [`NONE`] for those that it does not have.
+    /// Finds where a target lies: returns its place, what it lies on, and the corners of that, [`NONE`] for those that it does
+    /// not have.
     ///
     /// The ends of an edge stand in the order of their points. So do corners of a triangle, from the lowest on.
     #[inline(always)]
-    fn locate(&self, query: &Query<'_, Self>, nearest: u32) -> (u32, [u32; 3]) {
-        match query.locate(nearest) {
+    fn locate(&self, targets: &Targets<'_>, i: u64) -> (Place, u32, [u32; 3]) {
+        let predicates = Predicates::new(targets.unit);
+        let at = [targets.x.get(i), targets.y.get(i)];
+        let query = Query { stars: self, predicates: &predicates, at };
+        let nearest = query.nearest(targets.hints.get(i));
+        let (kind, corners) = match query.locate(nearest) {
             Located::OnSite => (ON_SITE, [nearest, NONE, NONE]),
             Located::Side([a, b]) if query.is_on_side([a, b]) => (ON_EDGE, self.ordered([a, b])),
             Located::Side([a, _]) if query.is_in_line(a) => (NOWHERE, [NONE; 3]),
@@ -100,7 +105,8 @@ impl SiteColumns<'_> {
                     (INSIDE, self.rotated([a, b, c]))
                 }
             }
-        }
+        };
+        (at, kind, corners)
     }
 
     /// The ends of an edge in the order of their points.
@@ -141,10 +147,7 @@ pub unsafe fn locate_places(
     if i >= targets.len as u64 {
         return;
     }
-    let predicates = Predicates::new(targets.unit);
-    let at = [targets.x.get(i), targets.y.get(i)];
-    let query = Query { stars: &sites, predicates: &predicates, at };
-    let (kind, found) = sites.locate(&query, query.nearest(targets.hints.get(i)));
+    let (_, kind, found) = sites.locate(&targets, i);
     kinds.set(i, kind);
     let to_point = |site: u32| if site == NONE { NONE } else { sites.points.get(site) };
     corners.set(3 * i, to_point(found[0]));
@@ -169,10 +172,7 @@ pub unsafe fn interpolate_places(
     if i >= targets.len as u64 {
         return;
     }
-    let predicates = Predicates::new(targets.unit);
-    let at = [targets.x.get(i), targets.y.get(i)];
-    let query = Query { stars: &sites, predicates: &predicates, at };
-    let (kind, [a, b, c]) = sites.locate(&query, query.nearest(targets.hints.get(i)));
+    let (at, kind, [a, b, c]) = sites.locate(&targets, i);
     let value = |site: u32| values.get(sites.points.get(site));
     let place = |site: u32| sites.place(site);
     results.set(

@@ -11,9 +11,9 @@ use kernels_rs::idw::tree::nodes::Level;
 
 use super::group::Group;
 use super::tree::rows;
+use crate::Result;
 use crate::expansion::{self, NODES};
 use crate::ground::RADIUS;
-use crate::Result;
 
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Globe {

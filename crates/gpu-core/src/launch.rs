@@ -43,7 +43,8 @@ impl Blocks {
 impl Gpu {
     /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and
     /// `arguments` is the struct that the declaration made. Each slice among them is admitted as by
-    /// [`Gpu::admit`]: the launch is in order with the slice's own stream. No blocks: nothing is launched.
+    /// [`Gpu::admit`]: the launch is in order with the slice's own stream. A buffer that its owner frees at once, as cust's, makes
+    /// each launch wait for the device. No blocks: nothing is launched.
     ///
     /// # Errors
     /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is

@@ -253,8 +253,10 @@ impl Division<'_> {
         let Part { column, row, width, height } = part;
         let (grid, halo) = (&self.params.grid, f64::from(self.halo));
         let side = grid.cell_size;
-        let x = |column: f64| grid.origin_x + column * side;
-        let y = |row: f64| grid.origin_y - row * side;
+        // No point lies beyond the range of numbers, and text has no infinite ones.
+        let finite = |place: f64| place.clamp(f64::MIN, f64::MAX);
+        let x = |column: f64| finite(grid.origin_x + column * side);
+        let y = |row: f64| finite(grid.origin_y - row * side);
         let read = Bounds {
             min_x: x(f64::from(column) - halo),
             min_y: y(f64::from(row) + f64::from(height) + halo),

@@ -274,6 +274,19 @@ fn what_is_no_plan_is_refused() {
     assert!(matches!(read(&newer), Error::Newer { version: 2, known: VERSION }));
 }
 
+/// Edges beyond the greatest number would be infinite, which text cannot say.
+#[test]
+fn a_plan_at_the_greatest_numbers_is_read_again() {
+    for (origin, side) in [(f64::MAX, 1e300), (f64::MIN, 1e306), (0.0, f64::MAX)] {
+        let grid = GridSpec::new(origin, origin, side, 100, 100).unwrap();
+        let model = Model { fixed: 0, per_point: 0, per_cell: 1 };
+        let params = Params::new(grid, 1 << 30, model).reach("--radius", Reach::Cells(40.0));
+        let far = Input::new("far.laz").bounds(bounds(f64::MIN, 0.0, f64::MAX, 1.0)).points(9);
+        let plan = plan(&[far], &params.most_side(32)).unwrap();
+        assert_eq!(Plan::from_json(&plan.to_json()).unwrap(), plan);
+    }
+}
+
 #[test]
 fn dense_ground_gets_smaller_tiles() {
     let dense = Input::new("dense.laz").bounds(bounds(0.0, 0.0, 500.0, 500.0)).points(1_000_000);

@@ -64,11 +64,11 @@ pub struct DeviceCells {
 /// [`Error::Range`](crate::Error::Range) where the places' bits and the sites' are too far apart for exact decisions,
 /// [`Error::Index`](crate::Error::Index) for more than 2^32 - 1 places, [`gpu_core::Error::Captured`],
 /// [`Error::Core`](crate::Error::Core).
-pub fn locate<'a, 'b>(
+pub fn locate<'a>(
     workspace: &mut Workspace,
     triangulation: &DeviceTriangulation,
     x: impl Into<Slice<'a, f64>>,
-    y: impl Into<Slice<'b, f64>>,
+    y: impl Into<Slice<'a, f64>>,
 ) -> Result<DeviceLocations> {
     let gpu = workspace.gpu().clone();
     let targets = Targets::new(workspace, triangulation, x.into(), y.into())?;
@@ -99,12 +99,12 @@ pub fn locate<'a, 'b>(
 ///
 /// # Errors
 /// As [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
-pub fn interpolate_linear<'a, 'b, 'c>(
+pub fn interpolate_linear<'a>(
     workspace: &mut Workspace,
     triangulation: &DeviceTriangulation,
-    values: impl Into<Slice<'c, f64>>,
+    values: impl Into<Slice<'a, f64>>,
     x: impl Into<Slice<'a, f64>>,
-    y: impl Into<Slice<'b, f64>>,
+    y: impl Into<Slice<'a, f64>>,
 ) -> Result<Column<f64>> {
     let (gpu, values) = (workspace.gpu().clone(), values.into());
     let (expected, found) = (triangulation.len() as u64, values.len() as u64);

@@ -57,10 +57,10 @@ pub fn sequence<'a, T: Number>(
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length), [`Overlap`](Error::Overlap).
-pub fn adjacent_difference<'a, 'b, T: Number>(
+pub fn adjacent_difference<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (input, output) = (input.into(), output.into());
     same_len("output", input.len(), output.len())?;
@@ -79,11 +79,11 @@ pub fn adjacent_difference<'a, 'b, T: Number>(
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output,
 /// [`Overlap`](Error::Overlap) of the output with one of the others.
-pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
+pub fn gather<'a, T: Number, I: Index>(
     workspace: &mut Workspace,
-    indices: impl Into<Slice<'c, I>>,
+    indices: impl Into<Slice<'a, I>>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (indices, input, output) = (indices.into(), input.into(), output.into());
     same_len("output", indices.len(), output.len())?;
@@ -127,11 +127,11 @@ pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + C
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input,
 /// [`Overlap`](Error::Overlap) of the output with one of the others.
-pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
+pub fn scatter<'a, T: Number, I: Index>(
     workspace: &mut Workspace,
-    indices: impl Into<Slice<'c, I>>,
+    indices: impl Into<Slice<'a, I>>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (indices, input, output) = (indices.into(), input.into(), output.into());
     same_len("indices", input.len(), indices.len())?;

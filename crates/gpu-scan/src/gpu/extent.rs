@@ -37,10 +37,10 @@ use crate::error::{Result, same_len};
 /// [`Length`](gpu_core::Error::Length) for columns of other lengths than that of x,
 /// [`NotFinite`](CoreError::NotFinite) of the first coordinate, then of the first value that is NaN or
 /// infinite, [`Captured`](CoreError::Captured).
-pub fn extent<'a, 'b>(
+pub fn extent<'a>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, f64>>,
-    y: impl Into<Slice<'b, f64>>,
+    y: impl Into<Slice<'a, f64>>,
     values: &[Slice<'_, f64>],
 ) -> Result<Extent> {
     let (x, y) = (x.into(), y.into());

@@ -30,12 +30,12 @@ use crate::number::{Count, Direction, Number, total_order};
 /// [`Length`](gpu_core::Error::Length) unless there is a bin, one bound more than bins, and three counts
 /// outside; [`Overlap`](Error::Overlap); [`TooLarge`](Error::TooLarge) for more elements than `C`
 /// can count, and for 2^32 - 3 bins and more.
-pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
+pub fn histogram<'a, T: Number, C: Count>(
     workspace: &mut Workspace,
-    bounds: impl Into<Slice<'d, T>>,
+    bounds: impl Into<Slice<'a, T>>,
     input: impl Into<Slice<'a, T>>,
-    counts: impl Into<SliceMut<'b, C>>,
-    outside: impl Into<SliceMut<'c, u64>>,
+    counts: impl Into<SliceMut<'a, C>>,
+    outside: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let (bounds, counts) = (bounds.into(), counts.into());
     if counts.is_empty() {
@@ -57,12 +57,12 @@ pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
 /// # Errors
 /// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless
 /// `lower` is less than `upper`.
-pub fn histogram_even<'a, 'b, 'c, T: Number, C: Count>(
+pub fn histogram_even<'a, T: Number, C: Count>(
     workspace: &mut Workspace,
     (lower, upper): (T, T),
     input: impl Into<Slice<'a, T>>,
-    counts: impl Into<SliceMut<'b, C>>,
-    outside: impl Into<SliceMut<'c, u64>>,
+    counts: impl Into<SliceMut<'a, C>>,
+    outside: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let counts = counts.into();
     let bins = Bins::Even(even(lower, upper, counts.len())?, lower);

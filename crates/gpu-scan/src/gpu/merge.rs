@@ -25,12 +25,12 @@ const MAX_SEARCHED: u32 = 8192;
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
-pub fn merge_keys<'a, 'b, 'c, K: Number>(
+pub fn merge_keys<'a, K: Number>(
     workspace: &mut Workspace,
     how: Merge,
     a: impl Into<Slice<'a, K>>,
-    b: impl Into<Slice<'b, K>>,
-    output: impl Into<SliceMut<'c, K>>,
+    b: impl Into<Slice<'a, K>>,
+    output: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
     let call = Call::new(how, a.into(), b.into(), output.into())?;
     let none = Values::<()> { a: In::empty(), b: In::empty(), output: Out::empty() };
@@ -43,12 +43,12 @@ pub fn merge_keys<'a, 'b, 'c, K: Number>(
 ///
 /// # Errors
 /// As [`merge_keys`], also for the values, of which there must be one for each key.
-pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
+pub fn merge_pairs<'a, K: Number, V: Payload>(
     workspace: &mut Workspace,
     how: Merge,
-    (a, a_values): (impl Into<Slice<'a, K>>, impl Into<Slice<'d, V>>),
-    (b, b_values): (impl Into<Slice<'b, K>>, impl Into<Slice<'e, V>>),
-    (output, output_values): (impl Into<SliceMut<'c, K>>, impl Into<SliceMut<'f, V>>),
+    (a, a_values): (impl Into<Slice<'a, K>>, impl Into<Slice<'a, V>>),
+    (b, b_values): (impl Into<Slice<'a, K>>, impl Into<Slice<'a, V>>),
+    (output, output_values): (impl Into<SliceMut<'a, K>>, impl Into<SliceMut<'a, V>>),
 ) -> Result<()> {
     let (a, b, output) = (a.into(), b.into(), output.into());
     let (a_values, b_values) = (a_values.into(), b_values.into());

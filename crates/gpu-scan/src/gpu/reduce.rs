@@ -17,11 +17,11 @@ use crate::{Number, ReduceOperator};
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the result has one element.
-pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
+pub fn reduce<'a, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     input: impl Into<Slice<'a, T>>,
-    result: impl Into<SliceMut<'b, T>>,
+    result: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (input, result) = (input.into(), result.into());
     same_len("result", 1, result.len())?;
@@ -50,10 +50,10 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the result has one element.
-pub fn index_of_min<'a, 'b, T: Number>(
+pub fn index_of_min<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
-    result: impl Into<SliceMut<'b, u64>>,
+    result: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     index_of_first(workspace, Direction::Ascending, input.into(), result.into())
 }
@@ -62,10 +62,10 @@ pub fn index_of_min<'a, 'b, T: Number>(
 ///
 /// # Errors
 /// As [`index_of_min`].
-pub fn index_of_max<'a, 'b, T: Number>(
+pub fn index_of_max<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
-    result: impl Into<SliceMut<'b, u64>>,
+    result: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     index_of_first(workspace, Direction::Descending, input.into(), result.into())
 }

@@ -29,12 +29,12 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// [`Length`](gpu_core::Error::Length) unless both outputs have as many elements as the input and the count
 /// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
 /// fit `L`.
-pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
+pub fn run_lengths<'a, T: Number, L: Count>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
-    values: impl Into<SliceMut<'b, T>>,
-    lengths: impl Into<SliceMut<'d, L>>,
-    count: impl Into<SliceMut<'c, u64>>,
+    values: impl Into<SliceMut<'a, T>>,
+    lengths: impl Into<SliceMut<'a, L>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let (input, lengths) = (input.into(), lengths.into());
     let mut call = Call::new(input, count.into())?.keep(values.into())?;
@@ -58,14 +58,14 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
 /// [`Length`](gpu_core::Error::Length) unless all arrays have the length of the keys and the count one,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
 #[allow(clippy::too_many_arguments)]
-pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator<T>>(
+pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     keys: impl Into<Slice<'a, K>>,
-    values: impl Into<Slice<'b, T>>,
-    keys_out: impl Into<SliceMut<'c, K>>,
-    totals: impl Into<SliceMut<'d, T>>,
-    count: impl Into<SliceMut<'e, u64>>,
+    values: impl Into<Slice<'a, T>>,
+    keys_out: impl Into<SliceMut<'a, K>>,
+    totals: impl Into<SliceMut<'a, T>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let (keys, values, count) = (keys.into(), values.into(), count.into());
     let (keys_out, totals) = (keys_out.into(), totals.into());
@@ -118,12 +118,12 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
 /// [`Length`](gpu_core::Error::Length) unless there is a total for each segment,
 /// [`TooManySegments`](Error::TooManySegments) for more segments than elements,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
-pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
+pub fn segmented_reduce<'a, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
-    offsets: impl Into<Slice<'c, u64>>,
+    offsets: impl Into<Slice<'a, u64>>,
     values: impl Into<Slice<'a, T>>,
-    totals: impl Into<SliceMut<'b, T>>,
+    totals: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (offsets, values, totals) = (offsets.into(), values.into(), totals.into());
     let segments = check_offsets(offsets.len(), values.len())? as u64;

@@ -17,12 +17,12 @@ use crate::{Number, Scan, ScanOperator};
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for another length of the output,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
-pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
+pub fn scan<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let arrays = apart_arrays(input.into(), output.into())?;
     enqueue::<T, O, u8>(workspace, operator, how, arrays, None)
@@ -46,13 +46,13 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 ///
 /// # Errors
 /// As [`scan`], also for another length of the keys.
-pub fn scan_by_key<'a, 'b, 'c, T: Number, K: Number, O: ScanOperator<T>>(
+pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    keys: impl Into<Slice<'c, K>>,
+    keys: impl Into<Slice<'a, K>>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (keys, arrays) = (keys.into(), apart_arrays(input.into(), output.into())?);
     same_len("keys", arrays.len as usize, keys.len())?;
@@ -63,11 +63,11 @@ pub fn scan_by_key<'a, 'b, 'c, T: Number, K: Number, O: ScanOperator<T>>(
 ///
 /// # Errors
 /// As [`scan_by_key`].
-pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
+pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    keys: impl Into<Slice<'c, K>>,
+    keys: impl Into<Slice<'a, K>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (keys, array) = (keys.into(), same_array(data.into()));
@@ -84,13 +84,13 @@ pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
 /// # Errors
 /// As [`scan`], and [`TooManySegments`](crate::Error::TooManySegments) for more segments than
 /// elements.
-pub fn segmented_scan<'a, 'b, 'c, T: Number, O: ScanOperator<T>>(
+pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    offsets: impl Into<Slice<'c, u64>>,
+    offsets: impl Into<Slice<'a, u64>>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
+    output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (offsets, arrays) = (offsets.into(), apart_arrays(input.into(), output.into())?);
     check_offsets(offsets.len(), arrays.len as usize)?;
@@ -101,11 +101,11 @@ pub fn segmented_scan<'a, 'b, 'c, T: Number, O: ScanOperator<T>>(
 ///
 /// # Errors
 /// As [`segmented_scan`].
-pub fn segmented_scan_in_place<'a, 'c, T: Number, O: ScanOperator<T>>(
+pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
     how: Scan<T>,
-    offsets: impl Into<Slice<'c, u64>>,
+    offsets: impl Into<Slice<'a, u64>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (offsets, array) = (offsets.into(), same_array(data.into()));

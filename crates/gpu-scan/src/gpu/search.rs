@@ -20,11 +20,11 @@ use crate::number::{Direction, Number, total_order};
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is a result for each query,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
-pub fn lower_bound<'a, 'b, 'c, T: Number>(
+pub fn lower_bound<'a, T: Number>(
     workspace: &mut Workspace,
     sorted: impl Into<Slice<'a, T>>,
-    queries: impl Into<Slice<'b, T>>,
-    output: impl Into<SliceMut<'c, u64>>,
+    queries: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     bounds(workspace, sorted.into(), queries.into(), false, output.into())
 }
@@ -34,11 +34,11 @@ pub fn lower_bound<'a, 'b, 'c, T: Number>(
 ///
 /// # Errors
 /// As [`lower_bound`].
-pub fn upper_bound<'a, 'b, 'c, T: Number>(
+pub fn upper_bound<'a, T: Number>(
     workspace: &mut Workspace,
     sorted: impl Into<Slice<'a, T>>,
-    queries: impl Into<Slice<'b, T>>,
-    output: impl Into<SliceMut<'c, u64>>,
+    queries: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     bounds(workspace, sorted.into(), queries.into(), true, output.into())
 }

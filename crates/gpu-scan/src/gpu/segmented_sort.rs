@@ -30,12 +30,12 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// # Errors
 /// As [`sort`](super::sort()); [`TooManySegments`](Error::TooManySegments) for more segments than
 /// elements, [`TooLarge`](Error::TooLarge) for more than 2^32.
-pub fn segmented_sort<'a, 'b, 'c, K: Key>(
+pub fn segmented_sort<'a, K: Key>(
     workspace: &mut Workspace,
     sort: Sort,
-    offsets: impl Into<Slice<'c, u64>>,
+    offsets: impl Into<Slice<'a, u64>>,
     keys: impl Into<Slice<'a, K>>,
-    sorted: impl Into<SliceMut<'b, K>>,
+    sorted: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
     let (keys, sorted) = (keys.into(), sorted.into());
     same_len("sorted", keys.len(), sorted.len())?;
@@ -52,14 +52,14 @@ pub fn segmented_sort<'a, 'b, 'c, K: Key>(
 /// # Errors
 /// As [`segmented_sort`], for all arrays.
 #[allow(clippy::too_many_arguments)]
-pub fn segmented_sort_pairs<'a, 'b, 'c, 'd, 'e, K: Key, V: Payload>(
+pub fn segmented_sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
-    offsets: impl Into<Slice<'e, u64>>,
+    offsets: impl Into<Slice<'a, u64>>,
     keys: impl Into<Slice<'a, K>>,
-    values: impl Into<Slice<'b, V>>,
-    sorted_keys: impl Into<SliceMut<'c, K>>,
-    sorted_values: impl Into<SliceMut<'d, V>>,
+    values: impl Into<Slice<'a, V>>,
+    sorted_keys: impl Into<SliceMut<'a, K>>,
+    sorted_values: impl Into<SliceMut<'a, V>>,
 ) -> Result<()> {
     let keys = keys.into();
     let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;

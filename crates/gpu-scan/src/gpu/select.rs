@@ -18,12 +18,12 @@ use crate::{Number, Predicate};
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has as many elements as the input and the
 /// count one, [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
-pub fn select_if<'a, 'b, 'c, T: Number>(
+pub fn select_if<'a, T: Number>(
     workspace: &mut Workspace,
     predicate: Predicate<T>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
-    count: impl Into<SliceMut<'c, u64>>,
+    output: impl Into<SliceMut<'a, T>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let call = Call::new(input.into(), count.into())?.keep(output.into())?;
     call.with(predicate).enqueue::<If>(workspace)
@@ -33,12 +33,12 @@ pub fn select_if<'a, 'b, 'c, T: Number>(
 ///
 /// # Errors
 /// As [`select_if`], also for another length of the flags.
-pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
+pub fn select_flagged<'a, T: Number>(
     workspace: &mut Workspace,
-    flags: impl Into<Slice<'d, u8>>,
+    flags: impl Into<Slice<'a, u8>>,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
-    count: impl Into<SliceMut<'c, u64>>,
+    output: impl Into<SliceMut<'a, T>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let flags = flags.into();
     let mut call = Call::new(input.into(), count.into())?.keep(output.into())?;
@@ -51,11 +51,11 @@ pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
 ///
 /// # Errors
 /// As [`select_if`].
-pub fn unique<'a, 'b, 'c, T: Number>(
+pub fn unique<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
-    output: impl Into<SliceMut<'b, T>>,
-    count: impl Into<SliceMut<'c, u64>>,
+    output: impl Into<SliceMut<'a, T>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let call = Call::new(input.into(), count.into())?.keep(output.into())?;
     call.enqueue::<Unique>(workspace)
@@ -66,13 +66,13 @@ pub fn unique<'a, 'b, 'c, T: Number>(
 ///
 /// # Errors
 /// As [`select_if`], for both outputs.
-pub fn partition<'a, 'b, 'c, 'd, T: Number>(
+pub fn partition<'a, T: Number>(
     workspace: &mut Workspace,
     predicate: Predicate<T>,
     input: impl Into<Slice<'a, T>>,
-    selected: impl Into<SliceMut<'b, T>>,
-    rejected: impl Into<SliceMut<'d, T>>,
-    count: impl Into<SliceMut<'c, u64>>,
+    selected: impl Into<SliceMut<'a, T>>,
+    rejected: impl Into<SliceMut<'a, T>>,
+    count: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let call = Call::new(input.into(), count.into())?;
     let call = call.keep(selected.into())?.reject(rejected.into())?;
@@ -88,12 +88,12 @@ pub fn partition<'a, 'b, 'c, 'd, T: Number>(
 /// # Errors
 /// [`Thresholds`](crate::Error::Thresholds) unless `low <= high`; as [`select_if`] for all
 /// outputs; the counts are three.
-pub fn partition_three<'a, 'b, 'c, T: Number>(
+pub fn partition_three<'a, T: Number>(
     workspace: &mut Workspace,
     (low, high): (T, T),
     input: impl Into<Slice<'a, T>>,
-    outputs: [SliceMut<'b, T>; 3],
-    counts: impl Into<SliceMut<'c, u64>>,
+    outputs: [SliceMut<'a, T>; 3],
+    counts: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let (input, mut counts) = (input.into(), counts.into());
     same_len("counts", 3, counts.len())?;

@@ -22,11 +22,11 @@ use crate::{Index, Key, Payload, Sort};
 /// # Errors
 /// [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap),
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
-pub fn sort<'a, 'b, K: Key>(
+pub fn sort<'a, K: Key>(
     workspace: &mut Workspace,
     sort: Sort,
     keys: impl Into<Slice<'a, K>>,
-    sorted: impl Into<SliceMut<'b, K>>,
+    sorted: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
     let (keys, sorted) = (keys.into(), sorted.into());
     same_len("sorted", keys.len(), sorted.len())?;
@@ -57,13 +57,13 @@ pub fn sort_in_place<'a, K: Key>(
 ///
 /// # Errors
 /// As [`sort`], for all four arrays.
-pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
+pub fn sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
     keys: impl Into<Slice<'a, K>>,
-    values: impl Into<Slice<'b, V>>,
-    sorted_keys: impl Into<SliceMut<'c, K>>,
-    sorted_values: impl Into<SliceMut<'d, V>>,
+    values: impl Into<Slice<'a, V>>,
+    sorted_keys: impl Into<SliceMut<'a, K>>,
+    sorted_values: impl Into<SliceMut<'a, V>>,
 ) -> Result<()> {
     let keys = keys.into();
     let call = Call::new::<K>(&sort, keys.len())?;
@@ -94,11 +94,11 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 ///
 /// # Errors
 /// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
-pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
+pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
     keys: impl Into<SliceMut<'a, K>>,
-    values: impl Into<SliceMut<'b, V>>,
+    values: impl Into<SliceMut<'a, V>>,
 ) -> Result<()> {
     let (keys, values) = (keys.into(), values.into());
     let len = keys.len();
@@ -116,11 +116,11 @@ pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
 ///
 /// # Errors
 /// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
-pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
+pub fn argsort<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,
     keys: impl Into<Slice<'a, K>>,
-    indices: impl Into<SliceMut<'b, I>>,
+    indices: impl Into<SliceMut<'a, I>>,
 ) -> Result<()> {
     let (keys, indices) = (keys.into(), indices.into());
     let len = keys.len();
@@ -137,12 +137,12 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
 ///
 /// # Errors
 /// As [`argsort`].
-pub fn sort_with_indices<'a, 'b, 'c, K: Key, I: Index + Payload>(
+pub fn sort_with_indices<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,
     keys: impl Into<Slice<'a, K>>,
-    sorted: impl Into<SliceMut<'b, K>>,
-    indices: impl Into<SliceMut<'c, I>>,
+    sorted: impl Into<SliceMut<'a, K>>,
+    indices: impl Into<SliceMut<'a, I>>,
 ) -> Result<()> {
     let (keys, sorted, indices) = (keys.into(), sorted.into(), indices.into());
     let len = keys.len();

@@ -23,12 +23,12 @@ const RESIDENT: u32 = 4;
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is a key for each element of `top`, and an index,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge) for more than 2^31 elements of `top`.
-pub fn top_k<'a, 'b, 'c, K: Key>(
+pub fn top_k<'a, K: Key>(
     workspace: &mut Workspace,
     how: TopK,
     keys: impl Into<Slice<'a, K>>,
-    top: impl Into<SliceMut<'b, K>>,
-    indices: impl Into<SliceMut<'c, u64>>,
+    top: impl Into<SliceMut<'a, K>>,
+    indices: impl Into<SliceMut<'a, u64>>,
 ) -> Result<()> {
     let (keys, top, indices) = (keys.into(), top.into(), indices.into());
     let (len, k) = (keys.len(), top.len());

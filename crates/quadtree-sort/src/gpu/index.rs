@@ -36,10 +36,10 @@ pub struct DeviceIndex<T: Coordinate> {
 ///
 /// # Errors
 /// As [`index`](crate::index()), and [`gpu_core::Error::Captured`].
-pub fn index<'a, 'b, T: Coordinate>(
+pub fn index<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
     bounds: Option<Bounds>,
 ) -> Result<DeviceIndex<T>> {
     let (x, y) = places(x, y)?;
@@ -81,10 +81,10 @@ impl<T: Coordinate> DeviceIndex<T> {
 ///
 /// # Errors
 /// [`Error::Core`] for the device.
-pub fn index_unchecked<'a, 'b, T: Coordinate>(
+pub fn index_unchecked<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
     bounds: Bounds,
 ) -> Result<DeviceIndex<T>> {
     let (x, y) = (x.into(), y.into());
@@ -384,11 +384,11 @@ impl DeviceIndex<f64> {
 ///
 /// # Errors
 /// [`Error::Core`], [`Error::NoNeighbours`] for k = 0.
-pub fn nearest<'a, 'b, T: Coordinate>(
+pub fn nearest<'a, T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
     k: usize,
 ) -> Result<DeviceNeighbours> {
     let (x, y) = places(x, y)?;
@@ -405,11 +405,11 @@ pub fn nearest<'a, 'b, T: Coordinate>(
 ///
 /// # Errors
 /// As [`nearest`].
-pub fn nearest_in_order<'a, 'b, T: Coordinate>(
+pub fn nearest_in_order<'a, T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
     k: usize,
 ) -> Result<DeviceNeighbours> {
     let places = places(x, y)?;

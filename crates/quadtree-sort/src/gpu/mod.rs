@@ -76,10 +76,10 @@ fn check_count(points: usize) -> Result<()> {
 ///
 /// # Errors
 /// As [`build`](crate::build), and [`gpu_core::Error::Captured`].
-pub fn build<'a, 'b, T: Coordinate>(
+pub fn build<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
     params: &Params,
 ) -> Result<DeviceQuadtree<T>> {
     params.check()?;

@@ -239,10 +239,10 @@ fn search<T: Coordinate>(
 }
 
 /// Two columns of as many places.
-pub(super) fn places<'a, 'b, T: Coordinate>(
+pub(super) fn places<'a, T: Coordinate>(
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
-) -> Result<(Slice<'a, T>, Slice<'b, T>)> {
+    y: impl Into<Slice<'a, T>>,
+) -> Result<(Slice<'a, T>, Slice<'a, T>)> {
     let (x, y) = (x.into(), y.into());
     let (expected, found) = (x.len() as u64, y.len() as u64);
     if expected != found {
@@ -256,11 +256,11 @@ pub(super) fn places<'a, 'b, T: Coordinate>(
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).
-pub fn leaves_of<'a, 'b, T: Coordinate>(
+pub fn leaves_of<'a, T: Coordinate>(
     workspace: &mut Workspace,
     tree: &DeviceQuadtree<T>,
     x: impl Into<Slice<'a, T>>,
-    y: impl Into<Slice<'b, T>>,
+    y: impl Into<Slice<'a, T>>,
 ) -> Result<Column<u32>> {
     let gpu = workspace.gpu().clone();
     let (x, y) = places(x, y)?;

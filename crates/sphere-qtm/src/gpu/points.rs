@@ -48,10 +48,10 @@ impl Kernels for f64 {
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`]; [`Error::Core`](crate::Error::Core) where memory or the device fails.
-pub fn cells_of_points<'a, 'b, T: Coordinate>(
+pub fn cells_of_points<'a, T: Coordinate>(
     workspace: &mut Workspace,
     longitudes: impl Into<Slice<'a, T>>,
-    latitudes: impl Into<Slice<'b, T>>,
+    latitudes: impl Into<Slice<'a, T>>,
     level: Level,
 ) -> Result<Column<u64>> {
     let gpu = workspace.gpu();

@@ -264,7 +264,8 @@ mod tests {
         ] {
             let (frame, _) = params.frame(all).unwrap();
             let (keys, _) = Keys::of(Points::new(&x, &y), &frame, &params).unwrap();
-            let batches = cells::batches(&keys.cells(capacity / 4, &()).unwrap(), capacity);
+            let batches =
+                cells::batches(&keys.cells(capacity / 4, &gpu_core::Silent).unwrap(), capacity);
             let columns = scatter(&keys.numbered(&batches)).unwrap();
             // A stable sort by batch, of the definition: the last one that begins at the point's code or before.
             let is_kept =

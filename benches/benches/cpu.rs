@@ -55,7 +55,7 @@ fn distances(criterion: &mut Criterion) {
         let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(SIDE, SIDE));
         let params = Params::new().nearest().distance();
         group.bench_function(format!("{}% sites", density * 100.0), |b| {
-            b.iter(|| transform(&Device::Cpu, black_box(&input), &params, &()).unwrap())
+            b.iter(|| transform(&Device::Cpu, black_box(&input), &params).unwrap())
         });
     }
     group.finish();
@@ -73,7 +73,7 @@ fn terrain_from_points(criterion: &mut Criterion) {
     for (name, supersample) in [("supersample 1", 1), ("supersample 2", 2)] {
         let params = bounded.supersample(supersample);
         group.bench_function(name, |b| {
-            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(points), &params, &()).unwrap())
+            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(points), &params).unwrap())
         });
     }
     group.finish();
@@ -93,7 +93,7 @@ fn weights(criterion: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let input = idw::Input::new(black_box(points), grid);
-                idw::interpolate::<f32>(&Device::Cpu, input, &params, &()).unwrap()
+                idw::interpolate::<f32>(&Device::Cpu, input, &params).unwrap()
             })
         });
     }
@@ -114,10 +114,10 @@ fn products(criterion: &mut Criterion) {
     group.sample_size(20);
     group.bench_function("hillshade", |b| {
         let light = terrain_grid::HillshadeParams::new();
-        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(dem), &light, &()).unwrap())
+        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(dem), &light).unwrap())
     });
     group.bench_function("contours", |b| {
-        b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(dem), &levels, &()).unwrap())
+        b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(dem), &levels).unwrap())
     });
     group.finish();
 }

@@ -80,7 +80,7 @@ fn build_resident(
     let tree = gpu::build(&mut workspace, raster, params)?;
     let (cells, room) = (raster.grid().cells(), tree.nodes().len());
     times.print("tessera", "ccq_build", cells, room as u64);
-    let within = || Ok(gpu::build_within(&mut workspace, raster, params, room)?);
+    let within = || Ok(gpu::build_with_capacity(&mut workspace, raster, params, room)?);
     let times = Times::on_device(gpu, RUNS, within)?;
     times.print("tessera", "ccq_build_in_given_room", cells, room as u64);
     Ok(tree)
@@ -96,7 +96,7 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
     let (cells, room) =
         (tile.grid().cells(), gpu::build(&mut workspace, &tile, params)?.nodes().len());
     times.print("tessera", "ccq_tile", cells, room as u64);
-    let within = || Ok(gpu::build_within(&mut workspace, &tile, params, room)?);
+    let within = || Ok(gpu::build_with_capacity(&mut workspace, &tile, params, room)?);
     let times = Times::on_device(gpu, RUNS, within)?;
     times.print("tessera", "ccq_tile_in_given_room", cells, room as u64);
     let slice = GridSlice::from(raster);
@@ -118,7 +118,7 @@ fn end_to_end(gpu: &Gpu, raster: &Grid<i16>, params: &Params) -> Result<()> {
     let mut built = None;
     let times = Times::on_host(RUNS, || {
         drop(built.take());
-        built = Some(build(&device, raster.view(), params, &())?);
+        built = Some(build(&device, raster.view(), params)?);
         Ok(())
     })?;
     let built = built.context("a tree was built")?;
@@ -131,7 +131,7 @@ fn end_to_end(gpu: &Gpu, raster: &Grid<i16>, params: &Params) -> Result<()> {
         Ok((back.to_host()?, resident))
     })?;
     times.print("tessera", "ccq_host_copies_alone", cells, nodes);
-    let (tree, time) = clocked(|| Ok(build(&Device::Cpu, raster.view(), params, &())?))?;
+    let (tree, time) = clocked(|| Ok(build(&Device::Cpu, raster.view(), params)?))?;
     Times::new(vec![time]).print("cpu", "ccq_host", cells, nodes);
     anyhow::ensure!(tree == built, "the device and the CPU have built different trees");
     Ok(())

@@ -60,7 +60,7 @@ fn row(mask: &str, side: u32, sites: &[u8]) -> Result<()> {
         all.push(("both_by_scan_prune", both.algorithm(Algorithm::ScanPrune)));
     }
     for (outputs, params) in all {
-        let times = timed(|| Ok(transform(&Device::Cpu, &input, &params, &())?))?;
+        let times = timed(|| Ok(transform(&Device::Cpu, &input, &params)?))?;
         let work = format!("distance_{mask}_{outputs}");
         times.print("cpu", work, u64::from(side).pow(2), count);
     }
@@ -118,7 +118,7 @@ fn nearest(count: u64, neighbours: u32, pattern: &str) -> Result<()> {
     let points = Points { x: &x, y: &y, values: &[&z] };
     let input = idw::Input::new(points, targets);
     let params = idw::Params::nearest(neighbours);
-    let ours = || Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params, &())?);
+    let ours = || Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params)?);
     timed(ours)?.print("cpu", &work, grid.cells(), count);
     let points: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [x, y]).collect();
     let k = NonZero::new(neighbours as usize).context("no neighbours")?;

@@ -13,7 +13,7 @@
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};
-use gpu_core::{Device, DeviceChoice, Gpu, GridSpec, Points};
+use gpu_core::{Device, DeviceChoice, Gpu, GridSpec, Points, Silent};
 use quadtree_sort::gpu::{Workspace, index};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation as _};
 use testing::Cloud;
@@ -76,7 +76,7 @@ fn surface_rows(cloud: &Cloud, side: u32) -> Result<()> {
     let grid = GridSpec::new(0.0, EXTENT, EXTENT / f64::from(side), side, side)?;
     let params = nni_grid::Params::new(grid).max_distance(f64::INFINITY);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let run = || Ok(nni_grid::interpolate(&Device::Cpu, points, &params, &())?);
+    let run = || Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?);
     let (ours, time) = clocked(run)?;
     Times::new(vec![time]).print("cpu", &work, cloud.len() as u64, grid.cells());
     let (theirs, time) = clocked(|| by_spade(cloud, &grid))?;
@@ -119,7 +119,7 @@ fn gpu_rows(cloud: &Cloud) -> Result<()> {
     })?;
     times.print("gpu", format!("stars_{name}"), cloud.len() as u64, edges as u64);
     let points = Points::new(&cloud.x, &cloud.y);
-    let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &())?))?;
+    let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &Silent)?))?;
     let theirs = found.neighbours().len() / 2;
     Times::new(vec![time]).print("cpu", format!("stars_{name}"), cloud.len() as u64, theirs as u64);
     ensure!(theirs == edges, "{}: {edges} edges, and {theirs} by the CPU", cloud.name);
@@ -131,7 +131,7 @@ fn rows(cloud: &Cloud) -> Result<()> {
     let mut edges = 0;
     let run = || -> Result<_> {
         let points = Points::new(&cloud.x, &cloud.y);
-        let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &())?))?;
+        let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &Silent)?))?;
         edges = found.neighbours().len() / 2;
         Ok(time)
     };

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use benches::{Times, clocked};
 use gpu_core::{
     Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec,
-    GridView, Points, Slice,
+    GridView, Points, Silent, Slice,
 };
 use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Weights};
@@ -189,13 +189,13 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
     let mut slopes = || Ok(terrain_grid::gpu::slope(&mut workspace, &resident, &slope)?);
     let times = Times::on_device(gpu, RUNS, &mut slopes)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::slope(dem, &slope, &())?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::slope(dem, &slope, &Silent)?))?;
     let on_gpu = slopes()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_both("slope", grid.cells(), 0, &times, cpu_time);
     let mut shades = || Ok(terrain_grid::gpu::hillshade(&mut workspace, &resident, &light)?);
     let times = Times::on_device(gpu, RUNS, &mut shades)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::hillshade(dem, &light, &())?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::hillshade(dem, &light, &Silent)?))?;
     let on_gpu = shades()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
     print_both("hillshade", grid.cells(), 0, &times, cpu_time);
@@ -205,7 +205,7 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
         lines = terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
         Ok(())
     })?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::contours(dem, &levels, &())?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::contours(dem, &levels, &Silent)?))?;
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();
     print_both("contours_to_host", grid.cells(), points as u64, &times, cpu_time);
@@ -235,7 +235,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let times = Times::on_device(gpu, RUNS, || run(&indices))?;
     let device = host_indices(run(&indices)?)?;
     let view = GridView::new(&sites, grid)?;
-    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::nearest_sites(view, &())?))?;
+    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::nearest_sites(view, &Silent)?))?;
     ensure!(device == cpu.values(), "GPU and CPU differ");
     print_both(&name("indices"), grid.cells(), count, &times, cpu_time);
 
@@ -302,7 +302,7 @@ fn geodesic(gpu: &Gpu, width: u32, height: u32) -> Result<()> {
         let found = run()?.distance.context("no distances")?.to_host()?;
         let input = Input::new(Sites::Mask(&sites), grid);
         let (cpu, time) =
-            clocked(|| Ok(pba_voronoi::geodesic(&Device::Cpu, &input, &globe, &params, &())?))?;
+            clocked(|| Ok(pba_voronoi::geodesic(&Device::Cpu, &input, &globe, &params)?))?;
         ensure!(cpu.distance == Some(found), "GPU and CPU differ");
         print_both(&name, grid.cells(), count, &times, time);
     }
@@ -338,7 +338,8 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let times = Times::on_device(gpu, RUNS, || run(&distances))?;
     let device = run(&distances)?.distance.context("no distances")?.to_host()?;
     let input = Input::new(Sites::Mask(&sites), *resident.grid());
-    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::transform(&input, &distances, &())?))?;
+    let (cpu, cpu_time) =
+        clocked(|| Ok(pba_voronoi::cpu::transform(&input, &distances, &Silent)?))?;
     ensure!(cpu.distance == Some(device), "GPU and CPU differ");
     let (cells, count) = (resident.grid().cells(), sites.iter().map(|&s| u64::from(s)).sum());
     print_both("voronoi_of_mask_distances", cells, count, &times, cpu_time);
@@ -415,9 +416,8 @@ fn nni(
     let input = there.input()?;
     let work = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
     let times = Times::on_device(gpu, RUNS, work)?;
-    let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params, &())?;
-    let (on_cpu, cpu_time) =
-        clocked(|| Ok(nni_grid::interpolate(&Device::Cpu, points, &params, &())?))?;
+    let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params)?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?))?;
     let [on_gpu_values, on_cpu_values] = [&on_gpu, &on_cpu].map(|dem| dem.values[0].values());
     ensure!(on_gpu_values.iter().zip(on_cpu_values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
@@ -442,7 +442,7 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     end_to_end(gpu, points, &params, &mut dem, "pageable")?;
     let device = Device::Gpu(gpu.clone());
-    let times = Times::on_host(RUNS, || Ok(nni_grid::interpolate(&device, points, &params, &())?))?;
+    let times = Times::on_host(RUNS, || Ok(nni_grid::interpolate(&device, points, &params)?))?;
     times.print("tessera", "nni_host_new_array", points.x.len() as u64, params.grid.cells());
     Ok(())
 }
@@ -456,7 +456,7 @@ fn end_to_end(
 ) -> Result<()> {
     let work = |dem: &mut [f32]| -> Result<()> {
         let mut workspace = Workspace::new(gpu)?;
-        nni_grid::gpu::interpolate_into(&mut workspace, points, params, dem, None, &())?;
+        nni_grid::gpu::interpolate_into(&mut workspace, points, params, dem, None, &Silent)?;
         Ok(())
     };
     let transfers = |dem: &mut [f32]| -> Result<()> {

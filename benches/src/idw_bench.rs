@@ -191,8 +191,7 @@ impl Bench {
         let (sample, x, y) = sample_of(targets, SAMPLE);
         let columns = Points { x: &points.x, y: &points.y, values: &[&points.z] };
         let input = idw::Input::new(columns, Targets::Points { x: &x, y: &y });
-        let wanted =
-            idw::interpolate::<f64>(&Device::Cpu, input, &params.kernel(Kernel::Direct), &())?;
+        let wanted = idw::interpolate::<f64>(&Device::Cpu, input, &params.kernel(Kernel::Direct))?;
         let off = |(&i, w): (&usize, &f64)| (values[i].to_f64() / w - 1.0).abs();
         let worst = sample.iter().zip(&wanted.values[0]).map(off).fold(0.0, f64::max);
         tell(name, worst, if size_of::<T>() == 4 { 1e-5 } else { 1e-12 });
@@ -207,7 +206,7 @@ impl Bench {
         }
         let device = Device::Gpu(self.gpu.clone());
         let columns = Points { x: &points.x, y: &points.y, values: &[&points.z] };
-        let run = || Ok(cross_validate(&device, columns, params, &())?);
+        let run = || Ok(cross_validate(&device, columns, params)?);
         let errors = run()?.errors;
         let (sample, ..) = sample_of(points.targets(), SAMPLE);
         let error = |&i: &usize| {
@@ -457,7 +456,7 @@ impl Cloud {
         let (sample, x, y) = sample_of(targets, NEAR_SAMPLE);
         let points = Points { x: &self.x, y: &self.y, values: &[&self.z] };
         let input = idw::Input::new(points, Targets::Points { x: &x, y: &y });
-        let wanted = idw::interpolate::<f32>(&Device::Cpu, input, params, &())?;
+        let wanted = idw::interpolate::<f32>(&Device::Cpu, input, params)?;
         for (&i, &wanted) in sample.iter().zip(&wanted.values[0]) {
             let both_missing = wanted.is_nan() && values[i].is_nan();
             ensure!(

@@ -186,7 +186,7 @@ impl Bench {
         let mut times = Vec::new();
         for _ in 0..4 {
             let stages = Stages(RefCell::new(vec![("start", Instant::now())]));
-            let tree = build_within(&device, points, &params, budget, &stages)?;
+            let tree = build_within(device.with_progress(&stages), points, &params, budget)?;
             let start = stages.0.borrow()[0].1;
             times.push(start.elapsed().as_secs_f64());
             stages.print();

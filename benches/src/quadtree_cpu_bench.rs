@@ -64,9 +64,8 @@ fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
         .map(|(&x, &y)| Bounds { min_x: x, min_y: y, max_x: x + side, max_y: y + side })
         .collect();
 
-    let (tree, built) = best(|| {
-        build(&Device::Cpu, Points::new(x, y), &Params::new().threshold(THRESHOLD as u32), &())
-    });
+    let (tree, built) =
+        best(|| build(&Device::Cpu, Points::new(x, y), &Params::new().threshold(THRESHOLD as u32)));
     let tree = tree?;
     let (near, near_time) = best(|| tree.nearest(qx, qy, K));
     let near = near?;
@@ -75,7 +74,7 @@ fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
     row("quadtree-sort", built, Some(near_time), Some(window_time));
     drop(tree);
 
-    let (points, built) = best(|| index(&Device::Cpu, Points::new(x, y), None, &()));
+    let (points, built) = best(|| index(&Device::Cpu, Points::new(x, y), None));
     let points = points?;
     let (same, near_time) = best(|| points.nearest(qx, qy, K));
     ensure!(same? == near, "the index finds others than the tree");

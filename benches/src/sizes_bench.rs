@@ -10,7 +10,7 @@ use anyhow::Result;
 use benches::{Times, clocked, unit};
 use gpu_core::{
     Bounds, Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, Grid, GridSlice,
-    GridSpec, GridView, Points,
+    GridSpec, GridView, Points, Silent,
 };
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Scan, Sort, Sum};
@@ -118,7 +118,9 @@ impl Bench {
                 Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &params)?)
             })?;
             let view = GridView::new(&sites, grid)?;
-            self.cpu("voronoi", (cells, 0), || Ok(pba_voronoi::cpu::nearest_sites(view, &())?))?;
+            self.cpu("voronoi", (cells, 0), || {
+                Ok(pba_voronoi::cpu::nearest_sites(view, &Silent)?)
+            })?;
         }
         Ok(())
     }
@@ -142,7 +144,7 @@ impl Bench {
                 })?;
                 self.cpu(name, size, || {
                     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-                    Ok(nni_grid::interpolate(&Device::Cpu, points, &params, &())?)
+                    Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?)
                 })?;
             }
         }
@@ -160,7 +162,7 @@ impl Bench {
             self.device("slope", (cells, 0), || {
                 Ok(terrain_grid::gpu::slope(&mut workspace, &there, &params)?)
             })?;
-            self.cpu("slope", (cells, 0), || Ok(terrain_grid::cpu::slope(dem, &params, &())?))?;
+            self.cpu("slope", (cells, 0), || Ok(terrain_grid::cpu::slope(dem, &params, &Silent)?))?;
         }
         Ok(())
     }
@@ -202,7 +204,7 @@ impl Bench {
             self.cpu("idw_12_nearest", size, || {
                 let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
                 let input = idw::Input::new(points, grid);
-                Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params, &())?)
+                Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params)?)
             })?;
         }
         Ok(())
@@ -230,7 +232,7 @@ impl Bench {
             let (x, y): (Vec<f64>, Vec<f64>) = (x, y);
             self.cpu("quadtree_build", (n, 0), || {
                 let points = Points::new(&x, &y);
-                Ok(quadtree_sort::build(&Device::Cpu, points, &params, &())?)
+                Ok(quadtree_sort::build(&Device::Cpu, points, &params)?)
             })?;
         }
         Ok(())
@@ -254,7 +256,7 @@ impl Bench {
                 Ok(ccq_tree::gpu::build(&mut workspace, &there, &params)?)
             })?;
             self.cpu("ccq_build", (cells, 0), || {
-                Ok(ccq_tree::build(&Device::Cpu, raster.view(), &params, &())?)
+                Ok(ccq_tree::build(&Device::Cpu, raster.view(), &params)?)
             })?;
         }
         Ok(())
@@ -279,7 +281,7 @@ impl Bench {
                 Ok(sphere_qtm::gpu::voronoi(&mut workspace, &points, &params)?)
             })?;
             self.cpu("sphere_voronoi", (cells, count), || {
-                Ok(sphere_qtm::voronoi(&Device::Cpu, &Points::new(&x, &y), &params, &())?)
+                Ok(sphere_qtm::voronoi(&Device::Cpu, &Points::new(&x, &y), &params)?)
             })?;
         }
         Ok(())

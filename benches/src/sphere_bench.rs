@@ -53,7 +53,7 @@ fn main() -> Result<()> {
 fn cpu(filter: &str) -> Result<()> {
     let (level, sites) = (Level::new(9)?, Sites::random(10_000, 3));
     if "cpu_voronoi_9_pruned".contains(filter) {
-        let run = || sphere_qtm::voronoi(&Device::Cpu, &sites.points(), &Params::new(level), &());
+        let run = || sphere_qtm::voronoi(&Device::Cpu, &sites.points(), &Params::new(level));
         let diagram = run()?;
         sites.check("cpu_voronoi_9_pruned", &diagram)?;
         let mut times = Vec::new();

@@ -153,7 +153,7 @@ fn trees(corpus: &Corpus) -> Result {
     let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 61)).collect();
     let y: Vec<f64> = (0..60).map(|i| f64::from(i * 17 % 59)).collect();
     let params = quadtree_sort::Params::new().threshold(4);
-    let tree = quadtree_sort::build(&Device::Cpu, Points::new(&x, &y), &params, &())?;
+    let tree = quadtree_sort::build(&Device::Cpu, Points::new(&x, &y), &params)?;
     corpus.add_file("qtree_file", "points.qtree", None, |path| Ok(tree.save(path)?))?;
     index(corpus, "u8.ccq", |i| i as u8, None)?;
     index(corpus, "f32.ccq", |i| i as f32, Some(7.0))?;
@@ -165,6 +165,6 @@ fn index<T: ccq_tree::Buildable + Cell>(corpus: &Corpus, name: &str, of: fn(usiz
     let values: Vec<T> = (0..30 * 20).map(|i| of(i * 7 % 23)).collect();
     let raster = Grid::new(values, GridSpec::of_pixels(30, 20))?;
     let params = ccq_tree::Params::new().nodata(nodata);
-    let tree = ccq_tree::build(&Device::Cpu, raster.view(), &params, &())?;
+    let tree = ccq_tree::build(&Device::Cpu, raster.view(), &params)?;
     corpus.add_file("ccq_file", name, None, |path| Ok(tree.save(path)?))
 }

@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     std::fs::write(folder.join("0.points"), &bytes).expect("an input is written");
     if let Ok(Some(bins)) = Bins::open(&folder, "fuzz") {
         let bounds = gpu_core::Bounds { min_x: 0.0, min_y: 0.0, max_x: 10.0, max_y: 10.0 };
-        let _ = bins.read(&bounds, &());
-        let _ = bins.read_range(0..bins.points(), &());
+        let _ = bins.read(&bounds, &gpu_core::Silent);
+        let _ = bins.read_range(0..bins.points(), &gpu_core::Silent);
     }
 });

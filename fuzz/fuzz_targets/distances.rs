@@ -29,7 +29,7 @@ fuzz_target!(|case: Case| {
     if let Some(limit) = case.limit {
         params = params.max_distance(limit.get());
     }
-    let Ok(diagram) = transform(&Device::Cpu, &input, &params, &()) else { return };
+    let Ok(diagram) = transform(&Device::Cpu, &input, &params) else { return };
     let found = diagram.distance_f64.expect("it was asked for");
     let sites: Vec<usize> = (0..mask.len()).filter(|&pixel| mask[pixel] != 0).collect();
     for (pixel, &distance) in found.values().iter().enumerate() {

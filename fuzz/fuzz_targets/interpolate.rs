@@ -50,7 +50,7 @@ fuzz_target!(|case: Case| {
     if let Some(distance) = distance {
         params = params.max_distance(distance);
     }
-    let Ok(dem) = interpolate(&Device::Cpu, points, &params, &()) else { return };
+    let Ok(dem) = interpolate(&Device::Cpu, points, &params) else { return };
     if weights == Weights::SibsonC1 {
         return;
     }

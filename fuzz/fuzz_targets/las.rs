@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     if kind >> 1 & 3 == 1 {
         filter.bounds = Some(gpu_core::Bounds { min_x: 0.0, min_y: 0.0, max_x: 100.0, max_y: 100.0 });
     }
-    let Ok(whole) = read_points(&path, &filter, &columns, &()) else { return };
+    let Ok(whole) = read_points(&path, &filter, &columns, &gpu_core::Silent) else { return };
     assert_eq!(whole.x.len() as u64, whole.tally.kept);
     assert!(whole.x.len() == whole.y.len() && whole.x.len() == whole.z.len());
     if kind >> 1 & 3 == 2 {
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
             points += batch.x.len() as u64;
             Ok(())
         };
-        if read_batches(&path, &filter, &columns, 1 << 16, &(), &mut take).is_ok() {
+        if read_batches(&path, &filter, &columns, 1 << 16, &gpu_core::Silent, &mut take).is_ok() {
             assert_eq!(points, whole.tally.kept, "batches have other points than the whole");
         }
     }

@@ -29,7 +29,7 @@ fuzz_target!(|case: Case| {
     if case.is_skipping {
         params = params.outside(Outside::Skip);
     }
-    let Ok(tree) = build(&Device::Cpu, Points::new(&x, &y), &params, &()) else { return };
+    let Ok(tree) = build(&Device::Cpu, Points::new(&x, &y), &params) else { return };
     let kept: Vec<usize> = tree.order().iter().map(|&point| point as usize).collect();
     let [a, b, _] = columns(&case.queries);
     let k = usize::from(case.k % 8) + 1;

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = tessera_fuzz::file(name, bytes);
     let numbers = CsvColumns::new(["1", "2", "3"].map(str::to_owned));
     let columns = if kind % 2 == 0 { CsvColumns::default() } else { numbers };
-    if let Ok(cloud) = read_points(&path, &Filter::default(), &columns, &()) {
+    if let Ok(cloud) = read_points(&path, &Filter::default(), &columns, &gpu_core::Silent) {
         let all = cloud.x.iter().chain(&cloud.y).chain(&cloud.z);
         assert!(all.into_iter().all(|number| number.is_finite()));
         assert_eq!(cloud.x.len() as u64, cloud.tally.kept);

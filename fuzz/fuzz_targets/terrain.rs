@@ -21,12 +21,12 @@ fuzz_target!(|case: Case| {
     let values: Vec<f32> = case.heights[..width * height].iter().map(|value| value.get() as f32).collect();
     let Ok(grid) = GridSpec::new(0.0, 0.0, case.cell_size.get(), width as u32, height as u32) else { return };
     let Ok(dem) = Grid::new(values, grid) else { return };
-    if let Ok(slopes) = slope(&Device::Cpu, dem.view(), &SlopeParams::new(), &()) {
+    if let Ok(slopes) = slope(&Device::Cpu, dem.view(), &SlopeParams::new()) {
         assert!(slopes.values().iter().all(|slope| slope.is_nan() || (0.0..=90.0).contains(slope)));
     }
-    if let Ok(shades) = hillshade(&Device::Cpu, dem.view(), &HillshadeParams::new(), &()) {
+    if let Ok(shades) = hillshade(&Device::Cpu, dem.view(), &HillshadeParams::new()) {
         assert!(shades.values().iter().all(|shade| shade.is_nan() || (0.0..=1.0).contains(shade)));
     }
     let levels = Levels::At(case.levels.into_iter().map(Coordinate::get).collect());
-    let _ = contours(&Device::Cpu, dem.view(), &ContourParams::new(levels), &());
+    let _ = contours(&Device::Cpu, dem.view(), &ContourParams::new(levels));
 });

@@ -25,7 +25,7 @@ fuzz_target!(|case: Case| {
     let nodata = case.nodata.map(Coordinate::get);
     let bins: Vec<f64> = case.bins.into_iter().map(Coordinate::get).collect();
     let params = Params::new().nodata(nodata).bins(bins);
-    let Ok(tree) = build(&Device::Cpu, raster.view(), &params, &()) else { return };
+    let Ok(tree) = build(&Device::Cpu, raster.view(), &params) else { return };
     let [low, high] = case.range.map(Coordinate::get);
     let condition = Condition::new(&tree).range(low, high).raster(raster.view());
     let mut query = Query::new();

@@ -33,13 +33,13 @@ pub enum Error {
         /// The most.
         most: u64,
     },
-    /// A tree's nodes do not fit where they were to go.
-    #[error("the tree has {nodes} nodes, there is room for {room}")]
-    NoRoom {
+    /// A tree has more nodes than its caller gave capacity for.
+    #[error("the tree has {nodes} nodes, more than the capacity of {capacity}")]
+    Capacity {
         /// As counted.
         nodes: u64,
         /// As given.
-        room: u64,
+        capacity: u64,
     },
     /// A boundary of bins is not a number above the one before.
     #[error("boundary {index} of the bins, {value}, is not a number above the one before")]

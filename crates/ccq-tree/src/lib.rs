@@ -13,7 +13,7 @@
 //! let heights: Vec<i16> = (0..48).map(|cell| cell / 8 * 10).collect(); // six rows of eight
 //! let raster = Grid::new(heights, GridSpec::of_pixels(8, 6))?;
 //! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
-//! let tree = build(&device, raster.view(), &Params::new(), &())?;
+//! let tree = build(&device, raster.view(), &Params::new())?;
 //!
 //! let high = Condition::new(&tree).range(20.0, 40.0); // 20 and 30, not 40
 //! let found = quadrants(&[high], &Query::new())?;
@@ -46,7 +46,7 @@ mod query;
 mod raster;
 mod tree;
 
-use gpu_core::{Device, GridView, Progress};
+use gpu_core::{GridView, On};
 
 pub use cell::Cell;
 pub use cpu::Merged;
@@ -82,13 +82,13 @@ impl<T: Cell> Buildable for T {}
 ///
 /// # Errors
 /// [`Error::Boundary`] and [`Error::Bins`] for the parameters; [`Error::TooLarge`], [`Error::TooManyNodes`];
-/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
-pub fn build<T: Buildable>(
-    device: &Device,
+/// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+pub fn build<'on, T: Buildable>(
+    on: impl Into<On<'on>>,
     raster: GridView<'_, T>,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Tree<T>> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::build(raster, params, progress),
@@ -100,13 +100,13 @@ pub fn build<T: Buildable>(
 ///
 /// # Errors
 /// [`Error::TileSide`]; as [`build`].
-pub fn build_forest<T: Buildable>(
-    device: &Device,
+pub fn build_forest<'on, T: Buildable>(
+    on: impl Into<On<'on>>,
     raster: GridView<'_, T>,
     tile_side: u32,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Forest<T>> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::build_forest(raster, tile_side, params, progress),
@@ -122,13 +122,13 @@ pub fn build_forest<T: Buildable>(
 ///
 /// # Errors
 /// [`Error::TileSide`] also for a side below the tile's; as [`build`].
-pub fn build_tile<T: Buildable>(
-    device: &Device,
+pub fn build_tile<'on, T: Buildable>(
+    on: impl Into<On<'on>>,
     tile: GridView<'_, T>,
     tile_side: u32,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Tree<T>> {
+    let On { device, progress } = on.into();
     let sides = tile.grid().width.max(tile.grid().height);
     if !tile_side.is_power_of_two() || !(sides..=MAX_SIDE).contains(&tile_side) {
         return Err(Error::TileSide { side: tile_side });
@@ -146,12 +146,12 @@ pub fn build_tile<T: Buildable>(
 ///
 /// # Errors
 /// As [`mosaic()`] and [`build`].
-pub fn build_mosaic<T: Buildable>(
-    device: &Device,
+pub fn build_mosaic<'on, T: Buildable>(
+    on: impl Into<On<'on>>,
     parts: &[GridView<'_, T>],
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Tree<T>> {
+    let On { device, progress } = on.into();
     params.check()?;
-    build(device, mosaic(parts, params)?.view(), params, progress)
+    build(device.with_progress(progress), mosaic(parts, params)?.view(), params)
 }

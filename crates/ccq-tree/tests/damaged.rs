@@ -96,7 +96,7 @@ fn fuzz<T: Buildable>(value: impl Fn(u64) -> T, params: &Params, seed: u64) {
         let values = (0..width * height).map(|_| value(random.below(4))).collect();
         let raster = Grid::new(values, GridSpec::of_pixels(width, height)).unwrap();
         let mut whole = Vec::new();
-        let tree = build(&Device::Cpu, raster.view(), params, &()).unwrap();
+        let tree = build(&Device::Cpu, raster.view(), params).unwrap();
         tree.write_to(&mut whole).unwrap();
         let node = size_of::<ccq_tree::Node<T>>();
         assert_eq!(with_sums(whole.clone(), node), whole);

@@ -47,7 +47,7 @@ fn every_failure_of_a_resident_build_is_said() {
     };
     let failures = everywhere(&gpu, make, |(workspace, resident)| {
         let tree = gpu::build(workspace, &*resident, &params())?.to_host()?;
-        let bounded = gpu::build_within(workspace, &*resident, &params(), 20_000)?;
+        let bounded = gpu::build_with_capacity(workspace, &*resident, &params(), 20_000)?;
         let forest = gpu::build_forest(workspace, &*resident, 64, &params())?;
         Ok((tree, bounded.finish()?.to_host()?, forest.merge(workspace)?.to_host()?))
     });
@@ -65,8 +65,8 @@ fn every_failure_of_a_build_from_the_host_is_said() {
         &gpu,
         || Ok::<_, Error>(()),
         |()| {
-            let tree = build(&device, raster.view(), &params(), &())?;
-            Ok((tree, build_forest(&device, raster.view(), 64, &params(), &())?))
+            let tree = build(&device, raster.view(), &params())?;
+            Ok((tree, build_forest(&device, raster.view(), 64, &params())?))
         },
     );
     if let Some(Failures { allocations, copies, .. }) = failures {

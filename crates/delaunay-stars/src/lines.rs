@@ -110,11 +110,11 @@ pub struct LineSites {
 /// // The edge between these points would cross the line between the others.
 /// let (mut x, mut y) = (vec![0.0, 0.0], vec![-1.0, 1.0]);
 /// let line = vec![[-6.0, 0.0], [6.0, 0.0]];
-/// let found = split_lines(Points::new(&x, &y), &[line], Splitting::new(20.0), &())?;
+/// let found = split_lines(Points::new(&x, &y), &[line], Splitting::new(20.0), &gpu_core::Silent)?;
 /// assert_eq!(found.open, 0);
 /// x.extend(&found.x);
 /// y.extend(&found.y);
-/// let all = triangulate(Points::new(&x, &y), &())?;
+/// let all = triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
 /// assert!(!all.star(0).contains(&1));
 /// # Ok(())
 /// # }
@@ -244,7 +244,7 @@ impl Obstacles {
     }
 
     fn none() -> Result<Self> {
-        Self::of(Vec::new(), Vec::new(), &())
+        Self::of(Vec::new(), Vec::new(), &gpu_core::Silent)
     }
 
     fn place(&self, i: u32) -> P {

@@ -44,7 +44,7 @@ pub struct Triangulation {
 /// use gpu_core::Points;
 ///
 /// let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
-/// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &())?;
+/// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
 /// assert_eq!(triangulation.star(4), [0, 1, 2, 3]);
 /// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
 /// assert_eq!(triangulation.triangles().count(), 4);
@@ -55,7 +55,7 @@ pub struct Triangulation {
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
 /// [`Error::TooManyPoints`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
-/// bits than these have; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory fails.
+/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory fails.
 pub fn triangulate(points: Points<'_>, progress: &dyn Progress) -> Result<Triangulation> {
     triangulate_for(points, Span::EMPTY, progress)
 }

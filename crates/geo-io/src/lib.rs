@@ -21,7 +21,7 @@
 //! # fn main() -> geo_io::Result<()> {
 //! use std::path::Path;
 //! let filter = geo_io::Filter { classes: Some(vec![2]), ..Default::default() };
-//! let points = geo_io::read_points(Path::new("survey.laz"), &filter, &Default::default(), &())?;
+//! let points = geo_io::read_points(Path::new("survey.laz"), &filter, &Default::default(), &gpu_core::Silent)?;
 //! println!("{} of {} points kept", points.tally.kept, points.tally.read);
 //! # Ok(()) }
 //! ```

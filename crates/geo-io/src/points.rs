@@ -567,8 +567,13 @@ mod tests {
     fn missing_empty_and_unknown_files_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let read = |name: &str| {
-            read_points(&folder.path().join(name), &Filter::default(), &Default::default(), &())
-                .unwrap_err()
+            read_points(
+                &folder.path().join(name),
+                &Filter::default(),
+                &Default::default(),
+                &gpu_core::Silent,
+            )
+            .unwrap_err()
         };
         std::fs::write(folder.path().join("empty.LAZ"), b"").unwrap();
         std::fs::write(folder.path().join("text.las"), b"not a cloud").unwrap();

@@ -233,7 +233,7 @@ mod tests {
         let (filter, columns) = (Filter::default(), CsvColumns::default());
         let one_by_one: Vec<PointCloud> = paths
             .iter()
-            .map(|path| crate::read_points(path, &filter, &columns, &()).unwrap())
+            .map(|path| crate::read_points(path, &filter, &columns, &gpu_core::Silent).unwrap())
             .collect();
         for at_once in [1, 2, 3, 16, 100] {
             let mut all = Vec::new();
@@ -242,7 +242,7 @@ mod tests {
                 all.push(cloud);
                 Ok::<_, Error>(())
             };
-            several.read(&paths, &(), take).unwrap();
+            several.read(&paths, &gpu_core::Silent, take).unwrap();
             assert_eq!(all, one_by_one);
         }
     }
@@ -275,7 +275,10 @@ mod tests {
             taken.set(taken.get() + 1);
             Ok::<_, Error>(())
         };
-        let error = Several::new(&filter, &columns).at_once(4).read(&paths, &(), take).unwrap_err();
+        let error = Several::new(&filter, &columns)
+            .at_once(4)
+            .read(&paths, &gpu_core::Silent, take)
+            .unwrap_err();
         assert!(error.to_string().contains("missing.laz"), "{error}");
         assert_eq!(taken.get(), 5);
         // What takes may fail too, and the call may be ended.
@@ -284,7 +287,8 @@ mod tests {
             count += 1;
             if count == 3 { Err(Error::Cancelled) } else { Ok(()) }
         };
-        let result = Several::new(&filter, &columns).at_once(4).read(&paths, &(), refuse);
+        let result =
+            Several::new(&filter, &columns).at_once(4).read(&paths, &gpu_core::Silent, refuse);
         assert!(matches!(result, Err(Error::Cancelled)));
         struct Ended;
         impl Progress for Ended {
@@ -305,7 +309,8 @@ mod tests {
         bytes[179..187].copy_from_slice(&10_000.0_f64.to_le_bytes());
         std::fs::write(&paths[1], bytes).unwrap();
         let (filter, columns) = (Filter::default(), CsvColumns::default());
-        let read = |several: Several| several.read(&paths, &(), |_, _| Ok::<_, Error>(()));
+        let read =
+            |several: Several| several.read(&paths, &gpu_core::Silent, |_, _| Ok::<_, Error>(()));
         for at_once in [1, 3] {
             let several = Several::new(&filter, &columns).at_once(at_once);
             read(several).unwrap();

@@ -164,7 +164,8 @@ mod tests {
         let writer = std::thread::spawn(move || std::fs::write(to, "0 0 1\n1 0 2\n0 1 3\n"));
         std::thread::sleep(Duration::from_millis(50));
         crate::check_distinct(&inputs, &[&output]).unwrap();
-        let read = read_points(&input, &Filter::default(), &Default::default(), &()).unwrap();
+        let read = read_points(&input, &Filter::default(), &Default::default(), &gpu_core::Silent)
+            .unwrap();
         writer.join().unwrap().unwrap();
         assert_eq!(read.len(), 3);
     }
@@ -210,7 +211,8 @@ mod tests {
             // The header first, as a program may.
             let header = read_header(&path).unwrap();
             assert_eq!(header.is_some(), name == "a.laz");
-            let read = read_points(&path, &Filter::default(), &Default::default(), &());
+            let read =
+                read_points(&path, &Filter::default(), &Default::default(), &gpu_core::Silent);
             assert_eq!(read.unwrap().x, x, "{name}");
             writer.join().unwrap();
             assert!(kept().as_ref().is_none_or(|files| !files.contains_key(&path)));

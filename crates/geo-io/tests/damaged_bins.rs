@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use geo_io::{BinSpec, BinWriter, Binned, Bins, Result};
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Silent};
 use testing::allocations::{Counting, peak};
 use testing::{Random, damaged};
 
@@ -60,9 +60,9 @@ fn with_sums(mut bytes: Vec<u8>) -> Vec<u8> {
 fn read_all(folder: &Path) -> Result<Option<Binned>> {
     let all = Bounds { min_x: -1e300, min_y: -1e300, max_x: 1e300, max_y: 1e300 };
     let Some(bins) = Bins::open(folder, "these")? else { return Ok(None) };
-    bins.read_range(1..3, &())?;
-    bins.read_numbered(&GROUND, &())?;
-    bins.read(&all, &()).map(Some)
+    bins.read_range(1..3, &Silent)?;
+    bins.read_numbered(&GROUND, &Silent)?;
+    bins.read(&all, &Silent).map(Some)
 }
 
 /// Reads the bins of a folder whose one run has these bytes, and lets a writer go on behind it.

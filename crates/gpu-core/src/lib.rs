@@ -4,7 +4,7 @@
 //!   host memory, owned and borrowed; with the feature `ndarray` from arrays and as arrays, without a
 //!   copy. [`Points`] and their [`Extent`].
 //! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
-//! - [`Progress`]: how a long call says where it is, and may be ended.
+//! - [`Progress`]: how a long call says where it is, and may be ended. [`On`]: a device, and who watches a call on it.
 //! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and [`Slice`],
 //!   [`DeviceGrid`] and [`GridSlice`], [`DevicePoints`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
@@ -91,7 +91,7 @@ pub use launch::{Arguments, Blocks};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 pub use points::{Extent, Points, ValueRange};
-pub use progress::{Cancelled, Progress};
+pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};
 #[cfg(feature = "cuda")]
 pub use slice::{Slice, SliceMut};

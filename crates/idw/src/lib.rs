@@ -17,7 +17,7 @@
 //! let grid = GridSpec::new(0.0, 10.0, 1.0, 10, 10)?;
 //! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
 //! let params = Params::default().power(2.0);
-//! let surface = interpolate::<f32>(&device, Input::new(points, grid), &params, &())?;
+//! let surface = interpolate::<f32>(&device, Input::new(points, grid), &params)?;
 //! assert_eq!(surface.values[0][0], 3.0); // the cell's centre is the point (0.5, 9.5)
 //! assert!(surface.values[0].iter().all(|value| (1.0..=4.0).contains(value)));
 //! let raster = &surface.into_grids().unwrap()[0];
@@ -72,7 +72,7 @@ mod search;
 mod statistics;
 mod validation;
 
-use gpu_core::{Device, Grid, GridSpec, Progress};
+use gpu_core::{Device, Grid, GridSpec, On, Progress};
 use points::Data;
 
 pub use error::{Error, Result};
@@ -143,13 +143,13 @@ impl<T: Number> Real for T {}
 /// [`Error::Latitude`], [`Error::Place`], [`Error::TooMany`] for the points; [`Error::Value`], [`Error::ValueRange`],
 /// [`Error::Nodata`] and [`Error::Distance`] for what an f32 cannot hold; [`Error::Target`] and [`Error::Place`] for the
 /// targets; [`Error::Power`] and the like for the parameters;
-/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
-pub fn interpolate<T: Real>(
-    device: &Device,
+/// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+pub fn interpolate<'on, T: Real>(
+    on: impl Into<On<'on>>,
     input: Input,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Surface<T>> {
+    let On { device, progress } = on.into();
     params.check()?;
     gpu_core::on_device!(
         device,
@@ -172,7 +172,7 @@ pub fn interpolate<T: Real>(
 /// let mut total = Total::new();
 /// for (x, z) in &parts {
 ///     let points = Points { x, y: &[0.5, 9.5], values: &[z] };
-///     total.add(&idw::part::<f32>(&Device::Cpu, Input::new(points, grid), &params, &())?)?;
+///     total.add(&idw::part::<f32>(&Device::Cpu, Input::new(points, grid), &params)?)?;
 /// }
 /// let surface = total.surface::<f32>(&params)?;
 /// assert_eq!(surface.values[0][90], 2.0); // two points lie there, one of each part: 1 and 3
@@ -188,12 +188,12 @@ pub fn interpolate<T: Real>(
 /// # Errors
 /// As [`interpolate`], and [`Error::Conflict`] for parameters by which a part does not tell its share: a search, the
 /// adaptive power, statistics, the kernels of the paper, and powers above 1e300.
-pub fn part<T: Real>(
-    device: &Device,
+pub fn part<'on, T: Real>(
+    on: impl Into<On<'on>>,
     input: Input,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Part<T>> {
+    let On { device, progress } = on.into();
     params.check_part()?;
     gpu_core::on_device!(
         device,

@@ -1,6 +1,6 @@
 //! Leave-one-out cross-validation: how well each point follows from the others.
 
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{On, Points};
 
 use crate::points::Data;
 use crate::{Params, Result, leave_one_out};
@@ -62,12 +62,12 @@ pub struct Comparison {
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate).
-pub fn cross_validate(
-    device: &Device,
+pub fn cross_validate<'on>(
+    on: impl Into<On<'on>>,
     points: Points,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Validation> {
+    let On { device, progress } = on.into();
     params.check()?;
     let data = Data::of(points, params)?;
     let predicted = match data.len() {
@@ -86,18 +86,18 @@ pub fn cross_validate(
 ///
 /// # Errors
 /// As [`cross_validate`].
-pub fn best_power(
-    device: &Device,
+pub fn best_power<'on>(
+    on: impl Into<On<'on>>,
     points: Points,
     params: &PowerParams,
-    progress: &dyn Progress,
 ) -> Result<Comparison> {
+    let On { device, progress } = on.into();
     let mut all = Vec::with_capacity(params.powers.len());
     for (i, &power) in params.powers.iter().enumerate() {
         let fraction = i as f64 / params.powers.len() as f64;
         progress.at("cross-validate", fraction)?;
         let params = params.interpolation.power(power).adaptive(None);
-        all.push((power, cross_validate(device, points, &params, &())?));
+        all.push((power, cross_validate(device, points, &params)?));
     }
     let with_value = all.iter().filter(|(_, v)| v.count > 0);
     let best = with_value.min_by(|(p, a), (q, b)| a.rmse.total_cmp(&b.rmse).then(p.total_cmp(q)));

@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let params =
             Params::on_pixels(grid).query_radius(radius).region_of_influence(radius.max(10.0));
         let start = Instant::now();
-        let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, values: &[&z] }, &params, &())?;
+        let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, values: &[&z] }, &params)?;
         let time = start.elapsed();
         let differences =
             dem.values[0].values().iter().zip(&exact).map(|(a, b)| (f64::from(*a) - b).powi(2));

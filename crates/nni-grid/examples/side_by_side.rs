@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let params = Params::on_pixels(grid).supersample(supersample).query_radius(24.0);
         let params = params.region_of_influence(f64::INFINITY);
         let points = Points { x: &x, y: &y, values: &[&z] };
-        let dem = interpolate(&Device::Cpu, points, &params, &())?;
+        let dem = interpolate(&Device::Cpu, points, &params)?;
         pictures.extend(dem.values.into_iter().map(gpu_core::Grid::into_values));
     }
     let rows = (0..SIDE as usize).flat_map(|row| {
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values: Vec<f32> = rows.collect();
     let picture = GridSpec { width: 3 * SIDE, ..grid };
     let light = HillshadeParams::new().edges(Edges::Level);
-    let brightness = hillshade(&Device::Cpu, GridView::new(&values, picture)?, &light, &())?;
+    let brightness = hillshade(&Device::Cpu, GridView::new(&values, picture)?, &light)?;
     let brightness = brightness.values();
     write_relief(std::path::Path::new(&path), &values, brightness, picture.width, picture.height)?;
     Ok(())

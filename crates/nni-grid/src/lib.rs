@@ -16,7 +16,7 @@
 //! let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
 //! let device = Device::open(DeviceChoice::Cpu)?;
 //! let points = Points { x: &x, y: &y, values: &[&z] };
-//! let dem = interpolate(&device, points, &Params::new(grid), &())?;
+//! let dem = interpolate(&device, points, &Params::new(grid))?;
 //! let z = &dem.values[0]; // one raster for each column of values
 //! assert_eq!(z.get(0, 0), Some(&3.0)); // row 0 is the north: the point (0.5, 9.5)
 //! assert!(z.values().iter().all(|value| (1.0..=4.0).contains(value)));
@@ -66,7 +66,7 @@ mod params;
 mod pixels;
 mod value_scale;
 
-use gpu_core::{Device, Grid, GridSpec, Progress};
+use gpu_core::{Grid, GridSpec, On};
 
 pub use error::{Error, Result};
 pub use exact::dependence::{Dependence, Wanted};
@@ -138,13 +138,13 @@ impl Dem {
 /// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
 /// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
 /// [`Error::WeightsLayers`], [`Error::LinearOnPixels`], [`Error::TooLarge`].
-/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
-pub fn interpolate<'a>(
-    device: &Device,
+/// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+pub fn interpolate<'on, 'a>(
+    on: impl Into<On<'on>>,
     input: impl Into<Input<'a>>,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Dem> {
+    let On { device, progress } = on.into();
     let input = input.into();
     gpu_core::on_device!(
         device,

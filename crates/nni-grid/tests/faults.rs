@@ -91,7 +91,7 @@ fn host_to_host(gpu: &Gpu) -> u64 {
     let ways = [Params::on_pixels(square(12)).counts(true), Params::new(square(12))];
     let failures = ways.iter().filter_map(|params| {
         let call = |(): &mut ()| {
-            let dem = cloud.with(|points| interpolate(&device, points, params, &()))?;
+            let dem = cloud.with(|points| interpolate(&device, points, params))?;
             Ok::<_, Error>((seen(&dem), dem.counts))
         };
         let failures = everywhere(gpu, || Ok(()), call)?;

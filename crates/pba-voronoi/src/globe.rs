@@ -317,7 +317,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 /// let device = Device::open(DeviceChoice::Cpu)?;
 /// let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(1, 2));
 /// let globe = Globe::new([0.0, 135.0], [1.0, 90.0]);
-/// let diagram = geodesic(&device, &input, &globe, &Params::new().nearest(), &())?;
+/// let diagram = geodesic(&device, &input, &globe, &Params::new().nearest())?;
 /// let metres = ellipsoidal_distances(&diagram.nearest.unwrap(), &globe)?;
 /// assert_eq!(metres.values()[1].round(), 10_001_966.0);
 /// # Ok(())

@@ -99,7 +99,7 @@ impl Lay {
 /// # fn main() -> Result<(), pba_voronoi::Error> {
 /// let device = Device::open(DeviceChoice::Cpu)?;
 /// let input = Input::new(Sites::Mask(&[0, 1, 0, 0]), GridSpec::of_pixels(2, 2));
-/// let diagram = transform(&device, &input, &Params::new().nearest(), &())?;
+/// let diagram = transform(&device, &input, &Params::new().nearest())?;
 /// let directions = directions(&diagram.nearest.unwrap(), &Lay::of_grid(&diagram.grid))?;
 /// assert_eq!(directions.values(), [90.0, 0.0, 45.0, 360.0]);
 /// # Ok(())

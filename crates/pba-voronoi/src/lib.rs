@@ -28,7 +28,7 @@
 //!     0, 0, 0, 1,
 //! ];
 //! let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(4, 3));
-//! let diagram = transform(&device, &input, &Params::new().coordinates().distance(), &())?;
+//! let diagram = transform(&device, &input, &Params::new().coordinates().distance())?;
 //! let (sites, distances) = (diagram.coordinates.unwrap(), diagram.distance.unwrap());
 //! assert_eq!((sites.get(2, 0), sites.get(3, 0)), (Some(&[0, 0]), Some(&[3, 2])));
 //! assert_eq!(distances.values()[..4], [0.0, 1.0, 2.0, 2.0]);
@@ -78,7 +78,7 @@ mod input;
 mod metric;
 mod params;
 
-use gpu_core::{Device, Progress};
+use gpu_core::On;
 
 pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
@@ -96,19 +96,19 @@ pub const NONE: u32 = u32::MAX;
 /// The exact distance transform of a raster of sites, from host arrays to host arrays.
 ///
 /// O(pixels) work. An empty raster gives empty outputs, one without sites no nearest sites and infinite
-/// distances. `progress` is told of the stages; on a GPU of each output.
+/// distances. Its progress hears of the stages; on a GPU of each output.
 ///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
 /// [`Error::Spacing`], [`Error::MaxDistance`] and [`Error::Missing`] for the parameters,
-/// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where `progress`
-/// breaks, and [`Error::Core`] where memory or the device fails.
-pub fn transform(
-    device: &Device,
+/// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where its progress
+/// ends the call, and [`Error::Core`] where memory or the device fails.
+pub fn transform<'on>(
+    on: impl Into<On<'on>>,
     input: &Input<'_>,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Diagram> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::transform(input, params, progress),
@@ -140,7 +140,7 @@ pub fn transform(
 /// let device = Device::open(DeviceChoice::Cpu)?;
 /// let input = Input::new(Sites::Mask(&[1, 0, 0, 0, 0, 0, 0, 0]), GridSpec::of_pixels(4, 2));
 /// let globe = Globe::new([-180.0, 90.0], [90.0, 90.0]);
-/// let diagram = geodesic(&device, &input, &globe, &Params::new().distance_f64(), &())?;
+/// let diagram = geodesic(&device, &input, &globe, &Params::new().distance_f64())?;
 /// let degrees: Vec<f64> = diagram.distance_f64.unwrap().values().iter()
 ///     .map(|metres| (metres / globe.radius).to_degrees().round())
 ///     .collect();
@@ -153,13 +153,13 @@ pub fn transform(
 /// # Errors
 /// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing and
 /// [`Algorithm::ScanPrune`], and otherwise as [`transform`].
-pub fn geodesic(
-    device: &Device,
+pub fn geodesic<'on>(
+    on: impl Into<On<'on>>,
     input: &Input<'_>,
     globe: &Globe,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Diagram> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::geodesic(input, globe, params, progress),

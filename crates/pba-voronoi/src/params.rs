@@ -39,7 +39,7 @@ pub enum Algorithm {
 /// let labels = [7, 0, 0, 0, 0, 9];
 /// let input = Input::new(Sites::Labels(&labels), GridSpec::of_pixels(6, 1));
 /// let params = Params::new().spacing(30.0, 30.0).max_distance(60.0).distance().label();
-/// let diagram = transform(&device, &input, &params, &())?;
+/// let diagram = transform(&device, &input, &params)?;
 /// assert_eq!(diagram.distance.unwrap().values(), [0.0, 30.0, 60.0, 60.0, 30.0, 0.0]);
 /// assert_eq!(diagram.label.unwrap().values(), [7, 7, 7, 9, 9, 9]);
 /// # Ok(())

@@ -58,7 +58,7 @@ fn host_to_host() {
     for algorithm in [Algorithm::Monotone, Algorithm::ScanPrune] {
         let input = Input::new(Sites::Mask(&mask), grid).values(&values).excluded(&excluded);
         let params = all().algorithm(algorithm);
-        let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params, &())?));
+        let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params)?));
         assert_complete(everywhere(&gpu, || Ok::<_, Error>(()), call), true);
     }
 }
@@ -70,7 +70,7 @@ fn listed_sites_host_to_host() {
     let sites = Sites::List { columns: &[3, 9, 3], rows: &[1, 20, 1] };
     let input = Input::new(sites, GridSpec::of_pixels(WIDTH, HEIGHT)).values(&[1.0, 2.0, 3.0]);
     let params = all().spacing(1.0, 2.0);
-    let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params, &())?));
+    let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params)?));
     assert_complete(everywhere(&gpu, || Ok::<_, Error>(()), call), true);
 }
 
@@ -84,7 +84,7 @@ fn on_the_globe_host_to_host() {
     let globe = Globe::new([-180.0, 90.0], [360.0 / 41.0, 180.0 / 23.0]);
     let params = Params::new().nearest().distance().signed_distance().max_distance(1e6);
     let call = |_: &mut ()| {
-        let diagram = geodesic(&device, &input, &globe, &params, &())?;
+        let diagram = geodesic(&device, &input, &globe, &params)?;
         let nearest = diagram.nearest.unwrap();
         let floats = |raster: Option<gpu_core::Grid<f32>>| testing::bits(raster.unwrap().values());
         let sites: Vec<Option<u64>> = (0..mask.len()).map(|p| nearest.get(p)).collect();

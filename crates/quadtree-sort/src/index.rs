@@ -3,7 +3,7 @@
 mod build;
 mod nearest;
 
-use gpu_core::{Bounds, Device, Points, Progress};
+use gpu_core::{Bounds, On, Points};
 use kernels_rs::rtree::layout::Layout;
 
 use crate::queries::{Neighbours, check_k, check_places};
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 ///
 /// let (x, y) = ([0.5, 9.5, 1.0, 9.0, 5.0], [0.5, 0.5, 1.0, 9.0, 5.0]);
 /// let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
-/// let index = quadtree_sort::index(&device, Points::new(&x, &y), None, &())?;
+/// let index = quadtree_sort::index(&device, Points::new(&x, &y), None)?;
 /// let near = index.nearest(&[8.0], &[8.0], 2)?;
 /// assert_eq!(near.of(0).0, [3, 4]); // numbers of points as given, nearest first
 /// # Ok(())
@@ -46,14 +46,14 @@ pub struct Index {
 /// # Errors
 /// [`Error::Bounds`] for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
 /// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`] for a point beyond given bounds,
-/// [`Error::TooManyPoints`] for more than 2^32 - 1 points; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`]
+/// [`Error::TooManyPoints`] for more than 2^32 - 1 points; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`]
 /// where memory or the device fails.
-pub fn index(
-    device: &Device,
+pub fn index<'on>(
+    on: impl Into<On<'on>>,
     points: Points<'_>,
     bounds: Option<Bounds>,
-    progress: &dyn Progress,
 ) -> Result<Index> {
+    let On { device, progress } = on.into();
     points.check_lengths()?;
     check_bounds(bounds)?;
     progress.at("index", 0.0)?;

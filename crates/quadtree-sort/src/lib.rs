@@ -12,7 +12,7 @@
 //!
 //! let (x, y) = ([0.5, 9.5, 1.0, 9.0, 5.0], [0.5, 0.5, 1.0, 9.0, 5.0]);
 //! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
-//! let tree = build(&device, Points::new(&x, &y), &Params::new().threshold(2), &())?;
+//! let tree = build(&device, Points::new(&x, &y), &Params::new().threshold(2))?;
 //! assert_eq!(tree.summary().leaves, 3);
 //! let window = Bounds { min_x: 0.0, min_y: 0.0, max_x: 5.0, max_y: 5.0 };
 //! let found = tree.list_in(Regions::Windows(&[window]))?;
@@ -72,7 +72,7 @@ mod queries;
 mod search;
 mod tree;
 
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{On, Points};
 
 pub use cells::Cells;
 pub use error::{Error, Result};
@@ -99,14 +99,10 @@ pub const MAX_POINTS: u64 = u32::MAX as u64;
 /// [`Error::Threshold`], [`Error::MaxLevel`], [`Error::Bounds`] for the parameters;
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
 /// [`Error::Outside`] for a point beyond given bounds, unless those are left out, [`Error::TooManyPoints`] for
-/// the points; [`Error::TooManyNodes`]; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where
+/// the points; [`Error::TooManyNodes`]; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where
 /// memory or the device fails.
-pub fn build(
-    device: &Device,
-    points: Points<'_>,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<Quadtree> {
+pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -> Result<Quadtree> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::build(points, params, progress),
@@ -125,16 +121,16 @@ pub fn build(
 /// # Errors
 /// As [`build`], and [`Error::Budget`] for one too small: for batches of 1024 points, or of a 16384th of all.
 #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
-pub fn build_within(
-    device: &Device,
+pub fn build_within<'on>(
+    on: impl Into<On<'on>>,
     points: Points<'_>,
     params: &Params,
     budget: u64,
-    progress: &dyn Progress,
 ) -> Result<Quadtree> {
-    match device {
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::stream::build(gpu, points, params, budget, progress),
-        other => build(other, points, params, progress),
-    }
+    let On { device, progress } = on.into();
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::build(points, params, progress),
+        gpu => gpu::stream::build(gpu, points, params, budget, progress),
+    )
 }

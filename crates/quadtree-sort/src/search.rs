@@ -1,6 +1,6 @@
 //! Searches from host to host, on any device.
 
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{On, Points, Progress};
 
 use crate::queries::{Adjacency, Lists, Neighbours, Regions};
 use crate::{Quadtree, Result};
@@ -11,14 +11,14 @@ use crate::{Quadtree, Result};
 /// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
 ///
 /// # Errors
-/// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where `progress` breaks,
+/// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call,
 /// [`Error::Core`](crate::Error::Core) where memory or the device fails.
-pub fn count_in(
-    device: &Device,
+pub fn count_in<'on>(
+    on: impl Into<On<'on>>,
     tree: &Quadtree,
     regions: Regions<'_>,
-    progress: &dyn Progress,
 ) -> Result<Vec<u64>> {
+    let On { device, progress } = on.into();
     staged(progress, || {
         gpu_core::on_device!(
             device,
@@ -32,12 +32,12 @@ pub fn count_in(
 ///
 /// # Errors
 /// As [`count_in()`].
-pub fn list_in(
-    device: &Device,
+pub fn list_in<'on>(
+    on: impl Into<On<'on>>,
     tree: &Quadtree,
     regions: Regions<'_>,
-    progress: &dyn Progress,
 ) -> Result<Lists> {
+    let On { device, progress } = on.into();
     staged(progress, || {
         gpu_core::on_device!(
             device,
@@ -51,13 +51,13 @@ pub fn list_in(
 ///
 /// # Errors
 /// As [`Quadtree::nearest`] and [`count_in()`].
-pub fn nearest(
-    device: &Device,
+pub fn nearest<'on>(
+    on: impl Into<On<'on>>,
     tree: &Quadtree,
     places: Points<'_>,
     k: usize,
-    progress: &dyn Progress,
 ) -> Result<Neighbours> {
+    let On { device, progress } = on.into();
     staged(progress, || {
         gpu_core::on_device!(
             device,
@@ -71,12 +71,12 @@ pub fn nearest(
 ///
 /// # Errors
 /// As [`Quadtree::leaves_of`] and [`count_in()`].
-pub fn leaves_of(
-    device: &Device,
+pub fn leaves_of<'on>(
+    on: impl Into<On<'on>>,
     tree: &Quadtree,
     places: Points<'_>,
-    progress: &dyn Progress,
 ) -> Result<Vec<u32>> {
+    let On { device, progress } = on.into();
     staged(progress, || {
         gpu_core::on_device!(
             device,
@@ -90,13 +90,13 @@ pub fn leaves_of(
 ///
 /// # Errors
 /// As [`Quadtree::adjacent_leaves`] and [`count_in()`].
-pub fn adjacent_leaves(
-    device: &Device,
+pub fn adjacent_leaves<'on>(
+    on: impl Into<On<'on>>,
     tree: &Quadtree,
     leaves: &[u32],
     adjacency: Adjacency,
-    progress: &dyn Progress,
 ) -> Result<Lists> {
+    let On { device, progress } = on.into();
     staged(progress, || {
         gpu_core::on_device!(
             device,

@@ -78,7 +78,7 @@ fn damaged_trees_and_points_are_refused_or_harmless() {
         let params = Params::new().threshold(threshold);
         let points = Points::new(&cloud.x, &cloud.y);
         let mut whole = Vec::new();
-        build(&Device::Cpu, points, &params, &()).unwrap().write_to(&mut whole).unwrap();
+        build(&Device::Cpu, points, &params).unwrap().write_to(&mut whole).unwrap();
         assert!(open_both(&path, &whole).is_some());
         for _ in 0..1200 {
             if Instant::now() > end {
@@ -102,7 +102,7 @@ fn damaged_trees_and_points_are_refused_or_harmless() {
         match points {
             Ok(points) => {
                 assert_eq!(16 * points.points().len(), bytes.len());
-                let _ = build(&Device::Cpu, points.points(), &Params::new(), &());
+                let _ = build(&Device::Cpu, points.points(), &Params::new());
             }
             Err(Error::File { .. }) => assert_ne!(bytes.len() % 16, 0),
             Err(other) => panic!("{other}"),

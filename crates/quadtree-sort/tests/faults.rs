@@ -53,7 +53,7 @@ fn every_failure_of_a_build_in_batches_is_an_error_and_the_next_one_is_right() {
     let device = Device::Gpu(gpu.clone());
     let params = Params::new().threshold(200).max_level(3);
     let build = |budget: u64| {
-        quadtree_sort::build_within(&device, Points::new(&cloud.x, &cloud.y), &params, budget, &())
+        quadtree_sort::build_within(&device, Points::new(&cloud.x, &cloud.y), &params, budget)
     };
     let Err(Error::Budget { least, .. }) = build(0) else { panic!("no bytes are enough") };
     if let Some(failures) = everywhere(&gpu, || Ok::<_, Error>(()), |_: &mut ()| build(least)) {
@@ -88,16 +88,16 @@ fn every_failure_of_a_search_is_an_error_and_the_next_one_is_right() {
 fn every_failure_of_a_search_from_the_host_is_an_error_and_the_next_one_is_right() {
     let (gpu, cloud) = (gpu(), cloud());
     let points = Points::new(&cloud.x, &cloud.y);
-    let tree = quadtree_sort::build(&Device::Cpu, points, &Params::new(), &()).unwrap();
+    let tree = quadtree_sort::build(&Device::Cpu, points, &Params::new()).unwrap();
     let device = Device::Gpu(gpu.clone());
     let window = Bounds { min_x: 5.0, min_y: 5.0, max_x: 20.0, max_y: 20.0 };
     let call = |_: &mut ()| {
         let windows = Regions::Windows(std::slice::from_ref(&window));
-        let inside = quadtree_sort::list_in(&device, &tree, windows, &())?;
-        let near = quadtree_sort::nearest(&device, &tree, points, 3, &())?;
-        let leaves = quadtree_sort::leaves_of(&device, &tree, points, &())?;
+        let inside = quadtree_sort::list_in(&device, &tree, windows)?;
+        let near = quadtree_sort::nearest(&device, &tree, points, 3)?;
+        let leaves = quadtree_sort::leaves_of(&device, &tree, points)?;
         let around =
-            quadtree_sort::adjacent_leaves(&device, &tree, &leaves[..9], Default::default(), &())?;
+            quadtree_sort::adjacent_leaves(&device, &tree, &leaves[..9], Default::default())?;
         Ok::<_, Error>((inside, near, leaves, around))
     };
     if let Some(failures) = everywhere(&gpu, || Ok::<_, Error>(()), call) {

@@ -20,7 +20,7 @@
 //!
 //! // Peking, London, Quito.
 //! let sites = Points::new(&[116.4, -0.1, -78.5], &[39.9, 51.5, -0.2]);
-//! let diagram = voronoi(&device, &sites, &Params::new(level), &())?;
+//! let diagram = voronoi(&device, &sites, &Params::new(level))?;
 //! assert_eq!(diagram.site_of(LonLat::new(2.3, 48.9)?), 1);
 //! let areas = region_areas(&diagram, 3)?;
 //! assert!((areas.iter().sum::<f64>() - 4.0 * std::f64::consts::PI).abs() < 1e-12);
@@ -60,7 +60,7 @@ mod regions;
 mod shapes;
 mod sites;
 
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{On, Points};
 
 pub use cell::{Cell, Level};
 pub use cover::{compact, cover_box, cover_circle, cover_polygon, uncompact};
@@ -81,14 +81,14 @@ pub use shapes::{Shape, Shapes};
 ///
 /// # Errors
 /// [`Error::NoSites`], [`Error::TooManySites`], [`gpu_core::Error::Length`] and [`Error::Row`] for the sites,
-/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where `progress` breaks, and
+/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and
 /// [`Error::Core`] where memory or the device fails.
-pub fn voronoi(
-    device: &Device,
+pub fn voronoi<'on>(
+    on: impl Into<On<'on>>,
     sites: &Points<'_>,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Diagram> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::voronoi(sites, params, progress),
@@ -104,14 +104,14 @@ pub fn voronoi(
 /// and all others compare each cell with all arcs.
 ///
 /// # Errors
-/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where `progress` breaks, and [`Error::Core`] where
+/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and [`Error::Core`] where
 /// memory or the device fails.
-pub fn voronoi_of_shapes(
-    device: &Device,
+pub fn voronoi_of_shapes<'on>(
+    on: impl Into<On<'on>>,
     shapes: &Shapes,
     params: &Params,
-    progress: &dyn Progress,
 ) -> Result<Diagram> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::voronoi_of_shapes(shapes, params, progress),
@@ -124,12 +124,12 @@ pub fn voronoi_of_shapes(
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Row`] for the points, [`Error::Cancelled`], and [`Error::Core`] where
 /// memory or the device fails.
-pub fn cells_of_points(
-    device: &Device,
+pub fn cells_of_points<'on>(
+    on: impl Into<On<'on>>,
     points: &Points<'_>,
     level: Level,
-    progress: &dyn Progress,
 ) -> Result<Vec<Cell>> {
+    let On { device, progress } = on.into();
     sites::check_rows("point", points)?;
     gpu_core::on_device!(
         device,

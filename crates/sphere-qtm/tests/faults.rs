@@ -31,10 +31,10 @@ fn host_to_host() {
     let nothing = || Ok::<_, Error>(());
     for kernel in [Kernel::Pruned, Kernel::Registers] {
         let params = Params::new(level()).kernel(kernel).distance(true);
-        let failures = everywhere(&gpu, nothing, |_| voronoi(&device, &points, &params, &()));
+        let failures = everywhere(&gpu, nothing, |_| voronoi(&device, &points, &params));
         assert_complete(failures, true);
     }
-    let failures = everywhere(&gpu, nothing, |_| cells_of_points(&device, &points, level(), &()));
+    let failures = everywhere(&gpu, nothing, |_| cells_of_points(&device, &points, level()));
     assert_complete(failures, true);
 }
 
@@ -74,8 +74,7 @@ fn shapes_from_host_to_host_and_resident() {
     let make = || Ok::<_, Error>((Workspace::new(&gpu)?, DeviceShapes::new(&gpu, &shapes)?));
     for kernel in [Kernel::Pruned, Kernel::Global] {
         let params = Params::new(level()).kernel(kernel).distance(true);
-        let failures =
-            everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params, &()));
+        let failures = everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params));
         assert_complete(failures, true);
         let failures = everywhere(&gpu, make, |(workspace, resident)| {
             Ok::<_, Error>(gpu::voronoi_of_shapes(workspace, resident, &params)?.nearest.len())

@@ -12,7 +12,7 @@
 //! // At 60 degrees north a degree of longitude has 55,800 m: a rise of 55.8 m over a thousandth is 45 degrees.
 //! let dem: Vec<f32> = (0..15).map(|cell| 55.8 * (cell % 5) as f32).collect();
 //! let grid = GridSpec::new(10.0, 60.0015, 0.001, 5, 3)?;
-//! let slopes = geographic::slope(GridView::new(&dem, grid)?, &SlopeParams::new(), &())?;
+//! let slopes = geographic::slope(GridView::new(&dem, grid)?, &SlopeParams::new(), &gpu_core::Silent)?;
 //! assert!((slopes.values()[7] - 45.0).abs() < 0.01);
 //! # Ok(())
 //! # }
@@ -139,14 +139,16 @@ mod tests {
             let dem: Vec<f32> = (0..600).map(height).collect();
             let middle = 10 * 30 + 15;
             let slopes =
-                slope(GridView::new(&dem, grid).unwrap(), &SlopeParams::new(), &()).unwrap();
+                slope(GridView::new(&dem, grid).unwrap(), &SlopeParams::new(), &gpu_core::Silent)
+                    .unwrap();
             let slopes = slopes.values();
             let rise = f64::hypot(east, north);
             let expected = rise.atan().to_degrees();
             assert!((f64::from(slopes[middle]) - expected).abs() < 0.02, "{}", slopes[middle]);
             assert!(slopes[0].is_nan());
             let light = HillshadeParams::new().azimuth(30.0).altitude(50.0).edges(Edges::Level);
-            let shades = hillshade(GridView::new(&dem, grid).unwrap(), &light, &()).unwrap();
+            let shades =
+                hillshade(GridView::new(&dem, grid).unwrap(), &light, &gpu_core::Silent).unwrap();
             let found = shades.values()[middle];
             let (azimuth, altitude) = (30f64.to_radians(), 50f64.to_radians());
             let towards =
@@ -160,8 +162,11 @@ mod tests {
     fn bad_arguments_are_named() {
         let grid = GridSpec::new(0.0, 1.0, 0.1, 3, 3).unwrap();
         let dem = GridView::new(&[0.0; 9], grid).unwrap();
-        assert!(slope(dem, &SlopeParams::new().z_factor(f64::NAN), &()).is_err());
-        assert!(hillshade(dem, &HillshadeParams::new().azimuth(f64::INFINITY), &()).is_err());
+        assert!(slope(dem, &SlopeParams::new().z_factor(f64::NAN), &gpu_core::Silent).is_err());
+        assert!(
+            hillshade(dem, &HillshadeParams::new().azimuth(f64::INFINITY), &gpu_core::Silent)
+                .is_err()
+        );
         let flat = GridSpec { cell_size: 0.0, ..grid };
         assert!(GridView::new(&[0.0; 9], flat).is_err());
     }

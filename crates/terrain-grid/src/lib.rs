@@ -13,9 +13,9 @@
 //! let dem: Vec<f32> = (0..20).map(|cell| (cell % 5) as f32).collect();
 //! let dem = GridView::new(&dem, GridSpec::new(0.0, 4.0, 1.0, 5, 4)?)?;
 //! let device = Device::open(DeviceChoice::Cpu)?;
-//! let slopes = slope(&device, dem, &SlopeParams::new(), &())?.into_values();
+//! let slopes = slope(&device, dem, &SlopeParams::new())?.into_values();
 //! assert!(slopes[0].is_nan() && (slopes[6] - 45.0).abs() < 1e-4); // the border has no slope
-//! let lines = contours(&device, dem, &ContourParams::at([1.5]), &())?;
+//! let lines = contours(&device, dem, &ContourParams::at([1.5]))?;
 //! assert_eq!(lines[0].points, [[2.0, 0.5], [2.0, 1.5], [2.0, 2.5], [2.0, 3.5]]);
 //! # Ok(())
 //! # }
@@ -44,7 +44,7 @@ pub mod geographic;
 pub mod gpu;
 mod params;
 
-use gpu_core::{Device, Grid, GridView, Progress};
+use gpu_core::{Grid, GridView, On};
 
 pub use contour::Contour;
 pub use error::{Error, Result};
@@ -58,12 +58,12 @@ pub use params::{
 /// # Errors
 /// [`Error::TooLarge`], [`Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
 /// or the device fails.
-pub fn slope(
-    device: &Device,
+pub fn slope<'on>(
+    on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,
     params: &SlopeParams,
-    progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::slope(dem, params, progress),
@@ -76,12 +76,12 @@ pub fn slope(
 ///
 /// # Errors
 /// As [`slope`].
-pub fn hillshade(
-    device: &Device,
+pub fn hillshade<'on>(
+    on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,
     params: &HillshadeParams,
-    progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::hillshade(dem, params, progress),
@@ -97,12 +97,12 @@ pub fn hillshade(
 /// # Errors
 /// As [`slope`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond
 /// [`MAX_LEVELS`], and [`Error::TooManyPieces`] beyond 2^32 - 2.
-pub fn contours(
-    device: &Device,
+pub fn contours<'on>(
+    on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,
     params: &ContourParams,
-    progress: &dyn Progress,
 ) -> Result<Vec<Contour>> {
+    let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
         cpu => cpu::contours(dem, params, progress),

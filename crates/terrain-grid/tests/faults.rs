@@ -30,12 +30,12 @@ fn host_to_host() {
     let dem = GridView::new(&heights, grid()).unwrap();
     let nothing = || Ok::<_, Error>(());
     let failures = everywhere(&gpu, nothing, |_| {
-        let slopes = slope(&device, dem, &SlopeParams::new(), &())?;
+        let slopes = slope(&device, dem, &SlopeParams::new())?;
         Ok(testing::bits(slopes.values()))
     });
     assert_complete(failures, true);
     let failures = everywhere(&gpu, nothing, |_| {
-        let shades = hillshade(&device, dem, &HillshadeParams::new(), &())?;
+        let shades = hillshade(&device, dem, &HillshadeParams::new())?;
         Ok(testing::bits(shades.values()))
     });
     assert_complete(failures, true);
@@ -49,9 +49,9 @@ fn contour_lines_host_to_host() {
     let failures = everywhere(
         &gpu,
         || Ok::<_, Error>(()),
-        |_| contours(&device, dem, &ContourParams::every(2.0), &()),
+        |_| contours(&device, dem, &ContourParams::every(2.0)),
     );
-    assert!(!contours(&device, dem, &ContourParams::every(2.0), &()).unwrap().is_empty());
+    assert!(!contours(&device, dem, &ContourParams::every(2.0)).unwrap().is_empty());
     assert_complete(failures, true);
 }
 

@@ -50,7 +50,7 @@ pub fn transform(
     progress: &dyn Progress,
 ) -> Result<Diagram> {
     let params = crate::params(args);
-    let found = pba_voronoi::geodesic(device, input, globe, &params, progress);
+    let found = pba_voronoi::geodesic(device.with_progress(progress), input, globe, &params);
     let mut diagram = found.map_err(|error| match error {
         Error::Globe { .. } => anyhow!("--geodesic: {}: {error}", args.mask.display()),
         _ => error.into(),

@@ -68,7 +68,7 @@ fn run(args: &Args) -> Result<()> {
         let planar = params.spacing(sides.0, sides.1);
         Ok(match &globe {
             Some(globe) => globe::transform(args, &device, &input, globe, progress)?,
-            None => pba_voronoi::transform(&device, &input, &planar, progress)?,
+            None => pba_voronoi::transform(device.with_progress(progress), &input, &planar)?,
         })
     })?;
     let sites = count(&mask.sites);
@@ -162,7 +162,7 @@ fn load(device: &Device, params: &Params) {
     let mask: Vec<u8> = (0..SIDE * SIDE).map(|i| u8::from(i % 251 == 0)).collect();
     let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(SIDE, SIDE));
     // An error comes again, where it matters.
-    drop(pba_voronoi::transform(device, &input, params, &()));
+    drop(pba_voronoi::transform(device, &input, params));
 }
 
 /// How far distances are counted, and the outputs.

@@ -96,7 +96,7 @@ fn run(args: &Args) -> Result<()> {
     let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
     let surface = stages
         .run("interpolate", |p| {
-            idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
+            idw::interpolate::<f32>(device.with_progress(p), Input::new(points, grid), &params)
         })
         .map_err(|error| name(error.into()))?;
     match params.adaptive {
@@ -170,14 +170,15 @@ fn power(
     };
     if args.surface.adaptive {
         let params = args.surface.params(given);
-        let found =
-            stages.run("cross-validate", |p| idw::cross_validate(device, points, &params, p))?;
+        let found = stages.run("cross-validate", |p| {
+            idw::cross_validate(device.with_progress(p), points, &params)
+        })?;
         report_validation(report, "adaptive power", &found);
         return Ok(given);
     }
     let params = idw::PowerParams::new(powers).interpolation(args.surface.params(given));
-    let idw::Comparison { best, all, .. } =
-        stages.run("cross-validate", |p| idw::best_power(device, points, &params, p))?;
+    let idw::Comparison { best, all, .. } = stages
+        .run("cross-validate", |p| idw::best_power(device.with_progress(p), points, &params))?;
     for (power, found) in &all {
         report_validation(report, &format!("power {power}"), found);
     }
@@ -201,7 +202,7 @@ fn write(
         Units::Plane { .. } if args.surface.geographic => Units::Degrees { height: 1.0 },
         units => units,
     };
-    let light = units.hillshade(device, values, grid, &args.light, &())?;
+    let light = units.hillshade(device, values, grid, &args.light, &gpu_core::Silent)?;
     products.write_relief("--output", path, values, &light)
 }
 

@@ -36,16 +36,15 @@ fn on_cpu(cloud: &Cloud) -> Outcome {
     };
     let (x, y, z) = (sorted(&cloud.x), sorted(&cloud.y), sorted(&cloud.z));
     let points = Points { x: &x, y: &y, values: &[&z] };
-    let dem = nni_grid::interpolate(&device, points, &interpolation, &()).unwrap();
-    let slope =
-        terrain_grid::slope(&device, dem.values[0].view(), &SlopeParams::new(), &()).unwrap();
+    let dem = nni_grid::interpolate(&device, points, &interpolation).unwrap();
+    let slope = terrain_grid::slope(&device, dem.values[0].view(), &SlopeParams::new()).unwrap();
     let (_, steepest) = gpu_scan::cpu::top_k(TopK::greatest(), slope.values(), STEEPEST).unwrap();
     let mut mask = vec![0u8; grid.cells() as usize];
     gpu_scan::cpu::scatter(&steepest, &[1u8; STEEPEST], &mut mask).unwrap();
     let input = pba_voronoi::Input::new(Sites::Mask(&mask), grid);
-    let diagram = pba_voronoi::transform(&device, &input, &distances, &()).unwrap();
+    let diagram = pba_voronoi::transform(&device, &input, &distances).unwrap();
     let input = idw::Input::new(points, grid);
-    let surface = idw::interpolate::<f32>(&device, input, &weighting, &()).unwrap();
+    let surface = idw::interpolate::<f32>(&device, input, &weighting).unwrap();
     (surface.values[0].clone(), diagram.distance.unwrap().into_values())
 }
 

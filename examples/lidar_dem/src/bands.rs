@@ -100,7 +100,7 @@ pub fn interpolated(
         if first.is_some() {
             params = params.distances(false).counts(false);
         }
-        let mut dem = nni_grid::interpolate(device, points, &params, progress)?;
+        let mut dem = nni_grid::interpolate(device.with_progress(progress), points, &params)?;
         for (&i, raster) in group.iter().zip(dem.values.drain(..)) {
             rasters[i] = Some(raster);
         }

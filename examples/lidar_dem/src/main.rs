@@ -220,7 +220,7 @@ fn load(device: &Device, surface: &SurfaceArgs) {
     let params = surface.params(GridSpec::of_pixels(SIDE, SIDE), None);
     let points = Points { x: &x, y: &y, values: &[&x] };
     // An error comes again, where it matters.
-    drop(nni_grid::interpolate(device, points, &params, &()));
+    drop(nni_grid::interpolate(device, points, &params));
 }
 
 fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {
@@ -331,7 +331,7 @@ fn write_contours(
 ) -> Result<usize> {
     let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
-    let contours = terrain_grid::contours(device, heights, &every, progress)?;
+    let contours = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

@@ -97,7 +97,8 @@ mod tests {
     fn heights_at_one_place_are_by_the_policy() {
         let (x, y) = ([0.0, 1.0, 0.0, 0.0, 1.0, 5.0], [0.0, 2.0, 0.0, 0.0, 2.0, 5.0]);
         let z = [3.0, 1.0, 8.0, 4.0, 2.0, 7.0];
-        let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &()).unwrap();
+        let triangulation =
+            delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent).unwrap();
         for (policy, [first, second]) in [
             (Duplicates::Mean, [5.0, 1.5]),
             (Duplicates::Min, [3.0, 1.0]),

@@ -35,7 +35,7 @@ impl Areas {
         for ring in features.shapes.iter().flatten().flatten() {
             rings.push([ring]).with_context(|| path.display().to_string())?;
         }
-        let lists = list_in(device, tree, Regions::Polygons(&rings), progress)?;
+        let lists = list_in(device.with_progress(progress), tree, Regions::Polygons(&rings))?;
         let found = in_features(&features.shapes, &lists, tree);
         let of_points = crs.filter(|crs| !crs.is_geographic());
         let crs = features.crs.as_ref().or(of_points).cloned();

@@ -59,8 +59,10 @@ fn run(args: &Args) -> Result<()> {
     let points = Points::new(&cloud.x, &cloud.y);
     let params = args.tree.params();
     let tree = stages.run("build", |p| match args.memory_budget {
-        Some(budget) => quadtree_sort::build_within(&device, points, &params, budget, p),
-        None => quadtree_sort::build(&device, points, &params, p),
+        Some(budget) => {
+            quadtree_sort::build_within(device.with_progress(p), points, &params, budget)
+        }
+        None => quadtree_sort::build(device.with_progress(p), points, &params),
     })?;
     let tree = tree.with_system(crs.as_ref().and_then(Crs::epsg).unwrap_or_default());
     report_tree(&mut report, &tree);

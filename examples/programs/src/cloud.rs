@@ -293,8 +293,9 @@ impl Cloud {
                 // That ends the reading.
                 if sought.left == 0 { Err(geo_io::Error::Cancelled) } else { Ok(()) }
             };
-            let mut read =
-                |filter| geo_io::read_batches(path, filter, &columns, BATCH, &(), &mut take);
+            let mut read = |filter| {
+                geo_io::read_batches(path, filter, &columns, BATCH, &gpu_core::Silent, &mut take)
+            };
             if matches!(read(&all), Err(geo_io::Error::NoAttribute { .. })) {
                 // Whether the point is found is all that is asked.
                 read(&Filter::default()).ok();

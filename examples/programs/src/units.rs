@@ -49,7 +49,7 @@ impl Units {
         let slope = match self {
             Self::Degrees { height } => geographic::slope(dem, &how.slope(height), progress)?,
             Self::Plane { height } => {
-                terrain_grid::slope(device, dem, &how.slope(height), progress)?
+                terrain_grid::slope(device.with_progress(progress), dem, &how.slope(height))?
             }
         };
         Ok(slope.into_values())
@@ -68,7 +68,7 @@ impl Units {
         let shade = match self {
             Self::Degrees { height } => geographic::hillshade(dem, &how.light(height), progress)?,
             Self::Plane { height } => {
-                terrain_grid::hillshade(device, dem, &how.light(height), progress)?
+                terrain_grid::hillshade(device.with_progress(progress), dem, &how.light(height))?
             }
         };
         Ok(shade.into_values())

@@ -183,7 +183,7 @@ impl Work<'_> {
         let params = params.bins(bins);
         let device = self.device;
         let build = |progress: &dyn gpu_core::Progress| {
-            ccq_tree::build(device, raster.view(), &params, progress)
+            ccq_tree::build(device.with_progress(progress), raster.view(), &params)
         };
         Ok(self.stages.run("build", build)?)
     }
@@ -424,7 +424,7 @@ impl Results<'_> {
                 let bright: Vec<f32> = bright.collect();
                 let factor = self.grid.width.max(self.grid.height).div_ceil(PICTURE_SIDE);
                 let raster = GridView::new(&bright, self.grid)?;
-                let picture = terrain_grid::cpu::averaged(raster, factor, &())?;
+                let picture = terrain_grid::cpu::averaged(raster, factor, &gpu_core::Silent)?;
                 let GridSpec { width, height, .. } = *picture.grid();
                 geo_io::write_shade(output, picture.values(), width, height)?;
             }

@@ -245,7 +245,7 @@ impl Values {
         macro_rules! tree {
             ($kind:ident, $values:expr) => {{
                 let raster = GridView::new($values, grid)?;
-                AnyTree::$kind(build_tile(device, raster, side, params, progress)?)
+                AnyTree::$kind(build_tile(device.with_progress(progress), raster, side, params)?)
             }};
         }
         Ok(match self {

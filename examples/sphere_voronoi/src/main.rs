@@ -38,8 +38,10 @@ fn run(args: &Args) -> Result<()> {
     report.device(&device, args.run.device);
     let params = args.params()?;
     let mut diagram = stages.run("voronoi", |p| match &sites.shapes {
-        Some(shapes) => sphere_qtm::voronoi_of_shapes(&device, shapes, &params, p),
-        None => sphere_qtm::voronoi(&device, &Points::new(&sites.x, &sites.y), &params, p),
+        Some(shapes) => sphere_qtm::voronoi_of_shapes(device.with_progress(p), shapes, &params),
+        None => {
+            sphere_qtm::voronoi(device.with_progress(p), &Points::new(&sites.x, &sites.y), &params)
+        }
     })?;
     sites.number(&mut diagram);
     let cells = params.level.cell_count();

@@ -20,7 +20,7 @@ use crate::{Error, MAX_NODES, Params, Result};
 const MAX_CELLS: u64 = 3 << 30;
 
 /// The [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
-/// it gives has as many. So it cannot be captured; [`build_within`] can.
+/// it gives has as many. So it cannot be captured; [`build_with_capacity`] can.
 ///
 /// A raster whose rows all begin at multiples of 16 bytes (of 8 for `u8`) is read faster.
 ///
@@ -62,7 +62,7 @@ pub(super) fn build_of_bits<T: DeviceCell>(
     build_tiles(workspace, raster, Tiling::of_bits(*raster.grid(), bits)?, params)
 }
 
-/// A tree that was given room for so many nodes, before anybody knew their number.
+/// A tree whose caller gave the capacity for its nodes before their number was known.
 #[derive(Debug)]
 pub struct Bounded<T: DeviceCell> {
     tiling: Tiling,
@@ -72,15 +72,15 @@ pub struct Bounded<T: DeviceCell> {
     levels: Option<Levels>,
 }
 
-/// The tree of a raster, with room for `room` nodes. Enqueues and returns; after one call it can be captured.
+/// The tree of a raster of at most `capacity` nodes. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
 /// As [`build`], but for the number of nodes.
-pub fn build_within<'a, T: DeviceCell>(
+pub fn build_with_capacity<'a, T: DeviceCell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
     params: &Params,
-    room: usize,
+    capacity: usize,
 ) -> Result<Bounded<T>> {
     let raster = raster.into();
     let tiling = Tiling::whole(*raster.grid())?;
@@ -88,9 +88,9 @@ pub fn build_within<'a, T: DeviceCell>(
     let gpu = workspace.gpu().clone();
     let lacks = params.may_lack_values::<T>();
     // SAFETY: of both arrays only the beginning is read, which the kernels write.
-    let mut nodes = unsafe { gpu.uninitialized::<Node<T>>(room)? };
+    let mut nodes = unsafe { gpu.uninitialized::<Node<T>>(capacity)? };
     // SAFETY: likewise.
-    let mut presence = unsafe { gpu.uninitialized::<u8>(if lacks { room } else { 0 })? };
+    let mut presence = unsafe { gpu.uninitialized::<u8>(if lacks { capacity } else { 0 })? };
     let mut levels = None;
     if raster.grid().cells() > 0 {
         let counted = Counted::new(workspace, raster, tiling, params)?;
@@ -101,10 +101,10 @@ pub fn build_within<'a, T: DeviceCell>(
 }
 
 impl<T: DeviceCell> Bounded<T> {
-    /// The tree, if there was room for it. Waits for it. The room that it left stays its own.
+    /// The tree, if its nodes fit the capacity. Waits for it. The tree keeps the memory of all of the capacity.
     ///
     /// # Errors
-    /// [`Error::NoRoom`] with the number of nodes that there are.
+    /// [`Error::Capacity`] with the number of nodes that there are.
     pub fn finish(self) -> Result<DeviceTree<T>> {
         let Self { tiling, params, nodes, presence, levels } = self;
         let starts = match levels {
@@ -113,7 +113,7 @@ impl<T: DeviceCell> Bounded<T> {
         };
         let total = starts[0].last().copied().unwrap_or(0);
         if total > nodes.len() as u64 {
-            return Err(Error::NoRoom { nodes: total, room: nodes.len() as u64 });
+            return Err(Error::Capacity { nodes: total, capacity: nodes.len() as u64 });
         }
         DeviceForest { tiling, params, starts, nodes, presence }.into_single()
     }

@@ -164,7 +164,8 @@ pub(crate) fn build_in_strips<T: DeviceCell>(
         // Also of a strip that a smaller square holds the trees are of the forest's size.
         let forest = build_of_bits(&mut workspaces[row % 2], slice, tiling.bits, params)?;
         // The next one comes while this one's nodes are written and fetched.
-        let (fetched, next) = rayon::join(|| forest.to_host(), || bring(row + 1, &()));
+        let (fetched, next) =
+            rayon::join(|| forest.to_host(), || bring(row + 1, &gpu_core::Silent));
         trees.extend(fetched?.trees);
         coming = next?;
     }
@@ -191,10 +192,15 @@ mod tests {
             let noise = (0..width * height).map(|i| (random.below(3) + i / 9000) as i16).collect();
             let raster =
                 Grid::new(noise, GridSpec::of_pixels(width as u32, height as u32)).unwrap();
-            let expected = cpu::build(raster.view(), &params, &()).unwrap();
+            let expected = cpu::build(raster.view(), &params, &gpu_core::Silent).unwrap();
             for side in [64, 128] {
-                let forest = build_in_strips(&gpu, raster.view(), side, &params, &()).unwrap();
-                assert!(forest == cpu::build_forest(raster.view(), side, &params, &()).unwrap());
+                let forest =
+                    build_in_strips(&gpu, raster.view(), side, &params, &gpu_core::Silent).unwrap();
+                assert!(
+                    forest
+                        == cpu::build_forest(raster.view(), side, &params, &gpu_core::Silent)
+                            .unwrap()
+                );
                 assert!(forest.merge().unwrap() == expected, "{width} x {height}, {side}");
             }
         }
@@ -204,7 +210,7 @@ mod tests {
     fn a_raster_of_many_pieces_arrives_whole() {
         let gpu = testing::gpu();
         let values: Vec<u8> = (0..1000u32).map(|i| (i % 251) as u8).collect();
-        let column = to_column(&gpu, &values, 96, &()).unwrap();
+        let column = to_column(&gpu, &values, 96, &gpu_core::Silent).unwrap();
         assert_eq!(column.to_host().unwrap(), values);
     }
 }

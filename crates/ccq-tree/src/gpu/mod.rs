@@ -7,7 +7,7 @@ mod query;
 mod results;
 mod tree;
 
-pub use build::{Bounded, build, build_forest, build_within};
+pub use build::{Bounded, build, build_forest, build_with_capacity};
 pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::{build_forest_host, build_host, build_tile_host};
 pub use query::{Condition, MAX_CONDITIONS, count, quadrants};

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use testing::devices;
 
 fn built<T: Made>(device: &Device, raster: &Grid<T>, params: &Params) -> Tree<T> {
-    build(device, raster.view(), params, &()).unwrap()
+    build(device, raster.view(), params).unwrap()
 }
 
 /// The tree of every device is the one by definition, and all have the same bytes.
@@ -141,7 +141,7 @@ fn rasters_without_cells_have_trees_without_nodes() {
     for device in devices() {
         for (width, height) in [(0, 0), (0, 5), (5, 0)] {
             let grid = GridSpec::of_pixels(width, height);
-            let tree = build::<u8>(&device, GridView::new(&[], grid).unwrap(), &Params::new(), &());
+            let tree = build::<u8>(&device, GridView::new(&[], grid).unwrap(), &Params::new());
             assert!(tree.unwrap().nodes().is_empty());
         }
         let one = built(&device, &raster(1, 1, |_, _| -5i16), &Params::new());
@@ -153,7 +153,7 @@ fn rasters_without_cells_have_trees_without_nodes() {
 fn bad_parameters_are_refused_before_work() {
     let raster = raster(4, 4, |x, _| x as u8);
     for device in devices() {
-        let refused = |params: Params| build(&device, raster.view(), &params, &()).unwrap_err();
+        let refused = |params: Params| build(&device, raster.view(), &params).unwrap_err();
         let error = refused(Params::new().bins([1.0, 3.0, 2.0]));
         assert_eq!(error, Error::Boundary { index: 2, value: 2.0 });
         assert_eq!(
@@ -161,7 +161,7 @@ fn bad_parameters_are_refused_before_work() {
             Error::Bins { bins: 257, most: 256 }
         );
         for side in [0, 32, 65, 96] {
-            let refused = build_forest(&device, raster.view(), side, &Params::new(), &());
+            let refused = build_forest(&device, raster.view(), side, &Params::new());
             assert_eq!(refused.unwrap_err(), Error::TileSide { side });
         }
     }
@@ -176,7 +176,11 @@ fn a_call_can_be_cancelled() {
         }
     }
     for device in devices() {
-        let refused = build(&device, raster(4, 4, |x, _| x as u8).view(), &Params::new(), &Never);
+        let refused = build(
+            device.with_progress(&Never),
+            raster(4, 4, |x, _| x as u8).view(),
+            &Params::new(),
+        );
         assert!(matches!(refused, Err(Error::Cancelled(_))));
     }
 }
@@ -198,11 +202,11 @@ fn tiles_one_by_one_are_written_as_the_tree_of_one_build() {
                 let tile = |(column, row): (u32, u32)| {
                     let sides = ((width - column).min(side), (height - row).min(side));
                     let tile = cut(raster, (column, row), sides);
-                    build_tile(&device, tile.view(), side, params, &()).unwrap()
+                    build_tile(&device, tile.view(), side, params).unwrap()
                 };
                 let trees = corners.map(tile).collect();
                 let forest = Forest::of_trees(*raster.grid(), side, trees).unwrap();
-                assert!(forest == build_forest(&device, raster.view(), side, params, &()).unwrap());
+                assert!(forest == build_forest(&device, raster.view(), side, params).unwrap());
                 // Behind what is in the file already.
                 let mut file = Cursor::new(b"before".to_vec());
                 file.set_position(6);
@@ -226,7 +230,7 @@ fn tiles_one_by_one_are_written_as_the_tree_of_one_build() {
 fn trees_that_are_no_forest_are_refused() {
     let device = Device::Cpu;
     let tile = |width: u32, side: u32, params: &Params| {
-        build_tile(&device, raster(width, 60, |x, _| x as u8).view(), side, params, &())
+        build_tile(&device, raster(width, 60, |x, _| x as u8).view(), side, params)
     };
     let (params, grid) = (Params::new(), GridSpec::of_pixels(100, 60));
     let of = |trees: Vec<Tree<u8>>| Forest::of_trees(grid, 64, trees).unwrap_err();
@@ -249,7 +253,7 @@ fn forests_merge_into_the_bytes_of_one_build() {
         let whole = built(&Device::Cpu, raster, params);
         for device in devices() {
             for side in [64, 128, 256, 1024] {
-                let forest = build_forest(&device, raster.view(), side, params, &()).unwrap();
+                let forest = build_forest(&device, raster.view(), side, params).unwrap();
                 let (columns, rows) = forest.tiles();
                 assert_eq!(forest.trees().len() as u32, columns * rows);
                 let what = format!("{side} on {}", device.name());
@@ -289,10 +293,10 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
     let views: Vec<_> = parts.iter().map(Grid::view).collect();
     for device in devices() {
         let expected = built(&device, &whole, &params);
-        assert!(build_mosaic(&device, &views, &params, &()).unwrap() == expected);
+        assert!(build_mosaic(&device, &views, &params).unwrap() == expected);
         // A gap is NODATA, where there is such a value.
         let three = [views[0], views[1], views[3]];
-        let gap = build_mosaic(&device, &three, &params, &());
+        let gap = build_mosaic(&device, &three, &params);
         assert_eq!(gap.unwrap_err(), Error::Gap { cells: 130 * 90 });
         let params = params.clone().nodata(-30_000.0);
         let holed = raster(300, 200, |x, y| match x >= 170 && y < 90 {
@@ -301,8 +305,8 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
         });
         let holed = Grid::new(holed.into_values(), *whole.grid()).unwrap();
         let expected = built(&device, &holed, &params);
-        assert!(build_mosaic(&device, &three, &params, &()).unwrap() == expected);
-        assert!(build_mosaic::<i16>(&device, &[], &params, &()).unwrap().nodes().is_empty());
+        assert!(build_mosaic(&device, &three, &params).unwrap() == expected);
+        assert!(build_mosaic::<i16>(&device, &[], &params).unwrap().nodes().is_empty());
     }
     let refused = |other: &Grid<i16>| mosaic(&[views[0], other.view()], &params).unwrap_err();
     let reason = |error: Error| match error {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 fn tree<T: Made>(raster: &Grid<T>, params: &Params) -> Tree<T> {
-    build(&Device::Cpu, raster.view(), params, &()).unwrap()
+    build(&Device::Cpu, raster.view(), params).unwrap()
 }
 
 /// A tree in a file of a folder that lives as long as the first.

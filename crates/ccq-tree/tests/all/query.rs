@@ -18,7 +18,7 @@ struct Asked<T: Cell> {
 
 impl<T: Made> Asked<T> {
     fn new(raster: Grid<T>, params: &Params, range: Option<(f64, f64)>) -> Self {
-        let tree = build(&Device::Cpu, raster.view(), params, &()).unwrap();
+        let tree = build(&Device::Cpu, raster.view(), params).unwrap();
         Self { raster, tree, range }
     }
 
@@ -255,7 +255,7 @@ fn statistics_of_windows_are_those_of_a_scan() {
     let nan = f32::NAN;
     let raster =
         raster(150, 90, |x, y| if (x + 2 * y) % 11 == 0 { nan } else { (x * y % 97) as f32 });
-    let tree = build(&Device::Cpu, raster.view(), &Params::new(), &()).unwrap();
+    let tree = build(&Device::Cpu, raster.view(), &Params::new()).unwrap();
     for window in windows(150, 90) {
         let query = Query::new().window(window);
         let window = window.unwrap_or(Window::of(raster.grid()));
@@ -281,7 +281,7 @@ fn statistics_of_windows_are_those_of_a_scan() {
             on_device::check_greatest(&tree, k, &query);
         }
     }
-    let binned = build(&Device::Cpu, raster.view(), &Params::new().bins([5.0]), &()).unwrap();
+    let binned = build(&Device::Cpu, raster.view(), &Params::new().bins([5.0])).unwrap();
     assert!(matches!(top_k(&binned, 3, &Query::new()), Err(Error::Binned { .. })));
     on_device::check_greatest(&binned, 3, &Query::new());
 }

@@ -1,4 +1,4 @@
-//! Trees that are built and searched in device memory: captured, in too little room, and whatever lies there.
+//! Trees that are built and searched in device memory: captured, with too little capacity, and whatever lies there.
 
 use crate::common::{Made, fractal, noise};
 use ccq_tree::gpu::{self, Condition, DeviceTree, Workspace};
@@ -12,7 +12,7 @@ fn resident_builds_give_the_host_s_bytes() {
     let mut workspace = Workspace::new(&handle).unwrap();
     let raster = fractal::<i16>(300, 170, 2, 0.6);
     let params = Params::new().bins([-40.0, 0.0, 20.0]).nodata(3.0);
-    let expected = build(&Device::Cpu, raster.view(), &params, &()).unwrap();
+    let expected = build(&Device::Cpu, raster.view(), &params).unwrap();
     let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();
     let tree = gpu::build(&mut workspace, &resident, &params).unwrap();
     assert_eq!(tree.level_starts(), expected.level_starts());
@@ -38,14 +38,17 @@ fn a_captured_build_follows_its_raster() {
     let params = Params::new().bins([-20.0, 20.0]).nodata(0.0);
     let first = fractal::<i16>(200, 130, 1, 0.6);
     let mut resident = DeviceGrid::upload(&handle, first.view()).unwrap();
-    let room = 200 * 130 * 2;
+    let capacity = 200 * 130 * 2;
     // So that the workspace has grown.
-    gpu::build_within(&mut workspace, &resident, &params, room).unwrap().finish().unwrap();
+    gpu::build_with_capacity(&mut workspace, &resident, &params, capacity)
+        .unwrap()
+        .finish()
+        .unwrap();
     let refused = handle.capture(|| gpu::build(&mut workspace, &resident, &params).map(drop));
     assert!(matches!(refused.err(), Some(Error::Core(gpu_core::Error::Captured { .. }))));
     let mut bounded = None;
     let graph = handle.capture(|| {
-        bounded = Some(gpu::build_within(&mut workspace, &resident, &params, room)?);
+        bounded = Some(gpu::build_with_capacity(&mut workspace, &resident, &params, capacity)?);
         Ok::<_, Error>(())
     });
     let graph = graph.unwrap();
@@ -54,7 +57,7 @@ fn a_captured_build_follows_its_raster() {
         resident.copy_from(&handle.upload(raster.values()).unwrap()).unwrap();
         // SAFETY: the raster is where it was, and as long.
         unsafe { graph.launch().unwrap() };
-        let expected = build(&Device::Cpu, raster.view(), &params, &()).unwrap();
+        let expected = build(&Device::Cpu, raster.view(), &params).unwrap();
         let total = expected.nodes().len() as u64;
         if seed == 5 {
             handle.synchronize().unwrap();
@@ -71,7 +74,7 @@ fn captured_counts_follow_their_tree() {
     let handle = testing::gpu();
     let mut workspace = Workspace::new(&handle).unwrap();
     let raster = fractal::<u8>(150, 100, 1, 0.5);
-    let host = build(&Device::Cpu, raster.view(), &Params::new(), &()).unwrap();
+    let host = build(&Device::Cpu, raster.view(), &Params::new()).unwrap();
     let tree = DeviceTree::upload(&handle, &host).unwrap();
     let condition = [Condition::new(&tree).range(90.0, 120.0)];
     let plain = gpu::count(&mut workspace, &condition, &Query::new()).unwrap().to_host().unwrap();
@@ -97,7 +100,7 @@ fn forests_merge_on_the_device_into_the_bytes_of_one_build() {
         let handle = testing::gpu();
         let mut workspace = Workspace::new(&handle).unwrap();
         let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();
-        let whole = build(&Device::Cpu, raster.view(), params, &()).unwrap();
+        let whole = build(&Device::Cpu, raster.view(), params).unwrap();
         for side in [64, 128, 256, 1024] {
             let forest = gpu::build_forest(&mut workspace, &resident, side, params).unwrap();
             let merged = forest.merge(&mut workspace).unwrap();
@@ -114,7 +117,7 @@ fn forests_merge_on_the_device_into_the_bytes_of_one_build() {
 }
 
 #[test]
-fn too_little_room_is_said_and_nothing_is_written_beyond() {
+fn too_little_capacity_is_said_and_nothing_is_written_beyond() {
     let handle = testing::gpu();
     let mut workspace = Workspace::new(&handle).unwrap();
     let raster = noise::<u8>(130, 70, 1, 4);
@@ -122,12 +125,13 @@ fn too_little_room_is_said_and_nothing_is_written_beyond() {
     let params = Params::new().nodata(1.0);
     let whole = gpu::build(&mut workspace, &resident, &params).unwrap();
     let total = whole.nodes().len();
-    for room in [0, 1, 100, total - 1] {
-        let bounded = gpu::build_within(&mut workspace, &resident, &params, room).unwrap();
-        let expected = Error::NoRoom { nodes: total as u64, room: room as u64 };
+    for capacity in [0, 1, 100, total - 1] {
+        let bounded =
+            gpu::build_with_capacity(&mut workspace, &resident, &params, capacity).unwrap();
+        let expected = Error::Capacity { nodes: total as u64, capacity: capacity as u64 };
         assert_eq!(bounded.finish().err(), Some(expected));
     }
-    let found = gpu::build_within(&mut workspace, &resident, &params, total).unwrap();
+    let found = gpu::build_with_capacity(&mut workspace, &resident, &params, total).unwrap();
     assert!(found.finish().unwrap().to_host().unwrap() == whole.to_host().unwrap());
 }
 
@@ -141,7 +145,7 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
     for (width, height) in [(1, 1), (40, 40), (200, 129)] {
         let raster = noise::<i16>(width, height, 3, 9);
         let params = Params::new().nodata(-97.0);
-        let tree = build(&Device::Cpu, raster.view(), &params, &()).unwrap();
+        let tree = build(&Device::Cpu, raster.view(), &params).unwrap();
         let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();
         for most in [u32::MAX, tree.nodes().len() as u32 * 2] {
             let words = tree.nodes().iter().map(|_| {

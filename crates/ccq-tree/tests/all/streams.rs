@@ -11,7 +11,7 @@ fn columns_of_another_stream_are_put_in_order() {
     let away = home.fork().unwrap();
     let raster = fractal::<i16>(150, 90, 4, 0.6);
     let params = Params::new().bins([0.0, 30.0]);
-    let host = build(&Device::Cpu, raster.view(), &params, &()).unwrap();
+    let host = build(&Device::Cpu, raster.view(), &params).unwrap();
     let condition = ccq_tree::Condition::new(&host).raster(raster.view()).range(10.0, 60.0);
     let expected = count(&[condition], &Query::new()).unwrap();
     for _ in 0..4 {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use delaunay_stars::{Error, LineSites, Splitting, Triangulation, split_lines, triangulate};
-use gpu_core::Points;
+use gpu_core::{Points, Silent};
 use testing::Cloud;
 use testing::clouds::{self, SIDE};
 
@@ -11,10 +11,10 @@ type P = [f64; 2];
 
 /// The sites of lines among points, and the triangulation of all.
 fn split(cloud: &Cloud, lines: &[Vec<P>], how: Splitting) -> (LineSites, Triangulation, Vec<P>) {
-    let found = split_lines(Points::new(&cloud.x, &cloud.y), lines, how, &()).unwrap();
+    let found = split_lines(Points::new(&cloud.x, &cloud.y), lines, how, &Silent).unwrap();
     let x: Vec<f64> = cloud.x.iter().chain(&found.x).copied().collect();
     let y: Vec<f64> = cloud.y.iter().chain(&found.y).copied().collect();
-    let all = triangulate(Points::new(&x, &y), &()).unwrap();
+    let all = triangulate(Points::new(&x, &y), &Silent).unwrap();
     let places = x.into_iter().zip(y).map(|(x, y)| [x, y]).collect();
     (found, all, places)
 }
@@ -154,21 +154,21 @@ fn natural_neighbours_lie_on_one_side() {
 #[test]
 fn what_is_no_line_is_refused_or_a_site() {
     let points = Points::new(&[0.0, 1.0], &[0.0, 1.0]);
-    let none = split_lines(points, &[], Splitting::new(1.0), &()).unwrap();
+    let none = split_lines(points, &[], Splitting::new(1.0), &Silent).unwrap();
     assert_eq!(none, LineSites::default());
     let lines = [vec![], vec![[3.0, 4.0]], vec![[5.0, 5.0]; 3]];
-    let found = split_lines(points, &lines, Splitting::new(1.0), &()).unwrap();
+    let found = split_lines(points, &lines, Splitting::new(1.0), &Silent).unwrap();
     assert_eq!((found.x.len(), found.pieces.len(), found.open), (4, 0, 0));
     let alone = [vec![[0.0, 0.0], [4.0, 0.0]]];
-    let found = split_lines(Points::new(&[], &[]), &alone, Splitting::new(1.0), &()).unwrap();
+    let found = split_lines(Points::new(&[], &[]), &alone, Splitting::new(1.0), &Silent).unwrap();
     assert_eq!((found.x.len(), found.pieces.len()), (5, 4));
     let bad = [vec![[0.0, 0.0], [1.0, f64::NAN]]];
-    let error = split_lines(points, &bad, Splitting::new(1.0), &()).unwrap_err();
+    let error = split_lines(points, &bad, Splitting::new(1.0), &Silent).unwrap_err();
     assert!(matches!(error, Error::Core(gpu_core::Error::NotFinite { what: "y", index: 1, .. })));
     for how in [Splitting::new(0.0), Splitting::new(f64::NAN), Splitting::new(1.0).least(2.0)] {
-        assert!(matches!(split_lines(points, &[], how, &()), Err(Error::Splitting { .. })));
+        assert!(matches!(split_lines(points, &[], how, &Silent), Err(Error::Splitting { .. })));
     }
     let long = [vec![[0.0, 0.0], [1e12, 0.0]]];
-    let error = split_lines(points, &long, Splitting::new(1.0), &()).unwrap_err();
+    let error = split_lines(points, &long, Splitting::new(1.0), &Silent).unwrap_err();
     assert!(matches!(error, Error::TooManyPoints { .. }));
 }

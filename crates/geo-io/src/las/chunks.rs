@@ -402,7 +402,7 @@ mod tests {
                 let mut cloud = PointCloud::of_las(0, 0);
                 let mut keep = Keep::All { at_once: 1, is_checked: true };
                 let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
-                read((&las, &path), laz, &chunks, &filter, &(), to)?.unwrap();
+                read((&las, &path), laz, &chunks, &filter, &gpu_core::Silent, to)?.unwrap();
                 Ok::<_, Error>(cloud)
             };
             // From outside of the pool, and from within one of a core that waits for itself.

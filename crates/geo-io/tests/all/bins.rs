@@ -6,7 +6,7 @@ use geo_io::{
     BinSpec, BinWriter, Bins, Error, Filter, LasPoints, PointCloud, Position, read_batches,
     read_points, remove_bins, write_las,
 };
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Silent};
 use proptest::prelude::*;
 
 /// A point: x, y and its values.
@@ -49,8 +49,8 @@ fn push(writer: &mut BinWriter, points: &[Point], done: usize, parts: usize) -> 
 
 /// The points of a rectangle, and the number of each among all.
 fn rows(bins: &Bins, bounds: &Bounds) -> Vec<(u64, Point)> {
-    let found = bins.read(bounds, &()).unwrap();
-    let (same, numbers) = bins.read_numbered(bounds, &()).unwrap();
+    let found = bins.read(bounds, &Silent).unwrap();
+    let (same, numbers) = bins.read_numbered(bounds, &Silent).unwrap();
     assert_eq!(found, same);
     let row = |(number, i): (u64, usize)| {
         let values = found.values.iter().map(|column| column[i]);
@@ -122,10 +122,10 @@ proptest! {
         let places: Vec<(f64, f64)> = inputs.iter().flatten().map(|p| (p[0], p[1])).collect();
         for (number, some) in places.chunks(parts).enumerate() {
             let first = (number * parts) as u64;
-            let found = bins.read_range(first..first + parts as u64, &()).unwrap();
+            let found = bins.read_range(first..first + parts as u64, &Silent).unwrap();
             prop_assert!(found.x.into_iter().zip(found.y).eq(some.iter().copied()));
         }
-        prop_assert!(bins.read_range(bins.points()..u64::MAX, &()).unwrap().x.is_empty());
+        prop_assert!(bins.read_range(bins.points()..u64::MAX, &Silent).unwrap().x.is_empty());
         let writer = BinWriter::open(folder, &spec, memory).unwrap();
         prop_assert!(writer.is_whole());
         writer.finish().unwrap();
@@ -151,7 +151,7 @@ fn three_runs(folder: &Path) -> BinSpec {
 fn whatever_is_damaged_is_named() {
     let folder = tempfile::tempdir().unwrap();
     three_runs(folder.path());
-    let read = || Bins::open(folder.path(), "line")?.expect("whole").read(&ALL, &());
+    let read = || Bins::open(folder.path(), "line")?.expect("whole").read(&ALL, &Silent);
     assert_eq!(read().unwrap().x.len(), 10_000);
     let path = folder.path().join("1.points");
     let whole = std::fs::read(&path).unwrap();
@@ -238,7 +238,7 @@ fn points_of_more_values_than_fit_are_refused_and_of_as_many_come_back() {
     writer.next_input();
     writer.finish().unwrap();
     let bins = Bins::open(folder.path(), "a").unwrap().expect("they are whole");
-    assert_eq!(bins.read(&ALL, &()).unwrap().values, columns);
+    assert_eq!(bins.read(&ALL, &Silent).unwrap().values, columns);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn what_cannot_be_put_into_bins_is_refused() {
 /// The points of a file, joined from its batches, and the most that came at once.
 fn in_batches(path: &Path, filter: &Filter, most: usize) -> geo_io::Result<(PointCloud, usize)> {
     let (mut all, mut largest) = (PointCloud::default(), 0);
-    all.tally = read_batches(path, filter, &Default::default(), most, &(), &mut |batch| {
+    all.tally = read_batches(path, filter, &Default::default(), most, &Silent, &mut |batch| {
         assert!(!batch.is_empty());
         largest = largest.max(batch.len());
         all.x.extend(&batch.x);
@@ -294,7 +294,7 @@ fn batches_are_the_file_in_its_order() {
             Filter { classes: Some(vec![3]), bounds: Some(bounds), ..Filter::default() },
             Filter { classes: Some(vec![9]), ..Filter::default() },
         ] {
-            let all = read_points(&path, &filter, &Default::default(), &()).unwrap();
+            let all = read_points(&path, &filter, &Default::default(), &Silent).unwrap();
             for most in [1, 1000, 70_000, 1 << 20] {
                 let (found, largest) = in_batches(&path, &filter, most).unwrap();
                 assert!(largest <= most.max(1), "{name}: {largest} at once of {most}");
@@ -313,7 +313,7 @@ fn batches_end_where_their_taker_fails() {
     write_points(&path);
     let mut count = 0;
     let result =
-        read_batches(&path, &Filter::default(), &Default::default(), 1000, &(), &mut |_| {
+        read_batches(&path, &Filter::default(), &Default::default(), 1000, &Silent, &mut |_| {
             count += 1;
             if count == 3 { Err(Error::Cancelled) } else { Ok(()) }
         });
@@ -344,7 +344,7 @@ fn batches_of_a_damaged_file_are_its_points_or_an_error() {
     let path = folder.path().join("a.laz");
     write_points(&path);
     let whole = std::fs::read(&path).unwrap();
-    let at_once = |path: &Path| read_points(path, &Filter::default(), &Default::default(), &());
+    let at_once = |path: &Path| read_points(path, &Filter::default(), &Default::default(), &Silent);
     std::panic::set_hook(Box::new(|_| {}));
     let result = std::panic::catch_unwind(|| {
         let mut read = 0;

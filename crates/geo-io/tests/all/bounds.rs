@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use geo_io::{
     Error, Filter, LasPoints, PointCloud, read_batches, read_header, read_points, write_las,
 };
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Silent};
 use laz::{LasZipCompressor, LazVlrBuilder};
 
 fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
@@ -14,7 +14,7 @@ fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
 }
 
 fn read(path: &Path, bounds: Option<Bounds>) -> geo_io::Result<PointCloud> {
-    read_points(path, &Filter { bounds, ..Filter::default() }, &Default::default(), &())
+    read_points(path, &Filter { bounds, ..Filter::default() }, &Default::default(), &Silent)
 }
 
 /// The points of a cloud that lie within bounds, in order.
@@ -248,7 +248,7 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
         assert_eq!(part.tally.kept + part.tally.dropped_outside, 1800);
 
         let (filter, mut in_batches) = (Filter { bounds: Some(some), ..Filter::default() }, vec![]);
-        let tally = read_batches(&path, &filter, &Default::default(), 500, &(), &mut |batch| {
+        let tally = read_batches(&path, &filter, &Default::default(), 500, &Silent, &mut |batch| {
             in_batches.extend(rows(batch));
             Ok(())
         });

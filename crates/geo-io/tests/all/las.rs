@@ -6,7 +6,7 @@ use geo_io::{Crs, Error, Filter, LasPoints, PointCloud, Returns, read_points, wr
 use las::{Builder, Color, Point, Version, Writer, point::Format};
 
 fn read(path: &Path, filter: &Filter) -> geo_io::Result<PointCloud> {
-    read_points(path, filter, &Default::default(), &())
+    read_points(path, filter, &Default::default(), &gpu_core::Silent)
 }
 
 fn real_data(name: &str) -> Option<PathBuf> {

@@ -61,7 +61,7 @@ fn write(path: &Path, number: u8) -> Vec<Point> {
 
 fn read(path: &Path, names: &[&str]) -> geo_io::Result<PointCloud> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    read_points(path, &Filter::default(), &CsvColumns::default().values(names), &())
+    read_points(path, &Filter::default(), &CsvColumns::default().values(names), &gpu_core::Silent)
 }
 
 #[test]
@@ -105,7 +105,8 @@ fn every_field_of_every_format_is_read_where_it_is_asked_for() {
                 batches.iter_mut().zip(&part.values).for_each(|(all, part)| all.extend(part));
                 Ok(())
             };
-            read_batches(&path, &Filter::default(), &columns, 700, &(), &mut take).unwrap();
+            read_batches(&path, &Filter::default(), &columns, 700, &gpu_core::Silent, &mut take)
+                .unwrap();
             assert!(batches == all.values, "{path:?}");
         }
     }
@@ -118,7 +119,7 @@ fn a_filter_keeps_values_beside_their_points() {
     let points = write(&path, 7);
     let filter = Filter { classes: Some(vec![3]), ..Filter::default() };
     let columns = CsvColumns::default().values(["green".to_owned()]);
-    let cloud = read_points(&path, &filter, &columns, &()).unwrap();
+    let cloud = read_points(&path, &filter, &columns, &gpu_core::Silent).unwrap();
     let kept = points.iter().filter(|point| u8::from(point.classification) == 3);
     let green: Vec<f64> = kept.map(|point| point.color.unwrap().green.into()).collect();
     assert_eq!(cloud.values, [green]);

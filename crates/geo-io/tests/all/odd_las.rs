@@ -11,7 +11,7 @@ use gpu_core::{Bounds, GridSpec};
 use testing::files::las::{Las, Record};
 
 fn read(path: &Path, filter: &Filter) -> geo_io::Result<PointCloud> {
-    read_points(path, filter, &Default::default(), &())
+    read_points(path, filter, &Default::default(), &gpu_core::Silent)
 }
 
 /// What is read of a file of these bytes.

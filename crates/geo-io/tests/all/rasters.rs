@@ -230,7 +230,7 @@ fn a_system_known_only_as_wkt_reaches_gdal() {
 fn the_system_of_a_real_survey_reaches_gdal() {
     let Some(laz) = real_data("autzen.laz") else { return };
     let filter = Filter::default();
-    let cloud = read_points(&laz, &filter, &Default::default(), &()).unwrap();
+    let cloud = read_points(&laz, &filter, &Default::default(), &gpu_core::Silent).unwrap();
     let crs = cloud.crs.expect("the survey has keys");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.tif");

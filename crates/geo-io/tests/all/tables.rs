@@ -21,7 +21,7 @@ impl Table {
     }
 
     fn read(&self, columns: [&str; 3], filter: &Filter) -> Result<PointCloud> {
-        read_points(&self.path, filter, &named(columns), &())
+        read_points(&self.path, filter, &named(columns), &gpu_core::Silent)
     }
 }
 
@@ -65,7 +65,8 @@ fn each_way_to_write_a_table_gives_the_same_points() {
     for table in OddTable::all().into_iter().step_by(7) {
         let bytes = table.write(&POINTS);
         std::fs::write(&path, &bytes).unwrap();
-        let found = read_points(&path, &Filter::default(), &named(table.columns()), &());
+        let found =
+            read_points(&path, &Filter::default(), &named(table.columns()), &gpu_core::Silent);
         let text = String::from_utf8_lossy(&bytes);
         match found {
             Ok(cloud) => {
@@ -287,7 +288,15 @@ fn a_count_on_the_first_line_is_held_against_the_rows() {
         taken += cloud.len();
         Ok(())
     };
-    read_batches(&table.path, &Filter::default(), &CsvColumns::default(), 1, &(), take).unwrap();
+    read_batches(
+        &table.path,
+        &Filter::default(),
+        &CsvColumns::default(),
+        1,
+        &gpu_core::Silent,
+        take,
+    )
+    .unwrap();
     assert_eq!(taken, 2);
 }
 
@@ -402,7 +411,12 @@ fn damaged_tables_give_points_or_one_line() {
             bytes
         };
         std::fs::write(&path, &bytes).unwrap();
-        match read_points(Path::new(&path), &Filter::default(), &CsvColumns::default(), &()) {
+        match read_points(
+            Path::new(&path),
+            &Filter::default(),
+            &CsvColumns::default(),
+            &gpu_core::Silent,
+        ) {
             Ok(cloud) => assert!(cloud.x.iter().chain(&cloud.z).all(|v| v.is_finite())),
             Err(error) => assert!(!error.to_string().contains(['\n', '\r', '\0']), "{error:?}"),
         }

@@ -174,7 +174,7 @@ fn heaps_keep_the_accuracy_of_f64() {
         let params = Params::default().power(power);
         for device in devices() {
             let surface = cloud.with(|points| {
-                interpolate::<f64>(&device, Input::new(points, targets_at(&targets)), &params, &())
+                interpolate::<f64>(&device, Input::new(points, targets_at(&targets)), &params)
                     .unwrap()
             });
             let of = |i: usize| by_definition(&cloud, (targets.x[i], targets.y[i]), &params);
@@ -197,12 +197,8 @@ fn several_values_in_heaps_keep_it() {
         for kernel in [Kernel::Direct, Kernel::Expansion] {
             let params = Params::default().power(power).kernel(kernel);
             for device in devices() {
-                let all = interpolate::<f32>(
-                    &device,
-                    Input::new(points, targets_at(&targets)),
-                    &params,
-                    &(),
-                );
+                let all =
+                    interpolate::<f32>(&device, Input::new(points, targets_at(&targets)), &params);
                 for (found, cloud) in all.unwrap().values.iter().zip([&cloud, &second]) {
                     let of = |i| by_definition(cloud, (targets.x[i], targets.y[i]), &params);
                     let wanted: Vec<f64> = (0..targets.len()).map(of).collect();

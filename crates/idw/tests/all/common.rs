@@ -29,7 +29,7 @@ pub fn values<T: Real>(
     params: &Params,
 ) -> Vec<f64> {
     cloud.with(|points| {
-        let surface = interpolate::<T>(device, Input::new(points, targets), params, &()).unwrap();
+        let surface = interpolate::<T>(device, Input::new(points, targets), params).unwrap();
         surface.values[0].iter().map(|v| v.to_f64()).collect()
     })
 }

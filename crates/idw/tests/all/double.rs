@@ -85,7 +85,7 @@ fn points_are_exact_and_values_come_in_columns() {
     for power in [1.0, 2.0, 2.2] {
         for device in devices() {
             let input = Input::new(points, targets_at(&few));
-            let found = interpolate::<f64>(&device, input, &expanded(power), &()).unwrap().values;
+            let found = interpolate::<f64>(&device, input, &expanded(power)).unwrap().values;
             for (i, (&first, &second)) in found[0].iter().zip(&found[1]).enumerate() {
                 let wanted = if (20..23).contains(&i) { 12.5 } else { cloud.z[i] };
                 assert_eq!((first, second), (wanted, 300.0 - wanted), "{} at {i}", device.name());

@@ -153,7 +153,7 @@ fn each_target_may_have_a_power_of_its_own() {
                 assert_close(&found, &wanted[0], 1e-5, &device.name());
                 let both = [&cloud.z[..], &second];
                 let points = Points { x: &cloud.x, y: &cloud.y, values: &both };
-                let found = interpolate::<f32>(&device, Input::new(points, at), &params, &());
+                let found = interpolate::<f32>(&device, Input::new(points, at), &params);
                 for (found, wanted) in found.unwrap().values.iter().zip(&wanted) {
                     let found: Vec<f64> = found.iter().map(|&v| f64::from(v)).collect();
                     assert_close(&found, wanted, 1e-5, &device.name());
@@ -178,10 +178,9 @@ fn several_values_of_either_sign_are_off_by_a_share_of_the_greatest() {
         for device in devices() {
             for at in [targets_at(&targets), Targets::Grid(grid)] {
                 let all =
-                    interpolate::<f32>(&device, Input::new(points, at), &expanded(power), &())
-                        .unwrap();
+                    interpolate::<f32>(&device, Input::new(points, at), &expanded(power)).unwrap();
                 let wanted =
-                    interpolate::<f64>(&Device::Cpu, Input::new(points, at), &exact, &()).unwrap();
+                    interpolate::<f64>(&Device::Cpu, Input::new(points, at), &exact).unwrap();
                 for (v, (found, wanted)) in all.values.iter().zip(&wanted.values).enumerate() {
                     let greatest = 40.0 * (1.0 + v as f64);
                     for (f, w) in found.iter().zip(wanted) {
@@ -235,12 +234,8 @@ fn what_cannot_be_expanded_is_refused() {
         cloud.with(|points| {
             let at = targets_at(&cloud);
             match double {
-                true => {
-                    interpolate::<f64>(device, Input::new(points, at), &params, &()).map(|_| ())
-                }
-                false => {
-                    interpolate::<f32>(device, Input::new(points, at), &params, &()).map(|_| ())
-                }
+                true => interpolate::<f64>(device, Input::new(points, at), &params).map(|_| ()),
+                false => interpolate::<f32>(device, Input::new(points, at), &params).map(|_| ()),
             }
         })
     };

@@ -25,7 +25,8 @@ fn ground() -> Option<Cloud> {
         return None;
     }
     let filter = Filter { classes: Some(vec![2]), ..Filter::default() };
-    let points = read_points(Path::new(DATA), &filter, &CsvColumns::default(), &()).unwrap();
+    let points =
+        read_points(Path::new(DATA), &filter, &CsvColumns::default(), &gpu_core::Silent).unwrap();
     Some(Cloud { x: points.x, y: points.y, z: points.z, ..Cloud::default() })
 }
 
@@ -100,7 +101,7 @@ fn values_are_those_of_gdal_grid() {
         for device in devices() {
             // All pairs take the software device long; the arithmetic is checked elsewhere.
             let found = cloud.with(|points| {
-                interpolate::<f64>(&device, Input::new(points, grid), &params, &()).unwrap()
+                interpolate::<f64>(&device, Input::new(points, grid), &params).unwrap()
             });
             for (i, (f, w)) in found.values[0].iter().zip(&wanted).enumerate() {
                 let close = (f - w).abs() <= 1e-5 * w.abs();

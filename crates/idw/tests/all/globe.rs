@@ -184,8 +184,7 @@ fn grids_and_several_values_have_the_values_of_their_places() {
         let wanted = [&cloud, &other].map(|cloud| expected(cloud, &centres, &expanded(power)));
         let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z, &second] };
         for device in devices() {
-            let found =
-                interpolate::<f32>(&device, Input::new(points, grid), &expanded(power), &());
+            let found = interpolate::<f32>(&device, Input::new(points, grid), &expanded(power));
             for (found, wanted) in found.unwrap().values.iter().zip(&wanted) {
                 let found: Vec<f64> = found.iter().map(|&v| f64::from(v)).collect();
                 assert_close(&found, wanted, 1e-5, &device.name());
@@ -204,7 +203,7 @@ fn powers_of_their_own_and_points_left_out_keep_the_accuracy() {
     assert_accurate(&cloud, &places(&cloud, 41), &adaptive, "adaptive");
     for params in [expanded(2.0), expanded(3.0), adaptive] {
         for device in devices() {
-            let found = cloud.with(|points| cross_validate(&device, points, &params, &())).unwrap();
+            let found = cloud.with(|points| cross_validate(&device, points, &params)).unwrap();
             for i in (0..cloud.len()).step_by(61).chain([4, 5]) {
                 let wanted = without(&cloud, i, &params);
                 let off = (found.errors[i] + cloud.z[i] - wanted) / wanted;

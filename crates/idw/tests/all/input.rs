@@ -20,19 +20,17 @@ fn no_points_give_nodata_and_no_targets_nothing() {
     let grid = GridSpec::new(0.0, 1.0, 1.0, 0, 7).unwrap();
     for device in devices() {
         for params in all_params() {
-            let surface =
-                interpolate::<f32>(&device, Input::new(EMPTY, targets), &params, &()).unwrap();
+            let surface = interpolate::<f32>(&device, Input::new(EMPTY, targets), &params).unwrap();
             assert!(surface.values[0].len() == 2 && surface.values[0].iter().all(|v| v.is_nan()));
             assert_eq!(surface.summary.nodata, 2);
             let marked = params.nodata(-9999.0);
-            let surface =
-                interpolate::<f64>(&device, Input::new(EMPTY, targets), &marked, &()).unwrap();
+            let surface = interpolate::<f64>(&device, Input::new(EMPTY, targets), &marked).unwrap();
             assert_eq!(surface.values[0], [-9999.0; 2]);
             let one = Points { x: &[1.0], y: &[1.0], values: &[&[5.0]] };
-            let surface = interpolate::<f64>(&device, Input::new(one, grid), &params, &()).unwrap();
+            let surface = interpolate::<f64>(&device, Input::new(one, grid), &params).unwrap();
             assert!(surface.values[0].is_empty());
         }
-        let validation = cross_validate(&device, EMPTY, &Params::default(), &()).unwrap();
+        let validation = cross_validate(&device, EMPTY, &Params::default()).unwrap();
         assert!(validation.errors.is_empty() && validation.rmse.is_nan());
     }
 }
@@ -43,15 +41,14 @@ fn one_point_is_everywhere() {
     let targets = Targets::Points { x: &[10.0, 0.0, -80.0], y: &[20.0, 0.0, 45.0] };
     for device in devices() {
         for params in all_params() {
-            let surface =
-                interpolate::<f64>(&device, Input::new(one, targets), &params, &()).unwrap();
+            let surface = interpolate::<f64>(&device, Input::new(one, targets), &params).unwrap();
             assert_eq!(surface.values[0], [0.3; 3], "{} {params:?}", device.name());
         }
         // One is too few.
         let params = Params::default().min_points(2);
-        let surface = interpolate::<f64>(&device, Input::new(one, targets), &params, &()).unwrap();
+        let surface = interpolate::<f64>(&device, Input::new(one, targets), &params).unwrap();
         assert_eq!(surface.summary.nodata, 3);
-        let validation = cross_validate(&device, one, &Params::default(), &()).unwrap();
+        let validation = cross_validate(&device, one, &Params::default()).unwrap();
         assert!(validation.errors[0].is_nan() && validation.count == 0);
     }
 }
@@ -63,7 +60,7 @@ fn points_in_one_place_have_their_mean_everywhere() {
     for device in devices() {
         for params in [Params::default(), Params::nearest(5)] {
             let surface =
-                interpolate::<f64>(&device, Input::new(points, targets), &params, &()).unwrap();
+                interpolate::<f64>(&device, Input::new(points, targets), &params).unwrap();
             assert!(surface.values[0].iter().all(|v| (v - 4.0).abs() < 1e-14), "{surface:?}");
             assert_eq!(surface.values[0][0], 4.0);
         }
@@ -77,27 +74,25 @@ fn what_is_not_finite_is_refused_or_counted() {
     let points = Points { x: &x, y: &y, values: &[&z] };
     let targets = Targets::Points { x: &[1.0], y: &[0.0] };
     for device in devices() {
-        let error =
-            interpolate::<f32>(&device, Input::new(points, targets), &Params::default(), &());
+        let error = interpolate::<f32>(&device, Input::new(points, targets), &Params::default());
         assert!(error.unwrap_err().to_string().contains("point 1"));
         let skip = Params::default().invalid(Invalid::Skip);
-        let surface = interpolate::<f64>(&device, Input::new(points, targets), &skip, &()).unwrap();
+        let surface = interpolate::<f64>(&device, Input::new(points, targets), &skip).unwrap();
         assert_eq!((surface.values[0][0], surface.summary.skipped), (2.0, 2));
         assert_eq!(surface.summary.points, 4);
-        let validation = cross_validate(&device, points, &skip, &()).unwrap();
+        let validation = cross_validate(&device, points, &skip).unwrap();
         assert_eq!(validation.errors[0], 2.0);
         assert!(validation.errors[1].is_nan() && validation.errors[3].is_nan());
         assert_eq!((validation.errors[2], validation.count), (-2.0, 2));
 
         let lost = Targets::Points { x: &[f64::NAN], y: &[0.0] };
         let cloud = random_cloud(3, [0.0, 0.0, 1.0, 1.0], 1);
-        let error = cloud
-            .with(|p| interpolate::<f32>(&device, Input::new(p, lost), &Params::default(), &()));
+        let error =
+            cloud.with(|p| interpolate::<f32>(&device, Input::new(p, lost), &Params::default()));
         assert!(matches!(error.unwrap_err(), Error::Target { index: 0, .. }));
         let sphere = Params::default().geographic(true);
         let beyond = Points { x: &[0.0], y: &[91.0], values: &[&[1.0]] };
-        let error =
-            interpolate::<f32>(&device, Input::new(beyond, targets), &sphere, &()).unwrap_err();
+        let error = interpolate::<f32>(&device, Input::new(beyond, targets), &sphere).unwrap_err();
         assert_eq!(error, Error::Latitude { index: 0, latitude: 91.0 });
     }
 }
@@ -109,9 +104,7 @@ fn what_does_not_go_together_is_refused() {
     for device in devices() {
         let run = |params: &Params| {
             cloud
-                .with(|p| {
-                    interpolate::<f32>(&device, Input::new(p, targets_at(&cloud)), params, &())
-                })
+                .with(|p| interpolate::<f32>(&device, Input::new(p, targets_at(&cloud)), params))
                 .map(drop)
         };
         for power in [0.0, -2.0, f64::NAN] {
@@ -133,9 +126,7 @@ fn more_points_than_there_are_means_all() {
     for device in devices() {
         let run = |params: &Params| {
             cloud
-                .with(|p| {
-                    interpolate::<f64>(&device, Input::new(p, targets_at(&targets)), params, &())
-                })
+                .with(|p| interpolate::<f64>(&device, Input::new(p, targets_at(&targets)), params))
                 .unwrap()
         };
         let all = run(&Params::default());
@@ -159,7 +150,7 @@ fn places_and_lengths_whose_squares_leave_f64_are_refused() {
         let mut cloud = cloud.clone();
         cloud.x[4] = x;
         let targets = Targets::Points { x: &[0.5, 0.3], y: &[0.5, at] };
-        cloud.with(|p| interpolate::<f64>(device, Input::new(p, targets), params, &())).map(drop)
+        cloud.with(|p| interpolate::<f64>(device, Input::new(p, targets), params)).map(drop)
     };
     for device in devices() {
         for params in [Params::default(), Params::nearest(3)] {
@@ -183,8 +174,8 @@ fn places_and_lengths_whose_squares_leave_f64_are_refused() {
             let radius = params.radius1(1e-160).radius2(1e-160);
             assert!(matches!(run(&device, 0.5, 0.5, &radius), Err(Error::Radius { .. })));
             let far = GridSpec::new(1e160, 10.0, 1e150, 3, 3).unwrap();
-            let error = cloud
-                .with(|p| interpolate::<f32>(&device, Input::new(p, far), &params, &()).map(drop));
+            let error =
+                cloud.with(|p| interpolate::<f32>(&device, Input::new(p, far), &params).map(drop));
             assert!(matches!(error, Err(Error::Place { what: "target", .. })), "{error:?}");
         }
     }
@@ -210,24 +201,14 @@ fn the_largest_and_the_least_lengths_give_the_value_of_the_definition() {
                         let what = format!("{}, unit {unit}, {params:?}", device.name());
                         let run = |params: &Params| {
                             cloud.with(|p| {
-                                interpolate::<f64>(
-                                    &device,
-                                    Input::new(p, targets_at(&at)),
-                                    params,
-                                    &(),
-                                )
-                                .unwrap()
+                                interpolate::<f64>(&device, Input::new(p, targets_at(&at)), params)
+                                    .unwrap()
                             })
                         };
                         crate::common::assert_close(&run(&params).values[0], &wanted, 1e-9, &what);
                         let single = cloud.with(|p| {
-                            interpolate::<f32>(
-                                &device,
-                                Input::new(p, targets_at(&at)),
-                                &params,
-                                &(),
-                            )
-                            .unwrap()
+                            interpolate::<f32>(&device, Input::new(p, targets_at(&at)), &params)
+                                .unwrap()
                         });
                         let single: Vec<f64> =
                             single.values[0].iter().map(|&v| f64::from(v)).collect();
@@ -248,7 +229,7 @@ fn what_an_f32_does_not_hold_is_refused_by_its_index() {
         for params in [skip(Params::default()), skip(Params::nearest(2))] {
             let of_z = |z: &[f64], params: &Params| {
                 let points = Points { x: &x, y: &y, values: &[z] };
-                interpolate::<f32>(&device, Input::new(points, targets), params, &())
+                interpolate::<f32>(&device, Input::new(points, targets), params)
             };
             let error = of_z(&[1.0, 2.0, 3.0, -3.5e38], &params).unwrap_err();
             assert_eq!(error, Error::Value { index: 3, value: -3.5e38 });
@@ -263,13 +244,13 @@ fn what_an_f32_does_not_hold_is_refused_by_its_index() {
             assert!(matches!(of_z(&[1.0; 4], &nodata), Err(Error::Nodata { .. })));
             // In f64 all of that is fine.
             let points = Points { x: &x, y: &y, values: &[&[1e300, 2e300, 0.0, -1e300]] };
-            let found = interpolate::<f64>(&device, Input::new(points, targets), &params, &());
+            let found = interpolate::<f64>(&device, Input::new(points, targets), &params);
             assert!(found.unwrap().values[0][0].abs() < 2e300);
         }
         let far = Targets::Points { x: &[1e100], y: &[0.0] };
         let points = Points { x: &[0.0], y: &[0.0], values: &[&[1.0]] };
         let params = Params::nearest(1).statistics(true);
-        let found = interpolate::<f32>(&device, Input::new(points, far), &params, &());
+        let found = interpolate::<f32>(&device, Input::new(points, far), &params);
         assert_eq!(found.unwrap_err(), Error::Distance { index: 0 });
     }
 }

@@ -19,8 +19,7 @@ pub fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
     for device in devices() {
         let what = format!("{}, {params:?}", device.name());
         let run = cloud.with(|points| {
-            interpolate::<f64>(&device, Input::new(points, targets_at(targets)), &params, &())
-                .unwrap()
+            interpolate::<f64>(&device, Input::new(points, targets_at(targets)), &params).unwrap()
         });
         assert_close(&run.values[0], &wanted, share, &what);
         let missing = wanted.iter().filter(|v| v.is_nan()).count() as u64;
@@ -41,8 +40,7 @@ pub fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
             assert!((statistics.nearest_distance[i] - nearest).abs() <= 1e-6 * nearest.max(1e-6));
         }
         let single = cloud.with(|points| {
-            interpolate::<f32>(&device, Input::new(points, targets_at(targets)), &params, &())
-                .unwrap()
+            interpolate::<f32>(&device, Input::new(points, targets_at(targets)), &params).unwrap()
         });
         let single: Vec<f64> = single.values[0].iter().map(|&v| f64::from(v)).collect();
         assert_close(&single, &wanted, 1e-6, &what);
@@ -218,9 +216,8 @@ fn a_grid_searches_like_its_centres() {
     let wanted: Vec<f64> =
         (0..grid.cells()).map(|i| by_definition(&cloud, centre(i), &params)).collect();
     for device in devices() {
-        let run = cloud.with(|points| {
-            interpolate::<f64>(&device, Input::new(points, grid), &params, &()).unwrap()
-        });
+        let run = cloud
+            .with(|points| interpolate::<f64>(&device, Input::new(points, grid), &params).unwrap());
         assert_close(&run.values[0], &wanted, 1e-12, &device.name());
     }
 }
@@ -247,7 +244,7 @@ fn patches_of_any_shape_are_searched_like_their_targets() {
                     .map(|centre| by_definition(&cloud, centre, &params))
                     .collect();
                 let run = cloud.with(|points| {
-                    interpolate::<f64>(&Device::Cpu, Input::new(points, grid), &params, &())
+                    interpolate::<f64>(&Device::Cpu, Input::new(points, grid), &params)
                 });
                 let what = format!("{what}, {width} x {height}, {most} nearest");
                 assert_close(&run.unwrap().values[0], &wanted, 1e-12, &what);
@@ -367,7 +364,7 @@ fn a_part_with_the_range_of_the_whole_has_its_bits() {
                         true => Input::new(points, grid),
                         false => Input::new(points, targets_at(&centres)),
                     };
-                    interpolate::<f64>(&device, input, params, &()).unwrap()
+                    interpolate::<f64>(&device, input, params).unwrap()
                 });
                 run.values[0].iter().map(|value| value.to_bits()).collect()
             };

@@ -149,13 +149,12 @@ fn several_values_are_those_of_one_after_the_other() {
         let params = Params::default().power(power);
         for device in devices() {
             for at in [targets_at(&targets), Targets::Grid(grid)] {
-                let all =
-                    interpolate::<f32>(&device, Input::new(points, at), &params, &()).unwrap();
+                let all = interpolate::<f32>(&device, Input::new(points, at), &params).unwrap();
                 assert_eq!(all.values.len(), number);
                 for (v, found) in all.values.iter().enumerate() {
                     let single = Points { values: &refs[v..=v], ..points };
                     let wanted =
-                        interpolate::<f64>(&device, Input::new(single, at), &params, &()).unwrap();
+                        interpolate::<f64>(&device, Input::new(single, at), &params).unwrap();
                     for (f, w) in found.iter().zip(&wanted.values[0]) {
                         let bound = 1e-5 * w.abs().max(50.0);
                         assert!((f64::from(*f) - w).abs() <= bound, "{f}, expected {w}");

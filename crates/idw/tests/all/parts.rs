@@ -46,7 +46,7 @@ fn added<T: Real>(
 ) -> Surface<T> {
     let mut total = Total::new();
     for cloud in parts {
-        let part = cloud.with(|points| part::<T>(device, Input::new(points, targets), params, &()));
+        let part = cloud.with(|points| part::<T>(device, Input::new(points, targets), params));
         total.add(&part.unwrap()).unwrap();
     }
     total.surface(params).unwrap()
@@ -265,10 +265,9 @@ fn one_part_has_the_bits_of_the_interpolation() {
             Params::default().power(2.5).smoothing(2.0),
             Params::default().geographic(true).kernel(Kernel::Expansion),
         ] {
-            let whole = cloud
-                .with(|p| interpolate::<f32>(&device, Input::new(p, grid), &params, &()))
-                .unwrap();
-            let one = cloud.with(|p| part::<f32>(&device, Input::new(p, grid), &params, &()));
+            let whole =
+                cloud.with(|p| interpolate::<f32>(&device, Input::new(p, grid), &params)).unwrap();
+            let one = cloud.with(|p| part::<f32>(&device, Input::new(p, grid), &params));
             let one = one.unwrap();
             assert_eq!(one.values, whole.values, "{}, {params:?}", device.name());
             assert!(one.weights.iter().all(Weight::is_some));
@@ -349,7 +348,7 @@ fn several_values_share_the_weights() {
                 let (x, y) = (&cloud.x[range.clone()], &cloud.y[range]);
                 let points = idw::Points { x, y, values: &values };
                 let input = Input::new(points, targets_at(&places));
-                total.add(&part::<f32>(&device, input, &params, &()).unwrap()).unwrap();
+                total.add(&part::<f32>(&device, input, &params).unwrap()).unwrap();
             }
             let surface = total.surface::<f32>(&params).unwrap();
             for (column, found) in surface.values.iter().enumerate() {
@@ -395,7 +394,7 @@ fn what_has_no_parts_is_refused() {
     let all = Params::default();
     for device in devices() {
         let run = |params: &Params, grid: GridSpec| {
-            cloud.with(|points| part::<f32>(&device, Input::new(points, grid), params, &()))
+            cloud.with(|points| part::<f32>(&device, Input::new(points, grid), params))
         };
         for params in [
             Params::nearest(3),

@@ -72,7 +72,7 @@ fn values_are_those_of_the_call_from_the_host() {
         let cases = [(targets_at(&places), at.targets()), (grid.into(), grid.into())];
         for (from_host, on_device) in cases {
             let wanted = cloud.with(|points| {
-                idw::interpolate::<f32>(&device, idw::Input::new(points, from_host), &params, &())
+                idw::interpolate::<f32>(&device, idw::Input::new(points, from_host), &params)
             });
             let wanted = wanted.unwrap();
             let input = Input::new(resident.points(), on_device);
@@ -165,7 +165,7 @@ fn parts_and_their_total_are_those_of_the_calls_from_the_host() {
             let (mut total, mut resident_total) = (Total::new(), DeviceTotal::new());
             for cloud in &clouds {
                 let wanted = cloud.with(|points| {
-                    idw::part::<f32>(&device, idw::Input::new(points, from_host), &params, &())
+                    idw::part::<f32>(&device, idw::Input::new(points, from_host), &params)
                 });
                 let wanted = wanted.unwrap();
                 let resident = Resident::new(&gpu, cloud);

@@ -42,11 +42,11 @@ pub fn check(cloud: &Cloud, targets: Targets, params: &Params) {
             }
         })
         .unzip();
-    let on_cpu = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &params, &());
+    let on_cpu = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &params);
     let on_cpu = on_cpu.unwrap().values;
     for device in devices() {
         let run = |targets: Targets| {
-            interpolate::<f64>(&device, Input::new(points, targets), &params, &()).unwrap()
+            interpolate::<f64>(&device, Input::new(points, targets), &params).unwrap()
         };
         let together = run(targets);
         for (column, wanted) in together.values.iter().zip(&on_cpu) {
@@ -142,8 +142,7 @@ fn equal_distances_and_equal_points_go_by_their_index() {
 fn each_point_of_heaps_is_predicted_from_the_others() {
     let cloud = testing::clouds::heaps(5000, 75);
     for params in [Params::nearest(12), of_quadrant(2)] {
-        let run =
-            |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();
+        let run = |device: &Device| cloud.with(|p| cross_validate(device, p, &params)).unwrap();
         let wanted = bits(&run(&Device::Cpu).errors);
         for device in devices() {
             assert_eq!(bits(&run(&device).errors), wanted, "{}, {params:?}", device.name());
@@ -186,8 +185,7 @@ fn each_of_many_points_is_predicted_from_the_others() {
         (cloud.x[i + 60], cloud.y[i + 60]) = (cloud.x[i], cloud.y[i]);
     }
     for params in [1, 8, 12, 40].map(Params::nearest).into_iter().chain([of_quadrant(2)]) {
-        let run =
-            |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();
+        let run = |device: &Device| cloud.with(|p| cross_validate(device, p, &params)).unwrap();
         let wanted = bits(&run(&Device::Cpu).errors);
         for device in devices() {
             assert_eq!(bits(&run(&device).errors), wanted, "{}, {params:?}", device.name());
@@ -203,8 +201,7 @@ fn a_point_among_a_hundred_at_its_place_is_predicted_from_as_many_as_are_wanted(
         (cloud.x[i], cloud.y[i]) = (cloud.x[0], cloud.y[0]);
     }
     for params in [63, 64].map(Params::nearest).into_iter().chain([of_quadrant(16)]) {
-        let run =
-            |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();
+        let run = |device: &Device| cloud.with(|p| cross_validate(device, p, &params)).unwrap();
         let wanted = bits(&run(&Device::Cpu).errors);
         for device in devices() {
             assert_eq!(bits(&run(&device).errors), wanted, "{}, {params:?}", device.name());

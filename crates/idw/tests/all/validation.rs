@@ -20,7 +20,7 @@ fn each_point_is_predicted_from_the_others() {
         Params::nearest(6).adaptive(adaptive),
     ] {
         for device in devices() {
-            let found = cloud.with(|p| cross_validate(&device, p, &params, &())).unwrap();
+            let found = cloud.with(|p| cross_validate(&device, p, &params)).unwrap();
             let mut squares = 0.0;
             for i in 0..cloud.len() {
                 let wanted = without(&cloud, i, &params) - cloud.z[i];
@@ -47,7 +47,7 @@ fn points_within_a_radius_that_holds_many_leave_out_one_alone() {
         Params::default().radius(20.0).adaptive(Adaptive::default().area(2500.0)),
     ] {
         for device in devices() {
-            let found = cloud.with(|p| cross_validate(&device, p, &params, &())).unwrap();
+            let found = cloud.with(|p| cross_validate(&device, p, &params)).unwrap();
             for i in 0..cloud.len() {
                 let wanted = without(&cloud, i, &params) - cloud.z[i];
                 let same = (found.errors[i] - wanted).abs() < 1e-9
@@ -67,7 +67,7 @@ fn the_best_power_has_the_least_error() {
     let params = PowerParams::new([0.5, 1.0, 2.0, 3.0, 5.0]);
     for device in devices() {
         let idw::Comparison { best, all, .. } =
-            cloud.with(|p| best_power(&device, p, &params, &())).unwrap();
+            cloud.with(|p| best_power(&device, p, &params)).unwrap();
         let least = all.iter().map(|(_, v)| v.rmse).fold(f64::INFINITY, f64::min);
         let (power, _) = all.iter().find(|(_, v)| v.rmse == least).unwrap();
         assert_eq!(best, Some(*power));
@@ -84,7 +84,7 @@ fn assert_expanded(cloud: &Cloud, params: &Params, what: &str) {
         sample.map(|i| (i, without(cloud, i, params), without(&magnitudes, i, params))).collect();
     let params = params.kernel(Kernel::Expansion);
     for device in devices() {
-        let found = cloud.with(|points| cross_validate(&device, points, &params, &())).unwrap();
+        let found = cloud.with(|points| cross_validate(&device, points, &params)).unwrap();
         assert_eq!(found.count, cloud.len() as u64, "{what}");
         for &(i, wanted, magnitude) in &wanted {
             let off = found.errors[i] + cloud.z[i] - wanted;

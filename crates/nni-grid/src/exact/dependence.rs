@@ -101,7 +101,7 @@ impl Dependence {
         if !beyond.is_empty() {
             let input = Input::new(Points { x, y, values: &[] });
             input.check(&self.params.grid)?;
-            let stars = SiteStars::of(x, y, &self.params.grid, &())?;
+            let stars = SiteStars::of(x, y, &self.params.grid, &gpu_core::Silent)?;
             let scene = scene_of(&self.params, stars.scale, stars.unit);
             let look = Look { stars: &stars, scene: &scene, beyond: &beyond };
             let of_some = |ways: &mut Vec<[f64; 2]>, i: usize| {

@@ -178,7 +178,7 @@ fn stars_by_host(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
     gpu.synchronize()?;
     copied.0?;
     copied.1?;
-    let stars = SiteStars::of(&x, &y, &params.grid, &())?;
+    let stars = SiteStars::of(&x, &y, &params.grid, &gpu_core::Silent)?;
     let scene = scene_of(params, stars.scale, stars.unit);
     Ok(Stars {
         places: gpu.upload(stars.places.as_flattened())?,

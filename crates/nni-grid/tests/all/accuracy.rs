@@ -76,7 +76,8 @@ fn topography() -> Option<Cloud> {
         return None;
     }
     let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
-    let read = read_points(Path::new(path), &ground, &CsvColumns::default(), &()).unwrap();
+    let read =
+        read_points(Path::new(path), &ground, &CsvColumns::default(), &gpu_core::Silent).unwrap();
     Some(Cloud { x: read.x, y: read.y, z: read.z, ..Cloud::default() })
 }
 

@@ -56,7 +56,7 @@ pub fn assert_same(found: &Dem, expected: &Dem, what: &str) {
 /// Interpolates on every device and checks that they agree in all bits; gives the DEM.
 pub fn input_on_all(input: &Input, params: &Params) -> Dem {
     let mut dems = devices().into_iter().map(|device| {
-        let dem = interpolate(&device, *input, params, &()).unwrap();
+        let dem = interpolate(&device, *input, params).unwrap();
         (device.name(), dem)
     });
     let (_, first) = dems.next().unwrap();
@@ -72,7 +72,7 @@ pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
 
 /// The DEM of a cloud on the CPU.
 pub fn on_cpu(cloud: &Cloud, params: &Params) -> Dem {
-    let of = |points: Points| interpolate(&gpu_core::Device::Cpu, points, params, &()).unwrap();
+    let of = |points: Points| interpolate(&gpu_core::Device::Cpu, points, params).unwrap();
     cloud.with(of)
 }
 

@@ -20,7 +20,7 @@ fn displacements(per_cell: f64, params: &Params) -> ([f64; 3], f64) {
         let cloud = random(count as usize, f64::from(side), 29 + seed, |x, y| x + y);
         let values: [&[f64]; 3] = [&cloud.x, &cloud.y, &cloud.z];
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
-        let dem = interpolate(&Device::Cpu, points, params, &()).unwrap();
+        let dem = interpolate(&Device::Cpu, points, params).unwrap();
         let margin = side / 10;
         for row in margin..side - margin {
             for column in margin..side - margin {

@@ -295,7 +295,7 @@ proptest! {
         // Each value is as it is alone.
         for (k, found) in all.values.iter().enumerate() {
             let one = masked(Points { values: &values[k..=k], ..points }, mask, grid);
-            let alone = interpolate(&Device::Cpu, one, &params, &()).unwrap();
+            let alone = interpolate(&Device::Cpu, one, &params).unwrap();
             prop_assert_eq!(bits(found.values()), bits(only(&alone)), "value {} alone", k);
         }
     }

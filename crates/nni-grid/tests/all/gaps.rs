@@ -74,7 +74,8 @@ fn a_survey_has_the_heights_that_it_has_without_a_limit() {
         return;
     }
     let filter = Filter { classes: Some(vec![2]), ..Filter::default() };
-    let points = geo_io::read_points(path, &filter, &CsvColumns::default(), &()).unwrap();
+    let points =
+        geo_io::read_points(path, &filter, &CsvColumns::default(), &gpu_core::Silent).unwrap();
     let cloud = Cloud { x: points.x, y: points.y, z: points.z, ..Cloud::default() };
     let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 3.0).unwrap();
     let near = on_cpu(&cloud, &Params::new(grid));
@@ -131,7 +132,7 @@ fn the_exact_method_has_no_region_of_influence() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in crate::common::devices() {
         let params = Params::new(square(3)).region_of_influence(9.0);
-        let error = cloud.with(|points| interpolate(&device, points, &params, &()).unwrap_err());
+        let error = cloud.with(|points| interpolate(&device, points, &params).unwrap_err());
         assert_eq!(error, Error::ExactRegionOfInfluence { region_of_influence: 9.0 });
         assert!(error.to_string().contains("use max_distance"), "{error}");
     }
@@ -142,7 +143,7 @@ fn the_exact_method_has_no_query_radius() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in crate::common::devices() {
         let params = Params::new(square(3)).query_radius(9.0);
-        let error = cloud.with(|points| interpolate(&device, points, &params, &()).unwrap_err());
+        let error = cloud.with(|points| interpolate(&device, points, &params).unwrap_err());
         assert_eq!(error, Error::ExactQueryRadius { query_radius: 9.0 });
         assert!(error.to_string().contains("use max_distance"), "{error}");
     }

@@ -237,7 +237,7 @@ fn bad_input_is_named() {
     let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |cloud: &Cloud, params: &Params| {
-            cloud.with(|points| interpolate(&device, points, params, &()).unwrap_err())
+            cloud.with(|points| interpolate(&device, points, params).unwrap_err())
         };
         let nan = Cloud::of([(1.0, 1.0, 1.0), (1.0, f64::NAN, 2.0)]);
         for params in [params, Params::new(square(3))] {
@@ -286,7 +286,8 @@ fn a_callback_can_cancel() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in devices() {
         for params in [Params::on_pixels(square(3)), Params::new(square(3))] {
-            let ended = cloud.with(|points| interpolate(&device, points, &params, &Stop));
+            let ended =
+                cloud.with(|points| interpolate(device.with_progress(&Stop), points, &params));
             assert_eq!(ended.unwrap_err(), Error::Cancelled(gpu_core::Cancelled));
         }
     }

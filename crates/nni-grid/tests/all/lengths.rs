@@ -23,7 +23,7 @@ fn exact_values_are_the_same_in_any_unit_of_length() {
         let values = |power: i32, weights: Weights| {
             let (cloud, grid) = scaled(power);
             let params = Params::new(grid).weights(weights);
-            let layers = cloud.with(|points| interpolate(&device, points, &params, &()));
+            let layers = cloud.with(|points| interpolate(&device, points, &params));
             bits(layers.unwrap().values[0].values())
         };
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
@@ -48,7 +48,7 @@ fn a_plane_is_exact_where_a_natural_neighbour_lies_as_far_as_500_bits_reach() {
             for (device, params) in
                 devices().iter().flat_map(|device| [(device, params), (device, params.hull(true))])
             {
-                let dem = cloud.with(|points| interpolate(device, points, &params, &())).unwrap();
+                let dem = cloud.with(|points| interpolate(device, points, &params)).unwrap();
                 for (cell, &value) in dem.values[0].values().iter().enumerate() {
                     let expected = plane(9.5 - (cell / 12) as f64);
                     let is_right = (f64::from(value) - expected).abs() < 1e-5;
@@ -68,7 +68,7 @@ fn three_points_around_a_grid_have_values_between_theirs_however_far_one_lies() 
         for weights in [Weights::Sibson, Weights::Laplace] {
             let params = Params::new(grid).max_distance(f64::INFINITY).weights(weights);
             let of_all = devices().into_iter().map(|device| {
-                let dem = cloud.with(|points| interpolate(&device, points, &params, &())).unwrap();
+                let dem = cloud.with(|points| interpolate(&device, points, &params)).unwrap();
                 let values = dem.values[0].values();
                 let is_within = |value: &&f32| (1.0..=5.0).contains(*value);
                 let within = values.iter().filter(is_within).count();
@@ -87,7 +87,7 @@ fn points_of_which_some_are_too_far_to_compute_with_are_refused() {
     for device in devices() {
         let run = |places: [(f64, f64, f64); 3]| {
             let params = Params::new(grid).max_distance(f64::INFINITY);
-            Cloud::of(places).with(|points| interpolate(&device, points, &params, &()))
+            Cloud::of(places).with(|points| interpolate(&device, points, &params))
         };
         for far in [1e151, 1e300, f64::MAX] {
             let error = run([(far, 0.0, 1.0), (-2.0, 1.0, 2.0), (0.0, -3.0, 3.0)]).unwrap_err();

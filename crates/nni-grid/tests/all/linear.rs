@@ -149,10 +149,7 @@ fn linear_weights_are_of_the_exact_method() {
     let points = Points { x: &[1.0], y: &[1.0], values: &[&[1.0]] };
     for params in [Params::on_pixels(square(3)), Params::new(square(3)).method(Method::Pixels)] {
         let params = params.weights(Weights::Linear);
-        assert_eq!(
-            interpolate(&Device::Cpu, points, &params, &()).unwrap_err(),
-            Error::LinearOnPixels
-        );
+        assert_eq!(interpolate(&Device::Cpu, points, &params).unwrap_err(), Error::LinearOnPixels);
     }
     assert_eq!("linear".parse(), Ok(Weights::Linear));
 }

@@ -339,11 +339,11 @@ fn check_several(cloud: &Cloud, count: usize, params: &Params, mask: Option<&[u8
     let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
     for device in devices() {
         let name = device.name();
-        let all = interpolate(&device, masked(points, mask, params.grid), params, &()).unwrap();
+        let all = interpolate(&device, masked(points, mask, params.grid), params).unwrap();
         assert_eq!(all.values.len(), count);
         for (k, found) in all.values.iter().enumerate() {
             let one = masked(Points { values: &values[k..=k], ..points }, mask, params.grid);
-            let alone = interpolate(&device, one, params, &()).unwrap();
+            let alone = interpolate(&device, one, params).unwrap();
             let what = format!("value {k} of {count}, {name}");
             assert_eq!(bits(found.values()), bits(only(&alone)), "{what}");
             assert_eq!((&all.counts, all.summary), (&alone.counts, alone.summary), "{what}");
@@ -408,7 +408,7 @@ fn bad_options_are_named() {
     let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |params: &Params| {
-            cloud.with(|points| interpolate(&device, points, params, &()).unwrap_err())
+            cloud.with(|points| interpolate(&device, points, params).unwrap_err())
         };
         for max_distance in [-1.0, f64::NAN] {
             let error = run(&params.max_distance(max_distance));
@@ -424,7 +424,7 @@ fn bad_options_are_named() {
         let mask = GridView::new(&[1; 8], GridSpec::of_pixels(2, 4)).unwrap();
         let error = cloud.with(|points| {
             let input = Input::new(points).mask(mask);
-            interpolate(&device, input, &params, &()).unwrap_err()
+            interpolate(&device, input, &params).unwrap_err()
         });
         let (rows, columns, width, height) = (4, 2, 3, 3);
         let shape = gpu_core::Error::Shape { rows, columns, width, height };

@@ -144,7 +144,7 @@ fn no_value_depends_on_the_cell_before() {
                 let params = unlimited(grid).weights(weights).distances(false);
                 let alone = cloud.with(|points| {
                     let input = crate::common::masked(points, Some(&mask), grid);
-                    interpolate(&Device::Cpu, input, &params, &()).unwrap()
+                    interpolate(&Device::Cpu, input, &params).unwrap()
                 });
                 let (a, b) = (only(&dem)[cell], only(&alone)[cell]);
                 let name = cloud.name;

@@ -78,7 +78,7 @@ impl Case {
 
     fn dem(&self, device: &Device, grid: GridSpec, [x, y, z]: [Vec<f64>; 3]) -> Vec<f32> {
         let points = Points { x: &x, y: &y, values: &[&z] };
-        let dem = nni_grid::interpolate(device, points, &self.params.grid(grid), &()).unwrap();
+        let dem = nni_grid::interpolate(device, points, &self.params.grid(grid)).unwrap();
         dem.values[0].values().to_vec()
     }
 
@@ -175,7 +175,7 @@ fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
             let dem = |cloud: &Cloud, grid: GridSpec| {
                 let params = params.grid(grid);
                 let made =
-                    cloud.with(|points| nni_grid::interpolate(&Device::Cpu, points, &params, &()));
+                    cloud.with(|points| nni_grid::interpolate(&Device::Cpu, points, &params));
                 made.unwrap().values[0].values().to_vec()
             };
             let whole = dem(&cloud, grid);
@@ -224,7 +224,7 @@ fn a_range_that_is_none_is_refused() {
     let points = Points { x: &[1.0], y: &[1.0], values: &[&[1.0]] };
     for (min, max) in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e39, 0.0)] {
         let params = Params::new(grid).value_range(ValueRange { min, max });
-        let error = nni_grid::interpolate(&Device::Cpu, points, &params, &()).unwrap_err();
+        let error = nni_grid::interpolate(&Device::Cpu, points, &params).unwrap_err();
         assert!(error.to_string().contains("no range"), "{error}");
     }
 }

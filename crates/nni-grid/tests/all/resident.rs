@@ -72,8 +72,7 @@ fn any_number_of_values_and_a_mask_without_a_copy() {
     {
         let values = slices(&columns[..count]);
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
-        let expected =
-            interpolate(&Device::Cpu, masked(points, Some(&mask), params.grid), &params, &());
+        let expected = interpolate(&Device::Cpu, masked(points, Some(&mask), params.grid), &params);
         let extent = Extent::of(&points).unwrap();
         let given = there[..count].iter().map(Slice::from);
         let points = DevicePoints::new(&on_device.x, &on_device.y, given, extent).unwrap();
@@ -293,7 +292,7 @@ fn arrays_of_the_caller_hold_the_same() {
     let mut values = gpu.page_locked::<f32>(4900).unwrap();
     let mut counts = vec![0; 4900];
     let mut into = |params: &Params, values: &mut [f32], counts: Option<&mut [u32]>| {
-        gpu::interpolate_into(&mut workspace, points, params, values, counts, &())
+        gpu::interpolate_into(&mut workspace, points, params, values, counts, &gpu_core::Silent)
     };
     let summary: Summary = into(&params, &mut values, Some(&mut counts)).unwrap();
     assert_eq!(summary, expected.summary);
@@ -323,7 +322,7 @@ fn terrain_follows_without_a_copy() {
         });
         assert!(copies == 0 || params.method == Method::Exact, "{copies}");
         let dem = on_cpu(&cloud, &params);
-        let expected = slope(&Device::Cpu, dem.values[0].view(), &SlopeParams::new(), &()).unwrap();
+        let expected = slope(&Device::Cpu, dem.values[0].view(), &SlopeParams::new()).unwrap();
         assert_eq!(bits(slopes.to_host().unwrap().values()), bits(expected.values()));
     }
 }

@@ -24,7 +24,7 @@ fn points_and_mask_of_another_stream() {
         drop(again);
         let expected = cloud.with(|points| {
             let mask = gpu_core::GridView::new(&mask, params.grid).unwrap();
-            interpolate(&gpu_core::Device::Cpu, Input::new(points).mask(mask), &params, &())
+            interpolate(&gpu_core::Device::Cpu, Input::new(points).mask(mask), &params)
         });
         assert_eq!(bits(only(&found)), bits(only(&expected.unwrap())));
         assert_eq!(found.summary.points, 200);

@@ -425,7 +425,7 @@ mod tests {
             let params = Params::new().coordinates().nearest().distance_f64();
             for wide in [false, true] {
                 let found = if wide { pass::<u32> } else { pass::<u16> };
-                let found = found(&input, &tables, &params, &()).unwrap();
+                let found = found(&input, &tables, &params, &gpu_core::Silent).unwrap();
                 let (sites, distance) = (found.coordinates.unwrap(), found.distance_f64.unwrap());
                 let nearest = found.nearest.unwrap();
                 for (p, expected) in expected.iter().enumerate() {

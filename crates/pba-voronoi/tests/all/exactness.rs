@@ -10,7 +10,7 @@ fn check_against(sites: &[u8], width: u32, height: u32, expected: &[(u32, u64)])
     let input = Input::new(Sites::Mask(sites), GridSpec::of_pixels(width, height));
     let params = Params::new().nearest().squared_distance().distance();
     for device in devices() {
-        let diagram = transform(&device, &input, &params, &()).unwrap();
+        let diagram = transform(&device, &input, &params).unwrap();
         let (nearest, squared) = (diagram.nearest.unwrap(), diagram.squared_distance.unwrap());
         let distance = diagram.distance.unwrap().into_values();
         assert_eq!(nearest.len(), expected.len());
@@ -71,7 +71,7 @@ fn near_and_far_sites_in_one_raster() {
         for limit in [f64::INFINITY, 700.0, 400.0] {
             let params = Params::new().nearest().squared_distance().max_distance(limit);
             let input = Input::new(Sites::Mask(&sites), GridSpec::of_pixels(width, height));
-            let diagram = transform(&Device::Cpu, &input, &params, &()).unwrap();
+            let diagram = transform(&Device::Cpu, &input, &params).unwrap();
             let (nearest, squared) = (diagram.nearest.unwrap(), diagram.squared_distance.unwrap());
             for (p, &(site, d2)) in expected.iter().enumerate() {
                 let is_within = d2 as f64 <= limit * limit;
@@ -240,11 +240,11 @@ fn bad_masks_are_refused_before_any_work() {
     let params = Params::new().nearest();
     for device in devices() {
         let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(3, 1));
-        let error = transform(&device, &input, &params, &()).unwrap_err();
+        let error = transform(&device, &input, &params).unwrap_err();
         assert_eq!(error.to_string(), "site mask has 2 elements, expected 3");
         let (width, height) = (u32::MAX, u32::MAX);
         let input = Input::new(Sites::Mask(&[]), GridSpec::of_pixels(width, height));
-        let error = transform(&device, &input, &params, &()).unwrap_err();
+        let error = transform(&device, &input, &params).unwrap_err();
         assert_eq!(error, Error::TooLarge { width, height });
     }
 }

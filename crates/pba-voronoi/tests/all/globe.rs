@@ -67,7 +67,7 @@ fn distances_and_directions_are_those_of_vectors_in_space() {
             let sites: Vec<usize> = (0..pixels).filter(|&p| mask[p] != 0).collect();
             let mut first = None;
             for device in devices() {
-                let found = geodesic(&device, &input, &globe, &params, &()).unwrap();
+                let found = geodesic(&device, &input, &globe, &params).unwrap();
                 assert_eq!(found.square_unit, 0.0);
                 assert_eq!(first.get_or_insert(found.clone()), &found, "{}", device.name());
             }
@@ -146,8 +146,7 @@ fn all_devices_give_the_same_bits() {
         let input = Input::new(Sites::Mask(&mask), grid);
         let params = Params::new().nearest().coordinates().distance().distance_f64();
         let params = if round % 3 == 0 { params.max_distance(2e6) } else { params };
-        let run =
-            |device: &gpu_core::Device| geodesic(device, &input, &globe, &params, &()).unwrap();
+        let run = |device: &gpu_core::Device| geodesic(device, &input, &globe, &params).unwrap();
         let expected = run(&gpu_core::Device::Cpu);
         for device in devices() {
             assert!(run(&device) == expected, "{}: {globe:?}, {width} x {height}", device.name());
@@ -164,7 +163,7 @@ fn known_distances() {
     let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(4, 3));
     for device in devices() {
         let params = Params::new().distance_f64();
-        let found = geodesic(&device, &input, &globe, &params, &()).unwrap().distance_f64.unwrap();
+        let found = geodesic(&device, &input, &globe, &params).unwrap().distance_f64.unwrap();
         let degrees: Vec<f64> = found
             .values()
             .iter()
@@ -173,8 +172,7 @@ fn known_distances() {
         let expected = [60.0, 90.0, 120.0, 90.0, 0.0, 90.0, 180.0, 90.0, 60.0, 90.0, 120.0, 90.0];
         assert_eq!(degrees, expected);
         let authalic = globe.radius(AUTHALIC_RADIUS);
-        let other =
-            geodesic(&device, &input, &authalic, &params, &()).unwrap().distance_f64.unwrap();
+        let other = geodesic(&device, &input, &authalic, &params).unwrap().distance_f64.unwrap();
         let ratio = other.values()[6] / found.values()[6];
         assert!((ratio - AUTHALIC_RADIUS / EARTH_RADIUS).abs() < 1e-15);
     }
@@ -190,7 +188,7 @@ fn a_row_at_a_pole_is_one_place() {
     let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(12, 7));
     for device in devices() {
         let params = Params::new().nearest().distance();
-        let found = geodesic(&device, &input, &globe, &params, &()).unwrap();
+        let found = geodesic(&device, &input, &globe, &params).unwrap();
         let nearest = found.nearest.unwrap();
         assert!((0..mask.len()).all(|p| nearest.get(p) == Some(5)));
         assert_eq!(found.distance.unwrap().values()[..12], [0.0; 12]);
@@ -200,7 +198,7 @@ fn a_row_at_a_pole_is_one_place() {
         let mut beside = vec![0; 12 * 7];
         (beside[12 + 3], beside[12 + 7]) = (1, 1);
         let input = Input::new(Sites::Mask(&beside), GridSpec::of_pixels(12, 7));
-        let found = geodesic(&device, &input, &globe, &params, &()).unwrap().nearest.unwrap();
+        let found = geodesic(&device, &input, &globe, &params).unwrap().nearest.unwrap();
         assert!((0..12).all(|p| found.get(p) == Some(15)));
     }
 }
@@ -228,7 +226,7 @@ fn geodesics_on_the_ellipsoid_have_their_known_lengths() {
         mask[2 * row + column] = 1;
         let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(2, 2));
         for device in devices() {
-            let found = geodesic(&device, &input, &globe, &Params::new().nearest(), &()).unwrap();
+            let found = geodesic(&device, &input, &globe, &Params::new().nearest()).unwrap();
             let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
             let off = metres.values()[0] - expected;
             assert!(off.abs() < 1e-3, "{from:?} to {to:?}: off by {off}");
@@ -246,7 +244,7 @@ fn the_nearest_on_the_sphere_is_nearly_that_on_the_ellipsoid() {
     let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < 0.05)).collect();
     let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
     let params = Params::new().nearest().distance_f64();
-    let found = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params, &()).unwrap();
+    let found = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params).unwrap();
     let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
     let place = |p: usize| {
         let [column, row] = pixel(p, width);
@@ -280,12 +278,12 @@ fn every_input_and_output_is_that_of_the_nearest_site() {
     let params = Params::new().nearest().coordinates().value().label();
     let params = params.distance().distance_f64().signed_distance();
     for device in devices() {
-        let all = geodesic(&device, &input, &globe, &params, &()).unwrap();
+        let all = geodesic(&device, &input, &globe, &params).unwrap();
         let far = all.distance_f64.as_ref().unwrap().values();
         let plain = Input::new(Sites::Mask(&mask), grid);
         let only = Params::new().distance();
         let distance =
-            |input: &Input| geodesic(&device, input, &globe, &only, &()).unwrap().distance.unwrap();
+            |input: &Input| geodesic(&device, input, &globe, &only).unwrap().distance.unwrap();
         let (outside, inside) = (distance(&plain), distance(&plain.inverted()));
         let nearest = all.nearest.as_ref().unwrap();
         for p in 0..pixels {
@@ -304,8 +302,7 @@ fn every_input_and_output_is_that_of_the_nearest_site() {
             assert_eq!(far[p] as f32, outside.values()[p]);
             assert_eq!(signed, outside.values()[p] - inside.values()[p]);
         }
-        let alone =
-            geodesic(&device, &input, &globe, &Params::new().signed_distance(), &()).unwrap();
+        let alone = geodesic(&device, &input, &globe, &Params::new().signed_distance()).unwrap();
         let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
         assert!(
             alone.distance.is_none()
@@ -316,7 +313,7 @@ fn every_input_and_output_is_that_of_the_nearest_site() {
         );
         // A limit cuts and changes nothing else; a distance that is the limit is within it.
         let limit = far[pixels / 2 + 7];
-        let cut = geodesic(&device, &input, &globe, &params.max_distance(limit), &()).unwrap();
+        let cut = geodesic(&device, &input, &globe, &params.max_distance(limit)).unwrap();
         for (p, &found) in cut.distance_f64.unwrap().values().iter().enumerate() {
             if excluded[p] == 0 {
                 assert_eq!(found, if far[p] <= limit { far[p] } else { f64::INFINITY });
@@ -335,7 +332,7 @@ fn no_pixels_and_no_sites() {
         for (width, height) in [(0, 0), (0, 5), (5, 0), (5, 7)] {
             let mask = vec![0; (width * height) as usize];
             let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
-            let found = geodesic(&device, &input, &globe, &params, &()).unwrap();
+            let found = geodesic(&device, &input, &globe, &params).unwrap();
             assert!((0..mask.len()).all(|p| found.nearest.as_ref().unwrap().get(p).is_none()));
             assert_eq!(found.distance.unwrap().values(), vec![f32::INFINITY; mask.len()]);
         }
@@ -347,7 +344,7 @@ fn bad_places_and_wishes_are_named() {
     let mask = [1; 12];
     let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(4, 3));
     let device = gpu_core::Device::Cpu;
-    let run = |globe: Globe, params: Params| geodesic(&device, &input, &globe, &params, &());
+    let run = |globe: Globe, params: Params| geodesic(&device, &input, &globe, &params);
     let good = Globe::new([0.0, 90.0], [90.0, 60.0]);
     assert!(run(good, Params::new().distance()).is_ok());
     for (globe, words) in [
@@ -410,7 +407,7 @@ fn any_place_is_refused_or_measured() {
         let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < 0.3)).collect();
         let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
         let params = Params::new().distance_f64().nearest();
-        let found = match geodesic(&gpu_core::Device::Cpu, &input, &globe, &params, &()) {
+        let found = match geodesic(&gpu_core::Device::Cpu, &input, &globe, &params) {
             Ok(found) => found,
             Err(error) => {
                 assert!(matches!(error, Error::Globe { .. }), "{globe:?}: {error}");
@@ -462,7 +459,11 @@ fn a_call_can_be_cancelled() {
     let input = Input::new(Sites::Mask(&[1; 12]), GridSpec::of_pixels(4, 3));
     let globe = Globe::new([0.0, 90.0], [90.0, 60.0]);
     let ending = Ending(0.into());
-    let found =
-        geodesic(&gpu_core::Device::Cpu, &input, &globe, &Params::new().distance(), &ending);
+    let found = geodesic(
+        gpu_core::Device::Cpu.with_progress(&ending),
+        &input,
+        &globe,
+        &Params::new().distance(),
+    );
     assert!(matches!(found, Err(Error::Cancelled(_))), "{found:?}");
 }

@@ -36,7 +36,7 @@ fn captured_nearest_sites_follow_their_mask() {
             // SAFETY: `sites` is where it was, and as long.
             unsafe { graph.launch().unwrap() };
             let raster = gpu_core::GridView::new(&now, GridSpec::of_pixels(width, height)).unwrap();
-            let expected = cpu::nearest_sites(raster, &()).unwrap();
+            let expected = cpu::nearest_sites(raster, &gpu_core::Silent).unwrap();
             let found = nearest.to_host().unwrap();
             assert!(found == expected, "{width} x {height}, one in {one_in}");
         }
@@ -77,7 +77,7 @@ fn a_captured_transform_follows_its_sites() {
                 // SAFETY: what was captured is where it was, and as long.
                 unsafe { graph.launch().unwrap() };
                 let input = Input::new(Sites::Mask(&now), grid).values(&values).excluded(&excluded);
-                let expected = transform(&Device::Cpu, &input, &params, &()).unwrap();
+                let expected = transform(&Device::Cpu, &input, &params).unwrap();
                 let what = format!("{algorithm:?}, {width} x {height}, one in {one_in}");
                 let host = |raster: &Option<gpu::Integers>| raster.as_ref().unwrap().to_host().ok();
                 assert!(host(&diagram.nearest) == expected.nearest, "{what}");
@@ -130,7 +130,7 @@ fn captured_distances_on_the_globe_follow_their_sites() {
             // SAFETY: what was captured is where it was, and as long.
             unsafe { graph.launch().unwrap() };
             let input = Input::new(Sites::Mask(&now), grid);
-            let expected = geodesic(&Device::Cpu, &input, &globe, &params, &()).unwrap();
+            let expected = geodesic(&Device::Cpu, &input, &globe, &params).unwrap();
             assert_eq!(diagram.square_unit, expected.square_unit);
             assert_eq!(diagram.nearest.as_ref().unwrap().to_host().ok(), expected.nearest);
             let coordinates = diagram.coordinates.as_ref().unwrap().to_host().ok();

@@ -31,7 +31,7 @@ fn a_direction_and_a_distance_lead_to_the_site() {
         let on_ground = lay.with_spacing(Spacing { x: sides.0, y: sides.1 });
         let mut first: Option<Vec<u32>> = None;
         for device in devices() {
-            let diagram = transform(&device, &input, &params, &()).unwrap();
+            let diagram = transform(&device, &input, &params).unwrap();
             let nearest = diagram.nearest.unwrap();
             let distance = diagram.distance_f64.unwrap();
             let found = directions(&nearest, &on_ground).unwrap();

@@ -47,7 +47,7 @@ fn masks_may_begin_anywhere() {
             (0..pixels).map(|i| if i * 7919 % 13 == 0 { 0x80 } else { 0 }).collect();
         let grid = GridSpec::of_pixels(width, height);
         let host = pba_voronoi::Input::new(pba_voronoi::Sites::Mask(&mask), grid);
-        let on_cpu = transform(&Device::Cpu, &host, &params, &()).unwrap().nearest.unwrap();
+        let on_cpu = transform(&Device::Cpu, &host, &params).unwrap().nearest.unwrap();
         for offset in [0, 1, 4, 8] {
             let around = [vec![1; offset], mask.clone()].concat();
             let column = gpu.upload(&around).unwrap();
@@ -92,7 +92,7 @@ fn sides_beyond_which_a_tile_cannot_step_are_refused() {
                 GridSpec::of_pixels(width, height),
             );
             let device = Device::Gpu(gpu.clone());
-            let refused = transform(&device, &input, &Params::new().nearest(), &());
+            let refused = transform(&device, &input, &Params::new().nearest());
             assert_eq!(refused, Err(Error::TooLarge { width, height }));
         }
     }

@@ -33,7 +33,7 @@ fn check(mask: &[u8], expected: &[u8], (width, height): (u32, u32), (x, y): (f64
     let tolerance = if x == 30.0 { 2.0 * f64::EPSILON } else { 0.0 };
     for device in devices() {
         let params = Params::new().distance_f64().spacing(x, y);
-        let found = transform(&device, &input, &params, &()).unwrap().distance_f64.unwrap();
+        let found = transform(&device, &input, &params).unwrap().distance_f64.unwrap();
         let found = found.values();
         assert_eq!(found.len(), expected.len());
         for (p, (found, expected)) in found.iter().zip(&expected).enumerate() {

@@ -129,11 +129,11 @@ fn random_strips_have_what_the_whole_has() {
         if case % 3 == 0 {
             params = params.max_distance(60.0 * random.unit());
         }
-        let expected = transform(&Device::Cpu, &whole.input(), &params, &()).unwrap();
+        let expected = transform(&Device::Cpu, &whole.input(), &params).unwrap();
         for cut in whole.cuts(&mut random, |v| v != 0) {
             let input = cut.input(&whole, Sites::Mask(&cut.mask));
             for device in devices() {
-                let own = transform(&device, &input, &params, &()).unwrap();
+                let own = transform(&device, &input, &params).unwrap();
                 cut.agrees_in_all(&own, &expected, width);
             }
         }
@@ -148,12 +148,12 @@ fn a_site_far_beyond_is_found() {
         let mut mask = vec![0; width * height];
         mask[at] = 1;
         let whole = Whole { mask, width, height };
-        let expected = transform(&Device::Cpu, &whole.input(), &all(), &()).unwrap();
+        let expected = transform(&Device::Cpu, &whole.input(), &all()).unwrap();
         for (first, count) in [(0, 31), (40, 100), (width - 1, 1)] {
             let cut = whole.cut(first, count, |v| v != 0);
             let input = cut.input(&whole, Sites::Mask(&cut.mask));
             for device in devices() {
-                let own = transform(&device, &input, &all(), &()).unwrap();
+                let own = transform(&device, &input, &all()).unwrap();
                 cut.agrees_in_all(&own, &expected, width);
             }
         }
@@ -165,12 +165,12 @@ fn a_site_far_beyond_is_found() {
 fn strips_of_rasters_too_wide_for_short_numbers() {
     let mut random = Random::new(32);
     let whole = Whole::random(&mut random, 70_000, 3, 4.0);
-    let expected = transform(&Device::Cpu, &whole.input(), &all(), &()).unwrap();
+    let expected = transform(&Device::Cpu, &whole.input(), &all()).unwrap();
     for first in [0, 64_990, 69_900] {
         let cut = whole.cut(first, 100, |v| v != 0);
         let input = cut.input(&whole, Sites::Mask(&cut.mask));
         for device in devices() {
-            let own = transform(&device, &input, &all(), &()).unwrap();
+            let own = transform(&device, &input, &all()).unwrap();
             cut.agrees_in_all(&own, &expected, whole.width);
         }
     }
@@ -181,7 +181,7 @@ fn strips_of_rasters_too_wide_for_short_numbers() {
     let strip = Strip { columns, first, before: &before, after: &after };
     let input = Input::new(Sites::Mask(&[0; 60]), GridSpec::of_pixels(20, 3)).strip(strip);
     for device in devices() {
-        let own = transform(&device, &input, &all(), &()).unwrap();
+        let own = transform(&device, &input, &all()).unwrap();
         let Some(Integers::U64(nearest)) = &own.nearest else { panic!("indices are short") };
         // The one after is far nearer, whatever the row.
         let last = 3 * u64::from(columns) - 1;
@@ -189,7 +189,7 @@ fn strips_of_rasters_too_wide_for_short_numbers() {
         assert_eq!(own.squared_distance.unwrap().get(0), Some(39 * 39 + 4));
         let far = Strip { columns, first, before: &[7], after: &[NONE] };
         let input = Input::new(Sites::Mask(&[0; 20]), GridSpec::of_pixels(20, 1)).strip(far);
-        let own = transform(&device, &input, &all(), &()).unwrap();
+        let own = transform(&device, &input, &all()).unwrap();
         let gap = u64::from(first) + 19 - 7;
         assert_eq!(own.squared_distance.unwrap().get(19), Some(gap * gap), "{}", device.name());
         assert_eq!(values(&own.coordinates)[19], [7, 0]);
@@ -205,7 +205,7 @@ fn every_kind_of_sites() {
         let is_site = |v: u8| (v != 0) != inverted;
         let params = all();
         let input = if inverted { whole.input().inverted() } else { whole.input() };
-        let expected = transform(&Device::Cpu, &input, &params, &()).unwrap();
+        let expected = transform(&Device::Cpu, &input, &params).unwrap();
         for cut in whole.cuts(&mut random, is_site) {
             let sites: Vec<usize> = (0..cut.mask.len()).filter(|&p| cut.mask[p] != 0).collect();
             let columns: Vec<u32> = sites.iter().map(|p| (p % cut.width) as u32).collect();
@@ -221,7 +221,7 @@ fn every_kind_of_sites() {
                 let mut input = cut.input(&whole, sites);
                 input.inverted = inverted;
                 for device in devices() {
-                    let own = transform(&device, &input, &params, &()).unwrap();
+                    let own = transform(&device, &input, &params).unwrap();
                     cut.agrees_in_all(&own, &expected, whole.width);
                 }
             }
@@ -229,7 +229,7 @@ fn every_kind_of_sites() {
             let mut input = cut.input(&whole, Sites::Mask(&cut.mask)).excluded(&excluded);
             input.inverted = inverted;
             let [first, others]: [Diagram; 2] = [Device::Cpu, devices().last().unwrap().clone()]
-                .map(|device| transform(&device, &input, &params.distance(), &()).unwrap());
+                .map(|device| transform(&device, &input, &params.distance()).unwrap());
             for (p, distance) in values(&first.distance).iter().enumerate() {
                 let pixel = p / cut.width * whole.width + cut.first + p % cut.width;
                 let of_whole = values(&expected.distance)[pixel];
@@ -264,7 +264,7 @@ fn what_is_no_strip_is_named() {
     let cut = whole.cut(4, 3, |v| v != 0);
     let with = |strip: Strip, params: Params| {
         let input = Input::new(Sites::Mask(&cut.mask), cut.grid(&whole)).strip(strip);
-        transform(&Device::Cpu, &input, &params, &()).unwrap_err()
+        transform(&Device::Cpu, &input, &params).unwrap_err()
     };
     let good = cut.strip(&whole);
     let bad = with(Strip { columns: 6, ..good }, all());

@@ -32,7 +32,7 @@ fn of_mask(mask: &[u8], width: u32, height: u32) -> Input<'_> {
 }
 
 fn run(params: &Params, device: &Device, input: &Input) -> Diagram {
-    transform(device, input, params, &()).unwrap()
+    transform(device, input, params).unwrap()
 }
 
 /// An output's values.
@@ -621,9 +621,8 @@ fn no_pixels_and_no_sites() {
 #[test]
 fn bad_input_is_named() {
     let device = Device::Cpu;
-    let error = |params: Params, input: Input| {
-        transform(&device, &input, &params, &()).unwrap_err().to_string()
-    };
+    let error =
+        |params: Params, input: Input| transform(&device, &input, &params).unwrap_err().to_string();
     let mask = [0, 1, 0];
     let good = of_pixels(Sites::Mask(&mask), 3, 1);
     let short = of_pixels(Sites::Mask(&mask), 2, 2);
@@ -641,7 +640,7 @@ fn bad_input_is_named() {
     assert!(error(both(), good.values(&[1.0])).contains("values"));
     let scan_prune = both().algorithm(Algorithm::ScanPrune).spacing(1.0, 2.0);
     assert!(matches!(
-        transform(&device, &good, &scan_prune, &()).unwrap_err(),
+        transform(&device, &good, &scan_prune).unwrap_err(),
         Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
     ));
 }
@@ -683,7 +682,7 @@ fn sides_from_2_to_the_minus_250th_to_2_to_the_250th_have_distances_and_others_a
             }
         }
         let input = of_pixels(Sites::Mask(&mask), 6, 1);
-        let refused = |x, y| transform(&device, &input, &distances.spacing(x, y), &()).unwrap_err();
+        let refused = |x, y| transform(&device, &input, &distances.spacing(x, y)).unwrap_err();
         for (x, y) in [
             (2.486847263987e-309, 1e105),
             (1e105, 1.0),
@@ -710,7 +709,7 @@ fn distances_that_f32_does_not_hold_are_refused_as_f32_alone() {
             let found = run(&params.distance_f64(), &device, &input).distance_f64.unwrap();
             assert_eq!(found.values(), [0.0, side, 2.0 * side]);
             for params in [params.distance(), params.signed_distance()] {
-                let error = transform(&device, &input, &params, &()).unwrap_err();
+                let error = transform(&device, &input, &params).unwrap_err();
                 assert!(matches!(error, Error::BeyondSingle { .. }), "{error}");
             }
         }
@@ -755,7 +754,7 @@ fn a_transform_can_be_cancelled_at_every_report() {
     for device in devices() {
         let mut cancelled = 0;
         loop {
-            match transform(&device, &input, &params, &Ending(cancelled.into())) {
+            match transform(device.with_progress(&Ending(cancelled.into())), &input, &params) {
                 Err(error) => assert_eq!(error, Error::Cancelled(gpu_core::Cancelled)),
                 Ok(diagram) => break assert_eq!(diagram, run(&params, &device, &input)),
             }

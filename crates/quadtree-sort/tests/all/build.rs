@@ -13,7 +13,7 @@ fn build_all(x: &[f64], y: &[f64], params: &Params) -> Quadtree {
     for device in testing::devices() {
         for algorithm in ALGORITHMS {
             let params = params.algorithm(algorithm);
-            trees.push(build(&device, Points::new(x, y), &params, &()).unwrap());
+            trees.push(build(&device, Points::new(x, y), &params).unwrap());
         }
     }
     let tree = trees.pop().unwrap();
@@ -150,7 +150,7 @@ fn points_beyond_given_bounds_are_refused_or_left_out_and_counted() {
     let first = (0..1000).find(|i| !inside(i)).unwrap();
     for device in testing::devices() {
         let points = Points::new(&cloud.x, &cloud.y);
-        let error = build(&device, points, &Params::new().bounds(bounds), &()).unwrap_err();
+        let error = build(&device, points, &Params::new().bounds(bounds)).unwrap_err();
         let (index, x, y) = (first as u64, cloud.x[first], cloud.y[first]);
         assert_eq!(error, Error::Outside { index, x, y });
     }
@@ -160,7 +160,7 @@ fn points_beyond_given_bounds_are_refused_or_left_out_and_counted() {
 fn bad_input_is_named() {
     let (x, y) = ([1.0, 2.0, 3.0], [1.0, f64::NAN, 3.0]);
     let on = |device: &Device, x: &[f64], y: &[f64], params: &Params| {
-        build(device, Points::new(x, y), params, &()).unwrap_err().to_string()
+        build(device, Points::new(x, y), params).unwrap_err().to_string()
     };
     for device in testing::devices() {
         assert_eq!(on(&device, &x, &y, &Params::new()), "y 1 is NaN, not a finite number");

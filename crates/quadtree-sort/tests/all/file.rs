@@ -7,7 +7,7 @@ use quadtree_sort::{Error, MappedPoints, Outside, Params, Quadtree, Regions, bui
 use testing::{Cloud, Random, clouds};
 
 fn tree_of(cloud: &Cloud, params: &Params) -> Quadtree {
-    build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params, &()).unwrap()
+    build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params).unwrap()
 }
 
 fn example() -> Quadtree {
@@ -241,7 +241,7 @@ fn points_of_a_mapped_file_give_the_tree_of_the_same_points() {
         let read = MappedPoints::open(&path).unwrap();
         assert_eq!((read.points().x, read.points().y), (points.points().x, points.points().y));
         for device in testing::devices() {
-            let tree = build(&device, points.points(), &Params::new(), &()).unwrap();
+            let tree = build(&device, points.points(), &Params::new()).unwrap();
             assert_eq!(tree, tree_of(&cloud, &Params::new()));
         }
     }

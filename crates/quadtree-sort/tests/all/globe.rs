@@ -5,7 +5,7 @@ use quadtree_sort::{Error, NONE, Params, Quadtree, build};
 use testing::Random;
 
 fn tree(x: &[f64], y: &[f64], params: &Params) -> Quadtree {
-    build(&Device::Cpu, Points::new(x, y), params, &()).unwrap()
+    build(&Device::Cpu, Points::new(x, y), params).unwrap()
 }
 
 fn vector(longitude: f64, latitude: f64) -> [f64; 3] {
@@ -99,7 +99,7 @@ fn of_points_as_near_the_lower_index_comes_first_and_no_points_have_none() {
     let found = tree.nearest_on_globe(&[-180.0, 7.0], &[10.0, 90.0], 3).unwrap();
     assert_eq!(found.of(0), (&[0, 1, 2][..], &[0.0; 3][..]));
     assert_eq!(found.of(1).0[..2], [3, 4]);
-    let none = build(&Device::Cpu, Points::new(&[], &[]), &Params::new(), &()).unwrap();
+    let none = build(&Device::Cpu, Points::new(&[], &[]), &Params::new()).unwrap();
     assert_eq!(none.nearest_on_globe(&[1.0], &[2.0], 2).unwrap().indices, [NONE, NONE]);
 }
 

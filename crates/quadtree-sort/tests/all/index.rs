@@ -22,7 +22,7 @@ struct Searcher {
 
 impl Searcher {
     fn new(cloud: Cloud) -> Self {
-        let index = index(&Device::Cpu, Points::new(&cloud.x, &cloud.y), None, &()).unwrap();
+        let index = index(&Device::Cpu, Points::new(&cloud.x, &cloud.y), None).unwrap();
         let gpu = testing::gpu();
         let mut workspace = Workspace::new(&gpu).unwrap();
         let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
@@ -314,7 +314,7 @@ fn points_of_f32_are_searched_as_their_f64() {
         let (x, y) = (narrow(&cloud.x), narrow(&cloud.y));
         let wide = |column: &[f32]| -> Vec<f64> { column.iter().map(|&v| v.into()).collect() };
         let (wide_x, wide_y) = (wide(&x), wide(&y));
-        let wanted = index(&Device::Cpu, Points::new(&wide_x, &wide_y), None, &()).unwrap();
+        let wanted = index(&Device::Cpu, Points::new(&wide_x, &wide_y), None).unwrap();
         let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
         let on_device = gpu::index(&mut workspace, &x, &y, None).unwrap();
         assert_eq!(on_device.to_host().unwrap().order(), wanted.order());
@@ -333,7 +333,7 @@ fn points_of_f32_are_searched_as_their_f64() {
 fn what_cannot_be_indexed_is_refused_alike_on_all_devices() {
     let square = |side: f64| Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: side, max_y: side });
     for device in testing::devices() {
-        let of = |x: &[f64], y: &[f64], bounds| index(&device, Points::new(x, y), bounds, &());
+        let of = |x: &[f64], y: &[f64], bounds| index(&device, Points::new(x, y), bounds);
         assert!(matches!(of(&[1.0], &[], None), Err(Error::Core(gpu_core::Error::Length { .. }))));
         let not_finite =
             |index, what| gpu_core::Error::NotFinite { what, index, value: f64::INFINITY };

@@ -24,7 +24,7 @@ fn tree_of(cell: Cell, [x, y]: [&[f64]; 2], cells: &Cells, params: &Params) -> Q
     let own: Vec<usize> = (0..x.len()).filter(is_its).collect();
     let [of_x, of_y] = [x, y].map(|column| own.iter().map(|&i| column[i]).collect::<Vec<_>>());
     let indices: Vec<u32> = own.iter().map(|&i| i as u32).collect();
-    let tree = build(&CPU, Points::new(&of_x, &of_y), params, &()).unwrap();
+    let tree = build(&CPU, Points::new(&of_x, &of_y), params).unwrap();
     tree.renumbered(&indices, x.len() as u64).unwrap()
 }
 
@@ -67,7 +67,7 @@ proptest! {
         let bounds = Bounds { min_x: -21.0, min_y: -20.5, max_x: 80.5, max_y: 83.0 };
         let params =
             Params::new().threshold(threshold).max_level(max_level).square(square).bounds(bounds);
-        let whole = build(&CPU, Points::new(&x, &y), &params, &()).unwrap();
+        let whole = build(&CPU, Points::new(&x, &y), &params).unwrap();
         let cells = Cells::new(bounds, &params).unwrap();
         prop_assert_eq!(cells, whole.cells());
         let mut places = Vec::new();
@@ -130,7 +130,7 @@ fn parts_that_are_none_of_one_tree_are_refused() {
         let (_, text) = what(&[Part::new(&near, cell.0, cell.1)]);
         assert!(text.contains("no such cell"), "{text}");
     }
-    let other = build(&CPU, Points::new(&x[3..], &y[3..]), &params.threshold(3), &()).unwrap();
+    let other = build(&CPU, Points::new(&x[3..], &y[3..]), &params.threshold(3)).unwrap();
     let other = other.renumbered(&[3], 4).unwrap();
     let (part, text) = what(&[Part::new(&near, 1, 0), Part::new(&other, 1, 3)]);
     assert!(part == 1 && text.contains("parameters"), "{text}");
@@ -140,7 +140,7 @@ fn parts_that_are_none_of_one_tree_are_refused() {
 fn indices_that_points_cannot_have_are_refused() {
     let points = Points::new(&[1.0, 2.0], &[1.0, 2.0]);
     let params = Params::new().outside(Outside::Skip);
-    let tree = || build(&CPU, points, &params, &()).unwrap();
+    let tree = || build(&CPU, points, &params).unwrap();
     for (indices, given) in [(&[0][..], 9), (&[1, 1], 9), (&[3, 2], 9), (&[0, 9], 9)] {
         let error = tree().renumbered(indices, given).unwrap_err();
         assert!(matches!(error, Error::Indices { .. }), "{error}");

@@ -17,7 +17,7 @@ struct Both {
 
 impl Both {
     fn new(cloud: &Cloud, params: &Params) -> Self {
-        let tree = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params, &()).unwrap();
+        let tree = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params).unwrap();
         Self {
             #[cfg(feature = "cuda")]
             gpu: on_device::Searcher::new(&tree),
@@ -35,8 +35,8 @@ impl Both {
             assert_eq!(self.gpu.count_in(regions), counts);
         }
         for device in testing::devices() {
-            assert_eq!(quadtree_sort::list_in(&device, &self.tree, regions, &()).unwrap(), lists);
-            assert_eq!(quadtree_sort::count_in(&device, &self.tree, regions, &()).unwrap(), counts);
+            assert_eq!(quadtree_sort::list_in(&device, &self.tree, regions).unwrap(), lists);
+            assert_eq!(quadtree_sort::count_in(&device, &self.tree, regions).unwrap(), counts);
         }
         lists
     }
@@ -45,7 +45,7 @@ impl Both {
         let neighbours = self.tree.nearest(x, y, k).unwrap();
         for device in testing::devices() {
             let points = Points::new(x, y);
-            let found = quadtree_sort::nearest(&device, &self.tree, points, k, &()).unwrap();
+            let found = quadtree_sort::nearest(&device, &self.tree, points, k).unwrap();
             assert_eq!(found, neighbours);
         }
         #[cfg(feature = "cuda")]
@@ -57,7 +57,7 @@ impl Both {
         let leaves = self.tree.leaves_of(x, y).unwrap();
         for device in testing::devices() {
             let points = Points::new(x, y);
-            let found = quadtree_sort::leaves_of(&device, &self.tree, points, &()).unwrap();
+            let found = quadtree_sort::leaves_of(&device, &self.tree, points).unwrap();
             assert_eq!(found, leaves);
         }
         #[cfg(feature = "cuda")]
@@ -68,7 +68,7 @@ impl Both {
     fn adjacent_leaves(&mut self, leaves: &[u32], adjacency: Adjacency) -> Lists {
         let lists = self.tree.adjacent_leaves(leaves, adjacency).unwrap();
         for device in testing::devices() {
-            let found = quadtree_sort::adjacent_leaves(&device, &self.tree, leaves, adjacency, &());
+            let found = quadtree_sort::adjacent_leaves(&device, &self.tree, leaves, adjacency);
             assert_eq!(found.unwrap(), lists);
         }
         #[cfg(feature = "cuda")]
@@ -443,7 +443,7 @@ impl gpu_core::Progress for Stop {
 #[test]
 fn bad_queries_are_refused_alike_on_every_device_and_progress_ends_a_search() {
     let cloud = clouds::uniform(50, 8);
-    let tree = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new(), &()).unwrap();
+    let tree = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new()).unwrap();
     let inverted = Bounds { min_x: 5.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 };
     let windows = Regions::Windows(&[inverted]);
     let discs = Regions::Discs(&[Disk { x: 1.0, y: f64::NAN, radius: 3.0 }]);
@@ -451,21 +451,22 @@ fn bad_queries_are_refused_alike_on_every_device_and_progress_ends_a_search() {
     for device in testing::devices() {
         for regions in [windows, discs] {
             let wanted = tree.count_in(regions).unwrap_err().to_string();
-            let error = quadtree_sort::count_in(&device, &tree, regions, &()).unwrap_err();
+            let error = quadtree_sort::count_in(&device, &tree, regions).unwrap_err();
             assert_eq!(error.to_string(), wanted);
-            let error = quadtree_sort::list_in(&device, &tree, regions, &()).unwrap_err();
+            let error = quadtree_sort::list_in(&device, &tree, regions).unwrap_err();
             assert_eq!(error.to_string(), wanted);
         }
         let near = |x: &[f64], y: &[f64], k| {
-            quadtree_sort::nearest(&device, &tree, Points::new(x, y), k, &()).unwrap_err()
+            quadtree_sort::nearest(&device, &tree, Points::new(x, y), k).unwrap_err()
         };
         assert_eq!(near(&x, &y, 3).to_string(), "place's x 1 is NaN, not a finite number");
         assert!(near(&x[..1], &[], 3).to_string().contains("places' y"));
         assert_eq!(near(&x[..1], &y[..1], 0), Error::NoNeighbours);
         let places = Points::new(&x, &[]);
-        let error = quadtree_sort::leaves_of(&device, &tree, places, &()).unwrap_err();
+        let error = quadtree_sort::leaves_of(&device, &tree, places).unwrap_err();
         assert!(error.to_string().contains("places' y"));
-        let stopped = quadtree_sort::leaves_of(&device, &tree, Points::new(&x, &y), &Stop);
+        let stopped =
+            quadtree_sort::leaves_of(device.with_progress(&Stop), &tree, Points::new(&x, &y));
         assert!(matches!(stopped, Err(Error::Cancelled(_))));
     }
 }

@@ -30,7 +30,7 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
                 let params = params.algorithm(algorithm);
                 let tree = build(&mut workspace, &x, &y, &params).unwrap();
                 let points = Points::new(&wide[0], &wide[1]);
-                let wanted = quadtree_sort::build(&Device::Cpu, points, &params, &()).unwrap();
+                let wanted = quadtree_sort::build(&Device::Cpu, points, &params).unwrap();
                 assert_eq!(tree.to_host().unwrap(), wanted, "{params:?}");
                 let index = DeviceIndex::of_tree(&mut workspace, &tree).unwrap();
                 let own = nearest_of_own(&mut workspace, &index, 3).unwrap().to_host().unwrap();
@@ -83,7 +83,7 @@ fn more_nodes_than_points_usually_need_get_more_room() {
         let tree = build(&mut workspace, &x, &y, &params).unwrap();
         assert!(tree.node_count() > 6 * cloud.len() + 64 * 32, "{} nodes", tree.node_count());
         let points = Points::new(&cloud.x, &cloud.y);
-        let wanted = quadtree_sort::build(&Device::Cpu, points, &params, &()).unwrap();
+        let wanted = quadtree_sort::build(&Device::Cpu, points, &params).unwrap();
         assert_eq!(tree.to_host().unwrap(), wanted);
     }
 }

@@ -9,9 +9,9 @@ const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
 /// Builds under budgets from the least on, on both devices and by both algorithms, and compares with the plain build.
 fn compare(cloud: &Cloud, params: &Params) {
     let points = Points::new(&cloud.x, &cloud.y);
-    let wanted = build(&Device::Cpu, points, params, &()).unwrap();
+    let wanted = build(&Device::Cpu, points, params).unwrap();
     let gpu = Device::Gpu(gpu());
-    let Err(Error::Budget { least, .. }) = build_within(&gpu, points, params, 0, &()) else {
+    let Err(Error::Budget { least, .. }) = build_within(&gpu, points, params, 0) else {
         panic!("no bytes are enough")
     };
     for budget in [least, least + least / 4, 1 << 30] {
@@ -21,7 +21,7 @@ fn compare(cloud: &Cloud, params: &Params) {
             (&Device::Cpu, Algorithm::Auto),
         ] {
             let params = params.algorithm(algorithm);
-            let tree = build_within(device, points, &params, budget, &()).unwrap();
+            let tree = build_within(device, points, &params, budget).unwrap();
             assert_eq!(tree, wanted, "{} points, {params:?}, {budget}", cloud.len());
         }
     }
@@ -90,9 +90,9 @@ fn mapped_points_give_the_tree_of_points_in_memory() {
     let columns = [&cloud.x, &cloud.y].map(|column| column.iter().flat_map(|v| v.to_le_bytes()));
     std::fs::write(file.path(), columns.into_iter().flatten().collect::<Vec<u8>>()).unwrap();
     let mapped = MappedPoints::open(file.path()).unwrap();
-    let wanted = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new(), &()).unwrap();
+    let wanted = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new()).unwrap();
     let device = Device::Gpu(gpu());
-    let tree = build_within(&device, mapped.points(), &Params::new(), 1_300_000, &()).unwrap();
+    let tree = build_within(&device, mapped.points(), &Params::new(), 1_300_000).unwrap();
     assert_eq!(tree, wanted);
 }
 
@@ -100,12 +100,12 @@ fn mapped_points_give_the_tree_of_points_in_memory() {
 fn a_budget_too_small_for_anything_is_refused() {
     let device = Device::Gpu(gpu());
     let points = Points::new(&[1.0], &[2.0]);
-    let error = build_within(&device, points, &Params::new(), 1000, &()).unwrap_err();
+    let error = build_within(&device, points, &Params::new(), 1000).unwrap_err();
     let Error::Budget { bytes: 1000, least } = error else { panic!("{error}") };
-    assert!(build_within(&device, points, &Params::new(), least - 1, &()).is_err());
-    assert!(build_within(&device, points, &Params::new(), least, &()).is_ok());
+    assert!(build_within(&device, points, &Params::new(), least - 1).is_err());
+    assert!(build_within(&device, points, &Params::new(), least).is_ok());
     let nan = Points::new(&[1.0, f64::NAN], &[2.0, 3.0]);
-    let error = build_within(&device, nan, &Params::new(), least, &()).unwrap_err().to_string();
+    let error = build_within(&device, nan, &Params::new(), least).unwrap_err().to_string();
     assert_eq!(error, "x 1 is NaN, not a finite number");
 }
 
@@ -129,7 +129,8 @@ fn no_more_device_memory_is_held_than_the_budget() {
         }
     }
     let before = software_gpu::bytes_of_thread();
-    build_within(&Device::Gpu(gpu), points, &Params::new(), budget, &Watch(&most)).unwrap();
+    build_within(Device::Gpu(gpu).with_progress(&Watch(&most)), points, &Params::new(), budget)
+        .unwrap();
     let held = most.get() - before;
     assert!(held > 200_000 && held <= budget as i64, "{held} bytes");
 }

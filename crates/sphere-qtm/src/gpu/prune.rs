@@ -222,7 +222,7 @@ mod tests {
         let places = Places::new(&gpu, &sites).unwrap();
         for params in [4, 5].map(|l| Params::new(Level::new(l).unwrap())) {
             let params = params.second(true).distance(true).tie(true);
-            let expected = cpu::voronoi(&points, &params, &()).unwrap();
+            let expected = cpu::voronoi(&points, &params, &gpu_core::Silent).unwrap();
             for capacity in [0, 100, 3000, 20_000] {
                 // SAFETY: written right below.
                 let mut diagram = unsafe { DeviceDiagram::uninitialized(&gpu, &params).unwrap() };

@@ -1,7 +1,7 @@
 //! The sites nearest to places, against comparing all.
 
 use crate::common::Sites;
-use gpu_core::Points;
+use gpu_core::{Points, Silent};
 use sphere_qtm::{Error, NONE, nearest_sites};
 use testing::clouds;
 
@@ -22,7 +22,7 @@ fn the_nearest_sites_are_those_of_comparing_all() {
         }
         let vectors = sites.vectors();
         for k in [1, 2, 12, 40] {
-            let found = nearest_sites(&sites.points(), &places.points(), k, &()).unwrap();
+            let found = nearest_sites(&sites.points(), &places.points(), k, &Silent).unwrap();
             assert_eq!((found.k, found.sites.len()), (k, k * places.len()));
             for (i, place) in places.vectors().into_iter().enumerate() {
                 let squared = |v: &[f64; 3]| {
@@ -49,12 +49,12 @@ fn the_nearest_sites_are_those_of_comparing_all() {
 #[test]
 fn no_places_no_sites_and_what_is_no_place() {
     let sites = Sites::random(5, 1);
-    let none = nearest_sites(&sites.points(), &Points::default(), 3, &()).unwrap();
+    let none = nearest_sites(&sites.points(), &Points::default(), 3, &Silent).unwrap();
     assert!(none.sites.is_empty());
-    assert!(nearest_sites(&sites.points(), &sites.points(), 0, &()).unwrap().sites.is_empty());
-    assert_eq!(nearest_sites(&Points::default(), &sites.points(), 1, &()), Err(Error::NoSites));
-    let huge = nearest_sites(&sites.points(), &sites.points(), usize::MAX / 2, &());
+    assert!(nearest_sites(&sites.points(), &sites.points(), 0, &Silent).unwrap().sites.is_empty());
+    assert_eq!(nearest_sites(&Points::default(), &sites.points(), 1, &Silent), Err(Error::NoSites));
+    let huge = nearest_sites(&sites.points(), &sites.points(), usize::MAX / 2, &Silent);
     assert!(matches!(huge, Err(Error::Core(gpu_core::Error::HostMemory { .. }))));
-    let wrong = nearest_sites(&sites.points(), &Points::new(&[0.0], &[f64::NAN]), 1, &());
+    let wrong = nearest_sites(&sites.points(), &Points::new(&[0.0], &[f64::NAN]), 1, &Silent);
     assert!(matches!(wrong, Err(Error::Row { what: "place", row: 0, .. })));
 }

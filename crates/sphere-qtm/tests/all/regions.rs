@@ -10,7 +10,7 @@ use sphere_qtm::{
 
 fn diagram(level: u32, sites: &Sites) -> Diagram {
     let params = Params::new(Level::new(level).unwrap());
-    voronoi(&Device::Cpu, &sites.points(), &params, &()).unwrap()
+    voronoi(&Device::Cpu, &sites.points(), &params).unwrap()
 }
 
 /// The vertices of the octahedron.

@@ -40,7 +40,7 @@ fn cells_of_points_are_those_of_the_cpu_at_every_level() {
             })
             .collect();
         for device in devices() {
-            let found = cells_of_points(&device, &points.points(), level(at), &()).unwrap();
+            let found = cells_of_points(&device, &points.points(), level(at)).unwrap();
             assert_eq!(found, expected, "level {at}, {}", device.name());
         }
     }
@@ -55,7 +55,7 @@ fn coordinates_of_32_bits_and_vectors_have_cells_too() {
     let (x, y) = (narrow(&points.x), narrow(&points.y));
     let wide = |column: &[f32]| column.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
     let expected =
-        cells_of_points(&Device::Cpu, &Points::new(&wide(&x), &wide(&y)), level(20), &()).unwrap();
+        cells_of_points(&Device::Cpu, &Points::new(&wide(&x), &wide(&y)), level(20)).unwrap();
     let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
     let found = gpu::cells_of_points(&mut workspace, &x, &y, level(20)).unwrap();
     let ids: Vec<u64> = expected.iter().map(|cell| cell.id()).collect();
@@ -67,7 +67,7 @@ fn coordinates_of_32_bits_and_vectors_have_cells_too() {
     let (x, y, z) = (column(0), column(1), column(2));
     let columns = [(&x).into(), (&y).into(), (&z).into()];
     let found = gpu::cells_of_vectors(&mut workspace, columns, level(20)).unwrap();
-    let points = cells_of_points(&Device::Cpu, &points.points(), level(20), &()).unwrap();
+    let points = cells_of_points(&Device::Cpu, &points.points(), level(20)).unwrap();
     let mut ids: Vec<u64> = points.iter().map(|cell| cell.id()).collect();
     ids.extend([0; 3]);
     assert_eq!(found.to_host().unwrap(), ids);
@@ -80,11 +80,10 @@ fn coordinates_of_32_bits_and_vectors_have_cells_too() {
 #[test]
 fn a_point_that_is_no_place_is_named() {
     for device in devices() {
-        let refused =
-            cells_of_points(&device, &Points::new(&[1.0, 2.0], &[3.0, 91.0]), level(3), &());
+        let refused = cells_of_points(&device, &Points::new(&[1.0, 2.0], &[3.0, 91.0]), level(3));
         let expected = Error::Row { what: "point", row: 1, longitude: 2.0, latitude: 91.0 };
         assert_eq!(refused, Err(expected));
-        let none = cells_of_points(&device, &Points::default(), level(3), &());
+        let none = cells_of_points(&device, &Points::default(), level(3));
         assert_eq!(none, Ok(vec![]));
     }
 }
@@ -111,7 +110,7 @@ fn hostile_contents_are_left_out() {
     for kernel in [Kernel::Pruned, Kernel::Registers, Kernel::Global] {
         for second in [false, true] {
             let params = Params::new(level(3)).kernel(kernel).second(second).distance(true);
-            let expected = voronoi(&Device::Cpu, &good.points(), &params, &()).unwrap();
+            let expected = voronoi(&Device::Cpu, &good.points(), &params).unwrap();
             let found = all_of(&gpu, &params, &x, &y, extent(&good));
             assert!(found == expected, "{kernel:?}");
             let lost = vec![f64::NAN; 70];
@@ -147,7 +146,7 @@ fn a_captured_diagram_follows_its_sites() {
             y.copy_from(&gpu.upload(&now.y).unwrap()).unwrap();
             // SAFETY: the columns are where they were, and as long.
             unsafe { graph.launch().unwrap() };
-            let expected = voronoi(&Device::Cpu, &now.points(), &params, &()).unwrap();
+            let expected = voronoi(&Device::Cpu, &now.points(), &params).unwrap();
             assert!(made.to_host().unwrap() == expected, "{kernel:?}");
         }
     }

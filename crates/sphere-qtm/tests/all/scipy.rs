@@ -17,7 +17,7 @@ fn check(bytes: &[u8]) {
     // Root of the mean square of the error, in mean areas of a cell.
     let error = |level: u32| {
         let params = Params::new(Level::new(level).unwrap());
-        let diagram = voronoi(&Device::Cpu, &Points::new(&x, &y), &params, &()).unwrap();
+        let diagram = voronoi(&Device::Cpu, &Points::new(&x, &y), &params).unwrap();
         let areas = region_areas(&diagram, x.len()).unwrap();
         let squares = areas.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b));
         (squares.sum::<f64>() / x.len() as f64).sqrt()

@@ -162,15 +162,15 @@ fn check_all(shapes: &[Shape], at: u32, what: &str) {
     let all = Shapes::new(shapes).unwrap();
     assert_eq!(all.len(), shapes.len());
     let params = Params::new(level(at)).second(true).distance(true).tie(true);
-    let brute = voronoi_of_shapes(&Device::Cpu, &all, &params.kernel(Kernel::Global), &()).unwrap();
+    let brute = voronoi_of_shapes(&Device::Cpu, &all, &params.kernel(Kernel::Global)).unwrap();
     check_by_angles(shapes, &brute, what);
     for device in devices() {
         for kernel in [Kernel::Pruned, Kernel::Registers] {
-            let found = voronoi_of_shapes(&device, &all, &params.kernel(kernel), &()).unwrap();
+            let found = voronoi_of_shapes(&device, &all, &params.kernel(kernel)).unwrap();
             assert_same(&found, &brute, &format!("{what}, {}, {kernel:?}", device.name()));
         }
         let params = Params::new(level(at));
-        let found = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        let found = voronoi_of_shapes(&device, &all, &params).unwrap();
         assert!(found.nearest == brute.nearest, "{what}, {}, one nearest", device.name());
     }
 }
@@ -252,7 +252,7 @@ fn polygons_around_poles_and_across_the_antimeridian() {
     let all = Shapes::new(&shapes).unwrap();
     for device in devices() {
         let params = Params::new(level(6)).distance(true).kernel(Kernel::Pruned);
-        let diagram = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        let diagram = voronoi_of_shapes(&device, &all, &params).unwrap();
         for (longitude, latitude, site, is_inside) in [
             (10.0, 88.0, 0, true),
             (-120.0, 80.0, 0, true),
@@ -290,7 +290,7 @@ fn nested_overlapping_and_twin_polygons_go_to_the_lowest_index() {
     let all = Shapes::new(&shapes).unwrap();
     for device in devices() {
         let params = Params::new(level(5)).second(true).tie(true).distance(true);
-        let diagram = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        let diagram = voronoi_of_shapes(&device, &all, &params).unwrap();
         let at = |longitude, latitude| {
             let cell = sphere_qtm::Cell::containing(place(longitude, latitude), level(5));
             let i = cell.index() as usize;
@@ -326,8 +326,8 @@ fn check_mended(name: &str, parts: &[Vec<Vec<LonLat>>], is_mended: bool) {
     let shapes = shapes.unwrap();
     assert_eq!(shapes.mended(), if is_mended { &[0u32][..] } else { &[] }, "{name}");
     let params = Params::new(level(6)).distance(true);
-    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
-    let pruned = voronoi_of_shapes(&Device::Cpu, &shapes, &params.kernel(Kernel::Global), &());
+    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
+    let pruned = voronoi_of_shapes(&Device::Cpu, &shapes, &params.kernel(Kernel::Global));
     assert_same(&pruned.unwrap(), &diagram, name);
     let distances = diagram.distance.as_ref().unwrap();
     let mut inside = 0;
@@ -474,7 +474,7 @@ fn a_hole_outside_is_a_part_of_its_own() {
     let [found, expected] = [polygon, Shape::Several(parts)].map(|shape| {
         let shapes = Shapes::new(&[shape, far.clone()]).unwrap();
         let params = Params::new(level(6)).distance(true);
-        voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap()
+        voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap()
     });
     assert!(found.nearest == expected.nearest);
     let (found, expected) = (found.distance.unwrap(), expected.distance.unwrap());
@@ -529,7 +529,7 @@ fn a_ring_of_thousands_of_vertices_that_crosses_itself_is_mended() {
     assert_eq!(shapes.mended(), [0]);
     let nearest = |shapes: &Shapes| {
         let params = Params::new(level(4)).distance(true);
-        let distance = voronoi_of_shapes(&Device::Cpu, shapes, &params, &()).unwrap().distance;
+        let distance = voronoi_of_shapes(&Device::Cpu, shapes, &params).unwrap().distance;
         distance.unwrap()
     };
     let (expected, found) = (nearest(&whole), nearest(&shapes));
@@ -543,10 +543,9 @@ fn points_as_shapes_have_the_diagram_of_points() {
     let shapes: Vec<Shape> =
         sites.x.iter().zip(&sites.y).map(|(&x, &y)| Shape::Point(place(x, y))).collect();
     let params = Params::new(level(4)).second(true).tie(true).distance(true);
-    let expected = voronoi(&Device::Cpu, &sites.points(), &params, &()).unwrap();
+    let expected = voronoi(&Device::Cpu, &sites.points(), &params).unwrap();
     for device in devices() {
-        let found =
-            voronoi_of_shapes(&device, &Shapes::new(&shapes).unwrap(), &params, &()).unwrap();
+        let found = voronoi_of_shapes(&device, &Shapes::new(&shapes).unwrap(), &params).unwrap();
         assert_same(&found, &expected, &device.name());
     }
 }
@@ -565,7 +564,7 @@ fn distances_are_bounded_by_places_along_arcs() {
         .collect();
     let shapes = Shapes::new(&[Shape::Line(vec![a, b])]).unwrap();
     let params = Params::new(level(4)).distance(true);
-    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
+    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
     for (cell, distance) in level(4).cells().zip(diagram.distance.unwrap()) {
         let p = cell.centre().to_array();
         let sampled = along.iter().map(|&q| angle(p, q)).fold(PI, f64::min);
@@ -604,7 +603,7 @@ fn what_is_no_shape_is_refused() {
     assert_eq!(Shapes::new(&[]).unwrap_err(), Error::NoSites);
     let one = Shapes::new(&[Shape::Point(place(1.0, 2.0))]).unwrap();
     for device in devices() {
-        let refused = voronoi_of_shapes(&device, &one, &Params::new(Level::MAX), &()).unwrap_err();
+        let refused = voronoi_of_shapes(&device, &one, &Params::new(Level::MAX)).unwrap_err();
         assert!(matches!(refused, Error::Memory { level: 29, .. }), "{refused}");
     }
 }
@@ -624,7 +623,7 @@ fn a_captured_diagram_of_shapes_comes_again() {
     assert_eq!(resident.len(), 3);
     for kernel in [Kernel::Pruned, Kernel::Global] {
         let params = Params::new(level(4)).distance(true).kernel(kernel);
-        let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
+        let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
         gpu::voronoi_of_shapes(&mut workspace, &resident, &params).unwrap();
         let mut made = None;
         let graph = gpu.capture(|| {

@@ -13,7 +13,7 @@ fn level(level: u32) -> Level {
 }
 
 fn run(device: &Device, sites: &Sites, params: &Params) -> Diagram {
-    let found = voronoi(device, &sites.points(), params, &());
+    let found = voronoi(device, &sites.points(), params);
     found.unwrap_or_else(|error| panic!("{}: {error}", device.name()))
 }
 
@@ -203,7 +203,7 @@ fn a_place_has_the_site_of_its_cell() {
 fn bad_input_is_named() {
     for device in devices() {
         let error = |x: &[f64], y: &[f64], params: Params| {
-            voronoi(&device, &Points::new(x, y), &params, &()).unwrap_err()
+            voronoi(&device, &Points::new(x, y), &params).unwrap_err()
         };
         let params = Params::new(level(2));
         assert_eq!(error(&[], &[], params), Error::NoSites);
@@ -239,7 +239,8 @@ fn a_diagram_can_be_cancelled_at_every_report() {
     for device in devices() {
         let mut cancelled = 0;
         loop {
-            match voronoi(&device, &sites.points(), &params, &Ending(cancelled.into())) {
+            match voronoi(device.with_progress(&Ending(cancelled.into())), &sites.points(), &params)
+            {
                 Err(error) => assert_eq!(error, Error::Cancelled(gpu_core::Cancelled)),
                 Ok(diagram) => break assert_eq!(diagram, run(&device, &sites, &params)),
             }

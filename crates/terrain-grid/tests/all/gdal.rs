@@ -53,7 +53,7 @@ fn slope_and_hillshade_are_those_of_gdaldem() {
             return;
         };
         let view = GridView::new(&dem, grid).unwrap();
-        let ours = slope(&Device::Cpu, view, &SlopeParams::new().unit(unit), &()).unwrap();
+        let ours = slope(&Device::Cpu, view, &SlopeParams::new().unit(unit)).unwrap();
         let ours = ours.values();
         for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
             assert_eq!(a.is_nan(), b == -9999.0, "cell {i}: {a} and {b}");
@@ -72,7 +72,7 @@ fn slope_and_hillshade_are_those_of_gdaldem() {
         let theirs = gdaldem(folder.path(), &[&["hillshade"], &options[..]].concat()).unwrap();
         let light = HillshadeParams::new().azimuth(azimuth).altitude(altitude).z_factor(z_factor);
         let view = GridView::new(&dem, grid).unwrap();
-        let ours = hillshade(&Device::Cpu, view, &light, &()).unwrap();
+        let ours = hillshade(&Device::Cpu, view, &light).unwrap();
         let ours = ours.values();
         for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
             // gdaldem: 0 is NODATA, 1 is shadow, 255 the brightest.

@@ -17,7 +17,7 @@ fn view<'a>(dem: &'a [f32], grid: &GridSpec) -> GridView<'a, f32> {
 }
 
 fn slopes(dem: &[f32], grid: &GridSpec, params: &SlopeParams) -> Vec<f32> {
-    let of = |device| slope(&device, view(dem, grid), params, &()).unwrap().into_values();
+    let of = |device| slope(&device, view(dem, grid), params).unwrap().into_values();
     let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
@@ -25,7 +25,7 @@ fn slopes(dem: &[f32], grid: &GridSpec, params: &SlopeParams) -> Vec<f32> {
 }
 
 fn shades(dem: &[f32], grid: &GridSpec, params: &HillshadeParams) -> Vec<f32> {
-    let of = |device| hillshade(&device, view(dem, grid), params, &()).unwrap().into_values();
+    let of = |device| hillshade(&device, view(dem, grid), params).unwrap().into_values();
     let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
@@ -33,7 +33,7 @@ fn shades(dem: &[f32], grid: &GridSpec, params: &HillshadeParams) -> Vec<f32> {
 }
 
 fn lines(dem: &[f32], grid: &GridSpec, params: &ContourParams) -> Vec<Contour> {
-    let of = |device| contours(&device, view(dem, grid), params, &()).unwrap();
+    let of = |device| contours(&device, view(dem, grid), params).unwrap();
     let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(other, first));
@@ -244,7 +244,7 @@ proptest! {
 fn overviews_are_means() {
     let grid = GridSpec::new(0.0, 2.0, 1.0, 3, 2).unwrap();
     let dem = [1.0, 3.0, f32::NAN, 5.0, 7.0, f32::NAN];
-    let averaged = cpu::averaged(view(&dem, &grid), 2, &()).unwrap();
+    let averaged = cpu::averaged(view(&dem, &grid), 2, &gpu_core::Silent).unwrap();
     let (values, coarse) = (averaged.values(), averaged.grid());
     assert_eq!((coarse.width, coarse.height, coarse.cell_size), (2, 1, 2.0));
     assert_eq!(values[0], 4.0);
@@ -258,10 +258,10 @@ fn bad_input_is_named() {
     for device in devices() {
         let cell = GridView::new(&[1.0; 9], GridSpec { cell_size: 0.0, ..good });
         assert!(matches!(cell, Err(gpu_core::Error::CellSize { .. })));
-        let azimuth = hillshade(&device, ones, &HillshadeParams::new().azimuth(f64::NAN), &());
+        let azimuth = hillshade(&device, ones, &HillshadeParams::new().azimuth(f64::NAN));
         assert!(matches!(azimuth, Err(Error::Parameter { what: "azimuth", .. })));
         let rows = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0];
-        let with = |params: ContourParams| contours(&device, view(&rows, &good), &params, &());
+        let with = |params: ContourParams| contours(&device, view(&rows, &good), &params);
         assert_eq!(with(ContourParams::at([2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
         for interval in [0.0, -1.0, f64::NAN] {
             let found = with(ContourParams::every(interval));
@@ -272,11 +272,11 @@ fn bad_input_is_named() {
         let dense = with(ContourParams::every(1e-9));
         assert!(matches!(dense, Err(Error::TooManyLevels { .. })));
         let empty = view(&[], &GridSpec { width: 0, ..good });
-        let nothing = slope(&device, empty, &SlopeParams::new(), &()).unwrap();
+        let nothing = slope(&device, empty, &SlopeParams::new()).unwrap();
         assert!(nothing.values().is_empty());
-        assert_eq!(contours(&device, empty, &ContourParams::every(1.0), &()), Ok(vec![]));
+        assert_eq!(contours(&device, empty, &ContourParams::every(1.0)), Ok(vec![]));
         let void = view(&[f32::NAN; 9], &good);
-        assert_eq!(contours(&device, void, &ContourParams::every(1.0), &()), Ok(vec![]));
+        assert_eq!(contours(&device, void, &ContourParams::every(1.0)), Ok(vec![]));
     }
 }
 
@@ -295,11 +295,11 @@ fn every_product_can_be_cancelled() {
     let dem = view(&[1.0; 9], &grid);
     let cancelled = Error::Cancelled(gpu_core::Cancelled);
     for device in devices() {
-        let slope = slope(&device, dem, &SlopeParams::new(), &Ending);
+        let slope = slope(device.with_progress(&Ending), dem, &SlopeParams::new());
         assert_eq!(slope, Err(cancelled.clone()));
-        let shade = hillshade(&device, dem, &HillshadeParams::new(), &Ending);
+        let shade = hillshade(device.with_progress(&Ending), dem, &HillshadeParams::new());
         assert_eq!(shade, Err(cancelled.clone()));
-        let lines = contours(&device, dem, &ContourParams::every(1.0), &Ending);
+        let lines = contours(device.with_progress(&Ending), dem, &ContourParams::every(1.0));
         assert_eq!(lines, Err(cancelled.clone()));
     }
 }

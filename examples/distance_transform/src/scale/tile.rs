@@ -87,7 +87,7 @@ pub fn make(
         input = input.strip(Strip { columns: whole.width, first: tile.column, before, after });
     }
     let params = planned.recipe.params(whole);
-    let diagram = pba_voronoi::transform(device, &input, &params, progress)?;
+    let diagram = pba_voronoi::transform(device.with_progress(progress), &input, &params)?;
     drop(mask);
     let (top, left) = (tile.row as usize - rows.start, tile.column as usize - columns.start);
     let cut = Cut { tile, top, left, width: columns.len() };

@@ -81,7 +81,11 @@ fn interpolate(
     require_within_range(planned, cloud)?;
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let targets = Targets::Points { x: &centres.x, y: &centres.y };
-    Ok(idw::interpolate::<f32>(device, Input::new(points, targets), params, progress)?)
+    Ok(idw::interpolate::<f32>(
+        device.with_progress(progress),
+        Input::new(points, targets),
+        params,
+    )?)
 }
 
 /// Refuses points that are not what the headers say.
@@ -108,7 +112,8 @@ fn add_parts(
         require_within_range(planned, cloud)?;
         let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
         let targets = Targets::Points { x: &centres.x, y: &centres.y };
-        let part = idw::part::<f32>(device, Input::new(points, targets), &params, progress)?;
+        let part =
+            idw::part::<f32>(device.with_progress(progress), Input::new(points, targets), &params)?;
         Ok(total.add(&part)?)
     })?;
     Ok(total.surface(&params)?)

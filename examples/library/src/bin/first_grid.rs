@@ -10,7 +10,7 @@ fn main() -> Result<(), nni_grid::Error> {
     let params = Params::new(grid).max_distance(20.0);
     let device = Device::open(DeviceChoice::Auto)?;
     let points = Points { x: &x, y: &y, values: &[&z] };
-    let dem = interpolate(&device, points, &params, &())?;
+    let dem = interpolate(&device, points, &params)?;
     println!("{} x {} cells on {}", dem.grid.width, dem.grid.height, device.name());
     let heights = &dem.values[0]; // one raster for each column of values
     assert_eq!(heights.get(0, 0), Some(&3.0)); // row 0 is the north: the point (0.5, 9.5)

@@ -82,7 +82,7 @@ pub fn build_all(
 ) -> Result<Vec<Quadtree>> {
     let params = planned.recipe.params();
     let tree = |cell: CellPoints| {
-        let tree = build(device, Points::new(&cell.x, &cell.y), &params, progress);
+        let tree = build(device.with_progress(progress), Points::new(&cell.x, &cell.y), &params);
         let tree = tree.map_err(|error| match error {
             quadtree_sort::Error::Outside { x, y, .. } => anyhow!(
                 "a point at ({x}, {y}) lies outside of the bounds that the headers state: make the plan with --bounds"

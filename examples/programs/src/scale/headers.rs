@@ -126,7 +126,7 @@ fn header(
         let ranges = geo_io::ranges_of_fields(path, &columns.values)?;
         return Ok((header, ranges));
     }
-    let cloud = geo_io::read_points(path, &points.filter(None), columns, &())?;
+    let cloud = geo_io::read_points(path, &points.filter(None), columns, &gpu_core::Silent)?;
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
     let (heights, crs, notes) = (cloud.heights, cloud.crs, cloud.notes);
     Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges))

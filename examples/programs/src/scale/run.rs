@@ -261,7 +261,7 @@ impl<R: Recipe> Run<'_, R> {
             }
             let tile = &self.planned.plan.tiles()[number];
             let share = self.memory.begin_reading(R::needs(self.planned, tile));
-            match self.timed(0, || R::read(self.planned, tile, &())) {
+            match self.timed(0, || R::read(self.planned, tile, &gpu_core::Silent)) {
                 Ok(read) => {
                     if let Err(back) = to_make.send((job, share, read)) {
                         // The card was lost meanwhile.
@@ -287,7 +287,8 @@ impl<R: Recipe> Run<'_, R> {
         for (job, mut share, read) in to_make {
             let tile = &self.planned.plan.tiles()[job.number];
             share.begin_making();
-            let made = self.timed(1, || R::make(self.planned, tile, read, device, &()));
+            let made =
+                self.timed(1, || R::make(self.planned, tile, read, device, &gpu_core::Silent));
             let error = match made {
                 Ok(made) => {
                     self.queue.settle();

@@ -187,13 +187,13 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let resident = DeviceGrid::upload(gpu, dem)?;
     let mut workspace = Workspace::new(gpu)?;
     let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
-    let mut slopes = || Ok(terrain_grid::gpu::slope(&mut workspace, &resident, &slope)?);
+    let mut slopes = || Ok(terrain_grid::gpu::slope(gpu, &resident, &slope)?);
     let times = Times::on_device(gpu, RUNS, &mut slopes)?;
     let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::slope(dem, &slope, &Silent)?))?;
     let on_gpu = slopes()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_both("slope", grid.cells(), 0, &times, cpu_time);
-    let mut shades = || Ok(terrain_grid::gpu::hillshade(&mut workspace, &resident, &light)?);
+    let mut shades = || Ok(terrain_grid::gpu::hillshade(gpu, &resident, &light)?);
     let times = Times::on_device(gpu, RUNS, &mut shades)?;
     let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::hillshade(dem, &light, &Silent)?))?;
     let on_gpu = shades()?.to_host()?;
@@ -225,10 +225,9 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let grid = *mask.grid();
     let count = sites.iter().map(|&site| u64::from(site)).sum();
     let name = |what: &str| format!("voronoi_{side}_{}%_{what}", density * 100.0);
-    let mut workspace = Workspace::new(gpu)?;
-    let mut run = |params: &VoronoiParams| {
+    let run = |params: &VoronoiParams| {
         let input = GridSlice::from(&mask).into();
-        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
+        Ok(pba_voronoi::gpu::transform(gpu, &input, params)?)
     };
     let indices = VoronoiParams::new().nearest();
 
@@ -255,9 +254,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
 
     let bits = gpu.upload(&packed(&sites, side))?;
     let input = pba_voronoi::gpu::Input::new(pba_voronoi::gpu::Sites::Bits((&bits).into()), grid);
-    let mut run = || {
-        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &VoronoiParams::new().nearest())?)
-    };
+    let mut run = || Ok(pba_voronoi::gpu::transform(gpu, &input, &VoronoiParams::new().nearest())?);
     let times = Times::on_device(gpu, RUNS, &mut run)?;
     ensure!(host_indices(run()?)? == cpu.values(), "from bits, GPU and CPU differ");
     times.print("tessera", name("from_bits"), grid.cells(), count);
@@ -283,7 +280,6 @@ fn geodesic(gpu: &Gpu, width: u32, height: u32) -> Result<()> {
     let grid = GridSpec::of_pixels(width, height);
     let mask = gpu.upload(&sites)?;
     let on_device = DeviceGlobe::new(gpu, &globe, width, height)?;
-    let mut workspace = Workspace::new(gpu)?;
     let count = sites.iter().map(|&site| u64::from(site)).sum();
     for (what, params) in [
         ("indices", VoronoiParams::new().nearest()),
@@ -291,7 +287,7 @@ fn geodesic(gpu: &Gpu, width: u32, height: u32) -> Result<()> {
     ] {
         let mut run = || {
             let input = GridSlice::new(&mask, grid)?.into();
-            Ok(pba_voronoi::gpu::geodesic(&mut workspace, &input, &on_device, &params)?)
+            Ok(pba_voronoi::gpu::geodesic(gpu, &input, &on_device, &params)?)
         };
         let times = Times::on_device(gpu, RUNS, &mut run)?;
         let name = format!("geodesic_{what}");
@@ -329,10 +325,9 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
     let resident =
         DeviceGrid::from_column(gpu.upload(&sites)?, GridSpec::of_pixels(width, height))?;
-    let mut workspace = Workspace::new(gpu)?;
-    let mut run = |params: &VoronoiParams| {
+    let run = |params: &VoronoiParams| {
         let input = GridSlice::from(&resident).into();
-        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
+        Ok(pba_voronoi::gpu::transform(gpu, &input, params)?)
     };
     let distances = VoronoiParams::new().distance();
     let times = Times::on_device(gpu, RUNS, || run(&distances))?;

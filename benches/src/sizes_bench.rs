@@ -112,10 +112,9 @@ impl Bench {
             let (grid, cells) = (GridSpec::of_pixels(side, side), u64::from(side).pow(2));
             let sites: Vec<u8> = random(cells, 2, |x| u8::from(x < 0.01));
             let mask = DeviceGrid::from_column(self.gpu.upload(&sites)?, grid)?;
-            let mut workspace = Workspace::new(&self.gpu)?;
             self.device("voronoi", (cells, 0), || {
                 let input = GridSlice::from(&mask).into();
-                Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &params)?)
+                Ok(pba_voronoi::gpu::transform(&self.gpu, &input, &params)?)
             })?;
             let view = GridView::new(&sites, grid)?;
             self.cpu("voronoi", (cells, 0), || {
@@ -158,9 +157,8 @@ impl Bench {
             let dem: Vec<f32> = random(cells, 4, |x| x as f32);
             let dem = GridView::new(&dem, grid)?;
             let there = DeviceGrid::upload(&self.gpu, dem)?;
-            let mut workspace = Workspace::new(&self.gpu)?;
             self.device("slope", (cells, 0), || {
-                Ok(terrain_grid::gpu::slope(&mut workspace, &there, &params)?)
+                Ok(terrain_grid::gpu::slope(&self.gpu, &there, &params)?)
             })?;
             self.cpu("slope", (cells, 0), || Ok(terrain_grid::cpu::slope(dem, &params, &Silent)?))?;
         }
@@ -276,9 +274,8 @@ impl Bench {
             let (dx, dy) = (self.gpu.upload(&x)?, self.gpu.upload(&y)?);
             let points = DevicePoints::new(&dx, &dy, [], Extent::of(&Points::new(&x, &y))?)?;
             let params = sphere_qtm::Params::new(level);
-            let mut workspace = Workspace::new(&self.gpu)?;
             self.device("sphere_voronoi", (cells, count), || {
-                Ok(sphere_qtm::gpu::voronoi(&mut workspace, &points, &params)?)
+                Ok(sphere_qtm::gpu::voronoi(&self.gpu, &points, &params)?)
             })?;
             self.cpu("sphere_voronoi", (cells, count), || {
                 Ok(sphere_qtm::voronoi(&Device::Cpu, &Points::new(&x, &y), &params)?)

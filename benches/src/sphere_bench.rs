@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, Points};
 use rayon::prelude::*;
-use sphere_qtm::gpu::{self, Workspace};
+use sphere_qtm::gpu;
 use sphere_qtm::{Diagram, Kernel, Level, LonLat, Params};
 
 /// Cells of the sample that a diagram is checked at.
@@ -102,13 +102,12 @@ impl Bench {
         if !name.contains(&self.filter) {
             return Ok(None);
         }
-        let mut workspace = Workspace::new(&self.gpu)?;
         let (x, y) = (self.gpu.upload(&sites.x)?, self.gpu.upload(&sites.y)?);
         let extent = Extent::of(&sites.points())?;
         let resident = DevicePoints::new(&x, &y, [], extent)?;
-        let diagram = gpu::voronoi(&mut workspace, &resident, params)?.to_host()?;
+        let diagram = gpu::voronoi(&self.gpu, &resident, params)?.to_host()?;
         sites.check(name, &diagram)?;
-        let times = self.times(|| Ok(gpu::voronoi(&mut workspace, &resident, params)?))?;
+        let times = self.times(|| Ok(gpu::voronoi(&self.gpu, &resident, params)?))?;
         print_row(name, params.level.cell_count(), sites.x.len(), times);
         Ok(Some(diagram))
     }
@@ -139,9 +138,8 @@ impl Bench {
         if !name.contains(&self.filter) {
             return Ok(());
         }
-        let mut workspace = Workspace::new(&self.gpu)?;
         let (lon, lat): (Column<T>, Column<T>) = (self.gpu.upload(&x)?, self.gpu.upload(&y)?);
-        let times = self.times(|| Ok(gpu::cells_of_points(&mut workspace, &lon, &lat, level)?))?;
+        let times = self.times(|| Ok(gpu::cells_of_points(&self.gpu, &lon, &lat, level)?))?;
         print_row(name, x.len() as u64, 0, times);
         Ok(())
     }

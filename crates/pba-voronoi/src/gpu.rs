@@ -14,11 +14,10 @@ mod scan_prune;
 mod winners;
 
 use device_std::host::Kernel;
-use gpu_core::{Blocks, DeviceGrid, GridSlice, GridSpec};
+use gpu_core::{Blocks, DeviceGrid, Gpu, GridSlice, GridSpec};
 
 pub use diagram::{Diagram, Integers};
 pub use globe::DeviceGlobe;
-pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::{geodesic_host, transform_host};
 pub use input::{Input, Sites, Strip};
 
@@ -32,7 +31,7 @@ use winners::Winners;
 
 /// The [transform](crate::transform) of a raster in device memory: the same bits as the CPU's.
 ///
-/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, beside the
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the
 /// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
 /// [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune) 13, and 12 more for the values of listed sites.
 ///
@@ -43,11 +42,10 @@ use winners::Winners;
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`] for the input, [`Error::Spacing`],
 /// [`Error::MaxDistance`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
 /// [`Error::Core`] where memory or the device fails.
-pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) -> Result<Diagram> {
+pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
-    let gpu = workspace.gpu().clone();
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
-    let sources = Sources::new(&gpu, input, metric)?;
+    let sources = Sources::new(gpu, input, metric)?;
     sources.each_output(params, |output| {
         diagram.set(output);
         Ok(())
@@ -58,13 +56,13 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 /// The transform of a raster in longitude and latitude in device memory, by great circles: the same bits as
 /// [`geodesic`](crate::geodesic()) on the CPU. The result's `square_unit` is 0.
 ///
-/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, beside the outputs, is 16
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the outputs, is 16
 /// bytes a pixel.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use gpu_core::{DeviceChoice, Gpu, GridSpec};
-/// use pba_voronoi::gpu::{DeviceGlobe, Input, Sites, Workspace, geodesic};
+/// use pba_voronoi::gpu::{DeviceGlobe, Input, Sites, geodesic};
 /// use pba_voronoi::{Globe, Params};
 ///
 /// let gpu = Gpu::open(DeviceChoice::Cuda(0))?;
@@ -74,8 +72,7 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 /// let (mask, grid) = (gpu.upload(&mask)?, GridSpec::of_pixels(720, 360));
 /// let globe = DeviceGlobe::new(&gpu, &Globe::new([-180.0, 90.0], [0.5, 0.5]), 720, 360)?;
 /// let input = Input::new(Sites::Mask((&mask).into()), grid);
-/// let mut workspace = Workspace::new(&gpu)?;
-/// let diagram = geodesic(&mut workspace, &input, &globe, &Params::new().distance())?;
+/// let diagram = geodesic(&gpu, &input, &globe, &Params::new().distance())?;
 /// let metres = diagram.distance.unwrap().to_host()?;
 /// # Ok(())
 /// # }
@@ -85,18 +82,17 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 /// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing
 /// and [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune), and otherwise as [`transform`].
 pub fn geodesic(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     input: &Input<'_>,
     globe: &DeviceGlobe,
     params: &Params,
 ) -> Result<Diagram> {
     params.check_on_globe(&input.shape())?;
     globe.check(&input.grid)?;
-    let gpu = workspace.gpu().clone();
     let metric = Metric::pixels(input.grid.width, input.grid.height);
     let mut diagram = Diagram::new(input.grid, 0.0);
     let on_globe = OnGlobe::new(globe, input.grid, params.max_distance);
-    Sources::new(&gpu, input, metric)?.on_globe(on_globe).each_output(params, |output| {
+    Sources::new(gpu, input, metric)?.on_globe(on_globe).each_output(params, |output| {
         diagram.set(output);
         Ok(())
     })?;
@@ -109,10 +105,10 @@ pub fn geodesic(
 /// # Errors
 /// [`Error::TooLarge`], [`Error::Core`].
 pub fn nearest_sites<'a>(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     sites: impl Into<GridSlice<'a, u8>>,
 ) -> Result<DeviceGrid<u32>> {
-    let (gpu, sites) = (&workspace.gpu().clone(), sites.into());
+    let sites = sites.into();
     let GridSpec { width, height, .. } = *sites.grid();
     check_short(width, height)?;
     let bits = Bits::of(gpu, &sites.into())?;

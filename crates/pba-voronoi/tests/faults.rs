@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Device, DeviceGrid, GridSpec};
-use pba_voronoi::gpu::{self, Workspace};
+use pba_voronoi::gpu;
 use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, geodesic, transform};
 use testing::faults::{Failures, everywhere};
 
@@ -99,13 +99,13 @@ fn resident() {
     let make = || {
         let mask =
             DeviceGrid::from_column(gpu.upload(&mask())?, GridSpec::of_pixels(WIDTH, HEIGHT))?;
-        Ok::<_, Error>((Workspace::new(&gpu).unwrap(), mask))
+        Ok::<_, Error>((gpu.clone(), mask))
     };
     // What reads the result is not what is tested: it stays on the device.
-    let failures = everywhere(&gpu, make, |(workspace, mask)| {
+    let failures = everywhere(&gpu, make, |(gpu, mask)| {
         let input: gpu::Input = gpu_core::GridSlice::from(&*mask).into();
         let params = Params::new().nearest().distance();
-        let diagram = gpu::transform(workspace, &input, &params)?;
+        let diagram = gpu::transform(gpu, &input, &params)?;
         Ok((diagram.nearest.is_some(), *diagram.distance.unwrap().grid()))
     });
     assert_complete(failures, false);
@@ -117,10 +117,9 @@ fn nearest_sites() {
     let make = || {
         let mask =
             DeviceGrid::from_column(gpu.upload(&mask())?, GridSpec::of_pixels(WIDTH, HEIGHT))?;
-        Ok::<_, Error>((Workspace::new(&gpu).unwrap(), mask))
+        Ok::<_, Error>((gpu.clone(), mask))
     };
-    let failures = everywhere(&gpu, make, |(workspace, mask)| {
-        Ok(*gpu::nearest_sites(workspace, &*mask)?.grid())
-    });
+    let failures =
+        everywhere(&gpu, make, |(gpu, mask)| Ok(*gpu::nearest_sites(gpu, &*mask)?.grid()));
     assert_complete(failures, false);
 }

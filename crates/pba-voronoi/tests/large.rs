@@ -4,7 +4,7 @@
 
 use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSlice, GridSpec};
 use pba_voronoi::Params;
-use pba_voronoi::gpu::{self, Input, Integers, Workspace};
+use pba_voronoi::gpu::{self, Input, Integers};
 use testing::Random;
 
 const WIDTH: u32 = 70_000;
@@ -81,26 +81,25 @@ fn long(numbers: Option<Integers>) -> DeviceGrid<u64> {
 
 /// Compares indices, squares and distances with the definition at the samples.
 fn check(gpu: &Gpu, input: &Input, sites: &Places, samples: &[std::ops::Range<u64>]) {
-    let mut workspace = Workspace::new(gpu).unwrap();
     let expected: Vec<Vec<(u64, u64)>> = samples
         .iter()
         .map(|range| range.clone().map(|pixel| nearest(pixel, sites)).collect())
         .collect();
-    let diagram = gpu::transform(&mut workspace, input, &Params::new().nearest()).unwrap();
+    let diagram = gpu::transform(gpu, input, &Params::new().nearest()).unwrap();
     let indices = long(diagram.nearest);
     for (range, expected) in samples.iter().zip(&expected) {
         let found = part(gpu, indices.column(), range);
         assert!(found.iter().eq(expected.iter().map(|(_, site)| site)), "pixels {range:?}");
     }
     drop(indices);
-    let diagram = gpu::transform(&mut workspace, input, &Params::new().squared_distance()).unwrap();
+    let diagram = gpu::transform(gpu, input, &Params::new().squared_distance()).unwrap();
     let squares = long(diagram.squared_distance);
     for (range, expected) in samples.iter().zip(&expected) {
         let found = part(gpu, squares.column(), range);
         assert!(found.iter().eq(expected.iter().map(|(square, _)| square)), "pixels {range:?}");
     }
     drop(squares);
-    let diagram = gpu::transform(&mut workspace, input, &Params::new().distance()).unwrap();
+    let diagram = gpu::transform(gpu, input, &Params::new().distance()).unwrap();
     let distances = diagram.distance.unwrap();
     for (range, expected) in samples.iter().zip(&expected) {
         let found = part(gpu, distances.column(), range);

@@ -159,13 +159,4 @@ pub enum Error {
     /// The device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
-    /// A primitive failed on the device.
-    #[cfg(feature = "cuda")]
-    #[error(transparent)]
-    Scan(gpu_scan::Error),
-}
-
-#[cfg(feature = "cuda")]
-gpu_core::wrap_errors! {
-    gpu_scan::Error => Scan;
 }

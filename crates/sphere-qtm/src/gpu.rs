@@ -3,16 +3,15 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use gpu_core::{Bounds, DeviceChoice, DevicePoints, Extent, Gpu};
-//! use sphere_qtm::gpu::{Workspace, voronoi};
+//! use sphere_qtm::gpu::voronoi;
 //! use sphere_qtm::{Level, Params};
 //!
 //! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
-//! let mut workspace = Workspace::new(&gpu)?;
 //! let (longitudes, latitudes) = (gpu.upload(&[116.4, -78.5])?, gpu.upload(&[39.9, -0.2])?);
 //! let bounds = Bounds { min_x: -78.5, min_y: -0.2, max_x: 116.4, max_y: 39.9 };
 //! let extent = Extent { bounds: Some(bounds), ranges: vec![] };
 //! let sites = DevicePoints::new(&longitudes, &latitudes, [], extent)?;
-//! let diagram = voronoi(&mut workspace, &sites, &Params::new(Level::new(3)?))?;
+//! let diagram = voronoi(&gpu, &sites, &Params::new(Level::new(3)?))?;
 //! assert_eq!(diagram.nearest.len(), 512);
 //! # Ok(())
 //! # }
@@ -32,7 +31,6 @@ use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
 
 pub use diagram::DeviceDiagram;
-pub use gpu_scan::gpu::Workspace;
 pub(crate) use points::cells_of_points_host;
 pub use points::{Coordinate, cells_of_points, cells_of_vectors};
 pub(crate) use shapes::voronoi_of_shapes_host;
@@ -44,7 +42,7 @@ use crate::{Diagram, Params, Result, sites};
 /// The [diagram](crate::voronoi) of sites in device memory: the same bits as the CPU's. Sites are points with
 /// longitudes in x and latitudes in y, in degrees; the extent and the values are not looked at.
 ///
-/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch is 48 bytes
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch is 48 bytes
 /// a site; pruned 192 more, 3 bytes a cell and up to 2.4 MB; all pairs 8 bytes a cell.
 ///
 /// A site that is no place on the globe is nobody's nearest: the host, which could refuse it, does not see it.
@@ -56,13 +54,8 @@ use crate::{Diagram, Params, Result, sites};
 /// [`Error::NoSites`](crate::Error::NoSites), [`Error::TooManySites`](crate::Error::TooManySites),
 /// [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty, and
 /// [`Error::Core`](crate::Error::Core) where memory or the device fails.
-pub fn voronoi(
-    workspace: &mut Workspace,
-    sites: &DevicePoints<'_>,
-    params: &Params,
-) -> Result<DeviceDiagram> {
+pub fn voronoi(gpu: &Gpu, sites: &DevicePoints<'_>, params: &Params) -> Result<DeviceDiagram> {
     check_count(sites.len() as u64)?;
-    let gpu = workspace.gpu();
     let cells = params.level.cell_count();
     let scratch = if params.is_pruned() { 3 } else { 8 };
     let asked = cells.saturating_mul(params.bytes_of_cell() + scratch);
@@ -137,7 +130,7 @@ pub(crate) fn voronoi_host(
     let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
     let resident = DevicePoints::new(&x, &y, [], Extent::of(&places)?)?;
     progress.at("voronoi", 0.0)?;
-    let diagram = voronoi(&mut Workspace::new(gpu)?, &resident, params)?.to_host()?;
+    let diagram = voronoi(gpu, &resident, params)?.to_host()?;
     progress.at("voronoi", 1.0)?;
     Ok(diagram)
 }

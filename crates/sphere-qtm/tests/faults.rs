@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Device, DevicePoints, Extent, Points};
-use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
+use sphere_qtm::gpu::{self, DeviceShapes};
 use sphere_qtm::{
     Error, Kernel, Level, LonLat, Params, Shape, Shapes, cells_of_points, voronoi,
     voronoi_of_shapes,
@@ -43,19 +43,19 @@ fn resident() {
     let gpu = testing::gpu();
     let make = || {
         let columns = (gpu.upload(&X)?, gpu.upload(&Y)?);
-        Ok::<_, Error>((Workspace::new(&gpu)?, columns))
+        Ok::<_, Error>((gpu.clone(), columns))
     };
     let extent = Extent::of(&Points::new(&X, &Y)).unwrap();
     for kernel in [Kernel::Pruned, Kernel::Registers] {
         let params = Params::new(level()).kernel(kernel).distance(true);
-        let failures = everywhere(&gpu, make, |(workspace, (x, y))| {
+        let failures = everywhere(&gpu, make, |(gpu, (x, y))| {
             let sites = DevicePoints::new(&*x, &*y, [], extent.clone())?;
-            Ok::<_, Error>(gpu::voronoi(workspace, &sites, &params)?.nearest.len())
+            Ok::<_, Error>(gpu::voronoi(gpu, &sites, &params)?.nearest.len())
         });
         assert_complete(failures, false);
     }
-    let failures = everywhere(&gpu, make, |(workspace, (x, y))| {
-        Ok::<_, Error>(gpu::cells_of_points(workspace, &*x, &*y, level())?.len())
+    let failures = everywhere(&gpu, make, |(gpu, (x, y))| {
+        Ok::<_, Error>(gpu::cells_of_points(gpu, &*x, &*y, level())?.len())
     });
     assert_complete(failures, false);
 }
@@ -71,13 +71,13 @@ fn shapes_from_host_to_host_and_resident() {
     let gpu = testing::gpu();
     let (device, shapes) = (Device::Gpu(gpu.clone()), shapes());
     let nothing = || Ok::<_, Error>(());
-    let make = || Ok::<_, Error>((Workspace::new(&gpu)?, DeviceShapes::new(&gpu, &shapes)?));
+    let make = || Ok::<_, Error>((gpu.clone(), DeviceShapes::new(&gpu, &shapes)?));
     for kernel in [Kernel::Pruned, Kernel::Global] {
         let params = Params::new(level()).kernel(kernel).distance(true);
         let failures = everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params));
         assert_complete(failures, true);
-        let failures = everywhere(&gpu, make, |(workspace, resident)| {
-            Ok::<_, Error>(gpu::voronoi_of_shapes(workspace, resident, &params)?.nearest.len())
+        let failures = everywhere(&gpu, make, |(gpu, resident)| {
+            Ok::<_, Error>(gpu::voronoi_of_shapes(gpu, resident, &params)?.nearest.len())
         });
         assert_complete(failures, false);
     }

@@ -14,34 +14,18 @@ use crate::params::check_grid;
 use crate::{ContourParams, Edges, HillshadeParams, Result, SlopeParams, SlopeUnit};
 
 /// The [slope](crate::slope) of every cell of a DEM in device memory. Enqueues and returns; after one call it
-/// can be captured. It takes no scratch.
+/// can be captured.
 ///
 /// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster.
 ///
 /// # Errors
 /// As [`slope`](crate::slope).
 pub fn slope<'a>(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     dem: impl Into<GridSlice<'a, f32>>,
     params: &SlopeParams,
 ) -> Result<DeviceGrid<f32>> {
-    slope_on(workspace.gpu(), dem.into(), params)
-}
-
-/// The [brightness](crate::hillshade) of every cell of a DEM in device memory. Enqueues and returns; after one
-/// call it can be captured. It takes no scratch. Speed is as that of [`slope`].
-///
-/// # Errors
-/// As [`hillshade`](crate::hillshade).
-pub fn hillshade<'a>(
-    workspace: &mut Workspace,
-    dem: impl Into<GridSlice<'a, f32>>,
-    params: &HillshadeParams,
-) -> Result<DeviceGrid<f32>> {
-    hillshade_on(workspace.gpu(), dem.into(), params)
-}
-
-fn slope_on(gpu: &Gpu, dem: GridSlice<'_, f32>, params: &SlopeParams) -> Result<DeviceGrid<f32>> {
+    let dem = dem.into();
     let key = (params.unit == SlopeUnit::Percent, params.edges == Edges::Level);
     let kernel = kernels::slope::find(|&of| of == key).expect("an instance for each");
     let factor_squared = params.factor_squared(dem.grid().cell_size)?;
@@ -52,11 +36,17 @@ fn slope_on(gpu: &Gpu, dem: GridSlice<'_, f32>, params: &SlopeParams) -> Result<
     })
 }
 
-fn hillshade_on(
+/// The [brightness](crate::hillshade) of every cell of a DEM in device memory. Enqueues and returns; after one
+/// call it can be captured. Speed is as that of [`slope`].
+///
+/// # Errors
+/// As [`hillshade`](crate::hillshade).
+pub fn hillshade<'a>(
     gpu: &Gpu,
-    dem: GridSlice<'_, f32>,
+    dem: impl Into<GridSlice<'a, f32>>,
     params: &HillshadeParams,
 ) -> Result<DeviceGrid<f32>> {
+    let dem = dem.into();
     let is_level = params.edges == Edges::Level;
     let kernel = kernels::hillshade::find(|&of| of == is_level).expect("an instance for each");
     let shade = params.shade(dem.grid().cell_size)?;
@@ -92,7 +82,7 @@ pub(crate) fn slope_host(
     params: &SlopeParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    through(gpu, dem, progress, "slope", |dem| Ok(slope_on(gpu, dem, params)?.to_host()?))
+    through(gpu, dem, progress, "slope", |dem| Ok(slope(gpu, dem, params)?.to_host()?))
 }
 
 /// [`hillshade`](crate::hillshade) on a GPU. Waits for the result.
@@ -102,7 +92,7 @@ pub(crate) fn hillshade_host(
     params: &HillshadeParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    through(gpu, dem, progress, "hillshade", |dem| Ok(hillshade_on(gpu, dem, params)?.to_host()?))
+    through(gpu, dem, progress, "hillshade", |dem| Ok(hillshade(gpu, dem, params)?.to_host()?))
 }
 
 /// [`contours`](fn@crate::contours) on a GPU. Waits for the result.

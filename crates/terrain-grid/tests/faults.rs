@@ -64,11 +64,11 @@ fn resident() {
         Ok::<_, Error>((Workspace::new(&gpu)?, dem))
     };
     let failures = everywhere(&gpu, make, |(workspace, dem)| {
-        Ok(*gpu::slope(workspace, &*dem, &SlopeParams::new())?.grid())
+        Ok(*gpu::slope(workspace.gpu(), &*dem, &SlopeParams::new())?.grid())
     });
     assert_complete(failures, false);
     let failures = everywhere(&gpu, make, |(workspace, dem)| {
-        Ok(*gpu::hillshade(workspace, &*dem, &HillshadeParams::new())?.grid())
+        Ok(*gpu::hillshade(workspace.gpu(), &*dem, &HillshadeParams::new())?.grid())
     });
     assert_complete(failures, false);
     let failures = everywhere(&gpu, make, |(workspace, dem)| {

@@ -73,7 +73,7 @@ fn six_crates_work_on_the_device_without_a_copy_of_their_data_to_the_host() {
     let input = points.clone().into();
     let dem = nni_grid::gpu::interpolate(&mut workspace, &input, &interpolation).unwrap();
     let raster = dem.values(0).unwrap();
-    let slope = terrain_grid::gpu::slope(&mut workspace, raster, &SlopeParams::new()).unwrap();
+    let slope = terrain_grid::gpu::slope(&gpu, raster, &SlopeParams::new()).unwrap();
     let mut steepest = gpu.zeroed::<u64>(STEEPEST).unwrap();
     let mut slopes = gpu.zeroed::<f32>(STEEPEST).unwrap();
     let greatest = TopK::greatest();
@@ -83,7 +83,7 @@ fn six_crates_work_on_the_device_without_a_copy_of_their_data_to_the_host() {
     gpu_scan::gpu::scatter(&mut workspace, &steepest, &ones, &mut mask).unwrap();
     let mask = DeviceGrid::from_column(mask, grid).unwrap();
     let input = GridSlice::from(&mask).into();
-    let diagram = pba_voronoi::gpu::transform(&mut workspace, &input, &distances).unwrap();
+    let diagram = pba_voronoi::gpu::transform(&gpu, &input, &distances).unwrap();
     let input = idw::gpu::Input::new(points, grid);
     let surface = idw::gpu::interpolate::<f32>(&mut workspace, &input, &weighting).unwrap();
 

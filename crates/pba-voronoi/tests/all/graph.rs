@@ -1,7 +1,7 @@
 //! A transform captured once, and launched on other sites.
 
 use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
-use pba_voronoi::gpu::{self, DeviceGlobe, Workspace};
+use pba_voronoi::gpu::{self, DeviceGlobe};
 use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, cpu, geodesic, transform};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
@@ -17,7 +17,6 @@ const LATER: [(u32, u32); 3] = [(2, 1), (50, 2), (5000, 3)];
 #[test]
 fn captured_nearest_sites_follow_their_mask() {
     let gpu = testing::gpu();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     for (width, height) in [(1, 1), (97, 61), (130, 257)] {
         let mut sites = DeviceGrid::from_column(
             gpu.upload(&mask(width, height, 3, 0)).unwrap(),
@@ -26,7 +25,7 @@ fn captured_nearest_sites_follow_their_mask() {
         .unwrap();
         let mut nearest = None;
         let graph = gpu.capture(|| {
-            nearest = Some(gpu::nearest_sites(&mut workspace, &sites)?);
+            nearest = Some(gpu::nearest_sites(&gpu, &sites)?);
             Ok::<_, Error>(())
         });
         let (graph, nearest) = (graph.unwrap(), nearest.unwrap());
@@ -46,7 +45,6 @@ fn captured_nearest_sites_follow_their_mask() {
 #[test]
 fn a_captured_transform_follows_its_sites() {
     let gpu = testing::gpu();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     for algorithm in [Algorithm::Monotone, Algorithm::ScanPrune] {
         for (width, height) in [(1, 1), (97, 61), (130, 257)] {
             let grid = GridSpec::new(0.0, 0.0, 2.0, width, height).unwrap();
@@ -67,7 +65,7 @@ fn a_captured_transform_follows_its_sites() {
             let graph = gpu.capture(|| {
                 let input: gpu::Input = GridSlice::new(&sites, grid)?.into();
                 let input = input.values(&resident.0).excluded(&resident.1);
-                diagram = Some(gpu::transform(&mut workspace, &input, &params)?);
+                diagram = Some(gpu::transform(&gpu, &input, &params)?);
                 Ok::<_, Error>(())
             });
             let (graph, diagram) = (graph.unwrap(), diagram.unwrap());
@@ -106,7 +104,6 @@ fn a_captured_transform_follows_its_sites() {
 #[test]
 fn captured_distances_on_the_globe_follow_their_sites() {
     let gpu = testing::gpu();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     for (globe, width, height) in [
         (Globe::new([-180.0, 90.0], [2.0, 2.0]), 180, 90),
         (Globe::new([170.0, 70.0], [0.25, 0.5]), 97, 61),
@@ -120,7 +117,7 @@ fn captured_distances_on_the_globe_follow_their_sites() {
         let mut diagram = None;
         let graph = gpu.capture(|| {
             let input = GridSlice::new(&sites, grid)?.into();
-            diagram = Some(gpu::geodesic(&mut workspace, &input, &on_device, &params)?);
+            diagram = Some(gpu::geodesic(&gpu, &input, &on_device, &params)?);
             Ok::<_, Error>(())
         });
         let (graph, diagram) = (graph.unwrap(), diagram.unwrap());
@@ -153,8 +150,7 @@ fn a_globe_of_another_raster_is_refused() {
     let globe = DeviceGlobe::new(&gpu, &Globe::new([0.0, 90.0], [1.0, 1.0]), 5, 4).unwrap();
     let sites = gpu.upload(&[1; 20]).unwrap();
     let input = GridSlice::new(&sites, GridSpec::of_pixels(4, 5)).unwrap().into();
-    let mut workspace = Workspace::new(&gpu).unwrap();
-    let error = gpu::geodesic(&mut workspace, &input, &globe, &Params::new().distance());
+    let error = gpu::geodesic(&gpu, &input, &globe, &Params::new().distance());
     let error = error.unwrap_err();
     assert!(matches!(error, Error::GlobeShape { given: [5, 4], expected: [4, 5] }), "{error}");
 }

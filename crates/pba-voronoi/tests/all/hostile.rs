@@ -2,13 +2,12 @@
 //! outside it. None of it makes a call read or write outside what it was given.
 
 use gpu_core::{Device, Gpu, GridSpec};
-use pba_voronoi::gpu::{self, Input, Sites, Workspace};
+use pba_voronoi::gpu::{self, Input, Sites};
 use pba_voronoi::{Error, Integers, Params, transform};
 
 /// The nearest sites of every pixel.
 fn indices(handle: &Gpu, input: &Input) -> Vec<u32> {
-    let mut workspace = Workspace::new(handle).unwrap();
-    let diagram = gpu::transform(&mut workspace, input, &Params::new().nearest()).unwrap();
+    let diagram = gpu::transform(handle, input, &Params::new().nearest()).unwrap();
     match diagram.nearest.unwrap().to_host().unwrap() {
         Integers::U32(indices) => indices.into_values(),
         _ => panic!("a small raster has short indices"),
@@ -69,14 +68,13 @@ fn listed_sites_outside_the_raster_are_left_out() {
     let sites = Sites::List { columns: (&columns).into(), rows: (&rows).into() };
     let input = Input::new(sites, GridSpec::of_pixels(width, height)).values(&values);
     assert_eq!(indices(&gpu, &input), vec![4 * 40 + 3; 1200]);
-    let mut workspace = Workspace::new(&gpu).unwrap();
-    let diagram = gpu::transform(&mut workspace, &input, &Params::new().value()).unwrap();
+    let diagram = gpu::transform(&gpu, &input, &Params::new().value()).unwrap();
     assert_eq!(diagram.value.unwrap().to_host().unwrap().values(), [1.0; 1200]);
 
     let one = gpu.upload(&[1u32]).unwrap();
     let sites = Sites::List { columns: (&columns).into(), rows: (&one).into() };
     let input = Input::new(sites, GridSpec::of_pixels(width, height));
-    let refused = gpu::transform(&mut workspace, &input, &Params::new().nearest());
+    let refused = gpu::transform(&gpu, &input, &Params::new().nearest());
     let expected = gpu_core::Error::Length { what: "list of rows", expected: 7, found: 1 };
     assert_eq!(refused.err(), Some(Error::Core(expected)));
 }

@@ -2,7 +2,7 @@
 //! work that nothing orders.
 
 use gpu_core::{Column, Element, Gpu, GridSlice, GridSpec};
-use pba_voronoi::gpu::{self, Input, Sites, Workspace};
+use pba_voronoi::gpu::{self, Input, Sites};
 use pba_voronoi::{Algorithm, Params};
 use testing::gpu as handle;
 
@@ -25,7 +25,7 @@ fn nearest_sites() {
     let (a, b) = (handle(), handle());
     let sites = written(&a, &mask());
     let sites_of = GridSlice::new(&sites, GridSpec::of_pixels(WIDTH, HEIGHT)).unwrap();
-    let nearest = gpu::nearest_sites(&mut Workspace::new(&b).unwrap(), sites_of).unwrap();
+    let nearest = gpu::nearest_sites(&b, sites_of).unwrap();
     drop(sites);
     assert_eq!(nearest.to_host().unwrap().values()[..3], [0; 3]);
 }
@@ -33,7 +33,6 @@ fn nearest_sites() {
 #[test]
 fn every_input_of_a_transform() {
     let (a, b) = (handle(), handle());
-    let mut workspace = Workspace::new(&b).unwrap();
     let grid = GridSpec::of_pixels(WIDTH, HEIGHT);
     let pixels = grid.cells() as usize;
     for (case, algorithm) in
@@ -62,7 +61,7 @@ fn every_input_of_a_transform() {
             .signed_distance()
             .value();
         let params = if case / 2 == 3 { params.label() } else { params };
-        let diagram = gpu::transform(&mut workspace, &input, &params).unwrap();
+        let diagram = gpu::transform(&b, &input, &params).unwrap();
         drop((mask, labels, words, columns, rows, excluded, values));
         assert_eq!(diagram.nearest.unwrap().to_host().unwrap().len(), pixels);
         assert_eq!(diagram.value.unwrap().to_host().unwrap().values(), vec![2.5; pixels]);

@@ -252,8 +252,7 @@ fn a_device_leaves_out_what_is_not_beyond() {
         gpu::Strip { columns: 9, first: 5, before: (&before).into(), after: (&after).into() };
     let sites = gpu::Sites::Mask((&mask).into());
     let input = gpu::Input::new(sites, GridSpec::of_pixels(4, 1)).strip(strip);
-    let mut workspace = gpu::Workspace::new(&device).unwrap();
-    let diagram = gpu::transform(&mut workspace, &input, &Params::new().nearest()).unwrap();
+    let diagram = gpu::transform(&device, &input, &Params::new().nearest()).unwrap();
     let nearest = diagram.nearest.unwrap().to_host().unwrap();
     assert_eq!((0..4).map(|p| nearest.get(p)).collect::<Vec<_>>(), [Some(8); 4]);
 }

@@ -7,7 +7,6 @@ use kernels_rs::sphere_qtm::places::{
 };
 use kernels_rs::sphere_qtm::{places, quick};
 
-use super::Workspace;
 use crate::{Cell, Level, Result};
 
 /// Blocks that find cells, for each multiprocessor: what their tables leave room for.
@@ -49,12 +48,11 @@ impl Kernels for f64 {
 /// # Errors
 /// [`gpu_core::Error::Length`]; [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn cells_of_points<'a, T: Coordinate>(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     longitudes: impl Into<Slice<'a, T>>,
     latitudes: impl Into<Slice<'a, T>>,
     level: Level,
 ) -> Result<Column<u64>> {
-    let gpu = workspace.gpu();
     let (longitudes, latitudes) = (longitudes.into(), latitudes.into());
     same_len("column of latitudes", longitudes.len(), latitudes.len())?;
     let count = longitudes.len() as u64;
@@ -79,11 +77,10 @@ pub fn cells_of_points<'a, T: Coordinate>(
 /// # Errors
 /// As [`cells_of_points`].
 pub fn cells_of_vectors<'a, T: Coordinate>(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     [x, y, z]: [Slice<'a, T>; 3],
     level: Level,
 ) -> Result<Column<u64>> {
-    let gpu = workspace.gpu();
     same_len("column of y", x.len(), y.len())?;
     same_len("column of z", x.len(), z.len())?;
     let count = x.len() as u64;
@@ -162,7 +159,7 @@ pub(crate) fn cells_of_points_host(
     progress.at("to the device", 0.0)?;
     let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
     progress.at("cells", 0.0)?;
-    let ids = cells_of_points(&mut Workspace::new(gpu)?, &x, &y, level)?.to_host()?;
+    let ids = cells_of_points(gpu, &x, &y, level)?.to_host()?;
     let mut cells = host_memory::with_capacity(ids.len())?;
     for id in ids {
         cells.push(Cell::from_id(id)?);

@@ -5,7 +5,7 @@ use kernels_rs::sphere_qtm::cells_of;
 use kernels_rs::sphere_qtm::shape_lists::{self as kernels, Elements, List, Pool};
 use kernels_rs::sphere_qtm::shapes::Element;
 
-use super::{DeviceDiagram, Workspace};
+use super::DeviceDiagram;
 use crate::{Diagram, Params, Result, Shapes};
 
 /// The level whose lists are made from all elements: threads enough to fill a GPU.
@@ -66,17 +66,16 @@ impl DeviceShapes {
 
 /// The [diagram](crate::voronoi_of_shapes) of shapes in device memory: the same bits as the CPU's.
 ///
-/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, pruned, is 512 bytes an
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch, pruned, is 512 bytes an
 /// element and 20 a cell.
 ///
 /// # Errors
 /// As [`gpu::voronoi`](super::voronoi).
 pub fn voronoi_of_shapes(
-    workspace: &mut Workspace,
+    gpu: &Gpu,
     shapes: &DeviceShapes,
     params: &Params,
 ) -> Result<DeviceDiagram> {
-    let gpu = workspace.gpu();
     let cells = params.level.cell_count();
     let scratch = if params.is_pruned() { 20 } else { 0 };
     let asked = cells.saturating_mul(params.bytes_of_cell() + scratch);
@@ -161,7 +160,7 @@ pub(crate) fn voronoi_of_shapes_host(
     progress.at("to the device", 0.0)?;
     let resident = DeviceShapes::new(gpu, shapes)?;
     progress.at("voronoi", 0.0)?;
-    let diagram = voronoi_of_shapes(&mut Workspace::new(gpu)?, &resident, params)?.to_host()?;
+    let diagram = voronoi_of_shapes(gpu, &resident, params)?.to_host()?;
     progress.at("voronoi", 1.0)?;
     Ok(diagram)
 }

@@ -2,7 +2,7 @@
 
 use crate::common::Sites;
 use gpu_core::{Device, DevicePoints, Extent, Gpu, Points};
-use sphere_qtm::gpu::{self, Workspace};
+use sphere_qtm::gpu;
 use sphere_qtm::{Cell, Error, Kernel, Level, NONE, Params, cells_of_points, voronoi};
 use testing::{devices, gpu as handle};
 
@@ -49,7 +49,6 @@ fn cells_of_points_are_those_of_the_cpu_at_every_level() {
 #[test]
 fn coordinates_of_32_bits_and_vectors_have_cells_too() {
     let gpu = handle();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     let points = Sites::random(300, 2);
     let narrow = |column: &[f64]| column.iter().map(|&x| x as f32).collect::<Vec<f32>>();
     let (x, y) = (narrow(&points.x), narrow(&points.y));
@@ -57,7 +56,7 @@ fn coordinates_of_32_bits_and_vectors_have_cells_too() {
     let expected =
         cells_of_points(&Device::Cpu, &Points::new(&wide(&x), &wide(&y)), level(20)).unwrap();
     let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
-    let found = gpu::cells_of_points(&mut workspace, &x, &y, level(20)).unwrap();
+    let found = gpu::cells_of_points(&gpu, &x, &y, level(20)).unwrap();
     let ids: Vec<u64> = expected.iter().map(|cell| cell.id()).collect();
     assert_eq!(found.to_host().unwrap(), ids);
 
@@ -66,14 +65,13 @@ fn coordinates_of_32_bits_and_vectors_have_cells_too() {
     let column = |k: usize| gpu.upload(&vectors.iter().map(|v| v[k]).collect::<Vec<_>>()).unwrap();
     let (x, y, z) = (column(0), column(1), column(2));
     let columns = [(&x).into(), (&y).into(), (&z).into()];
-    let found = gpu::cells_of_vectors(&mut workspace, columns, level(20)).unwrap();
+    let found = gpu::cells_of_vectors(&gpu, columns, level(20)).unwrap();
     let points = cells_of_points(&Device::Cpu, &points.points(), level(20)).unwrap();
     let mut ids: Vec<u64> = points.iter().map(|cell| cell.id()).collect();
     ids.extend([0; 3]);
     assert_eq!(found.to_host().unwrap(), ids);
     let short = x.slice(0..3).unwrap();
-    let refused =
-        gpu::cells_of_vectors(&mut workspace, [short, (&y).into(), (&z).into()], level(3));
+    let refused = gpu::cells_of_vectors(&gpu, [short, (&y).into(), (&z).into()], level(3));
     assert!(matches!(refused, Err(Error::Core(gpu_core::Error::Length { .. }))));
 }
 
@@ -89,10 +87,9 @@ fn a_point_that_is_no_place_is_named() {
 }
 
 fn all_of(gpu: &Gpu, params: &Params, x: &[f64], y: &[f64], extent: Extent) -> sphere_qtm::Diagram {
-    let mut workspace = Workspace::new(gpu).unwrap();
     let (x, y) = (gpu.upload(x).unwrap(), gpu.upload(y).unwrap());
     let sites = DevicePoints::new(&x, &y, [], extent).unwrap();
-    gpu::voronoi(&mut workspace, &sites, params).unwrap().to_host().unwrap()
+    gpu::voronoi(gpu, &sites, params).unwrap().to_host().unwrap()
 }
 
 /// NaN, infinities, latitudes beyond the poles, and an extent that is wrong: such sites are nobody's nearest.
@@ -124,14 +121,13 @@ fn hostile_contents_are_left_out() {
 #[test]
 fn a_captured_diagram_follows_its_sites() {
     let gpu = handle();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     for kernel in [Kernel::Pruned, Kernel::Registers] {
         let params = Params::new(level(4)).kernel(kernel).distance(true);
         let before = Sites::random(200, 4);
         let (mut x, mut y) = (gpu.upload(&before.x).unwrap(), gpu.upload(&before.y).unwrap());
-        let mut run = |x, y| {
+        let run = |x, y| {
             let sites = DevicePoints::new(x, y, [], extent(&before))?;
-            gpu::voronoi(&mut workspace, &sites, &params)
+            gpu::voronoi(&gpu, &sites, &params)
         };
         run(&x, &y).unwrap();
         let mut made = None;
@@ -155,15 +151,14 @@ fn a_captured_diagram_follows_its_sites() {
 #[test]
 fn no_sites_and_too_deep_a_level_are_refused() {
     let gpu = handle();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     let none = gpu.upload::<f64>(&[]).unwrap();
     let sites = DevicePoints::new(&none, &none, [], Extent::default()).unwrap();
-    let refused = gpu::voronoi(&mut workspace, &sites, &Params::new(level(2))).unwrap_err();
+    let refused = gpu::voronoi(&gpu, &sites, &Params::new(level(2))).unwrap_err();
     assert_eq!(refused, Error::NoSites);
     let some = Sites::random(3, 1);
     let (x, y) = (gpu.upload(&some.x).unwrap(), gpu.upload(&some.y).unwrap());
     let sites = DevicePoints::new(&x, &y, [], extent(&some)).unwrap();
-    let refused = gpu::voronoi(&mut workspace, &sites, &Params::new(Level::MAX)).unwrap_err();
+    let refused = gpu::voronoi(&gpu, &sites, &Params::new(Level::MAX)).unwrap_err();
     let Error::Memory { available, .. } = refused else { panic!("{refused}") };
     assert_eq!(available, gpu.total_memory());
 }

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 
 use gpu_core::Device;
 use rayon::prelude::*;
-use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
+use sphere_qtm::gpu::{self, DeviceShapes};
 use sphere_qtm::{
     Diagram, Error, Kernel, Level, LonLat, NONE, Params, Shape, Shapes, voronoi, voronoi_of_shapes,
 };
@@ -611,7 +611,6 @@ fn what_is_no_shape_is_refused() {
 #[test]
 fn a_captured_diagram_of_shapes_comes_again() {
     let gpu = handle();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     let mut random = Random::new(7);
     let shapes = Shapes::new(&[
         Shape::Polygon(vec![ring([20.0, 40.0], 30.0, 12, &mut random)]),
@@ -624,10 +623,10 @@ fn a_captured_diagram_of_shapes_comes_again() {
     for kernel in [Kernel::Pruned, Kernel::Global] {
         let params = Params::new(level(4)).distance(true).kernel(kernel);
         let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
-        gpu::voronoi_of_shapes(&mut workspace, &resident, &params).unwrap();
+        gpu::voronoi_of_shapes(&gpu, &resident, &params).unwrap();
         let mut made = None;
         let graph = gpu.capture(|| {
-            made = Some(gpu::voronoi_of_shapes(&mut workspace, &resident, &params)?);
+            made = Some(gpu::voronoi_of_shapes(&gpu, &resident, &params)?);
             Ok::<_, Error>(())
         });
         let (graph, made) = (graph.unwrap(), made.unwrap());

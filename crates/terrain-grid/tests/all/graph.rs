@@ -1,7 +1,7 @@
 //! Slope and hillshade captured once, and launched on other heights.
 
 use gpu_core::{Device, GridSlice, GridSpec, GridView};
-use terrain_grid::gpu::{self, Workspace};
+use terrain_grid::gpu;
 use terrain_grid::{Edges, Error, HillshadeParams, SlopeParams, hillshade, slope};
 use testing::{Random, bits};
 
@@ -14,7 +14,6 @@ fn heights(cells: u64, seed: u64) -> Vec<f32> {
 #[test]
 fn captured_products_follow_their_dem() {
     let gpu = testing::gpu();
-    let mut workspace = Workspace::new(&gpu).unwrap();
     for (width, height) in [(1, 1), (8, 33), (69, 50)] {
         let grid = GridSpec::new(10.0, 20.0, 2.0, width, height).unwrap();
         let slopes = SlopeParams::new();
@@ -23,8 +22,8 @@ fn captured_products_follow_their_dem() {
         let mut made = None;
         let graph = gpu.capture(|| {
             let dem = GridSlice::new(&dem, grid)?;
-            let slope = gpu::slope(&mut workspace, dem, &slopes)?;
-            made = Some((slope, gpu::hillshade(&mut workspace, dem, &light)?));
+            let slope = gpu::slope(&gpu, dem, &slopes)?;
+            made = Some((slope, gpu::hillshade(&gpu, dem, &light)?));
             Ok::<_, Error>(())
         });
         let (graph, (slope_of, shade_of)) = (graph.unwrap(), made.unwrap());

@@ -324,11 +324,11 @@ fn a_dem_may_begin_anywhere_in_a_column() {
         let dem = &heights[part];
         for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
             let params = SlopeParams::new().unit(unit);
-            let found = gpu::slope(&mut workspace, resident, &params).unwrap().to_host().unwrap();
+            let found = gpu::slope(&gpu, resident, &params).unwrap().to_host().unwrap();
             assert_eq!(bits(found.values()), bits(&slopes(dem, &grid, &params)), "from {start}");
         }
         let params = HillshadeParams::new();
-        let found = gpu::hillshade(&mut workspace, resident, &params).unwrap().to_host().unwrap();
+        let found = gpu::hillshade(&gpu, resident, &params).unwrap().to_host().unwrap();
         assert_eq!(bits(found.values()), bits(&shades(dem, &grid, &params)), "from {start}");
         let params = ContourParams::every(2.0);
         let found = gpu::contours(&mut workspace, resident, &params).unwrap();

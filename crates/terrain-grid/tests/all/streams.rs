@@ -17,8 +17,8 @@ fn slope_hillshade_and_contours() {
     let grid = GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size: 1.0, width, height };
     let dem = DeviceGrid::from_column(column, grid).unwrap();
 
-    let slope = gpu::slope(&mut workspace, &dem, &SlopeParams::new()).unwrap();
-    let shade = gpu::hillshade(&mut workspace, &dem, &HillshadeParams::new()).unwrap();
+    let slope = gpu::slope(&b, &dem, &SlopeParams::new()).unwrap();
+    let shade = gpu::hillshade(&b, &dem, &HillshadeParams::new()).unwrap();
     let levels = ContourParams::new(Levels::Every { interval: 10.0, base: 5.0 });
     let lines = gpu::contours(&mut workspace, &dem, &levels).unwrap();
     drop(dem);

@@ -98,7 +98,7 @@ fn sites_of(
 
 /// The index of the nearest site of each pixel; of sites at one distance the lowest.
 fn nearest_sites(workspace: &mut Workspace, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
-    Ok(pba_voronoi::gpu::nearest_sites(workspace, mask)?)
+    Ok(pba_voronoi::gpu::nearest_sites(workspace.gpu(), mask)?)
 }
 
 /// The cells of a diagram and the turned one, with all that the parameters want.

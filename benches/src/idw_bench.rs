@@ -14,8 +14,8 @@ use std::cell::{LazyCell, RefCell};
 use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
-use idw::gpu::{DeviceNumber, DeviceTargets, DeviceTotal, Index, Workspace};
-use idw::{Adaptive, Kernel, Params, Targets, cross_validate};
+use idw::gpu::{DeviceTargets, DeviceTotal, Index, Workspace};
+use idw::{Adaptive, Kernel, Number, Params, Targets, cross_validate};
 use rayon::prelude::*;
 use testing::clouds;
 
@@ -169,7 +169,7 @@ impl Bench {
     }
 
     /// As [`Self::pairs`], but a sample of the values is compared with the CPU's direct sums in f64.
-    fn checked_by_cpu<T: DeviceNumber>(
+    fn checked_by_cpu<T: Number>(
         &self,
         name: &str,
         points: &Cloud,

@@ -120,18 +120,6 @@ impl<T> Surface<T> {
     }
 }
 
-/// A number type whose kernels this build has.
-#[cfg(feature = "cuda")]
-pub trait Real: gpu::DeviceNumber {}
-#[cfg(feature = "cuda")]
-impl<T: gpu::DeviceNumber> Real for T {}
-
-/// A number type whose kernels this build has.
-#[cfg(not(feature = "cuda"))]
-pub trait Real: Number {}
-#[cfg(not(feature = "cuda"))]
-impl<T: Number> Real for T {}
-
 /// Interpolates points at targets, in f32 or f64.
 ///
 /// No points give NODATA everywhere. Work: points times targets where all points count, or with the
@@ -144,7 +132,7 @@ impl<T: Number> Real for T {}
 /// [`Error::Nodata`] and [`Error::Distance`] for what an f32 cannot hold; [`Error::Target`] and [`Error::Place`] for the
 /// targets; [`Error::Power`] and the like for the parameters;
 /// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
-pub fn interpolate<'on, T: Real>(
+pub fn interpolate<'on, T: Number>(
     on: impl Into<On<'on>>,
     input: Input,
     params: &Params,
@@ -188,7 +176,7 @@ pub fn interpolate<'on, T: Real>(
 /// # Errors
 /// As [`interpolate`], and [`Error::Conflict`] for parameters by which a part does not tell its share: a search, the
 /// adaptive power, statistics, the kernels of the paper, and powers above 1e300.
-pub fn part<'on, T: Real>(
+pub fn part<'on, T: Number>(
     on: impl Into<On<'on>>,
     input: Input,
     params: &Params,

@@ -22,7 +22,11 @@ pub trait Number:
     const IS_SINGLE: bool;
 }
 
+/// What no other crate implements, with the kernels of a type where this build has some.
 mod sealed {
+    #[cfg(feature = "cuda")]
+    pub trait Sealed: crate::gpu::number::Kernels {}
+    #[cfg(not(feature = "cuda"))]
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}

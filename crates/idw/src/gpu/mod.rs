@@ -31,7 +31,7 @@ mod double;
 mod globe;
 mod group;
 mod index;
-mod number;
+pub(crate) mod number;
 mod pairs;
 mod part;
 mod search;
@@ -50,7 +50,6 @@ use targets::OnDevice;
 
 pub use gpu_scan::gpu::Workspace;
 pub use index::Index;
-pub use number::DeviceNumber;
 pub use part::{DevicePart, DeviceTotal, part};
 pub use surface::DeviceSurface;
 
@@ -132,7 +131,7 @@ impl<'a> Input<'a> {
 ///
 /// # Errors
 /// As those.
-pub fn interpolate<T: DeviceNumber>(
+pub fn interpolate<T: Number>(
     workspace: &mut Workspace,
     input: &Input<'_>,
     params: &Params,
@@ -152,7 +151,7 @@ impl Index {
     /// # Errors
     /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
     /// for others, [`Error::Core`] for the device and columns of other lengths.
-    pub fn interpolate<T: DeviceNumber>(
+    pub fn interpolate<T: Number>(
         &self,
         workspace: &mut Workspace,
         targets: DeviceTargets,
@@ -189,10 +188,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// The values of each query, and statistics.
-    fn run<T: DeviceNumber>(
-        &self,
-        workspace: &mut Workspace,
-    ) -> Result<(Column<T>, Option<Column<T>>)> {
+    fn run<T: Number>(&self, workspace: &mut Workspace) -> Result<(Column<T>, Option<Column<T>>)> {
         let exponents = self.exponents(workspace)?;
         if !self.params.is_all_pairs() {
             return self.search(workspace, exponents.as_ref());
@@ -259,7 +255,7 @@ impl Uploaded {
 }
 
 /// [`interpolate`](crate::interpolate) with all columns on the host. Waits for the result.
-pub(crate) fn from_host<T: DeviceNumber>(
+pub(crate) fn from_host<T: Number>(
     gpu: &Gpu,
     input: crate::Input,
     params: &Params,
@@ -280,7 +276,7 @@ pub(crate) fn from_host<T: DeviceNumber>(
 }
 
 /// [`part`](crate::part()) with all columns on the host. Waits for the result.
-pub(crate) fn part_from_host<T: DeviceNumber>(
+pub(crate) fn part_from_host<T: Number>(
     gpu: &Gpu,
     input: crate::Input,
     params: &Params,

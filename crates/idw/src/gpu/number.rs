@@ -12,34 +12,22 @@ use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::pairs::total::{add_part, write_means};
 
+use crate::Params;
 use crate::search::Search;
-use crate::{Number, Params};
 
-/// A type of results on the device: `f32` or `f64`.
-pub trait DeviceNumber: Number + Kernels {}
-
-impl DeviceNumber for f32 {}
-impl DeviceNumber for f64 {}
-
-/// The kernels of a type; not to be named outside.
+/// The kernels of a type of results.
 pub trait Kernels: Element {
     /// Makes results of sums over all points.
-    #[doc(hidden)]
     const COMBINE: Kernel<combine::Args<'static, Self>>;
     /// Brings results of queries along a curve into the queries' own order.
-    #[doc(hidden)]
     const SCATTER: Kernel<scatter_values::Args<'static, Self>>;
     /// Computes results anew.
-    #[doc(hidden)]
     const RESCUE: Kernel<rescue::Args<'static, Self>>;
     /// Adds means over a part of the points.
-    #[doc(hidden)]
     const ADD_PART: Kernel<add_part::Args<'static, Self>>;
     /// Writes means over several parts as results.
-    #[doc(hidden)]
     const WRITE_MEANS: Kernel<write_means::Args<'static, Self>>;
     /// A column of results as the kernels take it, by its type.
-    #[doc(hidden)]
     fn results(column: &mut Column<Self>) -> OfType<'_>;
 }
 

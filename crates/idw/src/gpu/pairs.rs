@@ -13,12 +13,11 @@ use kernels_rs::idw::{SEVERAL, Summing, TILE};
 use super::double::Double;
 use super::globe::Globe;
 use super::group::{Group, instance};
-use super::number::DeviceNumber;
 use super::targets::OnDevice;
 use super::tree::Tree;
 use super::{Call, Workspace, sort};
 use crate::points::Range;
-use crate::{Error, Kernel, Result, expansion};
+use crate::{Error, Kernel, Number, Result, expansion};
 
 /// The most segments that sums are divided into.
 const MAX_SEGMENTS: u32 = 128;
@@ -56,7 +55,7 @@ impl std::ops::Deref for Order<'_> {
 impl Call<'_> {
     /// The values of all queries from all points, and, if they are wanted, how much these weigh: powers of two, then sums
     /// beside them. Enqueues and returns.
-    pub(super) fn all_pairs<T: DeviceNumber>(
+    pub(super) fn all_pairs<T: Number>(
         &self,
         workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
@@ -107,7 +106,7 @@ impl Call<'_> {
     }
 
     /// The values of all queries from a part of the points, and how much these weigh. Enqueues and returns.
-    pub(super) fn sum_part<T: DeviceNumber>(
+    pub(super) fn sum_part<T: Number>(
         &self,
         workspace: &mut Workspace,
     ) -> Result<(Column<T>, Column<f64>)> {
@@ -161,7 +160,7 @@ impl Call<'_> {
 }
 
 /// The values of queries along a curve, in the queries' own order.
-fn scatter<T: DeviceNumber>(
+fn scatter<T: Number>(
     gpu: &Gpu,
     order: &Column<u32>,
     columns: usize,
@@ -184,7 +183,7 @@ fn scatter<T: DeviceNumber>(
 }
 
 /// Where the results of a group go.
-struct Results<'a, T: DeviceNumber> {
+struct Results<'a, T: Number> {
     /// The values of all queries, column after column.
     values: SliceMut<'a, T>,
     /// The powers of two of all queries, then the sums of weights beside them.
@@ -193,11 +192,7 @@ struct Results<'a, T: DeviceNumber> {
 
 impl Group<'_> {
     /// Interpolates the group's values; where far points are expanded, `expanded` tells whether in f32.
-    fn interpolate<T: DeviceNumber>(
-        &self,
-        expanded: Option<bool>,
-        mut to: Results<'_, T>,
-    ) -> Result<()> {
+    fn interpolate<T: Number>(&self, expanded: Option<bool>, mut to: Results<'_, T>) -> Result<()> {
         let Call { gpu, params, .. } = self.call;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe {
@@ -279,7 +274,7 @@ impl Group<'_> {
     }
 
     /// Makes results of the sums in rows.
-    fn combine<T: DeviceNumber>(
+    fn combine<T: Number>(
         &self,
         (rows, partial): (u32, &Column<f64>),
         (in_f32, in_radians): (bool, bool),
@@ -312,11 +307,7 @@ impl Group<'_> {
     }
 
     /// Computes anew what is on the list.
-    fn rescue<T: DeviceNumber>(
-        &self,
-        to: &mut Results<'_, T>,
-        rescued: &Column<u32>,
-    ) -> Result<()> {
+    fn rescue<T: Number>(&self, to: &mut Results<'_, T>, rescued: &Column<u32>) -> Result<()> {
         let (call, queries) = (self.call, self.queries);
         let Results { values, weights } = to;
         let arguments = rescue::Args {
@@ -337,7 +328,7 @@ impl Group<'_> {
     }
 
     /// By a kernel of the paper.
-    fn sum_by_paper<T: DeviceNumber>(
+    fn sum_by_paper<T: Number>(
         &self,
         to: &mut Results<'_, T>,
         rescued: &mut Column<u32>,

@@ -3,16 +3,15 @@
 use gpu_core::{Blocks, Column, Gpu, GridSpec};
 use kernels_rs::idw::pairs::total::{add_part, write_means};
 
-use super::number::DeviceNumber;
 use super::targets::OnDevice;
 use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace};
 use crate::points::{check_len, require_type};
-use crate::{Error, Params, Part, Result, Summary, Weight};
+use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 
 /// What a part of the points makes of each target, on the device.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct DevicePart<T: DeviceNumber> {
+pub struct DevicePart<T: Number> {
     /// The weighted means of each target, column after column; NaN where a target has none. Beyond the columns of the
     /// points there may be some to fill up.
     pub values: Column<T>,
@@ -31,7 +30,7 @@ pub struct DevicePart<T: DeviceNumber> {
 ///
 /// # Errors
 /// As those.
-pub fn part<T: DeviceNumber>(
+pub fn part<T: Number>(
     workspace: &mut Workspace,
     input: &Input<'_>,
     params: &Params,
@@ -48,7 +47,7 @@ impl Index {
     /// # Errors
     /// As [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for others,
     /// [`Error::Core`] for the device and columns of other lengths.
-    pub fn part<T: DeviceNumber>(
+    pub fn part<T: Number>(
         &self,
         workspace: &mut Workspace,
         targets: DeviceTargets,
@@ -77,7 +76,7 @@ impl Index {
     }
 }
 
-impl<T: DeviceNumber> DevicePart<T> {
+impl<T: Number> DevicePart<T> {
     /// Copies the part to the host. Waits for the stream.
     ///
     /// # Errors
@@ -118,14 +117,14 @@ struct Sums {
 
 impl Sums {
     /// Of no part yet, for such as this.
-    fn like<T: DeviceNumber>(gpu: &Gpu, part: &DevicePart<T>) -> Result<Self> {
+    fn like<T: Number>(gpu: &Gpu, part: &DevicePart<T>) -> Result<Self> {
         let &DevicePart { count, columns, grid, .. } = part;
         let means = gpu.filled_with_byte(0, columns * count)?;
         Ok(Self { means, weights: gpu.filled_with_byte(0, 2 * count)?, grid, count, columns })
     }
 
     /// Refuses a part of others.
-    fn check<T: DeviceNumber>(&self, part: &DevicePart<T>) -> Result<()> {
+    fn check<T: Number>(&self, part: &DevicePart<T>) -> Result<()> {
         check_len("part: targets", self.count, part.count)?;
         check_len("part: columns of values", self.columns, part.columns)?;
         if self.grid != part.grid {
@@ -135,7 +134,7 @@ impl Sums {
     }
 
     /// Enqueues the addition of a part of as many targets, which are not none, and columns.
-    fn add<T: DeviceNumber>(&mut self, gpu: &Gpu, part: &DevicePart<T>) -> Result<()> {
+    fn add<T: Number>(&mut self, gpu: &Gpu, part: &DevicePart<T>) -> Result<()> {
         let count = self.count as u64;
         let arguments = add_part::Args {
             count,
@@ -160,7 +159,7 @@ impl DeviceTotal {
     ///
     /// # Errors
     /// As [`crate::Total::add`], and [`Error::Core`] for the device.
-    pub fn add<T: DeviceNumber>(
+    pub fn add<T: Number>(
         &mut self,
         workspace: &mut Workspace,
         part: &DevicePart<T>,
@@ -188,7 +187,7 @@ impl DeviceTotal {
     ///
     /// # Errors
     /// [`Error::Core`] for the device.
-    pub fn surface<T: DeviceNumber>(
+    pub fn surface<T: Number>(
         &self,
         workspace: &mut Workspace,
         params: &Params,

@@ -7,20 +7,20 @@ use kernels_rs::idw::neighbours::together::interpolate_together;
 use kernels_rs::idw::neighbours::{Limits, Results, Sorted, Weights, interpolate};
 use kernels_rs::idw::statistic;
 
-use super::number::{DeviceNumber, Kept};
+use super::number::Kept;
 use super::{Call, Workspace};
 use crate::ground::RADIUS;
 use crate::search::Search;
-use crate::{Below, Result};
+use crate::{Below, Number, Result};
 
 /// Values, and statistics where they are wanted.
-struct Columns<T: DeviceNumber> {
+struct Columns<T: Number> {
     values: Column<T>,
     statistics: Option<Column<T>>,
     queries: u64,
 }
 
-impl<T: DeviceNumber> Columns<T> {
+impl<T: Number> Columns<T> {
     fn results(&mut self) -> Results<'_> {
         let (values_f32, values_f64) = T::results(&mut self.values);
         let statistics = self.statistics.as_mut().map(T::results);
@@ -69,7 +69,7 @@ impl Search {
 impl Call<'_> {
     /// The values of all queries from their neighbours, and statistics of those; `exponents`, where each
     /// query has a power of its own. Enqueues and returns.
-    pub(super) fn search<T: DeviceNumber>(
+    pub(super) fn search<T: Number>(
         &self,
         workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
@@ -96,7 +96,7 @@ impl Call<'_> {
     }
 
     /// Searches the tree for 32 queries at a time, and once more for those that fall back.
-    fn search_tree<T: DeviceNumber>(
+    fn search_tree<T: Number>(
         &self,
         workspace: &mut Workspace,
         search: &Search,
@@ -127,7 +127,7 @@ impl Call<'_> {
     }
 
     /// Enqueues a search of the tree for all queries, or those that are `wanted`.
-    fn launch<T: DeviceNumber>(
+    fn launch<T: Number>(
         &self,
         together: Together<'_>,
         wanted: Option<&Column<u32>>,
@@ -163,7 +163,7 @@ impl Call<'_> {
     }
 
     /// Searches the cells, for each query by itself.
-    fn search_cells<T: DeviceNumber>(
+    fn search_cells<T: Number>(
         &self,
         search: &Search,
         kept: Kept,

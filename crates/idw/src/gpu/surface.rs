@@ -3,16 +3,15 @@
 use gpu_core::{Column, Gpu, GridSpec};
 use kernels_rs::idw::statistic;
 
-use super::number::DeviceNumber;
 use super::{DeviceTargets, Index};
 use crate::points::Range;
 use crate::statistics::moments_of;
-use crate::{Params, Result, Statistics, Summary, Surface};
+use crate::{Number, Params, Result, Statistics, Summary, Surface};
 
 /// Interpolated values on the device.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct DeviceSurface<T: DeviceNumber> {
+pub struct DeviceSurface<T: Number> {
     /// The values of each target, column after column; NaN where a target has none. Beyond the columns
     /// of the points there may be some to fill up.
     pub values: Column<T>,
@@ -29,7 +28,7 @@ pub struct DeviceSurface<T: DeviceNumber> {
     nodata: f64,
 }
 
-impl<T: DeviceNumber> DeviceSurface<T> {
+impl<T: Number> DeviceSurface<T> {
     pub(super) fn new(
         index: &Index,
         targets: DeviceTargets,

@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
 use gpu_core::Device;
-use idw::{Adaptive, Below, Input, Params, Real, Targets, interpolate};
+use idw::{Adaptive, Below, Input, Number, Params, Targets, interpolate};
 
 pub use testing::{Cloud, Random, devices};
 
@@ -22,7 +22,7 @@ pub fn targets_at(cloud: &Cloud) -> Targets<'_> {
 }
 
 /// The values at targets on a device, in f64.
-pub fn values<T: Real>(
+pub fn values<T: Number>(
     device: &Device,
     cloud: &Cloud,
     targets: Targets,

@@ -3,7 +3,7 @@
 
 use crate::common::{Cloud, Random, devices, haversine, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Error, Input, Kernel, Params, Real, Surface, Targets, Total, Weight};
+use idw::{Adaptive, Error, Input, Kernel, Number, Params, Surface, Targets, Total, Weight};
 use idw::{interpolate, part};
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ impl Division {
 }
 
 /// What the parts add up to.
-fn added<T: Real>(
+fn added<T: Number>(
     device: &Device,
     parts: &[Cloud],
     targets: Targets,
@@ -77,7 +77,7 @@ fn by_definition(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> [f64; 2]
 }
 
 /// Asserts what is promised, as a share of the mean magnitude: in proportion to the power above 4.
-fn assert_promised<T: Real>(
+fn assert_promised<T: Number>(
     (cloud, parts): (&Cloud, &[Cloud]),
     places: &Cloud,
     params: &Params,

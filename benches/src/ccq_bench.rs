@@ -161,7 +161,7 @@ fn search(
     print("runs_to_host", "tessera", Times::on_device(gpu, RUNS, runs)?);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let condition = [ccq_tree::Condition::new(host).range(low, high)];
-    let on_cpu = || Ok(pool.install(|| quadrants(&condition, &query))?);
+    let on_cpu = || Ok(pool.install(|| quadrants(&Device::Cpu, &condition, &query))?);
     print("quadrants_by_one_thread", "cpu", Times::on_host(RUNS, on_cpu)?);
     Ok(())
 }

@@ -161,7 +161,7 @@ fn trees(corpus: &Corpus) -> Result {
 }
 
 /// Adds the index of a small raster.
-fn index<T: ccq_tree::Buildable + Cell>(corpus: &Corpus, name: &str, of: fn(usize) -> T, nodata: Option<f64>) -> Result {
+fn index<T: ccq_tree::Cell + Cell>(corpus: &Corpus, name: &str, of: fn(usize) -> T, nodata: Option<f64>) -> Result {
     let values: Vec<T> = (0..30 * 20).map(|i| of(i * 7 % 23)).collect();
     let raster = Grid::new(values, GridSpec::of_pixels(30, 20))?;
     let params = ccq_tree::Params::new().nodata(nodata);

@@ -12,8 +12,8 @@ fuzz_target!(|bytes: &[u8]| {
         ($kind:ty) => {
             if let Ok(tree) = Tree::<$kind>::read(&path) {
                 let high = Condition::new(&tree).range(1.0, 100.0);
-                let found = quadrants(&[high], &Query::new());
-                let _ = (found, count(&[high], &Query::new()));
+                let found = quadrants(&gpu_core::Device::Cpu, &[high], &Query::new());
+                let _ = (found, count(&gpu_core::Device::Cpu, &[high], &Query::new()));
             }
         };
     }

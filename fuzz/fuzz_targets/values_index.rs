@@ -34,7 +34,7 @@ fuzz_target!(|case: Case| {
         window = Window { row0, column0, row1, column1 };
         query = query.window(window);
     }
-    let Ok(found) = count(&[condition], &query) else { return };
+    let Ok(found) = count(&gpu_core::Device::Cpu, &[condition], &query) else { return };
     let is_missing = |value: f32| value.is_nan() || nodata.is_some_and(|nodata| f64::from(value) == nodata);
     let is_hit = |value: f32| !is_missing(value) && f64::from(value) >= low && f64::from(value) < high;
     let rows = window.row0..window.row1.min(height as u32);

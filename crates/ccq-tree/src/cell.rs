@@ -24,7 +24,14 @@ pub trait Cell: Value + bytemuck::Pod + sealed::Sealed {
     fn raster(values: &[Self]) -> RasterRef<'_>;
 }
 
+/// What no other crate implements, with the kernels of a type where this build has some.
 mod sealed {
+    #[cfg(feature = "cuda")]
+    pub trait Sealed:
+        kernels_rs::ccq::build::reduce::Instance + kernels_rs::ccq::build::write::Instance
+    {
+    }
+    #[cfg(not(feature = "cuda"))]
     pub trait Sealed {}
 }
 

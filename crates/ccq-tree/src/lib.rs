@@ -16,9 +16,9 @@
 //! let tree = build(&device, raster.view(), &Params::new())?;
 //!
 //! let high = Condition::new(&tree).range(20.0, 40.0); // 20 and 30, not 40
-//! let found = quadrants(&[high], &Query::new())?;
+//! let found = quadrants(&device, &[high], &Query::new())?;
 //! assert_eq!((found[0].row, found[0].column, found[0].size), (2, 0, 2));
-//! assert_eq!(count(&[high], &Query::new())?.cells, 16);
+//! assert_eq!(count(&device, &[high], &Query::new())?.cells, 16);
 //! # Ok(())
 //! # }
 //! ```
@@ -44,6 +44,7 @@ mod params;
 mod quantiles;
 mod query;
 mod raster;
+mod search;
 mod tree;
 
 use gpu_core::{GridView, On};
@@ -56,24 +57,10 @@ pub use forest::Forest;
 pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
-pub use query::{
-    Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, count, mask, quadrants,
-    runs, statistics, top_k,
-};
+pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics};
 pub use raster::RasterRef;
+pub use search::{count, mask, quadrants, runs, statistics, top_k};
 pub use tree::{Node, Tree};
-
-/// A type of cells whose kernels this build has.
-#[cfg(feature = "cuda")]
-pub trait Buildable: gpu::DeviceCell {}
-#[cfg(feature = "cuda")]
-impl<T: gpu::DeviceCell> Buildable for T {}
-
-/// A type of cells whose kernels this build has.
-#[cfg(not(feature = "cuda"))]
-pub trait Buildable: Cell {}
-#[cfg(not(feature = "cuda"))]
-impl<T: Cell> Buildable for T {}
 
 /// Builds the tree of a raster.
 ///
@@ -83,7 +70,7 @@ impl<T: Cell> Buildable for T {}
 /// # Errors
 /// [`Error::Boundary`] and [`Error::Bins`] for the parameters; [`Error::TooLarge`], [`Error::TooManyNodes`];
 /// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
-pub fn build<'on, T: Buildable>(
+pub fn build<'on, T: Cell>(
     on: impl Into<On<'on>>,
     raster: GridView<'_, T>,
     params: &Params,
@@ -100,7 +87,7 @@ pub fn build<'on, T: Buildable>(
 ///
 /// # Errors
 /// [`Error::TileSide`]; as [`build`].
-pub fn build_forest<'on, T: Buildable>(
+pub fn build_forest<'on, T: Cell>(
     on: impl Into<On<'on>>,
     raster: GridView<'_, T>,
     tile_side: u32,
@@ -122,7 +109,7 @@ pub fn build_forest<'on, T: Buildable>(
 ///
 /// # Errors
 /// [`Error::TileSide`] also for a side below the tile's; as [`build`].
-pub fn build_tile<'on, T: Buildable>(
+pub fn build_tile<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tile: GridView<'_, T>,
     tile_side: u32,
@@ -146,7 +133,7 @@ pub fn build_tile<'on, T: Buildable>(
 ///
 /// # Errors
 /// As [`mosaic()`] and [`build`].
-pub fn build_mosaic<'on, T: Buildable>(
+pub fn build_mosaic<'on, T: Cell>(
     on: impl Into<On<'on>>,
     parts: &[GridView<'_, T>],
     params: &Params,

@@ -29,6 +29,21 @@ macro_rules! of_each {
     };
 }
 
+#[cfg(feature = "cuda")]
+impl RasterRef<'_> {
+    /// A copy in device memory.
+    pub(crate) fn upload(
+        self,
+        gpu: &gpu_core::Gpu,
+        grid: gpu_core::GridSpec,
+    ) -> crate::Result<std::sync::Arc<dyn crate::gpu::Looked>> {
+        use gpu_core::{DeviceGrid, GridView};
+        of_each!(self, cells => {
+            Ok(std::sync::Arc::new(DeviceGrid::upload(gpu, GridView::new(cells, grid)?)?))
+        })
+    }
+}
+
 impl RasterRef<'_> {
     /// What a range of values and NODATA are as keys of its type.
     pub(crate) fn wanted(self, range: Option<(f64, f64)>, nodata: Option<f64>) -> Wanted {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ccq_tree::{
-    Buildable, Condition, Params, Query, Tree, build, cells_of_file, count, mask, quadrants,
-    statistics, top_k,
+    Cell, Condition, Params, Query, Tree, build, cells_of_file, count, mask, quadrants, statistics,
+    top_k,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use testing::allocations::{Counting, peak};
@@ -48,7 +48,7 @@ fn with_sums(mut bytes: Vec<u8>, node: usize) -> Vec<u8> {
 }
 
 /// Reads a file in both ways; gives the tree that both give.
-fn read_both<T: Buildable>(path: &Path, bytes: &[u8]) -> Result<Tree<T>, String> {
+fn read_both<T: Cell>(path: &Path, bytes: &[u8]) -> Result<Tree<T>, String> {
     std::fs::write(path, bytes).unwrap();
     let (read, most) = peak(|| Tree::<T>::read(path));
     assert!(most <= FIXED + 6 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
@@ -72,21 +72,21 @@ fn read_both<T: Buildable>(path: &Path, bytes: &[u8]) -> Result<Tree<T>, String>
 }
 
 /// Asks a tree in all ways that follow its links.
-fn ask<T: Buildable>(tree: &Tree<T>) {
+fn ask<T: Cell>(tree: &Tree<T>) {
     let start = Instant::now();
     let conditions = [Condition::new(tree).range(1.0, 1e9)];
     let query = Query::new();
-    let _ = count(&conditions, &query);
-    let _ = quadrants(&conditions, &query);
-    let _ = statistics(tree, &query);
-    let _ = top_k(tree, 3, &query);
+    let _ = count(&Device::Cpu, &conditions, &query);
+    let _ = quadrants(&Device::Cpu, &conditions, &query);
+    let _ = statistics(&Device::Cpu, tree, &query);
+    let _ = top_k(&Device::Cpu, tree, 3, &query);
     if tree.grid().cells() < 1 << 16 {
-        let _ = mask(&conditions, &query);
+        let _ = mask(&Device::Cpu, &conditions, &query);
     }
     assert!(start.elapsed() < Duration::from_secs(5), "{tree:?}: {:?}", start.elapsed());
 }
 
-fn fuzz<T: Buildable>(value: impl Fn(u64) -> T, params: &Params, seed: u64) {
+fn fuzz<T: Cell>(value: impl Fn(u64) -> T, params: &Params, seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree.ccq");
     let mut random = Random::new(seed);

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use ccq_tree::{
-    Buildable, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
+    Cell, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
 };
 use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
@@ -164,7 +164,7 @@ impl Work<'_> {
         })
     }
 
-    fn tree<T: Buildable>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
+    fn tree<T: Cell>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
         let params = self.params.clone();
         let raster = match parts.len() {
             1 => parts.remove(0),
@@ -291,8 +291,8 @@ fn query(args: &QueryArgs) -> Result<()> {
         conditions.push(within(tree, Some(*range)));
     }
     let query = Query::new().window(args.window.map(|place| place.0));
-    let found = stages.run("search", |_| ccq_tree::quadrants(&conditions, &query))?;
-    let total = ccq_tree::count(&conditions, &query)?;
+    let found = stages.run("search", |_| ccq_tree::quadrants(&Device::Cpu, &conditions, &query))?;
+    let total = ccq_tree::count(&Device::Cpu, &conditions, &query)?;
     let mut report = Report::default();
     describe(&mut report, &tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
@@ -413,12 +413,12 @@ impl Results<'_> {
                 geo_io::write_polygons(output, outlines, self.crs)?;
             }
             Kind::Npy => {
-                let mask = ccq_tree::mask(self.conditions, self.query)?;
+                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
                 let (width, height) = (self.grid.width as usize, self.grid.height as usize);
                 geo_io::write_npy(output, mask.values(), width, height)?;
             }
             Kind::Png => {
-                let mask = ccq_tree::mask(self.conditions, self.query)?;
+                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
                 // What is found is bright on a dark ground.
                 let bright = mask.values().iter().map(|&cell| 0.15 + 0.85 * f32::from(cell));
                 let bright: Vec<f32> = bright.collect();

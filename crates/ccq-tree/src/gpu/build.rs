@@ -10,11 +10,11 @@ use kernels_rs::ccq::source::{Cells, Squares};
 use kernels_rs::ccq::summary::Binning;
 use kernels_rs::ccq::writer::Nodes;
 
+use super::DeviceTree;
 use super::tree::{DeviceForest, Levels};
-use super::{DeviceCell, DeviceTree};
 use crate::forest::Tiling;
 use crate::tree::Node;
-use crate::{Error, MAX_NODES, Params, Result};
+use crate::{Cell, Error, MAX_NODES, Params, Result};
 
 /// The most cells of a raster that is built at once on a device: positions are counted in 32 bits.
 const MAX_CELLS: u64 = 3 << 30;
@@ -26,7 +26,7 @@ const MAX_CELLS: u64 = 3 << 30;
 ///
 /// # Errors
 /// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
-pub fn build<'a, T: DeviceCell>(
+pub fn build<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
     params: &Params,
@@ -41,7 +41,7 @@ pub fn build<'a, T: DeviceCell>(
 ///
 /// # Errors
 /// As [`build`], and [`Error::TileSide`].
-pub fn build_forest<'a, T: DeviceCell>(
+pub fn build_forest<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
     tile_side: u32,
@@ -53,7 +53,7 @@ pub fn build_forest<'a, T: DeviceCell>(
 }
 
 /// The trees of a raster's tiles, whose roots stand for 2^bits cells on a side also where the raster is smaller.
-pub(super) fn build_of_bits<T: DeviceCell>(
+pub(super) fn build_of_bits<T: Cell>(
     workspace: &mut Workspace,
     raster: GridSlice<'_, T>,
     bits: u32,
@@ -64,7 +64,7 @@ pub(super) fn build_of_bits<T: DeviceCell>(
 
 /// A tree whose caller gave the capacity for its nodes before their number was known.
 #[derive(Debug)]
-pub struct Bounded<T: DeviceCell> {
+pub struct Bounded<T: Cell> {
     tiling: Tiling,
     params: Params,
     nodes: Column<Node<T>>,
@@ -76,7 +76,7 @@ pub struct Bounded<T: DeviceCell> {
 ///
 /// # Errors
 /// As [`build`], but for the number of nodes.
-pub fn build_with_capacity<'a, T: DeviceCell>(
+pub fn build_with_capacity<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
     params: &Params,
@@ -100,7 +100,7 @@ pub fn build_with_capacity<'a, T: DeviceCell>(
     Ok(Bounded { tiling, params: params.clone(), nodes, presence, levels })
 }
 
-impl<T: DeviceCell> Bounded<T> {
+impl<T: Cell> Bounded<T> {
     /// The tree, if its nodes fit the capacity. Waits for it. The tree keeps the memory of all of the capacity.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl<T: DeviceCell> Bounded<T> {
     }
 }
 
-fn build_tiles<T: DeviceCell>(
+fn build_tiles<T: Cell>(
     workspace: &mut Workspace,
     raster: GridSlice<'_, T>,
     tiling: Tiling,
@@ -159,7 +159,7 @@ struct Bins {
 }
 
 impl Bins {
-    fn new<T: DeviceCell>(gpu: &Gpu, params: &Params) -> Result<Self> {
+    fn new<T: Cell>(gpu: &Gpu, params: &Params) -> Result<Self> {
         let (binning, mut host) = params.binning::<T>();
         host.resize(host.len().next_multiple_of(kernels::STEPS), u32::MAX);
         // SAFETY: written below.
@@ -195,7 +195,7 @@ struct Counted<'a, T> {
     starts: Column<u32>,
 }
 
-impl<'a, T: DeviceCell> Counted<'a, T> {
+impl<'a, T: Cell> Counted<'a, T> {
     fn new(
         workspace: &mut Workspace,
         raster: GridSlice<'a, T>,

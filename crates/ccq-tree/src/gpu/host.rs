@@ -8,9 +8,9 @@ use gpu_core::{Column, DeviceGrid, Gpu, GridSlice, GridSpec, GridView, Progress}
 use gpu_scan::gpu::Workspace;
 
 use super::build::build_of_bits;
-use super::{DeviceCell, build, build_forest};
+use super::{build, build_forest};
 use crate::forest::{Forest, Tiling};
-use crate::{Params, Result, Tree};
+use crate::{Cell, Params, Result, Tree};
 
 /// Bytes that are copied between two reports.
 const PIECE: usize = 256 << 20;
@@ -22,7 +22,7 @@ const TILE_SIDE: u32 = 4096;
 const MAX_CELLS: u64 = 3 << 30;
 
 /// [`build`](crate::build()) on a GPU. Waits for the result.
-pub(crate) fn build_host<T: DeviceCell>(
+pub(crate) fn build_host<T: Cell>(
     gpu: &Gpu,
     raster: GridView<'_, T>,
     params: &Params,
@@ -44,7 +44,7 @@ pub(crate) fn build_host<T: DeviceCell>(
 }
 
 /// [`build_forest`](crate::build_forest()) on a GPU. Waits for the result.
-pub(crate) fn build_forest_host<T: DeviceCell>(
+pub(crate) fn build_forest_host<T: Cell>(
     gpu: &Gpu,
     raster: GridView<'_, T>,
     tile_side: u32,
@@ -66,7 +66,7 @@ pub(crate) fn build_forest_host<T: DeviceCell>(
 }
 
 /// [`build_tile`](crate::build_tile()) on a GPU; the sides of the tile are checked. Waits for the result.
-pub(crate) fn build_tile_host<T: DeviceCell>(
+pub(crate) fn build_tile_host<T: Cell>(
     gpu: &Gpu,
     raster: GridView<'_, T>,
     bits: u32,
@@ -86,14 +86,14 @@ pub(crate) fn build_tile_host<T: DeviceCell>(
 }
 
 /// Bytes that a raster and the largest tree of it would take on the device.
-fn needs<T: DeviceCell>(grid: &GridSpec) -> u64 {
+fn needs<T: Cell>(grid: &GridSpec) -> u64 {
     let node = size_of::<crate::Node<T>>() as u64 + 1;
     // What is kept of a square's patches, elements and counts is less than a byte a cell.
     grid.cells() * (size_of::<T>() as u64 + node + 1) + grid.cells() / 3 * node + (64 << 20)
 }
 
 /// Copies a raster to the device.
-fn to_device<T: DeviceCell>(
+fn to_device<T: Cell>(
     gpu: &Gpu,
     raster: GridView<'_, T>,
     progress: &dyn Progress,
@@ -104,7 +104,7 @@ fn to_device<T: DeviceCell>(
 }
 
 /// Copies cells to a new column of a handle, so many at a time. Waits for the copies.
-fn to_column<T: DeviceCell>(
+fn to_column<T: Cell>(
     gpu: &Gpu,
     host: &[T],
     piece: usize,
@@ -128,7 +128,7 @@ fn to_column<T: DeviceCell>(
 
 /// Builds the trees of one row of tiles after the other, so that the device holds two strips at a time, one that is built
 /// and one that comes.
-pub(crate) fn build_in_strips<T: DeviceCell>(
+pub(crate) fn build_in_strips<T: Cell>(
     gpu: &Gpu,
     raster: GridView<'_, T>,
     tile_side: u32,

@@ -7,13 +7,13 @@ use gpu_core::{Blocks, Column};
 use gpu_scan::gpu::Workspace;
 use kernels_rs::ccq::build as kernels;
 
+use super::DeviceTree;
 use super::tree::DeviceForest;
-use super::{DeviceCell, DeviceTree};
 use crate::cpu::{Merging, of_root};
 use crate::tree::{Node, Storage, Tree};
-use crate::{Error, MAX_NODES, Result};
+use crate::{Cell, Error, MAX_NODES, Result};
 
-impl<T: DeviceCell> DeviceForest<T> {
+impl<T: Cell> DeviceForest<T> {
     /// One tree for the whole raster: the same, byte for byte, as [`build`](super::build()) makes of it. Waits for the
     /// roots of the tiles; so it cannot be captured.
     ///

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use device_std::In;
-use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec};
+use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSlice, GridSpec};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::ccq::query as kernels;
 
-use super::{DeviceCell, DeviceTree};
+use super::DeviceTree;
 use crate::cell::{Ranges, exact_key};
 use crate::params::{Window, check_range};
 use crate::query::same_sides;
-use crate::{Error, Quadrant, Query, Result};
+use crate::{Cell, Error, Quadrant, Query, Result};
 
 /// The most conditions of a query on a device.
 pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
@@ -32,7 +32,7 @@ pub struct Condition<'a> {
 
 impl<'a> Condition<'a> {
     /// Any value of a tree's raster.
-    pub fn new<T: DeviceCell>(tree: &'a DeviceTree<T>) -> Self {
+    pub fn new<T: Cell>(tree: &'a DeviceTree<T>) -> Self {
         Self { tree, range: None, keys: None, raster: None }
     }
 
@@ -44,12 +44,21 @@ impl<'a> Condition<'a> {
 
     /// The raster that the tree was built from, which is of its type.
     #[must_use]
-    pub fn raster<T: DeviceCell>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
+    pub fn raster<T: Cell>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }
     }
 }
 
 impl Condition<'_> {
+    /// A condition of any type of cells.
+    pub(super) fn of_parts<'a>(
+        tree: &'a dyn Searched,
+        range: Option<(f64, f64)>,
+        raster: Option<Arc<dyn Looked + 'a>>,
+    ) -> Condition<'a> {
+        Condition { tree, range, keys: None, raster }
+    }
+
     /// Only values of these keys.
     pub(super) fn keys(self, keys: Ranges) -> Self {
         Self { keys: Some(keys), ..self }
@@ -88,7 +97,7 @@ impl Condition<'_> {
 }
 
 /// A tree of any type.
-trait Searched {
+pub(crate) trait Searched {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
     fn kind(&self) -> u32;
@@ -100,7 +109,7 @@ trait Searched {
     fn value(&self, key: u32) -> f64;
 }
 
-impl<T: DeviceCell> Searched for DeviceTree<T> {
+impl<T: Cell> Searched for DeviceTree<T> {
     fn grid(&self) -> &GridSpec {
         &self.grid
     }
@@ -136,14 +145,29 @@ impl<T: DeviceCell> Searched for DeviceTree<T> {
 }
 
 /// A raster of any type.
-trait Looked {
+pub(crate) trait Looked {
     fn grid(&self) -> &GridSpec;
     fn kind(&self) -> u32;
     /// The bytes of its cells.
     fn cells(&self) -> In<'_, u8>;
 }
 
-impl<T: DeviceCell> Looked for GridSlice<'_, T> {
+impl<T: Cell> Looked for DeviceGrid<T> {
+    fn grid(&self) -> &GridSpec {
+        DeviceGrid::grid(self)
+    }
+
+    fn kind(&self) -> u32 {
+        T::KIND
+    }
+
+    fn cells(&self) -> In<'_, u8> {
+        // SAFETY: all numbers are bytes.
+        unsafe { self.column().input().cast() }
+    }
+}
+
+impl<T: Cell> Looked for GridSlice<'_, T> {
     fn grid(&self) -> &GridSpec {
         GridSlice::grid(self)
     }

@@ -6,11 +6,11 @@ use gpu_scan::{Max, Min, Scan, Sum};
 use kernels_rs::ccq::query as kernels;
 use kernels_rs::spatial::morton;
 
+use super::DeviceTree;
 use super::query::{Condition, Counted, Search, count, quadrants};
-use super::{DeviceCell, DeviceTree};
 use crate::cell::{Keys, Ranges};
 use crate::params::Window;
-use crate::{Error, Peak, Quadrant, Query, Result, Run, Statistics};
+use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
 /// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
 /// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
@@ -95,7 +95,7 @@ pub fn runs(
 ///
 /// # Errors
 /// [`Error::Window`]; [`Error::Core`] where memory or the device fails.
-pub fn statistics<T: DeviceCell>(
+pub fn statistics<T: Cell>(
     workspace: &mut Workspace,
     tree: &DeviceTree<T>,
     query: &Query,
@@ -107,7 +107,7 @@ pub fn statistics<T: DeviceCell>(
 }
 
 /// The number of values in a window, the least key and the greatest.
-fn bounds<T: DeviceCell>(
+fn bounds<T: Cell>(
     workspace: &mut Workspace,
     tree: &DeviceTree<T>,
     query: &Query,
@@ -135,7 +135,7 @@ fn bounds<T: DeviceCell>(
 ///
 /// # Errors
 /// As [`statistics`], and [`Error::Binned`] for a tree of bins.
-pub fn top_k<T: DeviceCell>(
+pub fn top_k<T: Cell>(
     workspace: &mut Workspace,
     tree: &DeviceTree<T>,
     k: usize,

@@ -2,14 +2,13 @@
 
 use gpu_core::{Column, Gpu, GridSpec};
 
-use super::DeviceCell;
 use crate::forest::{Forest, Tiling};
 use crate::tree::{Node, Storage};
-use crate::{Params, Result, Tree};
+use crate::{Cell, Params, Result, Tree};
 
 /// A [`Tree`] in device memory.
 #[derive(Debug)]
-pub struct DeviceTree<T: DeviceCell> {
+pub struct DeviceTree<T: Cell> {
     pub(super) grid: GridSpec,
     pub(super) bits: u32,
     pub(super) params: Params,
@@ -19,7 +18,7 @@ pub struct DeviceTree<T: DeviceCell> {
     pub(super) presence: Column<u8>,
 }
 
-impl<T: DeviceCell> DeviceTree<T> {
+impl<T: Cell> DeviceTree<T> {
     /// Copies a tree to the device. Waits for the copy.
     ///
     /// # Errors
@@ -126,7 +125,7 @@ impl Levels {
 
 /// A [`Forest`] in device memory: the nodes of all trees in one column.
 #[derive(Debug)]
-pub struct DeviceForest<T: DeviceCell> {
+pub struct DeviceForest<T: Cell> {
     pub(super) tiling: Tiling,
     pub(super) params: Params,
     /// For each tree where its levels begin, and its end.
@@ -136,7 +135,7 @@ pub struct DeviceForest<T: DeviceCell> {
     pub(super) presence: Column<u8>,
 }
 
-impl<T: DeviceCell> DeviceForest<T> {
+impl<T: Cell> DeviceForest<T> {
     /// Columns and rows of tiles.
     pub fn tiles(&self) -> (u32, u32) {
         (self.tiling.columns, self.tiling.rows)

@@ -1,4 +1,4 @@
-//! Searches on the host.
+//! Searches on the CPU.
 //!
 //! A search goes down all trees of its conditions together, from the roots. At a quadrant it stops where some tree has
 //! no value there that could be in its range, or the window has none of it; where all its values are in the
@@ -11,8 +11,10 @@ mod statistics;
 use gpu_core::{GridSpec, GridView};
 use rayon::prelude::*;
 
-pub use results::{Count, Run, count, mask, runs};
-pub use statistics::{Peak, Statistics, statistics, top_k};
+pub use results::{Count, Run};
+pub(crate) use results::{count, mask, runs};
+pub use statistics::{Peak, Statistics};
+pub(crate) use statistics::{statistics, top_k};
 
 use crate::cell::Ranges;
 use crate::params::{Window, check_range};
@@ -27,9 +29,9 @@ pub const MAX_CONDITIONS: usize = 8;
 /// asks for it.
 #[derive(Clone, Copy)]
 pub struct Condition<'a> {
-    tree: &'a dyn Searched,
-    range: Option<(f64, f64)>,
-    raster: Option<(RasterRef<'a>, GridSpec)>,
+    pub(crate) tree: &'a dyn Searched,
+    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) raster: Option<(RasterRef<'a>, GridSpec)>,
 }
 
 impl<'a> Condition<'a> {
@@ -78,15 +80,14 @@ impl Quadrant {
     }
 }
 
-/// The quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
-/// the trees can tell. Rasters are not consulted.
-///
-/// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
-/// that are visited: those given, and those above them, each with its siblings.
-///
-/// # Errors
-/// [`Error::Conditions`], [`Error::Sides`], [`Error::Window`], [`Error::Range`].
-pub fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Quadrant>> {
+/// Checks a question before anything is copied for it.
+#[cfg(feature = "cuda")]
+pub(crate) fn check(conditions: &[Condition<'_>], query: &Query) -> Result<()> {
+    Search::new(conditions, query).map(|_| ())
+}
+
+/// [`quadrants`](crate::quadrants()) on the CPU.
+pub(crate) fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Quadrant>> {
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
     let gather = |from: Visit| {
         let mut found = Vec::new();
@@ -99,7 +100,7 @@ pub fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Quad
 
 /// A node, by keys.
 #[derive(Clone, Copy)]
-struct Keyed {
+pub(crate) struct Keyed {
     min: u32,
     max: u32,
     has_children: bool,
@@ -107,7 +108,7 @@ struct Keyed {
 }
 
 /// A tree of any type.
-trait Searched: Sync {
+pub(crate) trait Searched: Sync {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
     fn nodata(&self) -> Option<f64>;
@@ -115,6 +116,8 @@ trait Searched: Sync {
     fn children(&self, position: u32, place: Place) -> Children;
     fn ranges(&self, range: (f64, f64)) -> Ranges;
     fn value(&self, key: u32) -> f64;
+    #[cfg(feature = "cuda")]
+    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>>;
 }
 
 impl<T: Cell> Searched for Tree<T> {
@@ -147,6 +150,11 @@ impl<T: Cell> Searched for Tree<T> {
 
     fn value(&self, key: u32) -> f64 {
         T::of_key(key).to_f64()
+    }
+
+    #[cfg(feature = "cuda")]
+    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
+        Ok(Box::new(crate::gpu::DeviceTree::upload(gpu, self)?))
     }
 }
 

@@ -46,11 +46,8 @@ pub struct Run {
     pub column1: u32,
 }
 
-/// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
-///
-/// # Errors
-/// As [`quadrants`].
-pub fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count> {
+/// [`count`](crate::count()) on the CPU.
+pub(crate) fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count> {
     let Some(search) = Search::new(conditions, query)? else { return Ok(Count::default()) };
     // Without a raster the cells of cut bins stay unsure.
     let rasters = search.rasters().ok();
@@ -109,12 +106,8 @@ fn each_run(
     }
 }
 
-/// The cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another.
-///
-/// # Errors
-/// As [`quadrants`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given; [`Error::Core`] where
-/// there is not the memory.
-pub fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Run>> {
+/// [`runs`](crate::runs()) on the CPU.
+pub(crate) fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Run>> {
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
     let found = quadrants(conditions, query)?;
     require_memory(&found, search.window)?;
@@ -162,11 +155,8 @@ fn rasters_for<'a>(
     if found.iter().any(|quadrant| quadrant.is_partly) { search.rasters() } else { Ok(Vec::new()) }
 }
 
-/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others.
-///
-/// # Errors
-/// As [`runs`].
-pub fn mask(conditions: &[Condition<'_>], query: &Query) -> Result<Grid<u8>> {
+/// [`mask`](crate::mask()) on the CPU.
+pub(crate) fn mask(conditions: &[Condition<'_>], query: &Query) -> Result<Grid<u8>> {
     if let Some(condition) = conditions.first() {
         host_memory::require(condition.tree.grid().cells())?;
     }

@@ -20,11 +20,8 @@ pub struct Statistics {
     pub max: Option<f64>,
 }
 
-/// Counts the values in a window, and finds the least and the greatest, from the tree alone.
-///
-/// # Errors
-/// [`Error::Window`].
-pub fn statistics<T: Cell>(tree: &Tree<T>, query: &Query) -> Result<Statistics> {
+/// [`statistics`](crate::statistics()) on the CPU.
+pub(crate) fn statistics<T: Cell>(tree: &Tree<T>, query: &Query) -> Result<Statistics> {
     let conditions = [Condition::new(tree)];
     let mut found = Statistics { cells: 0, min: None, max: None };
     let Some(search) = Search::new(&conditions, query)? else { return Ok(found) };
@@ -53,14 +50,8 @@ pub struct Peak {
     pub value: f64,
 }
 
-/// The `k` cells with the greatest values in a window, the greatest first; of equal values the first in Z-order.
-///
-/// The search goes on where the greatest value may be, so that it visits little more than the nodes above what it
-/// gives.
-///
-/// # Errors
-/// [`Error::Window`], and [`Error::Binned`] for a tree of bins.
-pub fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<Vec<Peak>> {
+/// [`top_k`](crate::top_k()) on the CPU: the search goes on where the greatest value may be.
+pub(crate) fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<Vec<Peak>> {
     if !tree.params.bins.is_empty() {
         return Err(Error::Binned { what: "a search for the greatest values" });
     }

@@ -1,7 +1,7 @@
 //! Rasters, and a tree by its definition.
 #![allow(dead_code)]
 
-use ccq_tree::{Buildable, Cell, Node, Params, Tree};
+use ccq_tree::{Cell, Node, Params, Tree};
 use gpu_core::{Grid, GridSpec};
 use testing::Random;
 
@@ -13,7 +13,7 @@ pub fn raster<T>(width: u32, height: u32, of: impl Fn(u32, u32) -> T) -> Grid<T>
 }
 
 /// A type that tests make values of.
-pub trait Made: Buildable {
+pub trait Made: Cell {
     /// A value near a number between 0 and 255.
     fn made(number: f64) -> Self;
 }

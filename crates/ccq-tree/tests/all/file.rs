@@ -34,8 +34,9 @@ fn trees_of_all_types_come_back() {
         // SAFETY: nobody else has the folder.
         let mapped = unsafe { Tree::<T>::map(&path).unwrap() };
         assert!(mapped == tree && mapped.grid() == &place);
-        let ask =
-            |tree: &Tree<T>| quadrants(&[Condition::new(tree).range(0.0, 1e9)], &Query::new());
+        let ask = |tree: &Tree<T>| {
+            quadrants(&Device::Cpu, &[Condition::new(tree).range(0.0, 1e9)], &Query::new())
+        };
         assert_eq!(ask(&mapped), ask(&tree));
     }
     of::<u8>(&Params::new());

@@ -54,11 +54,11 @@ fn check_results(
         |c: u32, r: u32| window.holds(Window { row0: r, column0: c, row1: r + 1, column1: c + 1 });
     let cells = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
     let expected: Vec<u8> = cells.map(|(c, r)| u8::from(inside(c, r) && wants(c, r))).collect();
-    let found = mask(conditions, query).unwrap();
+    let found = mask(&Device::Cpu, conditions, query).unwrap();
     assert!(found.values() == expected, "the mask");
 
     let mut from_runs = vec![0u8; expected.len()];
-    let found = runs(conditions, query).unwrap();
+    let found = runs(&Device::Cpu, conditions, query).unwrap();
     for pair in found.windows(2) {
         assert!(pair[0] < pair[1], "runs in order");
         assert!(pair[0].row < pair[1].row || pair[0].column1 < pair[1].column0, "runs apart");
@@ -69,7 +69,7 @@ fn check_results(
     }
     assert!(from_runs == expected, "the runs");
 
-    let found = quadrants(conditions, query).unwrap();
+    let found = quadrants(&Device::Cpu, conditions, query).unwrap();
     let code = |q: &Quadrant| morton::encode(q.column, q.row);
     assert!(found.windows(2).all(|pair| code(&pair[0]) < code(&pair[1])), "quadrants in Z-order");
     let mut covered = vec![0u8; expected.len()];
@@ -84,7 +84,7 @@ fn check_results(
         }
     }
     assert!(expected.iter().zip(&covered).all(|(e, c)| e <= c), "nothing is left out");
-    let total = count(conditions, query).unwrap();
+    let total = count(&Device::Cpu, conditions, query).unwrap();
     let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
     assert_eq!((total.quadrants, total.cells, total.unsure), (found.len() as u64, cells, 0));
     assert_eq!(total.area(2.0), 4.0 * cells as f64);
@@ -94,11 +94,12 @@ fn check_results(
 #[cfg(feature = "cuda")]
 mod on_device {
     use super::*;
-    use ccq_tree::gpu::{self, DeviceCell, DeviceTree, Workspace};
+    use ccq_tree::Cell;
+    use ccq_tree::gpu::{self, DeviceTree, Workspace};
     use gpu_core::DeviceGrid;
 
     /// The same as on the host.
-    pub fn check<T: Made + DeviceCell>(asked: &[&Asked<T>], query: &Query, expected: &[Quadrant]) {
+    pub fn check<T: Made + Cell>(asked: &[&Asked<T>], query: &Query, expected: &[Quadrant]) {
         let handle = testing::gpu();
         let mut workspace = Workspace::new(&handle).unwrap();
         let trees: Vec<_> =
@@ -114,25 +115,33 @@ mod on_device {
         let found = gpu::quadrants(&mut workspace, &conditions, query).unwrap();
         assert!(found == expected, "{:?}", found.iter().zip(expected).find(|(a, b)| a != b));
         let host: Vec<_> = asked.iter().map(|a| a.condition()).collect();
-        let expected = count(&host, query).unwrap();
+        let expected = count(&Device::Cpu, &host, query).unwrap();
         let found = gpu::count(&mut workspace, &conditions, query).unwrap().to_host().unwrap();
         assert_eq!(found, [expected.quadrants, expected.cells, expected.unsure]);
         let painted = gpu::mask(&mut workspace, &conditions, query).unwrap();
         let painted = painted.column().to_host().unwrap();
-        assert!(painted == mask(&host, query).unwrap().values(), "the mask");
+        assert!(painted == mask(&Device::Cpu, &host, query).unwrap().values(), "the mask");
         let found = gpu::runs(&mut workspace, &conditions, query).unwrap();
-        assert!(found == runs(&host, query).unwrap(), "the runs");
+        assert!(found == runs(&Device::Cpu, &host, query).unwrap(), "the runs");
         let found = gpu::statistics(&mut workspace, &trees[0], query).unwrap();
-        assert_eq!(found, statistics(&asked[0].tree, query).unwrap());
+        assert_eq!(found, statistics(&Device::Cpu, &asked[0].tree, query).unwrap());
+        let device = Device::Gpu(handle);
+        assert_eq!(count(&device, &host, query), Ok(expected));
+        assert!(quadrants(&device, &host, query) == quadrants(&Device::Cpu, &host, query));
+        assert!(mask(&device, &host, query).unwrap().values() == painted);
+        assert!(runs(&device, &host, query) == runs(&Device::Cpu, &host, query));
+        assert_eq!(statistics(&device, &asked[0].tree, query), Ok(found));
     }
 
     /// The greatest values are the same as on the host.
-    pub fn check_greatest<T: Made + DeviceCell>(tree: &Tree<T>, k: usize, query: &Query) {
+    pub fn check_greatest<T: Made + Cell>(tree: &Tree<T>, k: usize, query: &Query) {
         let handle = testing::gpu();
         let mut workspace = Workspace::new(&handle).unwrap();
         let resident = DeviceTree::upload(&handle, tree).unwrap();
         let found = gpu::top_k(&mut workspace, &resident, k, query);
-        assert!(found == top_k(tree, k, query), "the greatest {k}");
+        let expected = top_k(&Device::Cpu, tree, k, query);
+        assert!(found == expected, "the greatest {k}");
+        assert!(top_k(&Device::Gpu(handle), tree, k, query) == expected, "from the host, {k}");
     }
 }
 
@@ -244,9 +253,10 @@ fn rasters_of_several_types_can_be_asked_together() {
 #[test]
 fn one_thread_finds_the_same() {
     let asked = Asked::new(fractal::<i16>(700, 500, 3, 0.6), &Params::new(), Some((0.0, 12.0)));
-    let all = quadrants(&[asked.condition()], &Query::new()).unwrap();
+    let all = quadrants(&Device::Cpu, &[asked.condition()], &Query::new()).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let alone = pool.install(|| quadrants(&[asked.condition()], &Query::new()).unwrap());
+    let alone =
+        pool.install(|| quadrants(&Device::Cpu, &[asked.condition()], &Query::new()).unwrap());
     assert!(all == alone && all.len() > 1000);
 }
 
@@ -269,12 +279,12 @@ fn statistics_of_windows_are_those_of_a_scan() {
             }
         }
         values.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let found = statistics(&tree, &query).unwrap();
+        let found = statistics(&Device::Cpu, &tree, &query).unwrap();
         assert_eq!(found.cells, values.len() as u64);
         let bounds = (values.last().map(|v| v.0), values.first().map(|v| v.0));
         assert_eq!((found.min, found.max), bounds);
         for k in [0, 1, 5, 1000, 100_000] {
-            let found = top_k(&tree, k, &query).unwrap();
+            let found = top_k(&Device::Cpu, &tree, k, &query).unwrap();
             let found: Vec<_> = found.iter().map(|p| (p.value, p.row, p.column)).collect();
             let expected: Vec<_> = values.iter().take(k).map(|v| (v.0, v.2, v.3)).collect();
             assert!(found == expected, "the greatest {k}");
@@ -282,7 +292,7 @@ fn statistics_of_windows_are_those_of_a_scan() {
         }
     }
     let binned = build(&Device::Cpu, raster.view(), &Params::new().bins([5.0])).unwrap();
-    assert!(matches!(top_k(&binned, 3, &Query::new()), Err(Error::Binned { .. })));
+    assert!(matches!(top_k(&Device::Cpu, &binned, 3, &Query::new()), Err(Error::Binned { .. })));
     on_device::check_greatest(&binned, 3, &Query::new());
 }
 
@@ -291,8 +301,9 @@ fn what_cannot_be_asked_is_refused() {
     let asked = Asked::new(raster(20, 10, |x, _| x as u8), &Params::new().bins([5.0]), None);
     let other = Asked::new(raster(10, 20, |x, _| x as u8), &Params::new(), None);
     let condition = Condition::new(&asked.tree);
-    let refused =
-        |conditions: &[Condition<'_>], query: &Query| quadrants(conditions, query).unwrap_err();
+    let refused = |conditions: &[Condition<'_>], query: &Query| {
+        quadrants(&Device::Cpu, conditions, query).unwrap_err()
+    };
     assert!(matches!(refused(&[], &Query::new()), Error::Conditions { conditions: 0, .. }));
     assert!(matches!(refused(&[condition; 9], &Query::new()), Error::Conditions { .. }));
     let apart = refused(&[condition, Condition::new(&other.tree)], &Query::new());
@@ -308,10 +319,13 @@ fn what_cannot_be_asked_is_refused() {
     assert!(matches!(error, Error::Window { row1: 11, height: 10, .. }), "{error}");
     // A range through a bin, and no raster: the count says what is not sure, and runs cannot be had.
     let cut = [condition.range(3.0, 7.0)];
-    let total = count(&cut, &Query::new()).unwrap();
+    let total = count(&Device::Cpu, &cut, &Query::new()).unwrap();
     assert_eq!((total.cells, total.unsure), (0, 200));
-    assert_eq!(runs(&cut, &Query::new()), Err(Error::NeedsRaster));
-    assert_eq!(count(&[condition.range(5.0, 300.0)], &Query::new()).unwrap().cells, 150);
+    assert_eq!(runs(&Device::Cpu, &cut, &Query::new()), Err(Error::NeedsRaster));
+    assert_eq!(
+        count(&Device::Cpu, &[condition.range(5.0, 300.0)], &Query::new()).unwrap().cells,
+        150
+    );
 }
 
 #[test]
@@ -321,7 +335,7 @@ fn a_tree_without_nodes_has_nothing_to_find() {
         &Params::new(),
         None,
     );
-    assert_eq!(quadrants(&[asked.condition()], &Query::new()), Ok(Vec::new()));
+    assert_eq!(quadrants(&Device::Cpu, &[asked.condition()], &Query::new()), Ok(Vec::new()));
     on_device::check(&[&asked], &Query::new(), &[]);
 }
 

@@ -96,7 +96,7 @@ fn captured_counts_follow_their_tree() {
 
 #[test]
 fn forests_merge_on_the_device_into_the_bytes_of_one_build() {
-    fn of<T: Made + gpu::DeviceCell>(raster: &Grid<T>, params: &Params) {
+    fn of<T: Made + ccq_tree::Cell>(raster: &Grid<T>, params: &Params) {
         let handle = testing::gpu();
         let mut workspace = Workspace::new(&handle).unwrap();
         let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();

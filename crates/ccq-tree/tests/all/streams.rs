@@ -13,7 +13,7 @@ fn columns_of_another_stream_are_put_in_order() {
     let params = Params::new().bins([0.0, 30.0]);
     let host = build(&Device::Cpu, raster.view(), &params).unwrap();
     let condition = ccq_tree::Condition::new(&host).raster(raster.view()).range(10.0, 60.0);
-    let expected = count(&[condition], &Query::new()).unwrap();
+    let expected = count(&Device::Cpu, &[condition], &Query::new()).unwrap();
     for _ in 0..4 {
         let resident = DeviceGrid::upload(&home, raster.view()).unwrap();
         let mut workspace = Workspace::new(&away).unwrap();

@@ -1,0 +1,85 @@
+//! Searches of trees in host memory on a GPU: each call copies trees and rasters to the device.
+
+use std::sync::Arc;
+
+use gpu_core::{Gpu, Grid};
+use gpu_scan::gpu::Workspace;
+
+use super::DeviceTree;
+use super::query::{Condition, Looked, Searched};
+use crate::query::{Condition as HostCondition, check};
+use crate::{Cell, Count, Peak, Quadrant, Query, Result, Run, Statistics, Tree};
+
+/// Conditions whose trees and rasters were copied to the device.
+struct Uploaded(Vec<One>);
+
+/// A condition of them.
+struct One {
+    tree: Box<dyn Searched>,
+    range: Option<(f64, f64)>,
+    raster: Option<Arc<dyn Looked>>,
+}
+
+impl One {
+    fn condition(&self) -> Condition<'_> {
+        Condition::of_parts(&*self.tree, self.range, self.raster.clone())
+    }
+}
+
+impl Uploaded {
+    /// Checks the conditions before it copies anything.
+    fn new(gpu: &Gpu, conditions: &[HostCondition<'_>], query: &Query) -> Result<Self> {
+        check(conditions, query)?;
+        let one = |condition: &HostCondition<'_>| {
+            let raster = condition.raster.map(|(raster, grid)| raster.upload(gpu, grid));
+            let tree = condition.tree.upload(gpu)?;
+            Ok(One { tree, range: condition.range, raster: raster.transpose()? })
+        };
+        conditions.iter().map(one).collect::<Result<_>>().map(Self)
+    }
+
+    fn conditions(&self) -> Vec<Condition<'_>> {
+        self.0.iter().map(One::condition).collect()
+    }
+}
+
+pub(crate) fn count(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Count> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    let sums = super::count(&mut Workspace::new(gpu)?, &there.conditions(), query)?.to_host()?;
+    Ok(Count { quadrants: sums[0], cells: sums[1], unsure: sums[2] })
+}
+
+pub(crate) fn quadrants(
+    gpu: &Gpu,
+    asked: &[HostCondition<'_>],
+    query: &Query,
+) -> Result<Vec<Quadrant>> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
+}
+
+pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Grid<u8>> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    let mask = super::mask(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
+    Ok(mask.to_host()?)
+}
+
+pub(crate) fn runs(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Vec<Run>> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    super::runs(&mut Workspace::new(gpu)?, &there.conditions(), query)
+}
+
+pub(crate) fn statistics<T: Cell>(gpu: &Gpu, tree: &Tree<T>, query: &Query) -> Result<Statistics> {
+    check(&[HostCondition::new(tree)], query)?;
+    super::statistics(&mut Workspace::new(gpu)?, &DeviceTree::upload(gpu, tree)?, query)
+}
+
+pub(crate) fn top_k<T: Cell>(
+    gpu: &Gpu,
+    tree: &Tree<T>,
+    k: usize,
+    query: &Query,
+) -> Result<Vec<Peak>> {
+    check(&[HostCondition::new(tree)], query)?;
+    super::top_k(&mut Workspace::new(gpu)?, &DeviceTree::upload(gpu, tree)?, k, query)
+}

@@ -1,0 +1,138 @@
+//! Searches from host to host, on any device.
+
+use gpu_core::{Grid, On};
+
+use crate::query::{self, Condition, Count, Peak, Quadrant, Run, Statistics};
+use crate::{Cell, Query, Result, Tree};
+
+/// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
+///
+/// A GPU gets a copy of the trees and rasters for each call; who asks often keeps them there
+/// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)).
+///
+/// # Errors
+/// As [`quadrants()`].
+pub fn count<'on>(
+    on: impl Into<On<'on>>,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<Count> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::count(conditions, query),
+            gpu => crate::gpu::host_search::count(gpu, conditions, query),
+        )
+    })
+}
+
+/// The quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
+/// the trees can tell. Rasters are not consulted. On a GPU as [`count()`].
+///
+/// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
+/// that are visited: those given, and those above them, each with its siblings.
+///
+/// # Errors
+/// [`Error::Conditions`](crate::Error::Conditions), [`Error::Sides`](crate::Error::Sides), [`Error::Window`](crate::Error::Window),
+/// [`Error::Range`](crate::Error::Range); [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call;
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn quadrants<'on>(
+    on: impl Into<On<'on>>,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<Vec<Quadrant>> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::quadrants(conditions, query),
+            gpu => crate::gpu::host_search::quadrants(gpu, conditions, query),
+        )
+    })
+}
+
+/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others. On a GPU as [`count()`].
+///
+/// # Errors
+/// As [`runs()`].
+pub fn mask<'on>(
+    on: impl Into<On<'on>>,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<Grid<u8>> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::mask(conditions, query),
+            gpu => crate::gpu::host_search::mask(gpu, conditions, query),
+        )
+    })
+}
+
+/// The cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another. On a GPU as
+/// [`count()`].
+///
+/// # Errors
+/// As [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin and its raster is not
+/// given, on a GPU also if no such cell is found.
+pub fn runs<'on>(
+    on: impl Into<On<'on>>,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<Vec<Run>> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::runs(conditions, query),
+            gpu => crate::gpu::host_search::runs(gpu, conditions, query),
+        )
+    })
+}
+
+/// Counts the values in a window, and finds the least and the greatest, from the tree alone. On a GPU as [`count()`].
+///
+/// # Errors
+/// As [`quadrants()`].
+pub fn statistics<'on, T: Cell>(
+    on: impl Into<On<'on>>,
+    tree: &Tree<T>,
+    query: &Query,
+) -> Result<Statistics> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::statistics(tree, query),
+            gpu => crate::gpu::host_search::statistics(gpu, tree, query),
+        )
+    })
+}
+
+/// The `k` cells with the greatest values in a window, the greatest first; of equal values the first in Z-order. On a GPU as
+/// [`count()`].
+///
+/// On the CPU the search goes on where the greatest value may be, so that it visits little more than the nodes above what it
+/// gives. On a GPU it counts up to 32 times.
+///
+/// # Errors
+/// As [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
+pub fn top_k<'on, T: Cell>(
+    on: impl Into<On<'on>>,
+    tree: &Tree<T>,
+    k: usize,
+    query: &Query,
+) -> Result<Vec<Peak>> {
+    staged(on.into(), |On { device, .. }| {
+        gpu_core::on_device!(
+            device,
+            cpu => query::top_k(tree, k, query),
+            gpu => crate::gpu::host_search::top_k(gpu, tree, k, query),
+        )
+    })
+}
+
+/// Reports the beginning and the end.
+fn staged<R>(on: On<'_>, work: impl FnOnce(On<'_>) -> Result<R>) -> Result<R> {
+    on.progress.at("search", 0.0)?;
+    let result = work(on)?;
+    on.progress.at("search", 1.0)?;
+    Ok(result)
+}

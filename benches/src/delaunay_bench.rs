@@ -13,7 +13,7 @@
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};
-use gpu_core::{Device, DeviceChoice, Gpu, GridSpec, Points, Silent};
+use gpu_core::{Device, DeviceChoice, Gpu, GridSpec, Points};
 use quadtree_sort::gpu::{Workspace, index};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation as _};
 use testing::Cloud;
@@ -119,7 +119,8 @@ fn gpu_rows(cloud: &Cloud) -> Result<()> {
     })?;
     times.print("gpu", format!("stars_{name}"), cloud.len() as u64, edges as u64);
     let points = Points::new(&cloud.x, &cloud.y);
-    let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &Silent)?))?;
+    let (found, time) =
+        clocked(|| Ok(delaunay_stars::triangulate(&gpu_core::Device::Cpu, points)?))?;
     let theirs = found.neighbours().len() / 2;
     Times::new(vec![time]).print("cpu", format!("stars_{name}"), cloud.len() as u64, theirs as u64);
     ensure!(theirs == edges, "{}: {edges} edges, and {theirs} by the CPU", cloud.name);
@@ -131,7 +132,8 @@ fn rows(cloud: &Cloud) -> Result<()> {
     let mut edges = 0;
     let run = || -> Result<_> {
         let points = Points::new(&cloud.x, &cloud.y);
-        let (found, time) = clocked(|| Ok(delaunay_stars::triangulate(points, &Silent)?))?;
+        let (found, time) =
+            clocked(|| Ok(delaunay_stars::triangulate(&gpu_core::Device::Cpu, points)?))?;
         edges = found.neighbours().len() / 2;
         Ok(time)
     };

@@ -21,7 +21,7 @@ const MOST: usize = 64;
 
 fuzz_target!(|case: Case| {
     let [x, y, z] = columns(&case.places[..case.places.len().min(MOST)]);
-    let Ok(found) = triangulate(Points::new(&x, &y), &gpu_core::Silent) else { return };
+    let Ok(found) = triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y)) else { return };
     let points = 0..x.len() as u32;
     for point in points.clone() {
         for &neighbour in found.star(point) {

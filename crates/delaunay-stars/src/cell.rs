@@ -31,7 +31,7 @@ impl Triangulation {
     /// use gpu_core::Points;
     ///
     /// let (x, y) = ([0.0, 2.0, 0.0, -2.0, 0.0], [0.0, 0.0, 2.0, 0.0, -2.0]);
-    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+    /// let triangulation = delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
     /// let cell = triangulation.cell(0);
     /// assert_eq!((cell.area, cell.centroid), (4.0, Some([0.0, 0.0])));
     /// assert!(!triangulation.cell(1).is_bounded);

@@ -26,7 +26,7 @@
 //! # }
 //! ```
 
-mod host;
+pub(crate) mod host;
 mod queries;
 mod stars;
 

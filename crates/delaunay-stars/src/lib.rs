@@ -7,7 +7,7 @@
 //! use gpu_core::Points;
 //!
 //! let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
-//! let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+//! let triangulation = delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
 //! assert_eq!(triangulation.star(4), [0, 1, 2, 3]); // neighbours, counter-clockwise
 //! assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
 //! let area = triangulation.cell(4).area; // of its Voronoi cell

@@ -114,7 +114,7 @@ pub struct LineSites {
 /// assert_eq!(found.open, 0);
 /// x.extend(&found.x);
 /// y.extend(&found.y);
-/// let all = triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+/// let all = triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
 /// assert!(!all.star(0).contains(&1));
 /// # Ok(())
 /// # }
@@ -239,7 +239,7 @@ struct Obstacles {
 
 impl Obstacles {
     fn of(x: Vec<f64>, y: Vec<f64>, progress: &dyn Progress) -> Result<Self> {
-        let all = triangulate(Points::new(&x, &y), progress)?;
+        let all = triangulate(gpu_core::Device::Cpu.with_progress(progress), Points::new(&x, &y))?;
         Ok(Self { x, y, all })
     }
 

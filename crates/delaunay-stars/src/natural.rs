@@ -52,7 +52,7 @@ impl Walk<'_> {
     /// use gpu_core::Points;
     ///
     /// let (x, y) = ([0.0, 2.0, 2.0, 0.0], [0.0, 0.0, 2.0, 2.0]);
-    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+    /// let triangulation = delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
     /// let near = triangulation.walk().natural_neighbours(1.0, 1.0)?;
     /// assert_eq!((near.sites.len(), &near.sibson[..]), (4, &[0.25; 4][..]));
     /// # Ok(())
@@ -139,7 +139,7 @@ impl Triangulation {
     /// use gpu_core::Points;
     ///
     /// let (x, y, z) = ([0.0, 4.0, 0.0], [0.0, 0.0, 4.0], [1.0, 5.0, 9.0]);
-    /// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+    /// let triangulation = delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
     /// assert_eq!(triangulation.interpolate_linear(&z, &[1.0], &[2.0])?, [6.0]);
     /// # Ok(())
     /// # }

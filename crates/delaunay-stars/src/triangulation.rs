@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gpu_core::{Points, Progress, host_memory, parallel};
+use gpu_core::{On, Points, Progress, host_memory, parallel};
 use kernels_rs::stars::predicates::Predicates;
 
 use crate::divide::{self, EDGES_OF_SITE, Edge, NONE, Site};
@@ -32,19 +32,21 @@ pub struct Triangulation {
     pub(crate) duplicates: Vec<[u32; 2]>,
 }
 
-/// Triangulates points, on all cores of the CPU. Values of points are ignored.
+/// Triangulates points, on any device. Values of points are ignored.
 ///
 /// The result is the Delaunay triangulation as the [crate](crate) defines it: it depends on the places of the points alone,
 /// not on their order.
 ///
-/// Cost: time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs.
+/// Cost: on the CPU time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs. On a GPU that of
+/// [`gpu::triangulate`](crate::gpu::triangulate), of [`gpu::DeviceTriangulation::to_host`](crate::gpu::DeviceTriangulation::to_host), by one thread of
+/// the host, and of the copies.
 ///
 /// ```
 /// # fn main() -> delaunay_stars::Result<()> {
-/// use gpu_core::Points;
+/// use gpu_core::{Device, Points};
 ///
 /// let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
-/// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+/// let triangulation = delaunay_stars::triangulate(&Device::Cpu, Points::new(&x, &y))?;
 /// assert_eq!(triangulation.star(4), [0, 1, 2, 3]);
 /// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
 /// assert_eq!(triangulation.triangles().count(), 4);
@@ -55,24 +57,36 @@ pub struct Triangulation {
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
 /// [`Error::TooManyPoints`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
-/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory fails.
-pub fn triangulate(points: Points<'_>, progress: &dyn Progress) -> Result<Triangulation> {
-    triangulate_for(points, Span::EMPTY, progress)
+/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the
+/// device fails.
+pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
+    let On { device, progress } = on.into();
+    gpu_core::on_device!(
+        device,
+        cpu => triangulate_for(points, Span::EMPTY, progress),
+        gpu => crate::gpu::host::triangulate(gpu, points, progress),
+    )
 }
 
-/// As [`triangulate`], with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+/// The places of points, if they can be triangulated.
+pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
+    let points = Points::new(points.x, points.y);
+    gpu_core::Extent::of(&points)?;
+    let given = points.len() as u64;
+    if given > MAX_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
+    }
+    Ok(points)
+}
+
+/// As [`triangulate`], on the CPU, with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
 #[doc(hidden)]
 pub fn triangulate_for(
     points: Points<'_>,
     queries: Span,
     progress: &dyn Progress,
 ) -> Result<Triangulation> {
-    let points = Points::new(points.x, points.y);
-    let given = points.len() as u64;
-    gpu_core::Extent::of(&points)?;
-    if given > MAX_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
-    }
+    let points = checked(points)?;
     let span = Span::of([points.x, points.y]).joined(queries);
     let (scale, predicates) = span.scale()?;
     progress.at("sort", 0.0)?;

@@ -32,7 +32,7 @@ fn samples(sites: usize) -> usize {
 /// use gpu_core::Points;
 ///
 /// let (x, y) = ([0.0, 4.0, 0.0], [0.0, 0.0, 4.0]);
-/// let triangulation = delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+/// let triangulation = delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
 /// let mut walk = triangulation.walk();
 /// assert_eq!(walk.locate(1.0, 1.0)?, Location::Triangle([0, 1, 2]));
 /// assert_eq!(walk.locate(2.0, 2.0)?, Location::Edge([1, 2]));

@@ -135,7 +135,10 @@ struct Values {
 
 impl Values {
     fn of(cloud: &Cloud, duplicates: Duplicates, progress: &dyn Progress) -> Result<Self> {
-        let all = delaunay_stars::triangulate(Points::new(&cloud.x, &cloud.y), progress)?;
+        let all = delaunay_stars::triangulate(
+            gpu_core::Device::Cpu.with_progress(progress),
+            Points::new(&cloud.x, &cloud.y),
+        )?;
         let columns = std::iter::once(&cloud.z).chain(&cloud.values);
         let columns = columns.map(|column| heights_of_sites(&all, column, duplicates)).collect();
         Ok(Self { all, columns })

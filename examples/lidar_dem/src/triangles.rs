@@ -40,7 +40,8 @@ pub fn write(
     progress: &dyn Progress,
 ) -> Result<[usize; 2]> {
     let points = Points::new(&cloud.x, &cloud.y);
-    let triangulation = delaunay_stars::triangulate(points, progress)?;
+    let triangulation =
+        delaunay_stars::triangulate(gpu_core::Device::Cpu.with_progress(progress), points)?;
     let heights = heights_of_sites(&triangulation, &cloud.z, duplicates);
     let mut numbers = vec![0; cloud.x.len()];
     let mut vertices = Vec::with_capacity(triangulation.sites());
@@ -98,7 +99,7 @@ mod tests {
         let (x, y) = ([0.0, 1.0, 0.0, 0.0, 1.0, 5.0], [0.0, 2.0, 0.0, 0.0, 2.0, 5.0]);
         let z = [3.0, 1.0, 8.0, 4.0, 2.0, 7.0];
         let triangulation =
-            delaunay_stars::triangulate(Points::new(&x, &y), &gpu_core::Silent).unwrap();
+            delaunay_stars::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y)).unwrap();
         for (policy, [first, second]) in [
             (Duplicates::Mean, [5.0, 1.5]),
             (Duplicates::Min, [3.0, 1.0]),

@@ -1,9 +1,32 @@
-//! A triangulation brought to the host.
+//! Triangulations from host to host, and their way back.
 
 use kernels_rs::stars::natural::OPEN;
 
+use gpu_core::{Gpu, Points, Progress};
+use gpu_scan::gpu::Workspace;
+
 use super::DeviceTriangulation;
+use crate::triangulation::checked;
 use crate::{Result, Triangulation};
+
+/// [`triangulate`](crate::triangulate()) on a GPU.
+pub(crate) fn triangulate(
+    gpu: &Gpu,
+    points: Points<'_>,
+    progress: &dyn Progress,
+) -> Result<Triangulation> {
+    let points = checked(points)?;
+    progress.at("to the device", 0.0)?;
+    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+    let mut workspace = Workspace::new(gpu)?;
+    progress.at("triangulate", 0.1)?;
+    let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None)?;
+    let triangulation = super::triangulate(&mut workspace, &index)?;
+    progress.at("from the device", 0.5)?;
+    let triangulation = triangulation.to_host()?;
+    progress.at("from the device", 1.0)?;
+    Ok(triangulation)
+}
 
 impl DeviceTriangulation {
     /// Copies the triangulation to the host, where points have the indices that they were given with. Waits for the stream.

@@ -124,7 +124,7 @@ impl InAnyOrder {
 /// The stars that the host makes of sites in device memory.
 fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
     let (x, y) = (sites.x().to_host()?, sites.y().to_host()?);
-    let found = crate::triangulate(Points::new(&x, &y), &gpu_core::Silent)?;
+    let found = crate::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
     let mut neighbours = found.neighbours().to_vec();
     for site in (0..sites.len() as u32).filter(|&site| found.is_on_hull(site)) {
         if let Some(last) = found.slots(site).last() {

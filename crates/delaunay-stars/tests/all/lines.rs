@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use delaunay_stars::{Error, LineSites, Splitting, Triangulation, split_lines, triangulate};
-use gpu_core::{Points, Silent};
+use gpu_core::{Device, Points, Silent};
 use testing::Cloud;
 use testing::clouds::{self, SIDE};
 
@@ -14,7 +14,7 @@ fn split(cloud: &Cloud, lines: &[Vec<P>], how: Splitting) -> (LineSites, Triangu
     let found = split_lines(Points::new(&cloud.x, &cloud.y), lines, how, &Silent).unwrap();
     let x: Vec<f64> = cloud.x.iter().chain(&found.x).copied().collect();
     let y: Vec<f64> = cloud.y.iter().chain(&found.y).copied().collect();
-    let all = triangulate(Points::new(&x, &y), &Silent).unwrap();
+    let all = triangulate(&Device::Cpu, Points::new(&x, &y)).unwrap();
     let places = x.into_iter().zip(y).map(|(x, y)| [x, y]).collect();
     (found, all, places)
 }

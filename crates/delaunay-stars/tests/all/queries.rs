@@ -1,7 +1,7 @@
 //! Voronoi cells, places in triangles, and natural neighbours, against brute force and each other.
 
 use delaunay_stars::{Error, Location, Triangulation, triangulate};
-use gpu_core::Points;
+use gpu_core::{Device, Points};
 use testing::{Cloud, Random};
 
 use crate::exact::{self, P};
@@ -181,7 +181,7 @@ fn sibsons_shares_are_what_cells_lose() {
         let (mut x, mut y) = (cloud.x.clone(), cloud.y.clone());
         x.push(target[0]);
         y.push(target[1]);
-        let with = triangulate(Points::new(&x, &y), &gpu_core::Silent).unwrap();
+        let with = triangulate(&Device::Cpu, Points::new(&x, &y)).unwrap();
         let own = with.cell(200).area;
         let mut star = with.star(200).to_vec();
         let mut sites = near.sites.clone();

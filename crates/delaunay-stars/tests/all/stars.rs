@@ -1,19 +1,14 @@
 //! Triangulations on a GPU, each star made by itself, against those of the CPU.
 
-use delaunay_stars::gpu::{Workspace, triangulate};
-use delaunay_stars::{Error, Triangulation};
-use gpu_core::Gpu;
-use quadtree_sort::gpu::index;
+use delaunay_stars::{Error, Triangulation, triangulate};
+use gpu_core::{Device, Gpu, Points};
 use testing::{Cloud, Random};
 
 use crate::triangulations::of;
 
 /// The triangulation of columns on the device under test.
 fn on_device(gpu: &Gpu, x: &[f64], y: &[f64]) -> Result<Triangulation, Error> {
-    let mut workspace = Workspace::new(gpu)?;
-    let (x, y) = (gpu.upload(x)?, gpu.upload(y)?);
-    let index = index(&mut workspace, &x, &y, None)?;
-    triangulate(&mut workspace, &index)?.to_host()
+    triangulate(&Device::Gpu(gpu.clone()), Points::new(x, y))
 }
 
 fn check(gpu: &Gpu, cloud: &Cloud) {

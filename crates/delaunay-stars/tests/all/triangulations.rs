@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use delaunay_stars::{Error, Triangulation, triangulate};
-use gpu_core::{Points, Silent};
+use gpu_core::{Device, Points};
 use spade::{HasPosition, Point2, Triangulation as _};
 use testing::{Cloud, Random};
 
 use crate::exact::{self, P};
 
 pub fn of(cloud: &Cloud) -> Triangulation {
-    triangulate(Points::new(&cloud.x, &cloud.y), &Silent).unwrap()
+    triangulate(&Device::Cpu, Points::new(&cloud.x, &cloud.y)).unwrap()
 }
 
 pub fn of_places(places: &[P]) -> Triangulation {
     let (x, y): (Vec<_>, Vec<_>) = places.iter().map(|&[x, y]| (x, y)).unzip();
-    triangulate(Points::new(&x, &y), &Silent).unwrap()
+    triangulate(&Device::Cpu, Points::new(&x, &y)).unwrap()
 }
 
 fn places(cloud: &Cloud) -> Vec<P> {
@@ -210,7 +210,7 @@ fn spade_has_the_same_edges_where_no_four_sites_are_on_a_circle() {
 
 #[test]
 fn points_are_checked() {
-    let of = |x: &[f64], y: &[f64]| triangulate(Points::new(x, y), &Silent).unwrap_err();
+    let of = |x: &[f64], y: &[f64]| triangulate(&Device::Cpu, Points::new(x, y)).unwrap_err();
     assert!(matches!(
         of(&[0.0, 1.0, f64::NAN], &[0.0; 3]),
         Error::Core(gpu_core::Error::NotFinite { what: "x", index: 2, .. })

@@ -77,7 +77,7 @@ fn layers_are_what_brute_force_finds() {
                 points.iter().map(|p| p[k]).chain([own]).collect::<Vec<_>>()
             };
             let (xs, ys) = (column(0), column(1));
-            let joined = triangulate(Points::new(&xs, &ys), &gpu_core::Silent).unwrap();
+            let joined = triangulate(&gpu_core::Device::Cpu, Points::new(&xs, &ys)).unwrap();
             let expected = joined.star(points.len() as u32).len();
             assert_eq!(neighbours[cell] as usize, expected, "{x} {y}");
             checked += 1;

@@ -13,14 +13,6 @@ pub enum Error {
     /// The caller's progress ended the call.
     #[error(transparent)]
     Cancelled(#[from] gpu_core::Cancelled),
-    /// More points than a star can name.
-    #[error("{points} points; a triangulation holds at most {most}")]
-    TooManyPoints {
-        /// As given.
-        points: u64,
-        /// The most.
-        most: u64,
-    },
     /// The coordinates, as whole numbers of the least unit of which all are multiples, have too many bits.
     #[error(
         "coordinates between {least:e} and {greatest:e} in magnitude have {bits} bits from the highest to the lowest, more \

@@ -74,7 +74,7 @@ pub struct DeviceTriangulation {
 /// it is spent the host triangulates. Device memory beside the index, by count: 90 bytes a point while it runs, 53 after it.
 ///
 /// # Errors
-/// [`Error::TooManyPoints`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some
+/// [`gpu_core::Error::TooMany`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some
 /// points of a larger set; [`Error::Core`] where memory or the device fails, [`gpu_core::Error::Captured`].
 pub fn triangulate(
     workspace: &mut Workspace,
@@ -96,9 +96,7 @@ pub fn triangulate_for(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("a triangulation, whose size the host waits for,")?;
     let points = index.len() as u64;
-    if points > MAX_POINTS {
-        return Err(Error::TooManyPoints { points, most: MAX_POINTS });
-    }
+    gpu_core::require_at_most("points", points, MAX_POINTS)?;
     let span = span_of(&gpu, index.x().into(), index.y().into())?.joined(queries);
     refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;

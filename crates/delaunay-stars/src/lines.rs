@@ -124,7 +124,7 @@ pub struct LineSites {
 /// - Those of [`triangulate`], for the points.
 /// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. It has the vertex's number among all.
 /// - [`Error::Splitting`]: a length is not above 0, or `least` is above `longest`.
-/// - [`Error::TooManyPoints`]: there are more pieces than [`MAX_POINTS`].
+/// - [`gpu_core::Error::TooMany`]: there are more pieces than [`MAX_POINTS`].
 pub fn split_lines(
     points: Points<'_>,
     lines: &[Vec<P>],
@@ -302,9 +302,7 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
             let mut rest = Piece { a, b, line, segment, parts, are_vertices, is_held, is_new };
             let whole = rest;
             let count = (whole.length() / how.longest).ceil().max(1.0);
-            if count >= MAX_POINTS as f64 {
-                return Err(Error::TooManyPoints { points: count as u64, most: MAX_POINTS });
-            }
+            gpu_core::require_at_most("pieces of a line", count as u64, MAX_POINTS - 1)?;
             for i in 1..count as u64 {
                 let place = whole.place(i as f64 / count);
                 let [first, second] = rest.cut(place, 1.0 / (count - (i - 1) as f64));
@@ -403,8 +401,5 @@ fn check(lines: &[Vec<P>]) -> Result<()> {
 }
 
 fn require(points: usize) -> Result<()> {
-    match points as u64 {
-        points if points > MAX_POINTS => Err(Error::TooManyPoints { points, most: MAX_POINTS }),
-        _ => Ok(()),
-    }
+    Ok(gpu_core::require_at_most("points", points as u64, MAX_POINTS)?)
 }

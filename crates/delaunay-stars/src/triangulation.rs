@@ -7,7 +7,7 @@ use kernels_rs::stars::predicates::Predicates;
 
 use crate::divide::{self, EDGES_OF_SITE, Edge, NONE, Site};
 use crate::range::{Scale, Span};
-use crate::{Error, Result, sites};
+use crate::{Result, sites};
 
 /// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
 pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
@@ -56,7 +56,7 @@ pub struct Triangulation {
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`Error::TooManyPoints`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
+/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
 /// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the
 /// device fails.
 pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
@@ -72,10 +72,7 @@ pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Tr
 pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
     let points = Points::new(points.x, points.y);
     gpu_core::Extent::of(&points)?;
-    let given = points.len() as u64;
-    if given > MAX_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
-    }
+    gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?;
     Ok(points)
 }
 

@@ -49,6 +49,26 @@ pub enum Error {
         /// As given.
         value: f64,
     },
+    /// There are more points, sites or the like than indices can name.
+    #[error("{count} {what}: there can be at most {most}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// As given.
+        count: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A parameter has a value that it cannot have.
+    #[error("{what} {} is not {expected}", short(*value))]
+    Parameter {
+        /// The parameter.
+        what: &'static str,
+        /// As given.
+        value: f64,
+        /// What it can be.
+        expected: &'static str,
+    },
     /// Points on the device come without bounds.
     #[error("the extent of the points has no bounds")]
     NoBounds,
@@ -227,5 +247,52 @@ impl Error {
     /// than the CPU.
     pub fn without_cuda(device: &crate::Device) -> Self {
         Self::NotBuilt { name: device.name(), feature: "cuda" }
+    }
+}
+
+/// A number in few characters.
+fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    let is_plain = magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) || !value.is_finite();
+    if is_plain { format!("{value}") } else { format!("{value:e}") }
+}
+
+/// Refuses more than the most that there can be.
+///
+/// # Errors
+/// [`Error::TooMany`].
+pub fn require_at_most(what: &'static str, count: u64, most: u64) -> Result<()> {
+    if count > most { Err(Error::TooMany { what, count, most }) } else { Ok(()) }
+}
+
+/// Refuses a parameter unless it is as expected.
+///
+/// # Errors
+/// [`Error::Parameter`].
+pub fn require_parameter(
+    what: &'static str,
+    value: impl Into<f64>,
+    is_good: bool,
+    expected: &'static str,
+) -> Result<()> {
+    let value = value.into();
+    if is_good { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_named_with_its_value_in_few_characters() {
+        let says = |value| require_parameter("power", value, false, "positive").unwrap_err();
+        for (value, text) in [(-1.5, "-1.5"), (0.0, "0"), (1e-300, "1e-300"), (f64::NAN, "NaN")] {
+            assert_eq!(says(value).to_string(), format!("power {text} is not positive"));
+        }
+        assert_eq!(says(8.0), Error::Parameter { what: "power", value: 8.0, expected: "positive" });
+        assert_eq!(require_parameter("power", 2u32, true, "positive"), Ok(()));
+        let many = require_at_most("points", 5, 4).unwrap_err().to_string();
+        assert_eq!(many, "5 points: there can be at most 4");
+        assert_eq!(require_at_most("points", 4, 4), Ok(()));
     }
 }

@@ -75,18 +75,6 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// The power is not a positive number.
-    #[error("power {power} is not a positive number")]
-    Power {
-        /// As given.
-        power: f64,
-    },
-    /// The smoothing is negative or not finite, or its square leaves the range of f64.
-    #[error("smoothing {smoothing:e} is neither 0 nor between 1e-130 and 1e150")]
-    Smoothing {
-        /// As given.
-        smoothing: f64,
-    },
     /// The radii are neither both 0 (no limit) nor both positive (at least 1e-130), or are not finite.
     #[error("radii {radius1} and {radius2} are neither both positive (1e-130 or more) nor both 0")]
     Radius {
@@ -94,12 +82,6 @@ pub enum Error {
         radius1: f64,
         /// As given.
         radius2: f64,
-    },
-    /// The angle is not finite.
-    #[error("angle {angle} is not a number of degrees")]
-    Angle {
-        /// As given.
-        angle: f64,
     },
     /// The range of the whole is none, or beyond what an f32 holds, in which results are wanted.
     #[error("values from {min:e} to {max:e} are no range of the results' type")]
@@ -125,29 +107,9 @@ pub enum Error {
         /// What it does not go with.
         with: &'static str,
     },
-    /// The levels or bounds of the adaptive power make no sense.
-    #[error("adaptive power: {what} is {value}, which is not {expected}")]
-    Adaptive {
-        /// The parameter.
-        what: &'static str,
-        /// As given.
-        value: f64,
-        /// What would do.
-        expected: &'static str,
-    },
-    /// More points or targets than indices can name.
-    #[error("{count} {what} are too many: at most {most}")]
-    TooMany {
-        /// Points or targets.
-        what: &'static str,
-        /// As given.
-        count: u64,
-        /// The most.
-        most: u64,
-    },
-    /// The progress callback ended the call.
-    #[error("the interpolation was cancelled")]
-    Cancelled,
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
     /// The grid, the device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
@@ -159,12 +121,6 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Index(quadtree_sort::Error),
-}
-
-impl From<gpu_core::Cancelled> for Error {
-    fn from(_: gpu_core::Cancelled) -> Self {
-        Self::Cancelled
-    }
 }
 
 #[cfg(feature = "cuda")]

@@ -128,9 +128,9 @@ impl<T> Surface<T> {
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`Error::NotFinite`],
-/// [`Error::Latitude`], [`Error::Place`], [`Error::TooMany`] for the points; [`Error::Value`], [`Error::ValueRange`],
+/// [`Error::Latitude`], [`Error::Place`], [`gpu_core::Error::TooMany`] for the points; [`Error::Value`], [`Error::ValueRange`],
 /// [`Error::Nodata`] and [`Error::Distance`] for what an f32 cannot hold; [`Error::Target`] and [`Error::Place`] for the
-/// targets; [`Error::Power`] and the like for the parameters;
+/// targets; [`gpu_core::Error::Parameter`] and the like for the parameters;
 /// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'on, T: Number>(
     on: impl Into<On<'on>>,

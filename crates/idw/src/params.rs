@@ -1,6 +1,6 @@
 //! How to interpolate, checked.
 
-use gpu_core::ValueRange;
+use gpu_core::{ValueRange, require_parameter};
 
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Result, expansion};
@@ -252,20 +252,16 @@ impl Params {
     /// Checks the parameters by themselves.
     pub(crate) fn check(&self) -> Result<()> {
         let &Self { power, smoothing, radius1, radius2, angle, .. } = self;
-        if !(power.is_finite() && power > 0.0) {
-            return Err(Error::Power { power });
-        }
-        if !(smoothing >= 0.0 && has_square(smoothing)) {
-            return Err(Error::Smoothing { smoothing });
-        }
+        let is_power = power.is_finite() && power > 0.0;
+        require_parameter("power", power, is_power, "a positive number")?;
+        let is_smoothing = smoothing >= 0.0 && has_square(smoothing);
+        require_parameter("smoothing", smoothing, is_smoothing, "0 or from 1e-130 to 1e150")?;
         let is_radius = |radius: f64| radius >= LEAST_LENGTH;
         let both = (is_radius(radius1) && is_radius(radius2)) || (radius1 == 0.0 && radius2 == 0.0);
         if !(both && radius1.is_finite() && radius2.is_finite()) {
             return Err(Error::Radius { radius1, radius2 });
         }
-        if !angle.is_finite() {
-            return Err(Error::Angle { angle });
-        }
+        require_parameter("angle", angle, angle.is_finite(), "a number of degrees")?;
         if let Some(ValueRange { min, max }) = self.value_range
             && !(min.is_finite() && max.is_finite() && min <= max)
         {
@@ -330,24 +326,19 @@ impl Params {
     }
 
     fn check_adaptive(&self, adaptive: Adaptive) -> Result<()> {
-        let bad = |what, value, expected| Err(Error::Adaptive { what, value, expected });
         let Adaptive { neighbours, levels, r_min, r_max, area } = adaptive;
-        if neighbours == 0 {
-            return bad("the number of neighbours", 0.0, "positive");
+        let (positive, not_negative) = ("a positive number", "0 or a positive number");
+        require_parameter("adaptive neighbours", neighbours, neighbours > 0, positive)?;
+        for level in levels {
+            let is_power = level.is_finite() && level > 0.0;
+            require_parameter("adaptive level", level, is_power, positive)?;
         }
-        if let Some(&level) = levels.iter().find(|l| !(l.is_finite() && **l > 0.0)) {
-            return bad("a level", level, "a positive number");
-        }
-        if !(r_min.is_finite() && r_min >= 0.0) {
-            return bad("r_min", r_min, "0 or a positive number");
-        }
-        if !(r_max.is_finite() && r_max > r_min) {
-            return bad("r_max", r_max, "above r_min");
-        }
-        if !(area.is_finite() && area >= 0.0) {
-            return bad("the area", area, "0 or a positive number");
-        }
-        Ok(())
+        let is_r_min = r_min.is_finite() && r_min >= 0.0;
+        require_parameter("adaptive r_min", r_min, is_r_min, not_negative)?;
+        let is_r_max = r_max.is_finite() && r_max > r_min;
+        require_parameter("adaptive r_max", r_max, is_r_max, "above r_min")?;
+        let is_area = area.is_finite() && area >= 0.0;
+        Ok(require_parameter("adaptive area", area, is_area, not_negative)?)
     }
 }
 
@@ -363,7 +354,10 @@ mod tests {
             assert!(error.to_string().contains(&power.to_string()), "{error}");
         }
         for smoothing in [-1.0, f64::NAN] {
-            assert!(matches!(base.smoothing(smoothing).check(), Err(Error::Smoothing { .. })));
+            assert!(matches!(
+                base.smoothing(smoothing).check(),
+                Err(Error::Core(gpu_core::Error::Parameter { what: "smoothing", .. }))
+            ));
         }
         for (radius1, radius2) in [(-1.0, -1.0), (0.0, 1.0), (1.0, 0.0), (f64::NAN, f64::NAN)] {
             let params = base.radius1(radius1).radius2(radius2);
@@ -379,7 +373,10 @@ mod tests {
         }
         let adaptive = Adaptive::default().levels([1.0, 2.0, 0.0, 1.0, 1.0]);
         let params = base.adaptive(adaptive);
-        assert!(matches!(params.check(), Err(Error::Adaptive { .. })));
+        assert!(matches!(
+            params.check(),
+            Err(Error::Core(gpu_core::Error::Parameter { what: "adaptive level", .. }))
+        ));
         assert_eq!(base.check(), Ok(()));
     }
 

@@ -126,10 +126,7 @@ pub(crate) fn check_grid(grid: GridSpec, geographic: bool) -> Result<()> {
 
 /// Checks that indices can name them all.
 pub(crate) fn check_count(what: &'static str, count: u64) -> Result<()> {
-    if count > MAX_POINTS {
-        return Err(Error::TooMany { what, count, most: MAX_POINTS });
-    }
-    Ok(())
+    Ok(gpu_core::require_at_most(what, count, MAX_POINTS)?)
 }
 
 /// Checks the length of a column.

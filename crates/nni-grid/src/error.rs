@@ -138,14 +138,6 @@ pub enum Error {
         /// As given.
         name: String,
     },
-    /// More points than indices can name.
-    #[error("{points} points are too many: at most {most}")]
-    TooManyPoints {
-        /// As given.
-        points: u64,
-        /// The most.
-        most: u64,
-    },
     /// A name that is none of the weights.
     #[error("unknown weights \"{name}\": use sibson, laplace, c1 or linear")]
     UnknownWeights {
@@ -190,7 +182,6 @@ impl From<delaunay_stars::Error> for Error {
         match error {
             Stars::Core(core) => Self::Core(core),
             Stars::Cancelled(cancelled) => Self::Cancelled(cancelled),
-            Stars::TooManyPoints { points, most } => Self::TooManyPoints { points, most },
             Stars::Range { least, greatest, bits, most } => {
                 Self::Range { least, greatest, bits, most }
             }

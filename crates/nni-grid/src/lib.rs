@@ -132,7 +132,7 @@ impl Dem {
 ///
 /// # Errors
 /// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
-/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`Error::TooManyPoints`], by the exact method
+/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`TooMany`](gpu_core::Error::TooMany), by the exact method
 /// [`Error::Range`]; for a mask of other
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
 /// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],

@@ -102,12 +102,6 @@ pub enum Error {
         /// As given.
         y: f64,
     },
-    /// The largest distance is negative or NaN.
-    #[error("the largest distance {max_distance} is not a number from 0 up")]
-    MaxDistance {
-        /// As given.
-        max_distance: f64,
-    },
     /// A raster does not lie on the globe as it is said to.
     #[error(
         "a raster of {width} x {height} pixels of {} x {} degrees from longitude {}, latitude {} on: {what}",

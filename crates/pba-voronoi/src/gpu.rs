@@ -40,7 +40,7 @@ use winners::Winners;
 ///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`] for the input, [`Error::Spacing`],
-/// [`Error::MaxDistance`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
+/// [`gpu_core::Error::Parameter`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
 /// [`Error::Core`] where memory or the device fails.
 pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;

@@ -100,7 +100,7 @@ pub const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
-/// [`Error::Spacing`], [`Error::MaxDistance`] and [`Error::Missing`] for the parameters,
+/// [`Error::Spacing`], [`gpu_core::Error::Parameter`] and [`Error::Missing`] for the parameters,
 /// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where its progress
 /// ends the call, and [`Error::Core`] where memory or the device fails.
 pub fn transform<'on>(

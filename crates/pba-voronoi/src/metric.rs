@@ -110,7 +110,7 @@ impl Metric {
     /// The metric of pixels with these sides.
     ///
     /// # Errors
-    /// [`Error::Spacing`], [`Error::SideRatio`], [`Error::MaxDistance`].
+    /// [`Error::Spacing`], [`Error::SideRatio`], [`gpu_core::Error::Parameter`].
     pub(crate) fn new(
         width: u32,
         height: u32,
@@ -122,10 +122,13 @@ impl Metric {
         if !sides.contains(&x) || !sides.contains(&y) {
             return Err(Error::Spacing { x, y });
         }
-        if let Some(most) = max_distance
-            && (most.is_nan() || most < 0.0)
-        {
-            return Err(Error::MaxDistance { max_distance: most });
+        if let Some(most) = max_distance {
+            gpu_core::require_parameter(
+                "largest distance",
+                most,
+                most >= 0.0,
+                "a number from 0 up",
+            )?;
         }
         let mut metric = if x == y {
             Self::squares(width, height, x)

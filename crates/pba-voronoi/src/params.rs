@@ -206,7 +206,7 @@ impl Params {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::Spacing`], [`Error::SideRatio`],
-    /// [`Error::BeyondSingle`], [`Error::SquaredDistance`], [`Error::MaxDistance`], [`Error::Missing`], [`Error::Unsupported`].
+    /// [`Error::BeyondSingle`], [`Error::SquaredDistance`], [`gpu_core::Error::Parameter`], [`Error::Missing`], [`Error::Unsupported`].
     pub(crate) fn check(&self, input: &Shape) -> Result<Metric> {
         input.check()?;
         let GridSpec { width, height, cell_size, .. } = input.grid;

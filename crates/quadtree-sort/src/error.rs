@@ -45,14 +45,6 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// More points than the permutation can name.
-    #[error("{points} points; a tree holds at most {most}")]
-    TooManyPoints {
-        /// As given.
-        points: u64,
-        /// The most.
-        most: u64,
-    },
     /// More nodes than a node can name.
     #[error("{nodes} nodes; a tree holds at most {most}: raise the threshold or lower the level")]
     TooManyNodes {
@@ -132,12 +124,6 @@ pub enum Error {
     /// No neighbours wanted.
     #[error("0 nearest points: at least one is to be found")]
     NoNeighbours,
-    /// More neighbours than a list can have.
-    #[error("{k} nearest points; at most 4294967295 can be found")]
-    TooManyNeighbours {
-        /// As given.
-        k: u64,
-    },
     /// A file cannot be read or written.
     #[error("{path}: {message}")]
     File {

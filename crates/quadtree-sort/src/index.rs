@@ -46,7 +46,7 @@ pub struct Index {
 /// # Errors
 /// [`Error::Bounds`] for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
 /// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`] for a point beyond given bounds,
-/// [`Error::TooManyPoints`] for more than 2^32 - 1 points; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`]
+/// [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`]
 /// where memory or the device fails.
 pub fn index<'on>(
     on: impl Into<On<'on>>,

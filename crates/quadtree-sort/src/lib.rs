@@ -98,7 +98,7 @@ pub const MAX_POINTS: u64 = u32::MAX as u64;
 /// # Errors
 /// [`Error::Threshold`], [`Error::MaxLevel`], [`Error::Bounds`] for the parameters;
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`Error::Outside`] for a point beyond given bounds, unless those are left out, [`Error::TooManyPoints`] for
+/// [`Error::Outside`] for a point beyond given bounds, unless those are left out, [`gpu_core::Error::TooMany`] for
 /// the points; [`Error::TooManyNodes`]; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where
 /// memory or the device fails.
 pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -> Result<Quadtree> {

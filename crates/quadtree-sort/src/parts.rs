@@ -127,7 +127,7 @@ enum Run {
 ///
 /// # Errors
 /// [`Error::Part`] where there is none, for one whose parameters are not the first's, whose points lie outside of its cell,
-/// or whose cell is a part of another's; [`Error::TooManyPoints`] and [`Error::TooManyNodes`].
+/// or whose cell is a part of another's; [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`].
 pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let Some(first) = parts.first() else {
         return Err(Error::Part { part: 0, what: "a tree has at least one" });
@@ -149,9 +149,7 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let mut joined =
         Joined { parts, like: first.tree, levels, runs: Vec::new(), nodes: 0, points: 0 };
     joined.place((0, 0), 0..joined.parts.len());
-    if joined.points > MAX_POINTS {
-        return Err(Error::TooManyPoints { points: joined.points, most: MAX_POINTS });
-    }
+    gpu_core::require_at_most("points", joined.points, MAX_POINTS)?;
     let most = u64::from(u32::MAX);
     if joined.nodes > most {
         return Err(Error::TooManyNodes { nodes: joined.nodes, most });
@@ -333,11 +331,9 @@ impl Quadtree {
     ///
     /// # Errors
     /// [`Error::Indices`] unless there is one for each point given, rising, each below `given`;
-    /// [`Error::TooManyPoints`] for `given`.
+    /// [`gpu_core::Error::TooMany`] for `given`.
     pub fn renumbered(self, indices: &[u32], given: u64) -> Result<Self> {
-        if given > MAX_POINTS {
-            return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
-        }
+        gpu_core::require_at_most("points", given, MAX_POINTS)?;
         let is_rising = indices.is_sorted_by(|a, b| a < b);
         let is_below = indices.last().is_none_or(|&last| u64::from(last) < given);
         if indices.len() as u64 != self.given || !is_rising || !is_below {

@@ -19,15 +19,19 @@ use area::{Area, Box, Circle, Overlap, Polygon};
 /// circumference in cells.
 ///
 /// # Errors
-/// [`Error::Angle`]; [`Error::Core`] where memory fails.
+/// [`gpu_core::Error::Parameter`]; [`Error::Core`] where memory fails.
 pub fn cover_circle(
     centre: impl Into<UnitVector>,
     radius_degrees: f64,
     level: Level,
 ) -> Result<Vec<Cell>> {
-    if !(radius_degrees >= 0.0 && radius_degrees.is_finite()) {
-        return Err(Error::Angle { degrees: radius_degrees });
-    }
+    let is_angle = radius_degrees >= 0.0 && radius_degrees.is_finite();
+    gpu_core::require_parameter(
+        "radius",
+        radius_degrees,
+        is_angle,
+        "a number of degrees from 0 up",
+    )?;
     cover(&Circle::new(centre.into().0, radius_degrees.to_radians()), level)
 }
 

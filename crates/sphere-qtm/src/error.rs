@@ -101,14 +101,6 @@ pub enum Error {
         /// How many sites there are.
         sites: u64,
     },
-    /// More sites than an index of 32 bits can name.
-    #[error("{sites} sites are more than {most}")]
-    TooManySites {
-        /// As given.
-        sites: u64,
-        /// The most that there may be.
-        most: u64,
-    },
     /// A level's cells are more than memory can hold.
     #[error("level {level} has {cells} cells, which take {asked} bytes; {available} are available")]
     Memory {
@@ -120,12 +112,6 @@ pub enum Error {
         asked: u64,
         /// Bytes there are.
         available: u64,
-    },
-    /// An angle is negative or not a finite number.
-    #[error("an angle of {degrees} degrees is not a number from 0 up")]
-    Angle {
-        /// As given.
-        degrees: f64,
     },
     /// A box whose south is north of its north.
     #[error("a box from latitude {south} to {north} has no inside")]

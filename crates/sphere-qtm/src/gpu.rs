@@ -51,7 +51,7 @@ use crate::{Diagram, Params, Result, sites};
 /// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
 ///
 /// # Errors
-/// [`Error::NoSites`](crate::Error::NoSites), [`Error::TooManySites`](crate::Error::TooManySites),
+/// [`Error::NoSites`](crate::Error::NoSites), [`gpu_core::Error::TooMany`],
 /// [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty, and
 /// [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn voronoi(gpu: &Gpu, sites: &DevicePoints<'_>, params: &Params) -> Result<DeviceDiagram> {

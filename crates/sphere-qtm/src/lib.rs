@@ -80,7 +80,7 @@ pub use shapes::{Shape, Shapes};
 /// O(sites x cells) with the kernels of all pairs. Memory beside the outputs: some 200 bytes a site.
 ///
 /// # Errors
-/// [`Error::NoSites`], [`Error::TooManySites`], [`gpu_core::Error::Length`] and [`Error::Row`] for the sites,
+/// [`Error::NoSites`], [`gpu_core::Error::TooMany`], [`gpu_core::Error::Length`] and [`Error::Row`] for the sites,
 /// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and
 /// [`Error::Core`] where memory or the device fails.
 pub fn voronoi<'on>(

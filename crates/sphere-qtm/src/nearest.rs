@@ -38,7 +38,7 @@ pub struct Nearest {
 /// sites are spread. The results are those of comparing all squared chords in f64, bit for bit.
 ///
 /// # Errors
-/// [`Error::NoSites`](crate::Error::NoSites), [`Error::TooManySites`](crate::Error::TooManySites),
+/// [`Error::NoSites`](crate::Error::NoSites), [`gpu_core::Error::TooMany`],
 /// [`Error::Row`](crate::Error::Row) and [`gpu_core::Error::Length`] for the input,
 /// [`Error::Cancelled`](crate::Error::Cancelled), and [`Error::Core`](crate::Error::Core) where memory fails.
 pub fn nearest_sites(

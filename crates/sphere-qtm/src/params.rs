@@ -92,9 +92,8 @@ impl Params {
 
 /// Checks how many sites there are.
 pub(crate) fn check_count(sites: u64) -> Result<()> {
-    match sites {
-        0 => Err(Error::NoSites),
-        sites if sites > MAX_SITES => Err(Error::TooManySites { sites, most: MAX_SITES }),
-        _ => Ok(()),
+    if sites == 0 {
+        return Err(Error::NoSites);
     }
+    Ok(gpu_core::require_at_most("sites", sites, MAX_SITES)?)
 }

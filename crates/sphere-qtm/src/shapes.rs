@@ -45,7 +45,7 @@ impl Shapes {
     /// # Errors
     /// [`Error::Arc`] for an arc of a line or an edge of a polygon whose ends are antipodes, so that it may go anywhere;
     /// [`Error::Shape`] for a line of fewer than two different places, a ring that divides the globe into halves, and a shape
-    /// without parts, as one whose polygons hold nothing; [`Error::TooManySites`], also for more than 2^31 - 1
+    /// without parts, as one whose polygons hold nothing; [`gpu_core::Error::TooMany`], also for more than 2^31 - 1
     /// arcs; [`Error::Core`] without memory.
     pub fn new(shapes: &[Shape]) -> Result<Self> {
         crate::params::check_count(shapes.len() as u64)?;
@@ -59,10 +59,8 @@ impl Shapes {
                 return Err(Error::Shape { site: site as u64, why });
             }
         }
-        let (sites, most) = (maker.elements.len() as u64, u64::from(INSIDE) - 1);
-        if sites > most {
-            return Err(Error::TooManySites { sites, most });
-        }
+        let arcs = maker.elements.len() as u64;
+        gpu_core::require_at_most("arcs", arcs, u64::from(INSIDE) - 1)?;
         maker.mended.dedup();
         Ok(Self { elements: maker.elements, sites: shapes.len() as u32, mended: maker.mended })
     }

@@ -3,7 +3,7 @@
 use gpu_core::GridSpec;
 use kernels_rs::terrain::{Ground, NONE};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// The line of one height, with the high ground on its right.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ impl Contour {
 
 /// Checks that pieces can be numbered.
 pub(crate) fn check_count(pieces: u64) -> Result<()> {
-    if pieces < u64::from(NONE) { Ok(()) } else { Err(Error::TooManyPieces { pieces }) }
+    Ok(gpu_core::require_at_most("pieces of contour lines", pieces, u64::from(NONE) - 1)?)
 }
 
 /// Where a grid's cells lie on the ground.

@@ -15,16 +15,6 @@ pub enum Error {
         /// Rows.
         height: u32,
     },
-    /// A parameter is not finite, or not positive where it must be.
-    #[error("{what} {value} is not {expected}")]
-    Parameter {
-        /// The parameter.
-        what: &'static str,
-        /// As given.
-        value: f64,
-        /// What it must be.
-        expected: &'static str,
-    },
     /// The levels of contour lines do not rise.
     #[error("contour level {value} does not rise above the one before it")]
     Levels {
@@ -42,12 +32,6 @@ pub enum Error {
         high: f64,
         /// The most.
         most: u32,
-    },
-    /// More pieces of contour lines than can be numbered.
-    #[error("the contour lines have {pieces} pieces")]
-    TooManyPieces {
-        /// As found.
-        pieces: u64,
     },
     /// The caller's progress ended the call.
     #[error(transparent)]

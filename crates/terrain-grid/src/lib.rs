@@ -56,7 +56,7 @@ pub use params::{
 /// border.
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
+/// [`Error::TooLarge`], [`gpu_core::Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
 /// or the device fails.
 pub fn slope<'on>(
     on: impl Into<On<'on>>,
@@ -96,7 +96,7 @@ pub fn hillshade<'on>(
 ///
 /// # Errors
 /// As [`slope`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond
-/// [`MAX_LEVELS`], and [`Error::TooManyPieces`] beyond 2^32 - 2.
+/// [`MAX_LEVELS`], and [`gpu_core::Error::TooMany`] beyond 2^32 - 2 pieces.
 pub fn contours<'on>(
     on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,

@@ -137,8 +137,7 @@ impl ContourParams {
 pub const MAX_LEVELS: u32 = 1 << 20;
 
 fn finite(what: &'static str, value: f64) -> Result<()> {
-    let expected = "a finite number";
-    if value.is_finite() { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
+    Ok(gpu_core::require_parameter(what, value, value.is_finite(), "a finite number")?)
 }
 
 /// Checks a grid.
@@ -184,9 +183,9 @@ impl ContourParams {
         match &self.levels {
             Levels::Every { interval, base } => {
                 finite("base level", *base)?;
-                let (what, value, expected) = ("interval", *interval, "a positive finite number");
-                let good = value.is_finite() && value > 0.0;
-                if good { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
+                let (interval, expected) = (*interval, "a positive finite number");
+                let is_good = interval.is_finite() && interval > 0.0;
+                Ok(gpu_core::require_parameter("interval", interval, is_good, expected)?)
             }
             Levels::At(levels) => {
                 levels.iter().try_for_each(|&level| finite("contour level", level))?;

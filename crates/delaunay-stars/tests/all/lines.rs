@@ -170,5 +170,5 @@ fn what_is_no_line_is_refused_or_a_site() {
     }
     let long = [vec![[0.0, 0.0], [1e12, 0.0]]];
     let error = split_lines(points, &long, Splitting::new(1.0), &Silent).unwrap_err();
-    assert!(matches!(error, Error::TooManyPoints { .. }));
+    assert!(matches!(error, Error::Core(gpu_core::Error::TooMany { .. })));
 }

@@ -11,7 +11,7 @@ use super::Call;
 use super::index::Tiled;
 use super::targets::OnDevice;
 use crate::ground::RADIUS;
-use crate::{Error, Result, Weight};
+use crate::{Result, Weight};
 
 /// The instance of a kernel for what is summed: for its law, or for any. `find` finds an instance by its key.
 pub(super) fn instance<K>(summing: Summing, find: impl Fn(&Summing) -> Option<K>) -> K {
@@ -133,10 +133,7 @@ impl Group<'_> {
             }
             None => self.queries.count.div_ceil(u64::from(BLOCK * per_thread)),
         };
-        let most = i32::MAX as u64;
-        if blocks > most {
-            return Err(Error::TooMany { what: "targets", count: self.queries.count, most });
-        }
+        gpu_core::require_at_most("blocks of targets", blocks, i32::MAX as u64)?;
         Ok(blocks as u32)
     }
 }

@@ -370,7 +370,7 @@ fn bad_places_and_wishes_are_named() {
         assert!(matches!(run(good, params), Err(Error::NotOnGlobe { .. })), "{params:?}");
     }
     let limit = run(good, Params::new().distance().max_distance(-1.0));
-    assert!(matches!(limit, Err(Error::MaxDistance { .. })));
+    assert!(matches!(limit, Err(Error::Core(gpu_core::Error::Parameter { .. }))));
     assert!(matches!(run(good, Params::new().value()), Err(Error::Missing { .. })));
     // A last row that few digits of a side put beyond the pole is at it.
     let few = Globe::new([-2.0, 92.0], [4.0, 90.00001]);

@@ -70,11 +70,7 @@ pub(crate) fn check(points: Points<'_>, params: &Params, progress: &dyn Progress
     params.check()?;
     progress.at("codes", 0.0)?;
     Points::new(points.x, points.y).check_lengths()?;
-    let given = points.len() as u64;
-    if given > MAX_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
-    }
-    Ok(())
+    Ok(gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?)
 }
 
 /// The bounds of points whose x and y have these ranges.

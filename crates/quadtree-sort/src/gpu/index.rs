@@ -14,7 +14,7 @@ use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, build};
 use crate::index::{check_bounds, needs_ranks, sides};
 use crate::queries::{NONE, check_k};
-use crate::{Error, Index, Result};
+use crate::{Index, Result};
 
 /// An index of points in device memory, with coordinates as they were given. See [`Index`].
 #[derive(Debug)]
@@ -465,7 +465,8 @@ fn search<T: Coordinate>(
     check_k(k)?;
     let (gpu, count) = (workspace.gpu().clone(), x.len());
     let len = count.saturating_mul(k);
-    let k32 = u32::try_from(k).map_err(|_| Error::TooManyNeighbours { k: k as u64 })?;
+    gpu_core::require_at_most("nearest points", k as u64, u64::from(u32::MAX))?;
+    let k32 = k as u32;
     // SAFETY: the kernel writes `k` of each place; without points they are filled.
     let (mut indices, mut distances) =
         unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<f64>(len)?) };

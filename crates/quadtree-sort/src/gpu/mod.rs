@@ -20,7 +20,7 @@ use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice};
 pub use gpu_scan::gpu::Workspace;
 
 use crate::tree::Quadtree;
-use crate::{Error, MAX_POINTS, Params, Result};
+use crate::{MAX_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
 pub use index::{DeviceIndex, index, index_unchecked, nearest, nearest_in_order, nearest_of_own};
@@ -54,11 +54,7 @@ pub(crate) fn build_of_host(
 }
 
 fn check_count(points: usize) -> Result<()> {
-    let points = points as u64;
-    if points > MAX_POINTS {
-        return Err(Error::TooManyPoints { points, most: MAX_POINTS });
-    }
-    Ok(())
+    Ok(gpu_core::require_at_most("points", points as u64, MAX_POINTS)?)
 }
 
 /// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their

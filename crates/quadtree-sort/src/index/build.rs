@@ -7,16 +7,13 @@ use rayon::prelude::*;
 
 use super::{Index, check_bounds, needs_ranks, sides};
 use crate::cpu::{self, Coded, sort_by_code};
-use crate::{Error, MAX_POINTS, Result};
+use crate::{MAX_POINTS, Result};
 
 const LEAF: usize = FANOUT as usize;
 
 /// See [`index`](super::index()).
 pub(super) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
-    let given = points.len() as u64;
-    if given > MAX_POINTS {
-        return Err(Error::TooManyPoints { points: given, most: MAX_POINTS });
-    }
+    gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?;
     let bounds = cpu::bounds_of(points, bounds)?;
     check_bounds(Some(bounds))?;
     let curve = Curve::over(sides(bounds));

@@ -146,6 +146,6 @@ fn indices_that_points_cannot_have_are_refused() {
         assert!(matches!(error, Error::Indices { .. }), "{error}");
     }
     let error = tree().renumbered(&[0, 1], 1 << 32).unwrap_err();
-    assert!(matches!(error, Error::TooManyPoints { .. }), "{error}");
+    assert!(matches!(error, Error::Core(gpu_core::Error::TooMany { .. })), "{error}");
     assert_eq!(tree().renumbered(&[4, 8], 9).unwrap().order(), [4, 8]);
 }

@@ -64,7 +64,7 @@ fn a_circle_is_covered_and_little_more() {
     for degrees in [-1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(
             cover_circle(place(0.0, 0.0), degrees, level(3)),
-            Err(Error::Angle { .. })
+            Err(Error::Core(gpu_core::Error::Parameter { .. }))
         ));
     }
 }

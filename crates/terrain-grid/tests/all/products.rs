@@ -259,16 +259,25 @@ fn bad_input_is_named() {
         let cell = GridView::new(&[1.0; 9], GridSpec { cell_size: 0.0, ..good });
         assert!(matches!(cell, Err(gpu_core::Error::CellSize { .. })));
         let azimuth = hillshade(&device, ones, &HillshadeParams::new().azimuth(f64::NAN));
-        assert!(matches!(azimuth, Err(Error::Parameter { what: "azimuth", .. })));
+        assert!(matches!(
+            azimuth,
+            Err(Error::Core(gpu_core::Error::Parameter { what: "azimuth", .. }))
+        ));
         let rows = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0];
         let with = |params: ContourParams| contours(&device, view(&rows, &good), &params);
         assert_eq!(with(ContourParams::at([2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
         for interval in [0.0, -1.0, f64::NAN] {
             let found = with(ContourParams::every(interval));
-            assert!(matches!(found, Err(Error::Parameter { what: "interval", .. })));
+            assert!(matches!(
+                found,
+                Err(Error::Core(gpu_core::Error::Parameter { what: "interval", .. }))
+            ));
         }
         let base = with(ContourParams::new(Levels::Every { interval: 1.0, base: f64::NAN }));
-        assert!(matches!(base, Err(Error::Parameter { what: "base level", .. })));
+        assert!(matches!(
+            base,
+            Err(Error::Core(gpu_core::Error::Parameter { what: "base level", .. }))
+        ));
         let dense = with(ContourParams::every(1e-9));
         assert!(matches!(dense, Err(Error::TooManyLevels { .. })));
         let empty = view(&[], &GridSpec { width: 0, ..good });

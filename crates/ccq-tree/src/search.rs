@@ -17,7 +17,8 @@ pub fn count<'on>(
     conditions: &[Condition<'_>],
     query: &Query,
 ) -> Result<Count> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::count(conditions, query),
@@ -41,7 +42,8 @@ pub fn quadrants<'on>(
     conditions: &[Condition<'_>],
     query: &Query,
 ) -> Result<Vec<Quadrant>> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::quadrants(conditions, query),
@@ -59,7 +61,8 @@ pub fn mask<'on>(
     conditions: &[Condition<'_>],
     query: &Query,
 ) -> Result<Grid<u8>> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::mask(conditions, query),
@@ -79,7 +82,8 @@ pub fn runs<'on>(
     conditions: &[Condition<'_>],
     query: &Query,
 ) -> Result<Vec<Run>> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::runs(conditions, query),
@@ -97,7 +101,8 @@ pub fn statistics<'on, T: Cell>(
     tree: &Tree<T>,
     query: &Query,
 ) -> Result<Statistics> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::statistics(tree, query),
@@ -120,19 +125,12 @@ pub fn top_k<'on, T: Cell>(
     k: usize,
     query: &Query,
 ) -> Result<Vec<Peak>> {
-    staged(on.into(), |On { device, .. }| {
+    let On { device, progress } = on.into();
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => query::top_k(tree, k, query),
             gpu => crate::gpu::host_search::top_k(gpu, tree, k, query),
         )
     })
-}
-
-/// Reports the beginning and the end.
-fn staged<R>(on: On<'_>, work: impl FnOnce(On<'_>) -> Result<R>) -> Result<R> {
-    on.progress.at("search", 0.0)?;
-    let result = work(on)?;
-    on.progress.at("search", 1.0)?;
-    Ok(result)
 }

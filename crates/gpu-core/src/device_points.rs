@@ -1,6 +1,6 @@
 //! Scattered points in device memory.
 
-use crate::{Error, Extent, Result, Slice};
+use crate::{Column, Error, Extent, Gpu, Points, Result, Slice};
 
 /// Points in device memory, as columns of equal length, and what they lie between.
 ///
@@ -72,5 +72,43 @@ impl<'a> DevicePoints<'a> {
     /// What the points and their values lie between.
     pub fn extent(&self) -> &Extent {
         &self.extent
+    }
+}
+
+/// Points copied from the host to a device: their columns.
+#[derive(Debug)]
+pub struct UploadedPoints {
+    x: Column<f64>,
+    y: Column<f64>,
+    values: Vec<Column<f64>>,
+}
+
+impl UploadedPoints {
+    /// Copies points to the device. Waits for the copies.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], [`Error::OutOfMemory`] where the device or its memory fails.
+    pub fn new(gpu: &Gpu, points: &Points<'_>) -> Result<Self> {
+        let values = points.values.iter().map(|column| gpu.upload(column));
+        let values = values.collect::<Result<_>>()?;
+        Ok(Self { x: gpu.upload(points.x)?, y: gpu.upload(points.y)?, values })
+    }
+
+    /// Eastings, or longitudes.
+    pub fn x(&self) -> &Column<f64> {
+        &self.x
+    }
+
+    /// Northings, or latitudes.
+    pub fn y(&self) -> &Column<f64> {
+        &self.y
+    }
+
+    /// The points, which lie within `extent`.
+    ///
+    /// # Errors
+    /// As [`DevicePoints::new`].
+    pub fn points(&self, extent: Extent) -> Result<DevicePoints<'_>> {
+        DevicePoints::new(&self.x, &self.y, self.values.iter().map(Into::into), extent)
     }
 }

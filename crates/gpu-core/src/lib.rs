@@ -75,7 +75,7 @@ pub use device::Device;
 #[cfg(feature = "cuda")]
 pub use device_grid::{DeviceGrid, GridSlice};
 #[cfg(feature = "cuda")]
-pub use device_points::DevicePoints;
+pub use device_points::{DevicePoints, UploadedPoints};
 pub use error::{Error, Result, require_at_most, require_parameter};
 #[cfg(feature = "cust")]
 pub use foreign_cust::cust_init;

@@ -24,6 +24,23 @@ pub trait Progress {
     }
 }
 
+impl dyn Progress + '_ {
+    /// Does a stage of a call, and reports its beginning and its end.
+    ///
+    /// # Errors
+    /// Those of the work; [`Cancelled`] where a report breaks.
+    pub fn during<T, E: From<Cancelled>>(
+        &self,
+        stage: &'static str,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.at(stage, 0.0)?;
+        let made = work()?;
+        self.at(stage, 1.0)?;
+        Ok(made)
+    }
+}
+
 /// Watches nothing: every call runs to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Silent;

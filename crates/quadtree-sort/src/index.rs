@@ -56,18 +56,17 @@ pub fn index<'on>(
     let On { device, progress } = on.into();
     points.check_lengths()?;
     check_bounds(bounds)?;
-    progress.at("index", 0.0)?;
-    let index = gpu_core::on_device!(
-        device,
-        cpu => build::index(points, bounds),
-        gpu => {
-            let mut workspace = crate::gpu::Workspace::new(gpu)?;
-            let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-            crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()
-        },
-    )?;
-    progress.at("index", 1.0)?;
-    Ok(index)
+    progress.during("index", || {
+        gpu_core::on_device!(
+            device,
+            cpu => build::index(points, bounds),
+            gpu => {
+                let mut workspace = crate::gpu::Workspace::new(gpu)?;
+                let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+                crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()
+            },
+        )
+    })
 }
 
 impl Index {

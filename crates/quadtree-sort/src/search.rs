@@ -1,6 +1,6 @@
 //! Searches from host to host, on any device.
 
-use gpu_core::{On, Points, Progress};
+use gpu_core::{On, Points};
 
 use crate::queries::{Adjacency, Lists, Neighbours, Regions};
 use crate::{Quadtree, Result};
@@ -19,7 +19,7 @@ pub fn count_in<'on>(
     regions: Regions<'_>,
 ) -> Result<Vec<u64>> {
     let On { device, progress } = on.into();
-    staged(progress, || {
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => tree.count_in(regions),
@@ -38,7 +38,7 @@ pub fn list_in<'on>(
     regions: Regions<'_>,
 ) -> Result<Lists> {
     let On { device, progress } = on.into();
-    staged(progress, || {
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => tree.list_in(regions),
@@ -58,7 +58,7 @@ pub fn nearest<'on>(
     k: usize,
 ) -> Result<Neighbours> {
     let On { device, progress } = on.into();
-    staged(progress, || {
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => tree.nearest(places.x, places.y, k),
@@ -77,7 +77,7 @@ pub fn leaves_of<'on>(
     places: Points<'_>,
 ) -> Result<Vec<u32>> {
     let On { device, progress } = on.into();
-    staged(progress, || {
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => tree.leaves_of(places.x, places.y),
@@ -97,19 +97,11 @@ pub fn adjacent_leaves<'on>(
     adjacency: Adjacency,
 ) -> Result<Lists> {
     let On { device, progress } = on.into();
-    staged(progress, || {
+    progress.during("search", || {
         gpu_core::on_device!(
             device,
             cpu => tree.adjacent_leaves(leaves, adjacency),
             gpu => crate::gpu::host::adjacent_leaves(gpu, tree, leaves, adjacency),
         )
     })
-}
-
-/// Reports the beginning and the end.
-fn staged<R>(progress: &dyn Progress, work: impl FnOnce() -> Result<R>) -> Result<R> {
-    progress.at("search", 0.0)?;
-    let result = work()?;
-    progress.at("search", 1.0)?;
-    Ok(result)
 }

@@ -25,7 +25,7 @@ mod shapes;
 
 use device_std::In;
 use device_std::vector::Vector;
-use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
+use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress, UploadedPoints};
 use kernels_rs::sphere_qtm::nearest::{Place, Sites};
 use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
@@ -125,12 +125,9 @@ pub(crate) fn voronoi_host(
     check_count(points.len() as u64)?;
     sites::check_rows("site", points)?;
     params.check_host()?;
-    progress.at("to the device", 0.0)?;
     let places = Points::new(points.x, points.y);
-    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-    let resident = DevicePoints::new(&x, &y, [], Extent::of(&places)?)?;
-    progress.at("voronoi", 0.0)?;
-    let diagram = voronoi(gpu, &resident, params)?.to_host()?;
-    progress.at("voronoi", 1.0)?;
-    Ok(diagram)
+    let extent = Extent::of(&places)?;
+    progress.at("to the device", 0.0)?;
+    let there = UploadedPoints::new(gpu, &places)?;
+    progress.during("voronoi", || voronoi(gpu, &there.points(extent)?, params)?.to_host())
 }

@@ -116,8 +116,5 @@ fn through<T>(
     check_grid(dem.grid())?;
     progress.at("to the device", 0.0)?;
     let resident = DeviceGrid::upload(gpu, dem)?;
-    progress.at(stage, 0.0)?;
-    let made = work((&resident).into())?;
-    progress.at(stage, 1.0)?;
-    Ok(made)
+    progress.during(stage, || work((&resident).into()))
 }

@@ -34,13 +34,10 @@ pub(crate) fn build_host<T: Cell>(
         return build_in_strips(gpu, raster, TILE_SIDE, params, progress)?.merge();
     }
     let resident = to_device(gpu, raster, progress)?;
-    progress.at("build", 0.6)?;
-    let tree = build(&mut Workspace::new(gpu)?, &resident, params)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let tree = progress.during("build", || build(&mut workspace, &resident, params))?;
     drop(resident);
-    progress.at("from the device", 0.8)?;
-    let tree = tree.to_host()?;
-    progress.at("from the device", 1.0)?;
-    Ok(tree)
+    progress.during("to the host", || tree.to_host())
 }
 
 /// [`build_forest`](crate::build_forest()) on a GPU. Waits for the result.
@@ -57,12 +54,10 @@ pub(crate) fn build_forest_host<T: Cell>(
         return build_in_strips(gpu, raster, tile_side, params, progress);
     }
     let resident = to_device(gpu, raster, progress)?;
-    progress.at("build", 0.6)?;
-    let forest = build_forest(&mut Workspace::new(gpu)?, &resident, tile_side, params)?;
-    progress.at("from the device", 0.8)?;
-    let forest = forest.to_host()?;
-    progress.at("from the device", 1.0)?;
-    Ok(forest)
+    let mut workspace = Workspace::new(gpu)?;
+    let build = || build_forest(&mut workspace, &resident, tile_side, params);
+    let forest = progress.during("build", build)?;
+    progress.during("to the host", || forest.to_host())
 }
 
 /// [`build_tile`](crate::build_tile()) on a GPU; the sides of the tile are checked. Waits for the result.
@@ -75,14 +70,12 @@ pub(crate) fn build_tile_host<T: Cell>(
 ) -> Result<Tree<T>> {
     params.check()?;
     let resident = to_device(gpu, raster, progress)?;
-    progress.at("build", 0.6)?;
+    let mut workspace = Workspace::new(gpu)?;
     let slice = GridSlice::from(&resident);
-    let forest = build_of_bits(&mut Workspace::new(gpu)?, slice, bits, params)?;
+    let build = || build_of_bits(&mut workspace, slice, bits, params);
+    let forest = progress.during("build", build)?;
     drop(resident);
-    progress.at("from the device", 0.8)?;
-    let forest = forest.to_host()?;
-    progress.at("from the device", 1.0)?;
-    forest.into_single()
+    progress.during("to the host", || forest.to_host())?.into_single()
 }
 
 /// Bytes that a raster and the largest tree of it would take on the device.
@@ -114,7 +107,7 @@ fn to_column<T: Cell>(
     let mut column = unsafe { gpu.uninitialized::<T>(host.len())? };
     let mut copy = || -> Result<()> {
         for (i, part) in host.chunks(piece).enumerate() {
-            progress.at("to the device", 0.6 * (i * piece) as f64 / host.len() as f64)?;
+            progress.at("to the device", (i * piece) as f64 / host.len() as f64)?;
             let to = column.slice_mut(i * piece..i * piece + part.len())?;
             // SAFETY: the stream is waited for below, before anybody can change the cells.
             unsafe { gpu.enqueue_write(to, part)? };

@@ -2,7 +2,7 @@
 
 use kernels_rs::stars::natural::OPEN;
 
-use gpu_core::{Gpu, Points, Progress};
+use gpu_core::{Gpu, Points, Progress, UploadedPoints};
 use gpu_scan::gpu::Workspace;
 
 use super::DeviceTriangulation;
@@ -17,15 +17,13 @@ pub(crate) fn triangulate(
 ) -> Result<Triangulation> {
     let points = checked(points)?;
     progress.at("to the device", 0.0)?;
-    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+    let there = UploadedPoints::new(gpu, &points)?;
     let mut workspace = Workspace::new(gpu)?;
-    progress.at("triangulate", 0.1)?;
-    let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None)?;
-    let triangulation = super::triangulate(&mut workspace, &index)?;
-    progress.at("from the device", 0.5)?;
-    let triangulation = triangulation.to_host()?;
-    progress.at("from the device", 1.0)?;
-    Ok(triangulation)
+    let triangulation = progress.during("triangulate", || {
+        let index = quadtree_sort::gpu::index(&mut workspace, there.x(), there.y(), None)?;
+        super::triangulate(&mut workspace, &index)
+    })?;
+    progress.during("to the host", || triangulation.to_host())
 }
 
 impl DeviceTriangulation {

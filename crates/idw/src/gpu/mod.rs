@@ -40,7 +40,10 @@ mod surface;
 mod targets;
 mod tree;
 
-use gpu_core::{Column, DevicePoints, Extent, Gpu, GridSpec, Progress, Slice, ValueRange};
+use gpu_core::{
+    Column, DevicePoints, Extent, Gpu, GridSpec, Points, Progress, Slice, UploadedPoints,
+    ValueRange,
+};
 use kernels_rs::idw::neighbours::powers::adapt_powers;
 use kernels_rs::idw::statistic;
 
@@ -233,24 +236,18 @@ impl Call<'_> {
 }
 
 /// Points of the host, checked, on the device.
-struct Uploaded {
-    x: Column<f64>,
-    y: Column<f64>,
-    values: Vec<Column<f64>>,
-}
+struct Uploaded(UploadedPoints);
 
 impl Uploaded {
     fn new(gpu: &Gpu, data: &Data) -> Result<Self> {
-        let values = data.values.iter().map(|column| gpu.upload(column));
-        let values = values.collect::<gpu_core::Result<_>>()?;
-        Ok(Self { x: gpu.upload(&data.x)?, y: gpu.upload(&data.y)?, values })
+        let values: Vec<&[f64]> = data.values.iter().map(|column| &column[..]).collect();
+        let points = Points { x: &data.x, y: &data.y, values: &values };
+        Ok(Self(UploadedPoints::new(gpu, &points)?))
     }
 
     fn points(&self, data: &Data) -> Result<DevicePoints<'_>> {
         let ranges = data.ranges.iter().map(|r| ValueRange { min: r.low, max: r.high }).collect();
-        let extent = Extent { bounds: data.ground.bounds, ranges };
-        let values: Vec<Slice<f64>> = self.values.iter().map(Into::into).collect();
-        Ok(DevicePoints::new(&self.x, &self.y, values, extent)?)
+        Ok(self.0.points(Extent { bounds: data.ground.bounds, ranges })?)
     }
 }
 
@@ -307,26 +304,24 @@ fn on_device<T: Number, D, H>(
     let data = Data::of(input.points, params)?;
     data.require_type::<T>(params)?;
     input.targets.check(params.geographic)?;
-    progress.at("to the device", 0.0)?;
     let mut workspace = Workspace::new(gpu)?;
-    let uploaded = Uploaded::new(gpu, &data)?;
-    let places = match input.targets {
-        Targets::Points { x, y } => Some((gpu.upload(x)?, gpu.upload(y)?)),
-        Targets::Grid(_) => None,
-    };
+    let (uploaded, places) = progress.during("to the device", || -> Result<_> {
+        let places = match input.targets {
+            Targets::Points { x, y } => Some((gpu.upload(x)?, gpu.upload(y)?)),
+            Targets::Grid(_) => None,
+        };
+        Ok((Uploaded::new(gpu, &data)?, places))
+    })?;
     let targets = match (&places, input.targets) {
         (Some((x, y)), _) => DeviceTargets::points(x, y),
         (None, targets) => targets.grid().ok_or(Error::NoValues)?.into(),
     };
-    progress.at("to the device", 1.0)?;
-    progress.at("interpolate", 0.0)?;
-    let made = call(&mut workspace, &Input::new(uploaded.points(&data)?, targets))?;
-    gpu.synchronize()?;
-    progress.at("interpolate", 1.0)?;
-    progress.at("to the host", 0.0)?;
-    let found = to_host(&made)?;
-    progress.at("to the host", 1.0)?;
-    Ok((found, data.skipped))
+    let made = progress.during("interpolate", || {
+        let made = call(&mut workspace, &Input::new(uploaded.points(&data)?, targets))?;
+        gpu.synchronize()?;
+        Ok::<_, Error>(made)
+    })?;
+    Ok((progress.during("to the host", || to_host(&made))?, data.skipped))
 }
 
 /// What the first value of each point would be without that point. Waits for the result.
@@ -337,7 +332,7 @@ pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<V
     let data = &data.with_first_value();
     let uploaded = Uploaded::new(gpu, data)?;
     let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;
-    let targets = DeviceTargets::points(&uploaded.x, &uploaded.y);
+    let targets = DeviceTargets::points(uploaded.0.x(), uploaded.0.y());
     let queries = OnDevice::new(gpu, targets, params.geographic)?;
     let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
     let (values, _) = call.run::<f64>(&mut workspace)?;

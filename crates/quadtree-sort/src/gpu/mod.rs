@@ -16,7 +16,7 @@ mod queries;
 pub(crate) mod stream;
 mod tree;
 
-use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice};
+use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice, UploadedPoints};
 pub use gpu_scan::gpu::Workspace;
 
 use crate::tree::Quadtree;
@@ -43,14 +43,12 @@ pub(crate) fn build_of_host(
     params.check()?;
     points.check_lengths()?;
     check_count(points.len())?;
+    let places = HostPoints::new(points.x, points.y);
     progress.at("to the device", 0.0)?;
-    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-    progress.at("tree", 0.0)?;
-    let tree = build(&mut Workspace::new(gpu)?, &x, &y, params)?;
-    progress.at("to the host", 0.0)?;
-    let tree = tree.to_host()?;
-    progress.at("to the host", 1.0)?;
-    Ok(tree)
+    let there = UploadedPoints::new(gpu, &places)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let tree = progress.during("tree", || build(&mut workspace, there.x(), there.y(), params))?;
+    progress.during("to the host", || tree.to_host())
 }
 
 fn check_count(points: usize) -> Result<()> {

@@ -1,7 +1,9 @@
 //! The cells of points in device memory.
 
 use device_std::host::Kernel;
-use gpu_core::{Blocks, Column, Element, Gpu, Points, Progress, Slice, host_memory};
+use gpu_core::{
+    Blocks, Column, Element, Gpu, Points, Progress, Slice, UploadedPoints, host_memory,
+};
 use kernels_rs::sphere_qtm::places::{
     FIND_BLOCK, find_cells, find_cells_of_vectors, tabulate_quick,
 };
@@ -156,14 +158,15 @@ pub(crate) fn cells_of_points_host(
     level: Level,
     progress: &dyn Progress,
 ) -> Result<Vec<Cell>> {
+    let places = Points::new(points.x, points.y);
     progress.at("to the device", 0.0)?;
-    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-    progress.at("cells", 0.0)?;
-    let ids = cells_of_points(gpu, &x, &y, level)?.to_host()?;
-    let mut cells = host_memory::with_capacity(ids.len())?;
-    for id in ids {
-        cells.push(Cell::from_id(id)?);
-    }
-    progress.at("cells", 1.0)?;
-    Ok(cells)
+    let there = UploadedPoints::new(gpu, &places)?;
+    progress.during("cells", || {
+        let ids = cells_of_points(gpu, there.x(), there.y(), level)?.to_host()?;
+        let mut cells = host_memory::with_capacity(ids.len())?;
+        for id in ids {
+            cells.push(Cell::from_id(id)?);
+        }
+        Ok(cells)
+    })
 }

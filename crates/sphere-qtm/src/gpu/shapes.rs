@@ -157,10 +157,6 @@ pub(crate) fn voronoi_of_shapes_host(
     progress: &dyn Progress,
 ) -> Result<Diagram> {
     params.check_host()?;
-    progress.at("to the device", 0.0)?;
-    let resident = DeviceShapes::new(gpu, shapes)?;
-    progress.at("voronoi", 0.0)?;
-    let diagram = voronoi_of_shapes(gpu, &resident, params)?.to_host()?;
-    progress.at("voronoi", 1.0)?;
-    Ok(diagram)
+    let resident = progress.during("to the device", || DeviceShapes::new(gpu, shapes))?;
+    progress.during("voronoi", || voronoi_of_shapes(gpu, &resident, params)?.to_host())
 }

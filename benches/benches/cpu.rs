@@ -65,15 +65,16 @@ fn terrain_from_points(criterion: &mut Criterion) {
     let points = 200_000;
     let (x, y) = (column(4, points, 400.0), column(5, points, 400.0));
     let z = column(6, points, 50.0);
-    let points = gpu_core::Points { x: &x, y: &y, values: &[&z] };
     let grid = GridSpec::new(0.0, 400.0, 1.0, 400, 400).unwrap();
-    let bounded = nni_grid::Params::on_pixels(grid).region_of_influence(10.0).query_radius(3.0);
+    let points = gpu_core::Points { x: &x, y: &y, values: &[&z] };
+    let input = nni_grid::Input::new(points, grid);
+    let bounded = nni_grid::Params::on_pixels().region_of_influence(10.0).query_radius(3.0);
     let mut group = criterion.benchmark_group("nni-grid, 200,000 points to 400 x 400");
     group.sample_size(20);
     for (name, supersample) in [("supersample 1", 1), ("supersample 2", 2)] {
         let params = bounded.supersample(supersample);
         group.bench_function(name, |b| {
-            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(points), &params).unwrap())
+            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(input), &params).unwrap())
         });
     }
     group.finish();

@@ -74,9 +74,10 @@ impl HasPosition for Site {
 fn surface_rows(cloud: &Cloud, side: u32) -> Result<()> {
     let work = format!("surface_{side}_{}", cloud.name.replace(' ', "_"));
     let grid = GridSpec::new(0.0, EXTENT, EXTENT / f64::from(side), side, side)?;
-    let params = nni_grid::Params::new(grid).max_distance(f64::INFINITY);
+    let params = nni_grid::Params::new().max_distance(f64::INFINITY);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let run = || Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?);
+    let run =
+        || Ok(nni_grid::interpolate(&Device::Cpu, nni_grid::Input::new(points, grid), &params)?);
     let (ours, time) = clocked(run)?;
     Times::new(vec![time]).print("cpu", &work, cloud.len() as u64, grid.cells());
     let (theirs, time) = clocked(|| by_spade(cloud, &grid))?;

@@ -14,8 +14,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use benches::{Times, clocked};
 use gpu_core::{
-    Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec,
-    GridView, Points, Silent, Slice,
+    Device, DeviceChoice, DeviceGrid, Extent, Gpu, GridSlice, GridSpec, GridView, Points, Silent,
+    UploadedPoints,
 };
 use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Weights};
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     if "nni".contains(&filter) || ["paper", "host"].contains(&filter.as_str()) {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
         if filter != "host" {
-            nni(&gpu, &cloud, 5000, "pixels", |params| params)?;
+            nni(&gpu, &cloud, grid(5000)?, "pixels", Params::on_pixels())?;
         }
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
@@ -75,71 +75,67 @@ fn main() -> Result<()> {
 /// The exact method by each kind of weights, and within other radii.
 fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
     let cloud = Cloud::random(7_000_000, side, 0.0);
-    let exact = Params::new(grid(side)?);
+    let (exact, grid) = (Params::new(), grid(side)?);
     for (what, params) in [
         ("exact_sibson", exact),
         ("exact_laplace", exact.weights(Weights::Laplace)),
         ("exact_c1", exact.weights(Weights::SibsonC1)),
         ("exact_no_site_radius", exact.max_distance(f64::INFINITY)),
     ] {
-        nni(gpu, &cloud, side, what, |_| params)?;
+        nni(gpu, &cloud, grid, what, params)?;
     }
     let void = Cloud::random(7_000_000, side, 500.0);
-    nni(gpu, &void, side, "exact_void", |_| exact)?;
+    nni(gpu, &void, grid, "exact_void", exact)?;
     let wide = exact.max_distance(400.0);
-    nni(gpu, &void, side, "exact_void_site_radius_400", |_| wide)?;
+    nni(gpu, &void, grid, "exact_void_site_radius_400", wide)?;
     // The outermost centres lie a twentieth of a cell outside of all points, beside long straight edges of these.
     let inward = |v: &f64| 0.55 + v * (f64::from(side) - 1.1) / f64::from(side);
     let [x, y] = [&cloud.x, &cloud.y].map(|column| column.iter().map(inward).collect());
     let edge = Cloud { x, y, z: cloud.z.clone() };
-    nni(gpu, &edge, side, "exact_straight_edge", |_| exact)
+    nni(gpu, &edge, grid, "exact_straight_edge", exact)
 }
 
 /// The exact method on clouds that are not even, of 7,000,000 points, to 5000 x 5000 cells.
 fn nni_clouds(gpu: &Gpu) -> Result<()> {
     let grid = GridSpec::new(0.0, 1000.0, 0.2, 5000, 5000)?;
-    let params = Params::new(grid).max_distance(f64::INFINITY);
+    let params = Params::new().max_distance(f64::INFINITY);
     let uneven = ["lattice", "heaps", "nested heaps", "tracks", "scanner ground"];
     let clouds = testing::clouds::all(7_000_000, 1);
     for testing::Cloud { name, x, y, z } in clouds.filter(|cloud| uneven.contains(&cloud.name)) {
         let what = format!("exact_cloud_{}", name.replace(' ', "_"));
-        nni(gpu, &Cloud { x, y, z }, 5000, &what, |_| params)?;
+        nni(gpu, &Cloud { x, y, z }, grid, &what, params)?;
     }
     Ok(())
 }
 
 /// Other radii, finer rasters, a void, other weights.
 fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
-    let plain = |params: Params| params;
-    nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "pixels_million", plain)?;
-    let finer = |params: Params| params.supersample(2);
-    nni(gpu, cloud, 5000, "pixels_supersample_2", finer)?;
-    let finest = |params: Params| params.supersample(4);
-    nni(gpu, cloud, 5000, "pixels_supersample_4", finest)?;
-    let far = f64::INFINITY;
-    let unlimited = |params: Params| params.query_radius(far).region_of_influence(far);
-    nni(gpu, cloud, 5000, "pixels_no_radii", unlimited)?;
-    let void = Cloud::random(7_000_000, 5000, 500.0);
-    nni(gpu, &void, 5000, "pixels_void", plain)?;
-    nni(gpu, &void, 5000, "pixels_void_no_radii", unlimited)?;
-    for (what, weights) in [("pixels_laplace", Weights::Laplace), ("pixels_c1", Weights::SibsonC1)]
-    {
-        nni(gpu, cloud, 5000, what, |params| unlimited(params).weights(weights))?;
-    }
+    let (paper, far) = (Params::on_pixels(), f64::INFINITY);
+    let unlimited = paper.query_radius(far).region_of_influence(far);
+    let (million, void) =
+        (Cloud::random(1_000_000, 2000, 0.0), Cloud::random(7_000_000, 5000, 500.0));
+    nni(gpu, &million, grid(2000)?, "pixels_million", paper)?;
+    let grid = grid(5000)?;
+    nni(gpu, cloud, grid, "pixels_supersample_2", paper.supersample(2))?;
+    nni(gpu, cloud, grid, "pixels_supersample_4", paper.supersample(4))?;
+    nni(gpu, cloud, grid, "pixels_no_radii", unlimited)?;
+    nni(gpu, &void, grid, "pixels_void", paper)?;
+    nni(gpu, &void, grid, "pixels_void_no_radii", unlimited)?;
+    nni(gpu, cloud, grid, "pixels_laplace", unlimited.weights(Weights::Laplace))?;
+    nni(gpu, cloud, grid, "pixels_c1", unlimited.weights(Weights::SibsonC1))?;
     for region in [10.0, 100.0] {
         let what = format!("pixels_void_no_query_radius_site_radius_{region}");
-        nni(gpu, &void, 5000, &what, |params| unlimited(params).region_of_influence(region))?;
+        nni(gpu, &void, grid, &what, unlimited.region_of_influence(region))?;
     }
     Ok(())
 }
 
 /// One, two and four values a point, each as alone.
 fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
-    let side = 5000;
-    let far = f64::INFINITY;
+    let (grid, far) = (grid(5000)?, f64::INFINITY);
     let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
     let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
-    let paper = Params::on_pixels(grid(side)?);
+    let paper = Params::on_pixels();
     let unlimited = paper.query_radius(far).region_of_influence(far);
     let finer = paper.supersample(2);
     let laplace = unlimited.weights(Weights::Laplace);
@@ -156,12 +152,12 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
         let mut alone = Vec::new();
         for column in &columns {
             let there = resident(std::slice::from_ref(column))?;
-            let dem = nni_grid::gpu::interpolate(&mut workspace, &there.input()?, &params)?;
+            let dem = nni_grid::gpu::interpolate(&mut workspace, &there.input(grid)?, &params)?;
             alone.extend(dem.to_host()?.values);
         }
         for values in [1, 2, 4] {
             let there = resident(&columns[..values])?;
-            let input = there.input()?;
+            let input = there.input(grid)?;
             let mut all = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
             let times = Times::on_device(gpu, RUNS, &mut all)?;
             for (value, (found, alone)) in all()?.to_host()?.values.iter().zip(&alone).enumerate() {
@@ -169,7 +165,7 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
                 ensure!(pairs.all(same), "value {value} of {values} differs");
             }
             let name = format!("nni_{what}_values_{values}");
-            times.print("tessera", name, cloud.x.len() as u64, params.grid.cells());
+            times.print("tessera", name, cloud.x.len() as u64, grid.cells());
         }
     }
     Ok(())
@@ -371,26 +367,17 @@ impl Cloud {
 
 /// Points on the device.
 struct Resident {
-    x: Column<f64>,
-    y: Column<f64>,
-    values: Vec<Column<f64>>,
+    points: UploadedPoints,
     extent: Extent,
 }
 
 impl Resident {
     fn new(gpu: &Gpu, points: Points) -> Result<Self> {
-        let values = points.values.iter().map(|column| gpu.upload(column));
-        Ok(Self {
-            x: gpu.upload(points.x)?,
-            y: gpu.upload(points.y)?,
-            values: values.collect::<Result<_, _>>()?,
-            extent: Extent::of(&points)?,
-        })
+        Ok(Self { points: UploadedPoints::new(gpu, &points)?, extent: Extent::of(&points)? })
     }
 
-    fn input(&self) -> Result<nni_grid::gpu::Input<'_>> {
-        let values = self.values.iter().map(Slice::from);
-        Ok(DevicePoints::new(&self.x, &self.y, values, self.extent.clone())?.into())
+    fn input(&self, grid: GridSpec) -> Result<nni_grid::gpu::Input<'_>> {
+        Ok(nni_grid::gpu::Input::new(self.points.points(self.extent.clone())?, grid))
     }
 }
 
@@ -398,66 +385,61 @@ fn grid(side: u32) -> Result<GridSpec> {
     Ok(GridSpec::new(0.0, f64::from(side), 1.0, side, side)?)
 }
 
-fn nni(
-    gpu: &Gpu,
-    cloud: &Cloud,
-    side: u32,
-    what: &str,
-    change: impl Fn(Params) -> Params,
-) -> Result<()> {
-    let params = change(Params::on_pixels(grid(side)?));
+fn nni(gpu: &Gpu, cloud: &Cloud, grid: GridSpec, what: &str, params: Params) -> Result<()> {
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let (mut workspace, there) = (Workspace::new(gpu)?, Resident::new(gpu, points)?);
-    let input = there.input()?;
-    let work = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
+    let resident = there.input(grid)?;
+    let work = || Ok(nni_grid::gpu::interpolate(&mut workspace, &resident, &params)?);
+    let input = nni_grid::Input::new(points, grid);
     let times = Times::on_device(gpu, RUNS, work)?;
-    let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?))?;
+    let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), input, &params)?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(nni_grid::interpolate(&Device::Cpu, input, &params)?))?;
     let [on_gpu_values, on_cpu_values] = [&on_gpu, &on_cpu].map(|dem| dem.values[0].values());
     ensure!(on_gpu_values.iter().zip(on_cpu_values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
-    let (points, cells) = (cloud.x.len() as u64, params.grid.cells());
+    let (points, cells) = (cloud.x.len() as u64, grid.cells());
     print_both(&format!("nni_{what}"), points, cells, &times, cpu_time);
     Ok(())
 }
 
 /// From host columns to a host array, beside the transfers alone.
 fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
-    let params = Params::on_pixels(grid(side)?);
+    let (params, grid) = (Params::on_pixels(), grid(side)?);
     let locked = |values: &[f64]| -> Result<_> {
         let mut memory = gpu.page_locked(values.len())?;
         memory.copy_from_slice(values);
         Ok(memory)
     };
     let (x, y, z) = (locked(&cloud.x)?, locked(&cloud.y)?, locked(&cloud.z)?);
-    let mut dem = gpu.page_locked::<f32>(params.grid.cells() as usize)?;
+    let mut dem = gpu.page_locked::<f32>(grid.cells() as usize)?;
     let points = Points { x: &x, y: &y, values: &[&z] };
-    end_to_end(gpu, points, &params, &mut dem, "page_locked")?;
-    let mut dem = vec![0.0; params.grid.cells() as usize];
+    end_to_end(gpu, nni_grid::Input::new(points, grid), &params, &mut dem, "page_locked")?;
+    let mut dem = vec![0.0; grid.cells() as usize];
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    end_to_end(gpu, points, &params, &mut dem, "pageable")?;
+    let input = nni_grid::Input::new(points, grid);
+    end_to_end(gpu, input, &params, &mut dem, "pageable")?;
     let device = Device::Gpu(gpu.clone());
-    let times = Times::on_host(RUNS, || Ok(nni_grid::interpolate(&device, points, &params)?))?;
-    times.print("tessera", "nni_host_new_array", points.x.len() as u64, params.grid.cells());
+    let times = Times::on_host(RUNS, || Ok(nni_grid::interpolate(&device, input, &params)?))?;
+    times.print("tessera", "nni_host_new_array", points.x.len() as u64, grid.cells());
     Ok(())
 }
 
 fn end_to_end(
     gpu: &Gpu,
-    points: Points,
+    input: nni_grid::Input<'_>,
     params: &Params,
     dem: &mut [f32],
     memory: &str,
 ) -> Result<()> {
     let work = |dem: &mut [f32]| -> Result<()> {
         let mut workspace = Workspace::new(gpu)?;
-        nni_grid::gpu::interpolate_into(&mut workspace, points, params, dem, None, &Silent)?;
+        nni_grid::gpu::interpolate_into(&mut workspace, input, params, dem, None, &Silent)?;
         Ok(())
     };
     let transfers = |dem: &mut [f32]| -> Result<()> {
         // SAFETY: what is read was zeroed; the host arrays stay until the stream has run.
         unsafe {
-            for column in [points.x, points.y, points.values[0]] {
+            for column in [input.points.x, input.points.y, input.points.values[0]] {
                 let mut there = gpu.uninitialized::<f64>(column.len())?;
                 gpu.enqueue_write((&mut there).into(), column)?;
             }
@@ -468,7 +450,7 @@ fn end_to_end(
     };
     let alone = Times::on_host(RUNS, || transfers(dem))?;
     let whole = Times::on_host(RUNS, || work(dem))?;
-    let (points, cells) = (points.x.len() as u64, dem.len() as u64);
+    let (points, cells) = (input.points.len() as u64, dem.len() as u64);
     whole.print("tessera", format!("nni_host_{memory}"), points, cells);
     alone.print("tessera", format!("nni_host_{memory}_copies_alone"), points, cells);
     Ok(())

@@ -130,20 +130,24 @@ impl Bench {
             let cells = u64::from(side).pow(2);
             let cloud = Cloud::random(cells * 7 / 25, f64::from(side), 3);
             let there = cloud.upload(&self.gpu)?;
-            let input = there.points()?.into();
             let grid = GridSpec::new(0.0, f64::from(side), 1.0, side, side)?;
+            let input = nni_grid::gpu::Input::new(there.points()?, grid);
             let size = (cells, cloud.x.len() as u64);
             let mut workspace = Workspace::new(&self.gpu)?;
             for (name, params) in [
-                ("nni_exact", nni_grid::Params::new(grid)),
-                ("nni_pixels", nni_grid::Params::on_pixels(grid)),
+                ("nni_exact", nni_grid::Params::new()),
+                ("nni_pixels", nni_grid::Params::on_pixels()),
             ] {
                 self.device(name, size, || {
                     Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?)
                 })?;
                 self.cpu(name, size, || {
                     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-                    Ok(nni_grid::interpolate(&Device::Cpu, points, &params)?)
+                    Ok(nni_grid::interpolate(
+                        &Device::Cpu,
+                        nni_grid::Input::new(points, grid),
+                        &params,
+                    )?)
                 })?;
             }
         }

@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use gpu_core::{Device, GridSpec, Points};
 use libfuzzer_sys::fuzz_target;
-use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
+use nni_grid::{Duplicates, Fill, Input, Method, Params, Weights, interpolate};
 use tessera_fuzz::{Coordinate, Place, columns};
 
 #[derive(Arbitrary, Debug)]
@@ -30,7 +30,7 @@ fuzz_target!(|case: Case| {
     let [width, height] = case.sides.map(|side| u32::from(side % 32));
     let Ok(grid) = GridSpec::new(west, north, case.cell_size.get(), width, height) else { return };
     let weights = [Weights::Sibson, Weights::Laplace, Weights::SibsonC1][usize::from(case.weights % 3)];
-    let mut params = Params::new(grid)
+    let mut params = Params::new()
         .weights(weights)
         .duplicates(Duplicates::ALL[usize::from(case.duplicates) % Duplicates::ALL.len()])
         .hull(case.hull);
@@ -50,7 +50,7 @@ fuzz_target!(|case: Case| {
     if let Some(distance) = distance {
         params = params.max_distance(distance);
     }
-    let Ok(dem) = interpolate(&Device::Cpu, points, &params) else { return };
+    let Ok(dem) = interpolate(&Device::Cpu, Input::new(points, grid), &params) else { return };
     if weights == Weights::SibsonC1 {
         return;
     }

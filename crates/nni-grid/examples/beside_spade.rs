@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use gpu_core::{Device, GridSpec, Points};
-use nni_grid::{Params, interpolate};
+use nni_grid::{Input, Params, interpolate};
 use rayon::prelude::*;
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 
@@ -51,10 +51,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_query(whole)
     );
     for (name, radius) in [("query radius 3", 3.0), ("no radius", f64::INFINITY)] {
-        let params =
-            Params::on_pixels(grid).query_radius(radius).region_of_influence(radius.max(10.0));
+        let params = Params::on_pixels().query_radius(radius).region_of_influence(radius.max(10.0));
         let start = Instant::now();
-        let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, values: &[&z] }, &params)?;
+        let dem = interpolate(
+            &Device::Cpu,
+            Input::new(Points { x: &x, y: &y, values: &[&z] }, grid),
+            &params,
+        )?;
         let time = start.elapsed();
         let differences =
             dem.values[0].values().iter().zip(&exact).map(|(a, b)| (f64::from(*a) - b).powi(2));

@@ -5,7 +5,7 @@
 
 use geo_io::write_relief;
 use gpu_core::{Device, GridSpec, GridView, Points};
-use nni_grid::{Params, interpolate};
+use nni_grid::{Input, Params, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 use terrain_grid::{Edges, HillshadeParams, hillshade};
 
@@ -28,10 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE)?;
     let mut pictures = vec![exact(&x, &y, &z, &grid)?];
     for supersample in [1, 4] {
-        let params = Params::on_pixels(grid).supersample(supersample).query_radius(24.0);
+        let params = Params::on_pixels().supersample(supersample).query_radius(24.0);
         let params = params.region_of_influence(f64::INFINITY);
         let points = Points { x: &x, y: &y, values: &[&z] };
-        let dem = interpolate(&Device::Cpu, points, &params)?;
+        let dem = interpolate(&Device::Cpu, Input::new(points, grid), &params)?;
         pictures.extend(dem.values.into_iter().map(gpu_core::Grid::into_values));
     }
     let rows = (0..SIDE as usize).flat_map(|row| {

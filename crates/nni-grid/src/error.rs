@@ -23,24 +23,6 @@ pub enum Error {
         /// As given.
         max: f64,
     },
-    /// The supersampling is not offered.
-    #[error("supersample {supersample} is not from 1 to {}", crate::MAX_SUPERSAMPLE)]
-    Supersample {
-        /// As given.
-        supersample: u32,
-    },
-    /// The query radius is not positive.
-    #[error("query radius {query_radius} is not above 0")]
-    QueryRadius {
-        /// As given.
-        query_radius: f64,
-    },
-    /// The region of influence is not positive.
-    #[error("region of influence {region_of_influence} is not above 0")]
-    RegionOfInfluence {
-        /// As given.
-        region_of_influence: f64,
-    },
     /// The exact method has no region of influence.
     #[error(
         "region of influence {region_of_influence}: the exact method takes all natural neighbours; use max_distance, \
@@ -59,12 +41,6 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
-    /// The distance beyond which cells are left out is not one.
-    #[error("maximum distance {max_distance} is not 0 or more")]
-    MaxDistance {
-        /// As given.
-        max_distance: f64,
-    },
     /// It is not known which points a part of such a DEM depends on.
     #[error(
         "which points a part depends on is known of the exact method's areas and borders alone, not of {what}"
@@ -72,12 +48,6 @@ pub enum Error {
     Dependence {
         /// What was asked for.
         what: &'static str,
-    },
-    /// The filling is not a number.
-    #[error("fill value {value} is not a finite number")]
-    FillValue {
-        /// As given.
-        value: f32,
     },
     /// These weights have no query radius.
     #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]

@@ -5,20 +5,22 @@ use gpu_core::{Bounds, Extent, GridSpec, GridView, Points, ValueRange};
 
 use crate::{Error, Result};
 
-/// Points with any number of values each, which share the geometry, and which cells may have a value.
+/// Points with any number of values each, which share the geometry; the cells of the DEM, and which of them may have a value.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
     /// The points. Coordinates and values are finite, and values within what an f32 holds.
     pub points: Points<'a>,
+    /// The cells of the DEM.
+    pub grid: GridSpec,
     /// For each cell, whether it may have a value: not 0.
     pub mask: Option<GridView<'a, u8>>,
 }
 
 impl<'a> Input<'a> {
-    /// Points, and no mask.
-    pub fn new(points: Points<'a>) -> Self {
-        Self { points, mask: None }
+    /// Points, and the cells of the DEM; no mask.
+    pub fn new(points: Points<'a>, grid: GridSpec) -> Self {
+        Self { points, grid, mask: None }
     }
 
     /// Leaves out the cells where the mask is 0.
@@ -27,17 +29,11 @@ impl<'a> Input<'a> {
     }
 
     /// Checks the mask and the points, and gives what these lie between.
-    pub(crate) fn check(&self, grid: &GridSpec) -> Result<Extent> {
+    pub(crate) fn check(&self) -> Result<Extent> {
         if let Some(mask) = &self.mask {
-            check_mask(mask.grid(), grid)?;
+            check_mask(mask.grid(), &self.grid)?;
         }
         extent_of(&self.points)
-    }
-}
-
-impl<'a> From<Points<'a>> for Input<'a> {
-    fn from(points: Points<'a>) -> Self {
-        Self::new(points)
     }
 }
 

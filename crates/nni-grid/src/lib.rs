@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Points};
-//! use nni_grid::{Params, interpolate};
+//! use nni_grid::{Input, Params, interpolate};
 //!
 //! # fn main() -> Result<(), nni_grid::Error> {
 //! let (x, y) = ([0.5, 9.5, 0.5, 9.5, 5.0], [0.5, 0.5, 9.5, 9.5, 5.0]);
@@ -16,7 +16,7 @@
 //! let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
 //! let device = Device::open(DeviceChoice::Cpu)?;
 //! let points = Points { x: &x, y: &y, values: &[&z] };
-//! let dem = interpolate(&device, points, &Params::new(grid))?;
+//! let dem = interpolate(&device, Input::new(points, grid), &Params::new())?;
 //! let z = &dem.values[0]; // one raster for each column of values
 //! assert_eq!(z.get(0, 0), Some(&3.0)); // row 0 is the north: the point (0.5, 9.5)
 //! assert!(z.values().iter().all(|value| (1.0..=4.0).contains(value)));
@@ -122,7 +122,7 @@ impl Dem {
 
 /// Interpolates points onto a grid: a raster for each column of values, as of that alone.
 ///
-/// Points come as [`gpu_core::Points`], or as [`Input`] with a mask of cells. The geometry is worked out once
+/// The geometry is worked out once
 /// for all columns of values, or with the method on pixels once for each four. No points give a DEM of
 /// NODATA.
 ///
@@ -135,23 +135,19 @@ impl Dem {
 /// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`TooMany`](gpu_core::Error::TooMany), by the exact method
 /// [`Error::Range`]; for a mask of other
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
-/// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
-/// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
+/// [`Parameter`](gpu_core::Error::Parameter),
+/// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::WeightsRadius`],
 /// [`Error::WeightsLayers`], [`Error::LinearOnPixels`], [`Error::TooLarge`].
 /// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
-pub fn interpolate<'on, 'a>(
-    on: impl Into<On<'on>>,
-    input: impl Into<Input<'a>>,
-    params: &Params,
-) -> Result<Dem> {
+pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input<'_>, params: &Params) -> Result<Dem> {
     let On { device, progress } = on.into();
-    let input = input.into();
+    let call = params::OnGrid::new(input.grid, params)?;
     gpu_core::on_device!(
         device,
         cpu => match params.method {
-            Method::Exact => exact::cpu::interpolate(&input, params, progress),
-            Method::Pixels => pixels::cpu::interpolate(&input, params, progress),
+            Method::Exact => exact::cpu::interpolate(&input, &call, progress),
+            Method::Pixels => pixels::cpu::interpolate(&input, &call, progress),
         },
-        gpu => gpu::from_host(gpu, &input, params, progress),
+        gpu => gpu::from_host(gpu, &input, &call, progress),
     )
 }

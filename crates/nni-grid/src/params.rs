@@ -1,9 +1,10 @@
 //! How to interpolate, checked.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
-use gpu_core::{GridSpec, ValueRange};
+use gpu_core::{GridSpec, ValueRange, require_parameter};
 
 use crate::{Error, Result};
 
@@ -133,20 +134,13 @@ pub enum Fill {
 /// How to interpolate.
 ///
 /// ```
-/// use gpu_core::GridSpec;
 /// use nni_grid::{Params, Weights};
 ///
-/// # fn main() -> Result<(), gpu_core::Error> {
-/// let grid = GridSpec::new(0.0, 100.0, 1.0, 100, 100)?;
-/// let params = Params::new(grid).max_distance(25.0).weights(Weights::SibsonC1).hull(true);
-/// # Ok(())
-/// # }
+/// let params = Params::new().max_distance(25.0).weights(Weights::SibsonC1).hull(true);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
-    /// The DEM.
-    pub grid: GridSpec,
     /// Where the weights come from.
     pub method: Method,
     /// Cells farther from the nearest site, in DEM cells, have no value. May be infinite. It does not decide which sites
@@ -190,9 +184,8 @@ pub struct Params {
 impl Params {
     /// The exact method, a value for each cell within 10 cells of a point; Sibson's weights of all natural neighbours, the
     /// mean of several points, no layers.
-    pub fn new(grid: GridSpec) -> Self {
+    pub fn new() -> Self {
         Self {
-            grid,
             method: Method::Exact,
             max_distance: 10.0,
             region_of_influence: f64::INFINITY,
@@ -211,14 +204,13 @@ impl Params {
 
     /// The method on pixels, with region of influence 10 and query radius 3, as in the paper, no other limit and no
     /// supersampling; else as [`new`](Self::new).
-    pub fn on_pixels(grid: GridSpec) -> Self {
+    pub fn on_pixels() -> Self {
         let (region_of_influence, max_distance) = (10.0, f64::INFINITY);
-        let base = Self { region_of_influence, max_distance, ..Self::new(grid) };
+        let base = Self { region_of_influence, max_distance, ..Self::new() };
         Self { method: Method::Pixels, query_radius: 3.0, ..base }
     }
 
     gpu_core::builders! {
-        grid: GridSpec;
         method: Method;
         max_distance: f64;
         region_of_influence: f64;
@@ -244,11 +236,6 @@ impl Params {
         ValueRange { min: range.min.min(min), max: range.max.max(max) }
     }
 
-    /// The same without the layers beside the values.
-    pub(crate) fn values_alone(&self) -> Self {
-        Self { counts: false, distances: false, deviations: false, ..*self }
-    }
-
     /// Whether cells are looked at again after the queries.
     pub(crate) fn needs_finish(&self, has_mask: bool) -> bool {
         let limits = self.hull || self.max_distance < f64::INFINITY || has_mask;
@@ -270,13 +257,9 @@ impl Params {
             return Err(Error::ValueRange { min, max });
         }
         let (distance, weights) = (self.max_distance, self.weights);
-        if distance.is_nan() || distance < 0.0 {
-            return Err(Error::MaxDistance { max_distance: distance });
-        }
-        if let Fill::Value(value) = self.fill
-            && !value.is_finite()
-        {
-            return Err(Error::FillValue { value });
+        require_parameter("maximum distance", distance, distance >= 0.0, "0 or more")?;
+        if let Fill::Value(value) = self.fill {
+            require_parameter("fill value", value, value.is_finite(), "a finite number")?;
         }
         if weights == Weights::Linear && self.method == Method::Pixels {
             return Err(Error::LinearOnPixels);
@@ -292,42 +275,75 @@ impl Params {
         Ok(())
     }
 
-    /// Checks everything but the size of the Voronoi raster.
-    pub(crate) fn check(&self) -> Result<()> {
-        let &Self { grid, region_of_influence, query_radius, supersample, .. } = self;
-        if !(1..=MAX_SUPERSAMPLE).contains(&supersample) {
-            return Err(Error::Supersample { supersample });
-        }
-        if query_radius.is_nan() || query_radius <= 0.0 {
-            return Err(Error::QueryRadius { query_radius });
-        }
-        if region_of_influence.is_nan() || region_of_influence <= 0.0 {
-            return Err(Error::RegionOfInfluence { region_of_influence });
-        }
+    /// Checks what the parameters are by themselves.
+    fn check(&self) -> Result<()> {
+        let &Self { region_of_influence, query_radius, supersample, .. } = self;
+        const { assert!(MAX_SUPERSAMPLE == 8) } // as the error says
+        let is_offered = (1..=MAX_SUPERSAMPLE).contains(&supersample);
+        require_parameter("supersample", supersample, is_offered, "from 1 to 8")?;
+        require_parameter("query radius", query_radius, query_radius > 0.0, "above 0")?;
+        let reaches = region_of_influence > 0.0;
+        require_parameter("region of influence", region_of_influence, reaches, "above 0")?;
         if self.method == Method::Exact && region_of_influence.is_finite() {
             return Err(Error::ExactRegionOfInfluence { region_of_influence });
         }
         if self.method == Method::Exact && query_radius.is_finite() {
             return Err(Error::ExactQueryRadius { query_radius });
         }
-        self.check_extras()?;
+        self.check_extras()
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Parameters that were checked, and the grid that they are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnGrid {
+    /// The DEM.
+    pub grid: GridSpec,
+    params: Params,
+}
+
+impl Deref for OnGrid {
+    type Target = Params;
+
+    fn deref(&self) -> &Params {
+        &self.params
+    }
+}
+
+impl OnGrid {
+    /// Checks everything but the size of the Voronoi raster.
+    pub fn new(grid: GridSpec, params: &Params) -> Result<Self> {
+        params.check()?;
         grid.check()?;
-        let (width, height) = (u64::from(grid.width), u64::from(grid.height));
-        if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {
-            return Err(Error::TooLarge { width, height });
-        }
-        Ok(())
+        check_sides(&grid, 1)?;
+        Ok(Self { grid, params: *params })
     }
 
-    /// The Voronoi raster, checked like everything else.
-    pub(crate) fn raster(&self) -> Result<GridSpec> {
-        self.check()?;
-        let &Self { grid, supersample, .. } = self;
-        let side = |cells: u32| u64::from(cells) * u64::from(supersample);
-        let (width, height) = (side(grid.width), side(grid.height));
-        if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {
-            return Err(Error::TooLarge { width, height });
-        }
-        Ok(grid.refined(supersample)?)
+    /// The same without the layers beside the values.
+    pub fn values_alone(&self) -> Self {
+        let params = Params { counts: false, distances: false, deviations: false, ..self.params };
+        Self { params, ..*self }
     }
+
+    /// The Voronoi raster.
+    pub fn raster(&self) -> Result<GridSpec> {
+        check_sides(&self.grid, self.supersample)?;
+        Ok(self.grid.refined(self.supersample)?)
+    }
+}
+
+/// Checks that a grid, refined by a supersampling, can be named.
+fn check_sides(grid: &GridSpec, supersample: u32) -> Result<()> {
+    let side = |cells: u32| u64::from(cells) * u64::from(supersample);
+    let (width, height) = (side(grid.width), side(grid.height));
+    if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {
+        return Err(Error::TooLarge { width, height });
+    }
+    Ok(())
 }

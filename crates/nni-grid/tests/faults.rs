@@ -7,7 +7,7 @@ mod common;
 
 use common::{bits, layer_bits, random, square};
 use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, GridSlice, Slice};
-use nni_grid::{Dem, Error, Method, Params, Summary, Weights, gpu, interpolate};
+use nni_grid::{Dem, Error, Input, Method, Params, Summary, Weights, gpu, interpolate};
 use testing::Cloud;
 use testing::faults::everywhere;
 
@@ -47,7 +47,8 @@ impl Resident {
         ];
         let extent = Extent { bounds: Some(bounds), ranges };
         let points = DevicePoints::new(x, y, [z, x, y].map(Slice::from), extent)?;
-        let input = gpu::Input::new(points).mask(GridSlice::new(&self.mask, params.grid)?);
+        let input =
+            gpu::Input::new(points, square(12)).mask(GridSlice::new(&self.mask, square(12))?);
         gpu::interpolate(&mut self.workspace, &input, params)?.to_host()
     }
 }
@@ -60,15 +61,13 @@ fn launches(params: &Params) -> u64 {
 /// Lets the calls of resident interpolations fail; gives how many modules were loaded for the first time.
 fn resident(gpu: &Gpu) -> u64 {
     let cloud = random(70, 12.0, 3, |x, y| x * y);
-    let grid = square(12);
-    let wide =
-        Params::on_pixels(grid).query_radius(f64::INFINITY).region_of_influence(f64::INFINITY);
+    let wide = Params::on_pixels().query_radius(f64::INFINITY).region_of_influence(f64::INFINITY);
     let ways = [
-        Params::on_pixels(grid).distances(true).hull(true),
+        Params::on_pixels().distances(true).hull(true),
         wide,
         wide.weights(Weights::SibsonC1).region_of_influence(9.0),
-        Params::new(grid).weights(Weights::SibsonC1).distances(true),
-        Params::new(grid).hull(true),
+        Params::new().weights(Weights::SibsonC1).distances(true),
+        Params::new().hull(true),
     ];
     let failures = ways.iter().filter_map(|params| {
         let call = |state: &mut Resident| state.interpolate(params).map(|dem| seen(&dem));
@@ -88,10 +87,11 @@ fn resident(gpu: &Gpu) -> u64 {
 fn host_to_host(gpu: &Gpu) -> u64 {
     let device = Device::Gpu(gpu.clone());
     let cloud = random(90, 12.0, 5, |x, y| x - y);
-    let ways = [Params::on_pixels(square(12)).counts(true), Params::new(square(12))];
+    let ways = [Params::on_pixels().counts(true), Params::new()];
     let failures = ways.iter().filter_map(|params| {
         let call = |(): &mut ()| {
-            let dem = cloud.with(|points| interpolate(&device, points, params))?;
+            let dem = cloud
+                .with(|points| interpolate(&device, Input::new(points, square(12)), params))?;
             Ok::<_, Error>((seen(&dem), dem.counts))
         };
         let failures = everywhere(gpu, || Ok(()), call)?;

@@ -21,7 +21,7 @@ type Outcome = (Vec<f32>, Vec<f32>);
 fn parameters() -> (GridSpec, nni_grid::Params, idw::Params, pba_voronoi::Params) {
     let grid = GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap();
     let nearest = idw::Params::nearest(8);
-    (grid, nni_grid::Params::new(grid), nearest, pba_voronoi::Params::new().distance())
+    (grid, nni_grid::Params::new(), nearest, pba_voronoi::Params::new().distance())
 }
 
 /// On the host, step by step.
@@ -36,7 +36,8 @@ fn on_cpu(cloud: &Cloud) -> Outcome {
     };
     let (x, y, z) = (sorted(&cloud.x), sorted(&cloud.y), sorted(&cloud.z));
     let points = Points { x: &x, y: &y, values: &[&z] };
-    let dem = nni_grid::interpolate(&device, points, &interpolation).unwrap();
+    let dem =
+        nni_grid::interpolate(&device, nni_grid::Input::new(points, grid), &interpolation).unwrap();
     let slope = terrain_grid::slope(&device, dem.values[0].view(), &SlopeParams::new()).unwrap();
     let (_, steepest) = gpu_scan::cpu::top_k(TopK::greatest(), slope.values(), STEEPEST).unwrap();
     let mut mask = vec![0u8; grid.cells() as usize];
@@ -70,7 +71,7 @@ fn six_crates_work_on_the_device_without_a_copy_of_their_data_to_the_host() {
     });
     let [x, y, z] = &sorted;
     let points = DevicePoints::new(x, y, [z.into()], extent).unwrap();
-    let input = points.clone().into();
+    let input = nni_grid::gpu::Input::new(points.clone(), grid);
     let dem = nni_grid::gpu::interpolate(&mut workspace, &input, &interpolation).unwrap();
     let raster = dem.values(0).unwrap();
     let slope = terrain_grid::gpu::slope(&gpu, raster, &SlopeParams::new()).unwrap();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
-use nni_grid::{Dem, Summary};
+use nni_grid::{Dem, Input, Summary};
 use programs::cloud::Cloud;
 
 use crate::above::Floor;
@@ -96,11 +96,12 @@ pub fn interpolated(
         let group: Vec<usize> = (next..columns.len()).filter(|&i| columns[i].1 == range).collect();
         let values: Vec<&[f64]> = group.iter().map(|&i| &columns[i].0[..]).collect();
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
-        let mut params = surface.params(grid, *range);
+        let input = Input::new(points, grid);
+        let mut params = surface.params(*range);
         if first.is_some() {
             params = params.distances(false).counts(false);
         }
-        let mut dem = nni_grid::interpolate(device.with_progress(progress), points, &params)?;
+        let mut dem = nni_grid::interpolate(device.with_progress(progress), input, &params)?;
         for (&i, raster) in group.iter().zip(dem.values.drain(..)) {
             rasters[i] = Some(raster);
         }

@@ -40,7 +40,7 @@ pub fn read_dependence(
     let cells = lattice.grid_in_cells(grid);
     // Points may lie a rounding beyond the bounds of their headers.
     let all = widened(&lattice.bounds_in_cells(all), 1.0);
-    let mut dependence = Dependence::new(&surface.params(cells, None), all)?;
+    let mut dependence = Dependence::new(cells, &surface.params(None), all)?;
     let near = widened(&grid.bounds(), halo * cell);
     let mut ground = Near { near, wanted: Vec::new(), lattice };
     loop {

@@ -217,10 +217,10 @@ fn load(device: &Device, surface: &SurfaceArgs) {
     let at = |i: u32| f64::from(i) + 0.5;
     let x: Vec<f64> = (0..SIDE * SIDE).map(|i| at(i % SIDE)).collect();
     let y: Vec<f64> = (0..SIDE * SIDE).map(|i| at(i / SIDE)).collect();
-    let params = surface.params(GridSpec::of_pixels(SIDE, SIDE), None);
     let points = Points { x: &x, y: &y, values: &[&x] };
+    let input = nni_grid::Input::new(points, GridSpec::of_pixels(SIDE, SIDE));
     // An error comes again, where it matters.
-    drop(nni_grid::interpolate(device, points, &params));
+    drop(nni_grid::interpolate(device, input, &surface.params(None)));
 }
 
 fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {

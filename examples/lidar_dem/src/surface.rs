@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use gpu_core::{GridSpec, ValueRange};
+use gpu_core::ValueRange;
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{number, positive};
 use programs::cloud::Cloud;
@@ -180,9 +180,9 @@ impl SurfaceArgs {
         Ok(())
     }
 
-    /// As nni-grid takes it, for the cells of a grid and values of a range, if that is known.
-    pub fn params(&self, grid: GridSpec, range: Option<ValueRange>) -> Params {
-        Params::new(grid)
+    /// As nni-grid takes it, for values of a range, if that is known.
+    pub fn params(&self, range: Option<ValueRange>) -> Params {
+        Params::new()
             .method(self.method)
             .max_distance(self.max_distance)
             .region_of_influence(self.region_of_influence())

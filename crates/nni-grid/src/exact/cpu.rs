@@ -9,7 +9,8 @@ use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
 use kernels_rs::nni::exact::weights::{LINEAR, SIBSON, SMOOTH};
 
 use super::{SiteStars, policy_of, scene_of};
-use crate::{Dem, Input, Params, Result, Summary, ValueScale, Weights};
+use crate::params::OnGrid;
+use crate::{Dem, Input, Result, Summary, ValueScale, Weights};
 
 /// What sites have: their values, and where they are wanted their gradients.
 struct Table {
@@ -20,7 +21,7 @@ struct Table {
 
 impl Table {
     /// Merges the values of points at one place.
-    fn new(input: &Input, extent: &Extent, stars: &SiteStars, params: &Params) -> Result<Self> {
+    fn new(input: &Input, extent: &Extent, stars: &SiteStars, params: &OnGrid) -> Result<Self> {
         let columns = input.points.values;
         let scales = scales_of(extent, columns.len(), params);
         let count = scales.len();
@@ -76,9 +77,8 @@ struct Row {
 }
 
 /// As [`interpolate`](crate::interpolate).
-pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progress) -> Result<Dem> {
-    params.check()?;
-    let extent = input.check(&params.grid)?;
+pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progress) -> Result<Dem> {
+    let extent = input.check()?;
     let (x, y, values) = (input.points.x, input.points.y, input.points.values.len());
     if values == 0 {
         return Ok(Dem::without_values(params.grid));
@@ -139,7 +139,7 @@ impl Work<'_> {
 }
 
 /// The scales of the columns of values.
-fn scales_of(extent: &Extent, columns: usize, params: &Params) -> Vec<ValueScale> {
+fn scales_of(extent: &Extent, columns: usize, params: &OnGrid) -> Vec<ValueScale> {
     let of = |k: usize| match extent.ranges.get(k) {
         Some(&range) => ValueScale::of_range(params.widened(range)),
         None => ValueScale::of(&[]),
@@ -157,7 +157,7 @@ struct Layers {
 
 impl Layers {
     /// Layers to be filled.
-    fn new(params: &Params, values: usize) -> Result<Self> {
+    fn new(params: &OnGrid, values: usize) -> Result<Self> {
         let cells = params.grid.cells() as usize;
         let layer = |wanted: bool, value: f32| match wanted {
             true => host_memory::filled(value, cells).map(Some),
@@ -199,7 +199,7 @@ impl Layers {
         }
     }
 
-    fn into_dem(self, params: &Params, summary: Summary) -> Result<Dem> {
+    fn into_dem(self, params: &OnGrid, summary: Summary) -> Result<Dem> {
         let grid = params.grid;
         let floats = |layer: Option<Vec<f32>>| layer.map(|layer| Grid::new(layer, grid));
         Ok(Dem {

@@ -14,13 +14,14 @@
 //!    are kept. A cell without any is settled.
 //! 2. Further points are wanted where a kept circle is. With more points circles shrink: none reaches beyond the old ones.
 
-use gpu_core::{Bounds, Points, parallel};
+use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::angles::{cross, square, way};
 use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
 use kernels_rs::stars::predicates::Predicates;
 
 use super::{SiteStars, scene_of};
+use crate::params::OnGrid;
 use crate::{Error, Input, Method, Params, Result, Weights};
 
 /// Cells that are looked at together.
@@ -45,8 +46,8 @@ const PARTS: u32 = 512;
 /// let x: Vec<f64> = (0..200).map(|i| f64::from(i % 2) * 30.0).collect();
 /// let y: Vec<f64> = (0..200).map(|i| f64::from(i / 2)).collect();
 /// let all = Bounds::of(&x, &y).unwrap();
-/// let params = Params::new(GridSpec::new(0.0, 60.0, 1.0, 8, 20)?);
-/// let mut dependence = Dependence::new(&params, all)?;
+/// let grid = GridSpec::new(0.0, 60.0, 1.0, 8, 20)?;
+/// let mut dependence = Dependence::new(grid, &Params::new(), all)?;
 /// let known = Bounds { min_x: -20.0, min_y: 20.0, max_x: 28.0, max_y: 80.0 };
 /// let within: Vec<usize> = (0..200).filter(|&i| x[i] < 28.0 && (20.0..=80.0).contains(&y[i])).collect();
 /// let near = |column: &[f64]| within.iter().map(|&i| column[i]).collect::<Vec<f64>>();
@@ -58,7 +59,7 @@ const PARTS: u32 = 512;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dependence {
-    params: Params,
+    params: OnGrid,
     all: Bounds,
     /// The cells that are not settled; `None` before the first look, for all.
     open: Option<Vec<u32>>,
@@ -66,13 +67,13 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// That of a DEM. All points there are lie within `all`.
+    /// That of a DEM of these cells. All points there are lie within `all`.
     ///
     /// # Errors
     /// [`Error::Dependence`] for the method on pixels, where it is known beforehand, and for the smooth interpolant and
     /// the hull, where other points matter too; else as [`interpolate`](crate::interpolate) for the parameters.
-    pub fn new(params: &Params, all: Bounds) -> Result<Self> {
-        params.check()?;
+    pub fn new(grid: GridSpec, params: &Params, all: Bounds) -> Result<Self> {
+        OnGrid::new(grid, params)?;
         let refused = [
             ("the method on pixels", params.method == Method::Pixels),
             ("the smooth interpolant", params.weights == Weights::SibsonC1),
@@ -81,7 +82,7 @@ impl Dependence {
         if let Some((what, _)) = refused.into_iter().find(|(_, is_so)| *is_so) {
             return Err(Error::Dependence { what });
         }
-        let params = Params::new(params.grid).max_distance(params.max_distance);
+        let params = OnGrid::new(grid, &Params::new().max_distance(params.max_distance))?;
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
@@ -99,8 +100,7 @@ impl Dependence {
         let count = open.as_ref().map_or(cells, Vec::len);
         let (mut still_open, mut circles) = (Vec::new(), Vec::new());
         if !beyond.is_empty() {
-            let input = Input::new(Points { x, y, values: &[] });
-            input.check(&self.params.grid)?;
+            Input::new(Points { x, y, values: &[] }, self.params.grid).check()?;
             let stars = SiteStars::of(x, y, &self.params.grid, &gpu_core::Silent)?;
             let scene = scene_of(&self.params, stars.scale, stars.unit);
             let look = Look { stars: &stars, scene: &scene, beyond: &beyond };

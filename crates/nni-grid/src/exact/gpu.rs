@@ -15,7 +15,8 @@ use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 use super::stars::span_of;
 use super::{SiteStars, policy_of, scene_of};
 use crate::gpu::put::put_scales;
-use crate::{Params, Result, ValueScale, Weights};
+use crate::params::OnGrid;
+use crate::{Result, ValueScale, Weights};
 
 /// Points in device memory.
 #[derive(Clone, Copy)]
@@ -55,7 +56,7 @@ struct Stars {
 pub(crate) fn interpolate(
     workspace: &mut Workspace,
     points: Points,
-    params: &Params,
+    params: &OnGrid,
     mask: Option<Slice<'_, u8>>,
 ) -> Result<Layers> {
     let gpu = &workspace.gpu().clone();
@@ -72,7 +73,7 @@ pub(crate) fn interpolate(
 }
 
 /// Makes the stars of points. Waits for the device.
-fn make_stars(workspace: &mut Workspace, points: Points, params: &Params) -> Result<Stars> {
+fn make_stars(workspace: &mut Workspace, points: Points, params: &OnGrid) -> Result<Stars> {
     workspace.gpu().refuse_in_capture("an exact interpolation")?;
     match quadtree_sort::gpu::index(workspace, points.x, points.y, None) {
         Ok(index) if !index.is_empty() => stars_of(workspace, &index, params),
@@ -85,7 +86,7 @@ fn make_stars(workspace: &mut Workspace, points: Points, params: &Params) -> Res
 }
 
 /// Makes the stars of the points of an index, on the device.
-fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &Params) -> Result<Stars> {
+fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &OnGrid) -> Result<Stars> {
     let gpu = workspace.gpu().clone();
     let found = delaunay_stars::gpu::triangulate_for(workspace, index, span_of(&params.grid))?;
     let scene = scene_of(params, found.scale(), found.predicates().unit());
@@ -170,7 +171,7 @@ fn hints_of(
 }
 
 /// Makes the stars of points, of which some may not be finite, on the host.
-fn stars_by_host(gpu: &Gpu, points: Points, params: &Params) -> Result<Stars> {
+fn stars_by_host(gpu: &Gpu, points: Points, params: &OnGrid) -> Result<Stars> {
     let (mut x, mut y) = (vec![0.0; points.x.len()], vec![0.0; points.y.len()]);
     // SAFETY: the arrays stay until the stream has been waited for.
     let copied =
@@ -270,7 +271,7 @@ impl Stars {
         gpu: &Gpu,
         points: Points,
         scales: &Column<f64>,
-        params: &Params,
+        params: &OnGrid,
         tallies: &mut Column<u64>,
     ) -> Result<Column<i32>> {
         let count = points.scales.len();
@@ -320,7 +321,7 @@ impl Stars {
     fn cells(
         &self,
         gpu: &Gpu,
-        params: &Params,
+        params: &OnGrid,
         sites: &Sites,
         mask: Option<Slice<'_, u8>>,
         tallies: Column<u64>,

@@ -13,11 +13,12 @@ use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, LINEAR, SIBSON, SMOOTH};
 use kernels_rs::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
-use crate::{Duplicates, Fill, Params, Weights};
+use crate::params::OnGrid;
+use crate::{Duplicates, Fill, Weights};
 use stars::SiteStars;
 
 /// What is asked of the cells of the DEM.
-fn scene_of(params: &Params, scale: Scale, unit: i32) -> Scene {
+fn scene_of(params: &OnGrid, scale: Scale, unit: i32) -> Scene {
     let grid = params.grid;
     let scaled = |length: f64| scale.apply(length);
     let cell_size = scaled(grid.cell_size);

@@ -5,7 +5,7 @@ use gpu_core::{DevicePoints, GridSlice, GridSpec};
 use crate::Result;
 use crate::input::check_mask;
 
-/// Points in device memory, with any number of values each, and which cells may have a value.
+/// Points in device memory, with any number of values each; the cells of the DEM, and which of them may have a value.
 ///
 /// The fixed point of the values follows from their ranges in the points' extent. Whatever lies there,
 /// nothing else is read or written:
@@ -21,14 +21,16 @@ use crate::input::check_mask;
 pub struct Input<'a> {
     /// The points.
     pub points: DevicePoints<'a>,
+    /// The cells of the DEM.
+    pub grid: GridSpec,
     /// For each cell, whether it may have a value: not 0.
     pub mask: Option<GridSlice<'a, u8>>,
 }
 
 impl<'a> Input<'a> {
-    /// Points, and no mask.
-    pub fn new(points: DevicePoints<'a>) -> Self {
-        Self { points, mask: None }
+    /// Points, and the cells of the DEM; no mask.
+    pub fn new(points: DevicePoints<'a>, grid: GridSpec) -> Self {
+        Self { points, grid, mask: None }
     }
 
     /// Leaves out the cells where the mask is 0.
@@ -37,9 +39,9 @@ impl<'a> Input<'a> {
     }
 
     /// Checks what the host can know.
-    pub(super) fn check(&self, grid: &GridSpec) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if let Some(mask) = &self.mask {
-            check_mask(mask.grid(), grid)?;
+            check_mask(mask.grid(), &self.grid)?;
         }
         let bounds = self.points.extent().bounds;
         let ends = bounds.map(|b| [b.min_x, b.min_y, b.max_x, b.max_y]).unwrap_or_default();
@@ -50,11 +52,5 @@ impl<'a> Input<'a> {
             }
             None => Ok(()),
         }
-    }
-}
-
-impl<'a> From<DevicePoints<'a>> for Input<'a> {
-    fn from(points: DevicePoints<'a>) -> Self {
-        Self::new(points)
     }
 }

@@ -14,6 +14,7 @@ mod whole;
 use gpu_core::{Column, DeviceGrid, DevicePoints, Slice};
 pub use gpu_scan::gpu::Workspace;
 
+use crate::params::OnGrid;
 use crate::pixels::gpu::on_pixels;
 use crate::{Method, Params, Result, ValueScale, exact};
 use dem::{Counted, Tallies};
@@ -39,8 +40,17 @@ pub(crate) use whole::from_host;
 /// for the device, for bounds that are not finite, and with [`Captured`](gpu_core::Error::Captured) where it
 /// would have to wait while the stream captures.
 pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) -> Result<DeviceDem> {
-    params.check()?;
-    input.check(&params.grid)?;
+    let params = &OnGrid::new(input.grid, params)?;
+    input.check()?;
+    enqueue(workspace, input, params)
+}
+
+/// The same of what was checked.
+pub(crate) fn enqueue(
+    workspace: &mut Workspace,
+    input: &Input,
+    params: &OnGrid,
+) -> Result<DeviceDem> {
     let (points, mask) = (&input.points, input.mask.as_ref().map(|mask| mask.values()));
     let scales = scales_of(points, params);
     match params.method {
@@ -55,7 +65,7 @@ fn exactly(
     points: &DevicePoints<'_>,
     mask: Option<Slice<'_, u8>>,
     scales: &[ValueScale],
-    params: &Params,
+    params: &OnGrid,
 ) -> Result<DeviceDem> {
     let gpu = &workspace.gpu().clone();
     let grid = params.grid;

@@ -4,7 +4,8 @@ use gpu_core::{Column, DevicePoints, Gpu, Slice};
 use kernels_rs::nni::pixels;
 use kernels_rs::nni::pixels::values::{Columns, MOST_VALUES};
 
-use crate::{Params, Result, ValueScale};
+use crate::params::OnGrid;
+use crate::{Result, ValueScale};
 
 /// All values of points, one column after the other.
 pub(crate) fn values_in_one<'a>(gpu: &Gpu, points: &DevicePoints<'a>) -> Result<Values<'a>> {
@@ -71,7 +72,7 @@ impl<'a> Part<'a> {
 }
 
 /// The scale of each column of values.
-pub(crate) fn scales_of(points: &DevicePoints, params: &Params) -> Vec<ValueScale> {
+pub(crate) fn scales_of(points: &DevicePoints, params: &OnGrid) -> Vec<ValueScale> {
     // Without points there are no ranges.
     let of = |k: usize| match points.extent().ranges.get(k) {
         Some(&range) => ValueScale::of_range(params.widened(range)),

@@ -1,24 +1,22 @@
 //! From host columns to host rasters, by either method.
 
-use gpu_core::{
-    Column, DevicePoints, Extent, Gpu, Grid, GridSlice, Points, Progress, Slice, host_memory,
-};
+use gpu_core::{Column, Extent, Gpu, Grid, GridSlice, Progress, UploadedPoints, host_memory};
 use gpu_scan::gpu::Workspace;
 
+use crate::params::OnGrid;
 use crate::pixels::gpu::streaming::{beyond_streaming, interpolate_into};
-use crate::{Dem, Input, Params, Result};
+use crate::{Dem, Input, Result};
 
 /// [`interpolate`](crate::interpolate) on a GPU, from host to host. Waits for the result.
 pub(crate) fn from_host(
     gpu: &Gpu,
     input: &Input,
-    params: &Params,
+    params: &OnGrid,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    params.check()?;
     let mut workspace = Workspace::new(gpu)?;
-    match input.mask.is_none() && beyond_streaming(&input.points, params).is_none() {
-        true => streamed(&mut workspace, input.points, params, progress),
+    match beyond_streaming(input, params).is_none() {
+        true => streamed(&mut workspace, *input, params, progress),
         false => at_once(&mut workspace, input, params, progress),
     }
 }
@@ -26,8 +24,8 @@ pub(crate) fn from_host(
 /// By [`interpolate_into`].
 fn streamed(
     workspace: &mut Workspace,
-    points: Points,
-    params: &Params,
+    input: Input<'_>,
+    params: &OnGrid,
     progress: &dyn Progress,
 ) -> Result<Dem> {
     let (grid, cells) = (params.grid, params.grid.cells() as usize);
@@ -37,7 +35,7 @@ fn streamed(
         false => None,
     };
     let into = counts.as_deref_mut();
-    let summary = interpolate_into(workspace, points, params, &mut values, into, progress)?;
+    let summary = interpolate_into(workspace, input, params, &mut values, into, progress)?;
     let values = vec![Grid::new(values, grid)?];
     let counts = counts.map(|counts| Grid::new(counts, grid)).transpose()?;
     Ok(Dem { grid, values, counts, distances: None, deviations: None, summary })
@@ -47,14 +45,14 @@ fn streamed(
 fn at_once(
     workspace: &mut Workspace,
     input: &Input,
-    params: &Params,
+    params: &OnGrid,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let extent = input.check(&params.grid)?;
+    let extent = input.check()?;
     progress.at("to the device", 0.0)?;
     let on_device = Uploaded::new(workspace.gpu(), input)?;
     progress.at("interpolate", 0.0)?;
-    let dem = super::interpolate(workspace, &on_device.input(input, extent)?, params)?;
+    let dem = super::enqueue(workspace, &on_device.input(input, extent)?, params)?;
     drop(on_device);
     let dem = dem.to_host()?;
     progress.at("interpolate", 1.0)?;
@@ -63,26 +61,18 @@ fn at_once(
 
 /// An input's columns on the device.
 struct Uploaded {
-    x: Column<f64>,
-    y: Column<f64>,
-    values: Vec<Column<f64>>,
+    points: UploadedPoints,
     mask: Option<Column<u8>>,
 }
 
 impl Uploaded {
     fn new(gpu: &Gpu, input: &Input) -> Result<Self> {
-        let values = input.points.values.iter().map(|column| gpu.upload(column));
-        Ok(Self {
-            x: gpu.upload(input.points.x)?,
-            y: gpu.upload(input.points.y)?,
-            values: values.collect::<Result<_, _>>()?,
-            mask: input.mask.map(|mask| gpu.upload(mask.values())).transpose()?,
-        })
+        let mask = input.mask.map(|mask| gpu.upload(mask.values())).transpose()?;
+        Ok(Self { points: UploadedPoints::new(gpu, &input.points)?, mask })
     }
 
     fn input(&self, host: &Input, extent: Extent) -> Result<super::Input<'_>> {
-        let values = self.values.iter().map(Slice::from);
-        let input = super::Input::new(DevicePoints::new(&self.x, &self.y, values, extent)?);
+        let input = super::Input::new(self.points.points(extent)?, host.grid);
         Ok(match (&self.mask, &host.mask) {
             (Some(mask), Some(host)) => input.mask(GridSlice::new(mask, *host.grid())?),
             _ => input,

@@ -5,7 +5,8 @@
 
 use kernels_rs::nni::pixels::circle::Circle;
 
-use crate::{Params, Result};
+use crate::Result;
+use crate::params::OnGrid;
 
 /// What bounds every query of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) struct QueryLimits {
 
 impl QueryLimits {
     /// Checks the parameters and works out the bounds.
-    pub fn of(params: &Params) -> Result<Self> {
+    pub fn of(params: &OnGrid) -> Result<Self> {
         let raster = params.raster()?;
         let half_pixels = 2.0 * f64::from(params.supersample);
         let squared = |radius: f64| (radius * half_pixels) * (radius * half_pixels);

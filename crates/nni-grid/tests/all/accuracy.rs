@@ -37,9 +37,9 @@ fn rmse(dem: &Dem, points: &Cloud, wanted: impl Fn(u32, u32) -> bool) -> (f64, u
 /// The error at each supersampling, without radii.
 fn errors(points: &Cloud, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 4] {
     [1, 2, 4, 8].map(|supersample| {
-        let params = Params::on_pixels(grid).supersample(supersample).query_radius(f64::INFINITY);
+        let params = Params::on_pixels().supersample(supersample).query_radius(f64::INFINITY);
         let params = params.region_of_influence(f64::INFINITY);
-        let dem = on_cpu(points, &params);
+        let dem = on_cpu(points, grid, &params);
         let (error, cells) = rmse(&dem, points, wanted);
         assert!(cells > 500, "only {cells} cells are compared");
         error
@@ -101,8 +101,8 @@ fn a_lake_stays_empty_in_a_small_region_of_influence_and_fills_in_a_large_one() 
     let Some(cloud) = topography() else { return };
     let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 1.0).unwrap();
     let empty_cells = |radius| {
-        let params = Params::on_pixels(grid).region_of_influence(radius);
-        on_cpu(&cloud, &params).summary.nodata
+        let params = Params::on_pixels().region_of_influence(radius);
+        on_cpu(&cloud, grid, &params).summary.nodata
     };
     let (small, large) = (empty_cells(3.0), empty_cells(f64::INFINITY));
     println!(

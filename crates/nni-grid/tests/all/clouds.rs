@@ -52,7 +52,7 @@ fn planes_of_every_cloud_are_met_inside_the_hull() {
                 continue;
             }
             let grid = grids(&cloud)[0];
-            let dem = on_all(&cloud, &unlimited(grid).weights(weights).hull(true));
+            let dem = on_all(&cloud, grid, &unlimited().weights(weights).hull(true));
             let mut worst = 0.0f64;
             for (cell, &value) in (0..).zip(only(&dem)).filter(|(_, value)| !value.is_nan()) {
                 let (x, y) = grid.cell_centre(cell % grid.width, cell / grid.width);

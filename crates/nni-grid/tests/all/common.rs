@@ -65,22 +65,24 @@ pub fn input_on_all(input: &Input, params: &Params) -> Dem {
 }
 
 /// The same of a cloud's points, with counts where there are any.
-pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
+pub fn on_all(cloud: &Cloud, grid: GridSpec, params: &Params) -> Dem {
     let params = params.counts(params.counts || params.weights == Weights::Sibson);
-    cloud.with(|points| input_on_all(&points.into(), &params))
+    cloud.with(|points| input_on_all(&Input::new(points, grid), &params))
 }
 
 /// The DEM of a cloud on the CPU.
-pub fn on_cpu(cloud: &Cloud, params: &Params) -> Dem {
-    let of = |points: Points| interpolate(&gpu_core::Device::Cpu, points, params).unwrap();
+pub fn on_cpu(cloud: &Cloud, grid: GridSpec, params: &Params) -> Dem {
+    let of = |points: Points| {
+        interpolate(&gpu_core::Device::Cpu, Input::new(points, grid), params).unwrap()
+    };
     cloud.with(of)
 }
 
 /// Points with a mask, if there is one.
 pub fn masked<'a>(points: Points<'a>, mask: Option<&'a [u8]>, grid: GridSpec) -> Input<'a> {
     match mask {
-        Some(mask) => Input::new(points).mask(GridView::new(mask, grid).unwrap()),
-        None => Input::new(points),
+        Some(mask) => Input::new(points, grid).mask(GridView::new(mask, grid).unwrap()),
+        None => Input::new(points, grid),
     }
 }
 

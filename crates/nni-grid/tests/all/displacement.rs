@@ -2,8 +2,8 @@
 //! truth is next to nothing, by the method on pixels too (for the exact one see `exact.rs`).
 
 use crate::common::{random, square};
-use gpu_core::{Device, Points};
-use nni_grid::{Params, Weights, interpolate};
+use gpu_core::{Device, GridSpec, Points};
+use nni_grid::{Input, Params, Weights, interpolate};
 
 /// Points times the pixels of a cell, so that what chance leaves of the mean is a tenth of a percent of a cell: a
 /// point lies anywhere in its pixel, 0.29 pixels from the centre in the root mean square.
@@ -11,8 +11,8 @@ const ENOUGH: f64 = 200_000.0;
 
 /// The means of DEM minus truth in cells, inside, for the planes z = x, z = y and z = x + y, over as many
 /// clouds as it takes; and the root mean square of the first.
-fn displacements(per_cell: f64, params: &Params) -> ([f64; 3], f64) {
-    let side = params.grid.width;
+fn displacements(per_cell: f64, grid: GridSpec, params: &Params) -> ([f64; 3], f64) {
+    let side = grid.width;
     let count = f64::from(side * side) * per_cell;
     let clouds = (ENOUGH / (count * f64::from(params.supersample).powi(2))).ceil() as u64;
     let (mut sums, mut squares, mut cells) = ([0.0; 3], 0.0, 0.0);
@@ -20,11 +20,11 @@ fn displacements(per_cell: f64, params: &Params) -> ([f64; 3], f64) {
         let cloud = random(count as usize, f64::from(side), 29 + seed, |x, y| x + y);
         let values: [&[f64]; 3] = [&cloud.x, &cloud.y, &cloud.z];
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
-        let dem = interpolate(&Device::Cpu, points, params).unwrap();
+        let dem = interpolate(&Device::Cpu, Input::new(points, grid), params).unwrap();
         let margin = side / 10;
         for row in margin..side - margin {
             for column in margin..side - margin {
-                let (x, y) = params.grid.cell_centre(column, row);
+                let (x, y) = grid.cell_centre(column, row);
                 let error = |k: usize| {
                     f64::from(*dem.values[k].get(column, row).unwrap()) - [x, y, x + y][k]
                 };
@@ -48,8 +48,8 @@ fn side(supersample: u32) -> u32 {
     }
 }
 
-fn check(per_cell: f64, params: &Params) -> f64 {
-    let (means, error) = displacements(per_cell, params);
+fn check(per_cell: f64, grid: GridSpec, params: &Params) -> f64 {
+    let (means, error) = displacements(per_cell, grid, params);
     let what = format!("{:?}, supersample {}", params.weights, params.supersample);
     println!("{what}, {per_cell} a cell: {means:.4?}, error {error:.3}");
     for mean in means {
@@ -62,10 +62,11 @@ fn check(per_cell: f64, params: &Params) -> f64 {
 fn the_method_on_pixels_leans_nowhere_and_gains_by_supersampling() {
     for per_cell in [0.1, 0.25, 1.0, 4.0, 16.0] {
         let errors = [1, 2, 3, 4, 8].map(|supersample| {
-            let base = Params::on_pixels(square(side(supersample)));
+            let base = Params::on_pixels();
             let radius = if per_cell < 1.0 { 12.0 } else { 4.0 };
             check(
                 per_cell,
+                square(side(supersample)),
                 &base.supersample(supersample).query_radius(radius).region_of_influence(40.0),
             )
         });
@@ -81,14 +82,14 @@ fn the_method_on_pixels_leans_nowhere_and_gains_by_supersampling() {
 fn other_weights_on_pixels_lean_nowhere() {
     for weights in [Weights::Laplace, Weights::SibsonC1] {
         for (supersample, per_cell) in [(1, 0.25), (1, 1.0), (1, 4.0), (2, 1.0), (2, 4.0)] {
-            let base = Params::on_pixels(square(side(supersample)));
+            let base = Params::on_pixels();
             let far = f64::INFINITY;
             let params = base
                 .supersample(supersample)
                 .weights(weights)
                 .query_radius(far)
                 .region_of_influence(far);
-            check(per_cell, &params);
+            check(per_cell, square(side(supersample)), &params);
         }
     }
 }

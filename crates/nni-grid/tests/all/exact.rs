@@ -9,8 +9,8 @@ use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
 use proptest::prelude::*;
 
 /// No limit on anything, with all layers.
-pub fn unlimited(grid: GridSpec) -> Params {
-    let all = Params::new(grid).counts(true).distances(true).deviations(true);
+pub fn unlimited() -> Params {
+    let all = Params::new().counts(true).distances(true).deviations(true);
     all.max_distance(f64::INFINITY)
 }
 
@@ -22,8 +22,8 @@ fn range(cloud: &Cloud) -> f64 {
 /// Compares every cell inside the hull with the oracle, to 1e-5 of the range of the values, and looks at
 /// the local coordinates; gives how many cells were compared.
 pub fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
-    let params = unlimited(grid).hull(true);
-    let dem = on_all(cloud, &params);
+    let params = unlimited().hull(true);
+    let dem = on_all(cloud, grid, &params);
     let expected = oracle(cloud, &grid);
     let range = range(cloud);
     let (mut worst, mut place, mut farthest, mut compared) = (0.0f64, (0.0, 0.0), 0.0f32, 0);
@@ -94,7 +94,7 @@ fn points_in_line_give_what_lies_beside_them() {
             let t = f64::from(i) - 9.5;
             (12.0 + t * dx, 12.0 + t * dy, t)
         }));
-        let dem = on_all(&cloud, &unlimited(square(24)));
+        let dem = on_all(&cloud, square(24), &unlimited());
         for (cell, value) in only(&dem).iter().enumerate() {
             let (x, y) = dem.grid.cell_centre(cell as u32 % 24, cell as u32 / 24);
             // At the nearest place of the line. Rounding may have moved points off it by an ulp.
@@ -107,11 +107,17 @@ fn points_in_line_give_what_lies_beside_them() {
 }
 
 /// The mean of DEM minus truth over the inner cells, in cells, for a plane of slope 1.
-fn displacement(per_cell: f64, params: &Params, along: fn(f64, f64) -> f64, seed: u64) -> f64 {
-    let side = params.grid.width;
+fn displacement(
+    per_cell: f64,
+    grid: GridSpec,
+    params: &Params,
+    along: fn(f64, f64) -> f64,
+    seed: u64,
+) -> f64 {
+    let side = grid.width;
     let count = (f64::from(side * side) * per_cell) as usize;
     let cloud = random(count, f64::from(side), seed, along);
-    let dem = on_cpu(&cloud, params);
+    let dem = on_cpu(&cloud, grid, params);
     let margin = side / 8;
     let (mut sum, mut cells) = (0.0, 0);
     for row in margin..side - margin {
@@ -132,8 +138,8 @@ fn planes_lie_in_their_place_by_every_weight() {
         for per_cell in [0.1, 0.25, 1.0, 4.0, 16.0] {
             for along in PLANES {
                 let grid = square(if per_cell > 1.0 { 128 } else { 200 });
-                let params = unlimited(grid).weights(weights);
-                let found = displacement(per_cell, &params, along, 3);
+                let params = unlimited().weights(weights);
+                let found = displacement(per_cell, grid, &params, along, 3);
                 assert!(found.abs() < 1e-4, "{weights:?}, {per_cell} a cell: {found}");
             }
         }
@@ -144,8 +150,8 @@ fn planes_lie_in_their_place_by_every_weight() {
 fn the_mean_of_the_neighbours_places_is_the_query() {
     let cloud = random(3000, 64.0, 17, relief);
     for weights in [Weights::Sibson, Weights::Laplace] {
-        let params = unlimited(square(64)).weights(weights);
-        let dem = on_all(&cloud, &params);
+        let params = unlimited().weights(weights);
+        let dem = on_all(&cloud, square(64), &params);
         let deviations = dem.deviations.unwrap().into_values();
         for row in 6..58 {
             for column in 6..58 {
@@ -169,7 +175,7 @@ fn a_site_under_a_query_gives_its_value_and_duplicates_merge() {
         (Duplicates::First, 4.0),
         (Duplicates::Last, 2.0),
     ] {
-        let dem = on_all(&cloud, &unlimited(square(9)).duplicates(duplicates));
+        let dem = on_all(&cloud, square(9), &unlimited().duplicates(duplicates));
         for (x, y) in &places[..3] {
             let cell = (8 - *y as usize) * 9 + *x as usize;
             assert!((f64::from(only(&dem)[cell]) - (expected + x)).abs() < 1e-6, "{duplicates}");
@@ -183,7 +189,7 @@ fn a_site_under_a_query_gives_its_value_and_duplicates_merge() {
 fn very_many_points_at_one_place_are_one_site() {
     let crowd = (0..70_000).map(|i| (0.5, 0.5, f64::from(i % 3)));
     let cloud = Cloud::of(crowd.chain([(2.5, 1.5, 12.0), (1.5, 2.5, 7.0)]));
-    let dem = on_all(&cloud, &unlimited(square(3)));
+    let dem = on_all(&cloud, square(3), &unlimited());
     assert_eq!((dem.summary.sites, dem.summary.merged), (3, 69_999));
     let mean = cloud.z[..70_000].iter().sum::<f64>() / 70_000.0;
     assert!((f64::from(only(&dem)[6]) - mean).abs() < 1e-6);
@@ -192,10 +198,10 @@ fn very_many_points_at_one_place_are_one_site() {
 #[test]
 fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
     let inner = random(2000, 40.0, 3, relief);
-    let whole = on_cpu(&inner, &unlimited(square(40)));
+    let whole = on_cpu(&inner, square(40), &unlimited());
     // The middle of the grid alone, with all points.
     let grid = GridSpec::new(15.0, 25.0, 1.0, 10, 10).unwrap();
-    let part = on_all(&inner, &unlimited(grid));
+    let part = on_all(&inner, grid, &unlimited());
     for row in 0..10 {
         for column in 0..10 {
             let expected = only(&whole)[(row + 15) * 40 + column + 15];
@@ -207,7 +213,7 @@ fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
     for (x, y) in [(2e5, -3e5), (20.0, -1e19), (1e120, 0.0)] {
         with_stray.push((x, y, 0.0));
     }
-    let strayed = on_all(&with_stray, &unlimited(grid));
+    let strayed = on_all(&with_stray, grid, &unlimited());
     for (a, b) in only(&strayed).iter().zip(only(&part)) {
         assert!((a - b).abs() < 1e-5, "{a} is not {b}");
     }
@@ -216,20 +222,20 @@ fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
 #[test]
 fn one_point_or_two_reach_as_far_as_their_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0), (10.5, 10.5, 5.0)]);
-    let params = Params::new(square(21)).max_distance(4.0).counts(true);
-    let dem = on_all(&cloud, &params);
+    let params = Params::new().max_distance(4.0).counts(true);
+    let dem = on_all(&cloud, square(21), &params);
     for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
         assert_eq!(dx * dx + dy * dy <= 16, *value == 5.0, "cell {cell}: {value}");
     }
     let everywhere = params.max_distance(f64::INFINITY);
-    assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
+    assert!(only(&on_all(&cloud, square(21), &everywhere)).iter().all(|&v| v == 5.0));
     for params in [params, everywhere, everywhere.distances(true), everywhere.fill(Fill::Nearest)] {
-        assert_eq!(on_all(&Cloud::default(), &params).summary.nodata, 441);
+        assert_eq!(on_all(&Cloud::default(), square(21), &params).summary.nodata, 441);
     }
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
-        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));
+        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), grid, &Params::new());
         assert_eq!((only(&dem).len(), dem.summary.outside), (0, 1));
     }
 }
@@ -243,21 +249,21 @@ fn a_void_has_as_many_neighbours_as_border_it() {
         .collect();
     cloud = Cloud::of(keep.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     check("void", &cloud, square(40));
-    let dem = on_all(&cloud, &unlimited(square(40)));
+    let dem = on_all(&cloud, square(40), &unlimited());
     let neighbours = dem.counts.unwrap().values()[20 * 40 + 20];
     assert!(neighbours > 64, "{neighbours}");
-    let near = on_all(&cloud, &Params::new(square(40)).max_distance(5.0));
+    let near = on_all(&cloud, square(40), &Params::new().max_distance(5.0));
     assert!(near.summary.nodata > 100, "{}", near.summary.nodata);
 }
 
 #[test]
 fn cells_of_some_dozens_of_sites_have_the_same_bits() {
     let grid = GridSpec::new(0.5, 24.5, 1.0, 14, 1).unwrap();
-    let params = Params::new(grid).deviations(true);
+    let params = Params::new().deviations(true);
     for seed in [16699746085023199835, 1, 2] {
         let cloud = random(114, 40.0, seed, |x, _| (0.3 * x).sin());
         for weights in [Weights::Sibson, Weights::Laplace] {
-            on_all(&cloud, &params.weights(weights));
+            on_all(&cloud, grid, &params.weights(weights));
         }
     }
 }
@@ -282,7 +288,7 @@ proptest! {
             // Duplicates, lines, and queries on points.
             cloud.x.iter_mut().chain(&mut cloud.y).for_each(|c| *c = (*c / 2.0).round() * 2.0);
         }
-        let params = Params::new(grid).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
+        let params = Params::new().weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
         let columns: Vec<Vec<f64>> = (0..count)
             .map(|k| cloud.x.iter().map(|x| (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32)).collect())
             .collect();
@@ -311,7 +317,7 @@ fn beside_a_straight_edge_cells_have_the_value_next_to_them() {
         let points = places.map(|[x, y]| (x, y, 2.0 * x - y));
         let cloud = Cloud::of(points);
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-            let dem = on_all(&cloud, &unlimited(grid).weights(weights));
+            let dem = on_all(&cloud, grid, &unlimited().weights(weights));
             for (cell, &z) in (0..).zip(only(&dem)) {
                 let (x, y) = grid.cell_centre(cell % 40, cell / 40);
                 let [east, north] = [x, y].map(|along| along.clamp(0.5 + outside, 40.5 + outside));
@@ -324,7 +330,7 @@ fn beside_a_straight_edge_cells_have_the_value_next_to_them() {
 
 #[test]
 fn the_exact_method_is_the_default() {
-    assert_eq!(Params::new(square(3)).method, Method::Exact);
+    assert_eq!(Params::new().method, Method::Exact);
     assert_eq!("exact".parse(), Ok(Method::Exact));
     assert_eq!("pixels".parse(), Ok(Method::Pixels));
     assert!("raster".parse::<Method>().is_err());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Cloud, on_all, on_cpu, only, oracle, square};
 use geo_io::{CsvColumns, Filter};
 use gpu_core::{Bounds, GridSpec};
-use nni_grid::{Error, Params, Weights, interpolate};
+use nni_grid::{Error, Input, Params, Weights, interpolate};
 
 const SIDE: u32 = 120;
 
@@ -17,9 +17,14 @@ fn nearest(cloud: &Cloud, (x, y): (f64, f64)) -> f64 {
 
 /// Calls `check` with the place and the value of each cell that has one, and checks that these are the cells inside the
 /// hull and within the distance of a point.
-fn each_value(cloud: &Cloud, params: &Params, mut check: impl FnMut(usize, (f64, f64), f32)) {
-    let dem = on_all(cloud, &params.hull(true));
-    let within = on_cpu(cloud, &params.hull(true).max_distance(f64::INFINITY));
+fn each_value(
+    cloud: &Cloud,
+    grid: GridSpec,
+    params: &Params,
+    mut check: impl FnMut(usize, (f64, f64), f32),
+) {
+    let dem = on_all(cloud, grid, &params.hull(true));
+    let within = on_cpu(cloud, grid, &params.hull(true).max_distance(f64::INFINITY));
     for (cell, &value) in only(&dem).iter().enumerate() {
         let place = dem.grid.cell_centre(cell as u32 % SIDE, cell as u32 / SIDE);
         let is_near = nearest(cloud, place) <= params.max_distance;
@@ -36,9 +41,9 @@ fn a_plane_is_met_in_every_cell_that_has_a_value() {
     let plane = |x: f64, y: f64| y - 0.5 * x;
     for (what, cloud) in Cloud::with_gaps(SIDE.into(), plane) {
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-            let params = Params::new(square(SIDE)).weights(weights);
+            let params = Params::new().weights(weights);
             let (mut worst, mut cells) = (0.0f64, 0);
-            each_value(&cloud, &params, |_, (x, y), value| {
+            each_value(&cloud, square(SIDE), &params, |_, (x, y), value| {
                 worst = worst.max((f64::from(value) - plane(x, y)).abs());
                 cells += 1;
             });
@@ -52,9 +57,9 @@ fn a_plane_is_met_in_every_cell_that_has_a_value() {
 fn gaps_have_the_values_of_a_triangulation() {
     let relief = |x: f64, y: f64| 10.0 * (x / 19.0).sin() * (y / 22.0).cos() + 0.05 * x;
     for (what, cloud) in Cloud::with_gaps(SIDE.into(), relief) {
-        let (params, mut worst) = (Params::new(square(SIDE)), 0.0f64);
-        let expected = oracle(&cloud, &params.grid);
-        each_value(&cloud, &params, |cell, _, value| {
+        let (params, mut worst) = (Params::new(), 0.0f64);
+        let expected = oracle(&cloud, &square(SIDE));
+        each_value(&cloud, square(SIDE), &params, |cell, _, value| {
             // On the border of the hull it has none.
             let Some(expected) = expected[cell] else { return };
             worst = worst.max((f64::from(value) - expected).abs());
@@ -78,8 +83,8 @@ fn a_survey_has_the_heights_that_it_has_without_a_limit() {
         geo_io::read_points(path, &filter, &CsvColumns::default(), &gpu_core::Silent).unwrap();
     let cloud = Cloud { x: points.x, y: points.y, z: points.z, ..Cloud::default() };
     let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 3.0).unwrap();
-    let near = on_cpu(&cloud, &Params::new(grid));
-    let everywhere = on_cpu(&cloud, &Params::new(grid).max_distance(f64::INFINITY));
+    let near = on_cpu(&cloud, grid, &Params::new());
+    let everywhere = on_cpu(&cloud, grid, &Params::new().max_distance(f64::INFINITY));
     assert_eq!(everywhere.summary.nodata, 0);
     let mut left_out = 0;
     for (a, b) in only(&near).iter().zip(only(&everywhere)) {
@@ -99,10 +104,10 @@ fn what_is_left_out_is_not_interpolated() {
         (x * cos - y * sin + 10.0, x * sin + y * cos, corridor.z[i])
     }));
     let grid = GridSpec::new(0.0, 1940.0, 1.0, 2310, 1940).unwrap();
-    let params = Params::new(grid);
+    let params = Params::new();
     for params in [params, params.hull(true), params.hull(true).max_distance(f64::INFINITY)] {
         let start = Instant::now();
-        let dem = on_cpu(&turned, &params);
+        let dem = on_cpu(&turned, grid, &params);
         let time = start.elapsed();
         let valued = grid.cells() - dem.summary.nodata;
         println!("{valued} of {} cells in {time:?}", grid.cells());
@@ -115,8 +120,8 @@ fn what_is_left_out_is_not_interpolated() {
 #[test]
 fn cells_left_out_have_no_neighbours_but_a_distance() {
     let cloud = Cloud::of([(2.5, 2.5, 1.0), (6.0, 3.0, 2.0), (3.0, 7.0, 4.0)]);
-    let params = Params::new(square(9)).hull(true).max_distance(1.5);
-    let dem = on_all(&cloud, &params.counts(true).distances(true).deviations(true));
+    let params = Params::new().hull(true).max_distance(1.5);
+    let dem = on_all(&cloud, square(9), &params.counts(true).distances(true).deviations(true));
     let (counts, distances) = (dem.counts.as_ref().unwrap(), dem.distances.as_ref().unwrap());
     for (cell, value) in only(&dem).iter().enumerate() {
         let place = dem.grid.cell_centre(cell as u32 % 9, cell as u32 / 9);
@@ -131,8 +136,10 @@ fn cells_left_out_have_no_neighbours_but_a_distance() {
 fn the_exact_method_has_no_region_of_influence() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in crate::common::devices() {
-        let params = Params::new(square(3)).region_of_influence(9.0);
-        let error = cloud.with(|points| interpolate(&device, points, &params).unwrap_err());
+        let params = Params::new().region_of_influence(9.0);
+        let error = cloud.with(|points| {
+            interpolate(&device, Input::new(points, square(3)), &params).unwrap_err()
+        });
         assert_eq!(error, Error::ExactRegionOfInfluence { region_of_influence: 9.0 });
         assert!(error.to_string().contains("use max_distance"), "{error}");
     }
@@ -142,8 +149,10 @@ fn the_exact_method_has_no_region_of_influence() {
 fn the_exact_method_has_no_query_radius() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in crate::common::devices() {
-        let params = Params::new(square(3)).query_radius(9.0);
-        let error = cloud.with(|points| interpolate(&device, points, &params).unwrap_err());
+        let params = Params::new().query_radius(9.0);
+        let error = cloud.with(|points| {
+            interpolate(&device, Input::new(points, square(3)), &params).unwrap_err()
+        });
         assert_eq!(error, Error::ExactQueryRadius { query_radius: 9.0 });
         assert!(error.to_string().contains("use max_distance"), "{error}");
     }

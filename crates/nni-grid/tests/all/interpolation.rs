@@ -2,13 +2,13 @@
 
 use crate::common::{Cloud, bits, devices, on_all, only, random, square, united};
 use gpu_core::GridSpec;
-use nni_grid::{Duplicates, Error, Params, ValueScale, interpolate};
+use nni_grid::{Duplicates, Error, Input, Params, ValueScale, interpolate};
 use proptest::prelude::*;
 
 /// The definition of docs/nni-grid.md in plain loops.
-fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
+fn by_definition(cloud: &Cloud, grid: GridSpec, params: &Params) -> (Vec<f32>, Vec<u32>) {
     let s = i64::from(params.supersample);
-    let raster = params.grid.refined(params.supersample).unwrap();
+    let raster = grid.refined(params.supersample).unwrap();
     let scale = ValueScale::of(&cloud.z);
     let mut pixels: std::collections::BTreeMap<(i64, i64), Vec<i64>> = Default::default();
     for i in 0..cloud.z.len() {
@@ -65,16 +65,16 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
         let [(a, m), (b, n)] = [false, true].map(|to_highest| one(row, column, to_highest));
         (united(a, b), m.max(n))
     };
-    let (width, height) = (i64::from(params.grid.width), i64::from(params.grid.height));
+    let (width, height) = (i64::from(grid.width), i64::from(grid.height));
     (0..height)
         .flat_map(|row| (0..width).map(move |column| (row, column)))
         .map(|(row, column)| answer(row, column))
         .unzip()
 }
 
-fn check_definition(cloud: &Cloud, params: &Params) {
-    let dem = on_all(cloud, params);
-    let (values, counts) = by_definition(cloud, params);
+fn check_definition(cloud: &Cloud, grid: GridSpec, params: &Params) {
+    let dem = on_all(cloud, grid, params);
+    let (values, counts) = by_definition(cloud, grid, params);
     assert_eq!(bits(only(&dem)), bits(&values));
     assert_eq!(dem.summary.nodata, values.iter().filter(|v| v.is_nan()).count() as u64);
     assert_eq!(dem.counts.unwrap().into_values(), counts);
@@ -96,8 +96,8 @@ proptest! {
         let grid = GridSpec::new(0.5, 12.5, 1.0, width, height).unwrap();
         let cloud = random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
         let params =
-            Params::on_pixels(grid).query_radius(query_radius).region_of_influence(region).supersample(supersample).duplicates(duplicates);
-        check_definition(&cloud, &params);
+            Params::on_pixels().query_radius(query_radius).region_of_influence(region).supersample(supersample).duplicates(duplicates);
+        check_definition(&cloud, grid, &params);
     }
 }
 
@@ -106,8 +106,8 @@ fn a_constant_field_comes_back_exactly() {
     for value in [0.0, -17.3, 1234.5678] {
         let cloud = random(300, 40.0, 3, |_, _| value);
         for supersample in [1, 2, 4] {
-            let params = Params::on_pixels(square(40)).supersample(supersample);
-            let dem = on_all(&cloud, &params);
+            let params = Params::on_pixels().supersample(supersample);
+            let dem = on_all(&cloud, square(40), &params);
             assert!(only(&dem).iter().all(|&v| v == value as f32 || v.is_nan()));
             assert!(only(&dem).iter().any(|v| !v.is_nan()));
         }
@@ -118,8 +118,8 @@ fn a_constant_field_comes_back_exactly() {
 /// one-sided.
 fn plane_error(supersample: u32) -> f64 {
     let cloud = random(500, 48.0, 11, |x, _| x);
-    let params = Params::on_pixels(square(48)).supersample(supersample).query_radius(8.0);
-    let dem = on_all(&cloud, &params);
+    let params = Params::on_pixels().supersample(supersample).query_radius(8.0);
+    let dem = on_all(&cloud, square(48), &params);
     let error = |row: usize, column: usize| {
         (f64::from(only(&dem)[row * 48 + column]) - (column as f64 + 0.5)).abs()
     };
@@ -141,7 +141,7 @@ fn a_plane_is_met_within_the_discretisation_which_shrinks() {
 fn a_query_on_a_site_gives_its_value() {
     // Points at cell centres: at odd supersampling the query is on the site.
     let cloud = Cloud::of([(2.5, 2.5, 7.25), (6.5, 3.5, -1.0), (4.5, 7.5, 3.0)]);
-    let dem = on_all(&cloud, &Params::on_pixels(square(9)).query_radius(20.0));
+    let dem = on_all(&cloud, square(9), &Params::on_pixels().query_radius(20.0));
     for (x, y, z) in [(2, 6, 7.25), (6, 5, -1.0), (4, 1, 3.0)] {
         let at = y * 9 + x;
         assert!((only(&dem)[at] - z).abs() < 1e-6, "{} is not {z}", only(&dem)[at]);
@@ -156,7 +156,7 @@ fn values_one_unit_in_the_last_place_apart_fit_the_words() {
         let (x, y) = (f64::from(i % 4) * 0.5 + 0.25, f64::from(i / 4) * 0.5 + 0.25);
         (x, y, if x < 0.5 && y > 1.5 { 1.0 } else { 1.0 + f64::EPSILON })
     }));
-    let dem = on_all(&cloud, &Params::on_pixels(square(2)).supersample(2));
+    let dem = on_all(&cloud, square(2), &Params::on_pixels().supersample(2));
     assert_eq!(only(&dem), [1.0; 4]);
 }
 
@@ -164,7 +164,7 @@ fn values_one_unit_in_the_last_place_apart_fit_the_words() {
 fn points_far_outside_are_counted() {
     let cloud =
         Cloud::of([(1.5, 1.5, 3.0), (1.0, -1e19, 1.0), (1e300, 1.0, 2.0), (-1e19, 1e19, 0.0)]);
-    let dem = on_all(&cloud, &Params::on_pixels(square(3)));
+    let dem = on_all(&cloud, square(3), &Params::on_pixels());
     assert_eq!((dem.summary.outside, dem.summary.sites), (3, 1));
     assert!(only(&dem).iter().all(|&v| (v - 3.0).abs() < 1e-6));
 }
@@ -172,16 +172,16 @@ fn points_far_outside_are_counted() {
 #[test]
 fn no_points_and_no_cells() {
     let empty = Cloud::default();
-    let dem = on_all(&empty, &Params::on_pixels(square(20)));
+    let dem = on_all(&empty, square(20), &Params::on_pixels());
     assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!(dem.summary.nodata, 400);
     let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
-    let dem = on_all(&outside, &Params::on_pixels(square(20)).region_of_influence(f64::INFINITY));
+    let dem = on_all(&outside, square(20), &Params::on_pixels().region_of_influence(f64::INFINITY));
     assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
-        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::on_pixels(grid));
+        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), grid, &Params::on_pixels());
         assert_eq!((only(&dem).len(), dem.summary.outside), (0, 1));
     }
 }
@@ -189,15 +189,15 @@ fn no_points_and_no_cells() {
 #[test]
 fn one_point_reaches_as_far_as_its_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0)]);
-    let params = Params::on_pixels(square(21)).region_of_influence(4.0);
-    let dem = on_all(&cloud, &params);
+    let params = Params::on_pixels().region_of_influence(4.0);
+    let dem = on_all(&cloud, square(21), &params);
     for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
         let inside = dx * dx + dy * dy < 16;
         assert_eq!(inside, *value == 5.0, "cell {cell}: {value}");
     }
     let everywhere = params.region_of_influence(f64::INFINITY);
-    assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
+    assert!(only(&on_all(&cloud, square(21), &everywhere)).iter().all(|&v| v == 5.0));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn points_in_one_pixel_merge_by_the_policy() {
         (Duplicates::First, 4.0),
         (Duplicates::Last, 2.0),
     ] {
-        let dem = on_all(&cloud, &Params::on_pixels(square(3)).duplicates(duplicates));
+        let dem = on_all(&cloud, square(3), &Params::on_pixels().duplicates(duplicates));
         assert!(only(&dem).iter().all(|v| (v - expected).abs() < 1e-6), "{duplicates}");
         assert_eq!((dem.summary.sites, dem.summary.merged), (1, 3));
         assert_eq!(duplicates.to_string().parse::<Duplicates>(), Ok(duplicates));
@@ -226,21 +226,25 @@ fn the_order_of_points_does_not_matter() {
     order.rotate_left(217);
     let shuffled = Cloud::of(order.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     for duplicates in [Duplicates::Mean, Duplicates::Min, Duplicates::Max] {
-        let params = Params::on_pixels(square(24)).duplicates(duplicates);
-        assert_eq!(bits(only(&on_all(&cloud, &params))), bits(only(&on_all(&shuffled, &params))));
+        let params = Params::on_pixels().duplicates(duplicates);
+        assert_eq!(
+            bits(only(&on_all(&cloud, square(24), &params))),
+            bits(only(&on_all(&shuffled, square(24), &params)))
+        );
     }
 }
 
 #[test]
 fn bad_input_is_named() {
     let good = Cloud::of([(1.0, 1.0, 1.0)]);
-    let params = Params::on_pixels(square(3));
+    let params = Params::on_pixels();
     for device in devices() {
-        let run = |cloud: &Cloud, params: &Params| {
-            cloud.with(|points| interpolate(&device, points, params).unwrap_err())
+        let of = |cloud: &Cloud, grid: GridSpec, params: &Params| {
+            cloud.with(|points| interpolate(&device, Input::new(points, grid), params).unwrap_err())
         };
+        let run = |cloud: &Cloud, params: &Params| of(cloud, square(3), params);
         let nan = Cloud::of([(1.0, 1.0, 1.0), (1.0, f64::NAN, 2.0)]);
-        for params in [params, Params::new(square(3))] {
+        for params in [params, Params::new()] {
             let error = run(&nan, &params);
             let expected = gpu_core::Error::NotFinite { what: "y", index: 1, value: f64::NAN };
             assert_eq!(error.to_string(), expected.to_string());
@@ -252,7 +256,7 @@ fn bad_input_is_named() {
             assert_eq!(run(&wide, &params), Error::Value { index: 1, value: -1e39 });
         }
         let flat = GridSpec { cell_size: 0.0, ..square(3) };
-        let error = run(&good, &params.grid(flat));
+        let error = of(&good, flat, &params);
         assert!(matches!(error, Error::Core(gpu_core::Error::CellSize { .. })), "{error}");
         let uneven = Cloud { z: vec![], ..good.clone() };
         let (what, expected, found) = ("column of values", 1, 0);
@@ -260,18 +264,31 @@ fn bad_input_is_named() {
         assert_eq!(run(&uneven, &params), Error::Core(length));
         for supersample in [0, 9] {
             let error = run(&good, &params.supersample(supersample));
-            assert_eq!(error, Error::Supersample { supersample });
+            let text = format!("supersample {supersample} is not from 1 to 8");
+            assert_eq!(error.to_string(), text);
         }
         for query_radius in [0.0, -1.0, f64::NAN] {
             let error = run(&good, &params.query_radius(query_radius));
-            assert!(matches!(error, Error::QueryRadius { .. }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    Error::Core(gpu_core::Error::Parameter { what: "query radius", .. })
+                ),
+                "{error}"
+            );
         }
         for radius in [0.0, -2.0, f64::NAN] {
             let error = run(&good, &params.region_of_influence(radius));
-            assert!(matches!(error, Error::RegionOfInfluence { .. }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    Error::Core(gpu_core::Error::Parameter { what: "region of influence", .. })
+                ),
+                "{error}"
+            );
         }
         let grid = GridSpec::new(0.0, 0.0, 1.0, 1 << 20, 1 << 20).unwrap();
-        assert!(matches!(run(&good, &Params::on_pixels(grid)), Error::TooLarge { .. }));
+        assert!(matches!(of(&good, grid, &Params::on_pixels()), Error::TooLarge { .. }));
     }
 }
 
@@ -285,9 +302,10 @@ fn a_callback_can_cancel() {
     }
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in devices() {
-        for params in [Params::on_pixels(square(3)), Params::new(square(3))] {
-            let ended =
-                cloud.with(|points| interpolate(device.with_progress(&Stop), points, &params));
+        for params in [Params::on_pixels(), Params::new()] {
+            let ended = cloud.with(|points| {
+                interpolate(device.with_progress(&Stop), Input::new(points, square(3)), &params)
+            });
             assert_eq!(ended.unwrap_err(), Error::Cancelled(gpu_core::Cancelled));
         }
     }
@@ -297,8 +315,8 @@ fn a_callback_can_cancel() {
 fn the_finest_raster_follows_the_definition() {
     let cloud = random(15, 6.0, 77, |x, y| x * y);
     for query_radius in [1.5, f64::INFINITY] {
-        let params = Params::on_pixels(square(5)).supersample(8).query_radius(query_radius);
-        check_definition(&cloud, &params);
+        let params = Params::on_pixels().supersample(8).query_radius(query_radius);
+        check_definition(&cloud, square(5), &params);
     }
 }
 
@@ -309,11 +327,11 @@ fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
     let cloud = Cloud::of((0..6000).map(|i| (dense.x[i], dense.y[i], dense.z[i])));
     for (supersample, query_radius) in [(1, 3.0), (1, 4.6), (2, 1.9), (2, 3.0)] {
         let grid = GridSpec::new(0.0, 85.0, 1.0, 150, 85).unwrap();
-        let params = Params::on_pixels(grid)
+        let params = Params::on_pixels()
             .supersample(supersample)
             .query_radius(query_radius)
             .region_of_influence(6.0);
-        let dem = on_all(&cloud, &params);
+        let dem = on_all(&cloud, grid, &params);
         let empty = only(&dem).iter().filter(|v| v.is_nan()).count();
         assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");
     }

@@ -2,7 +2,7 @@
 //! about them.
 
 use gpu_core::GridSpec;
-use nni_grid::{Error, Params, Weights, interpolate};
+use nni_grid::{Error, Input, Params, Weights, interpolate};
 use testing::{Cloud, bits, devices};
 
 /// A cloud and the cells over it, scaled by 2^`power`.
@@ -22,8 +22,9 @@ fn exact_values_are_the_same_in_any_unit_of_length() {
     for device in devices() {
         let values = |power: i32, weights: Weights| {
             let (cloud, grid) = scaled(power);
-            let params = Params::new(grid).weights(weights);
-            let layers = cloud.with(|points| interpolate(&device, points, &params));
+            let params = Params::new().weights(weights);
+            let layers =
+                cloud.with(|points| interpolate(&device, Input::new(points, grid), &params));
             bits(layers.unwrap().values[0].values())
         };
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
@@ -44,11 +45,13 @@ fn a_plane_is_exact_where_a_natural_neighbour_lies_as_far_as_500_bits_reach() {
     for far in [1e60, 1e70, 1e77, 1e100, 1e140] {
         let cloud = Cloud::of([(0.0, 0.0, plane(0.0)), (0.0, 10.0, plane(10.0)), (far, 5.0, 4.0)]);
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-            let params = Params::new(grid).max_distance(f64::INFINITY).weights(weights);
+            let params = Params::new().max_distance(f64::INFINITY).weights(weights);
             for (device, params) in
                 devices().iter().flat_map(|device| [(device, params), (device, params.hull(true))])
             {
-                let dem = cloud.with(|points| interpolate(device, points, &params)).unwrap();
+                let dem = cloud
+                    .with(|points| interpolate(device, Input::new(points, grid), &params))
+                    .unwrap();
                 for (cell, &value) in dem.values[0].values().iter().enumerate() {
                     let expected = plane(9.5 - (cell / 12) as f64);
                     let is_right = (f64::from(value) - expected).abs() < 1e-5;
@@ -66,9 +69,11 @@ fn three_points_around_a_grid_have_values_between_theirs_however_far_one_lies() 
     for (x, y) in [(1e140, 0.0), (-1e78, 1e90), (1e140, -1e140), (7.0, 3e99)] {
         let cloud = Cloud::of([(-3.0, -2.0, 1.0), (40.0, -500.0, 2.0), (x, y, 5.0)]);
         for weights in [Weights::Sibson, Weights::Laplace] {
-            let params = Params::new(grid).max_distance(f64::INFINITY).weights(weights);
+            let params = Params::new().max_distance(f64::INFINITY).weights(weights);
             let of_all = devices().into_iter().map(|device| {
-                let dem = cloud.with(|points| interpolate(&device, points, &params)).unwrap();
+                let dem = cloud
+                    .with(|points| interpolate(&device, Input::new(points, grid), &params))
+                    .unwrap();
                 let values = dem.values[0].values();
                 let is_within = |value: &&f32| (1.0..=5.0).contains(*value);
                 let within = values.iter().filter(is_within).count();
@@ -86,8 +91,8 @@ fn points_of_which_some_are_too_far_to_compute_with_are_refused() {
     let grid = GridSpec::new(0.0, 10.0, 1.0, 10, 10).unwrap();
     for device in devices() {
         let run = |places: [(f64, f64, f64); 3]| {
-            let params = Params::new(grid).max_distance(f64::INFINITY);
-            Cloud::of(places).with(|points| interpolate(&device, points, &params))
+            let params = Params::new().max_distance(f64::INFINITY);
+            Cloud::of(places).with(|points| interpolate(&device, Input::new(points, grid), &params))
         };
         for far in [1e151, 1e300, f64::MAX] {
             let error = run([(far, 0.0, 1.0), (-2.0, 1.0, 2.0), (0.0, -3.0, 3.0)]).unwrap_err();

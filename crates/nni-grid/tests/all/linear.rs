@@ -3,14 +3,14 @@
 use crate::clouds::grids;
 use crate::common::{Cloud, bits, mesh, on_all, only, random, square};
 use crate::exact::unlimited;
-use gpu_core::{Device, GridSpec, Points};
-use nni_grid::{Error, Fill, Method, Params, Weights, interpolate};
+use gpu_core::{Device, Points};
+use nni_grid::{Error, Fill, Input, Method, Params, Weights, interpolate};
 use spade::{Point2, PositionInTriangulation, Triangulation};
 use testing::clouds::{self, SIDE};
 
 /// No limits, all layers.
-fn linear(grid: GridSpec) -> Params {
-    unlimited(grid).weights(Weights::Linear)
+fn linear() -> Params {
+    unlimited().weights(Weights::Linear)
 }
 
 /// Clouds of which more than one Delaunay triangulation may be made, beside those whose hull has no area.
@@ -47,7 +47,7 @@ fn values_of_every_cloud_are_those_of_the_triangles_of_another_triangulation() {
         let range = fold(f64::max) - fold(f64::min);
         let mut compared = 0;
         for grid in grids(&cloud) {
-            let dem = on_all(&cloud, &linear(grid).hull(true));
+            let dem = on_all(&cloud, grid, &linear().hull(true));
             for (cell, &value) in (0..).zip(only(&dem)).filter(|(_, value)| !value.is_nan()) {
                 let (x, y) = grid.cell_centre(cell % grid.width, cell / grid.width);
                 let Some(expected) = of_triangle(&mesh, [x, y]) else { continue };
@@ -67,7 +67,7 @@ fn planes_of_every_cloud_are_met_inside_the_hull() {
     // A plane through a point at 1e12 has heights of which the others' are less than the step of values.
     for mut cloud in clouds::all(500, 2).filter(|cloud| cloud.name != "stray") {
         cloud.z = cloud.x.iter().zip(&cloud.y).map(|(&x, &y)| plane(x, y)).collect();
-        let dem = on_all(&cloud, &linear(grids(&cloud)[0]).hull(true));
+        let dem = on_all(&cloud, grids(&cloud)[0], &linear().hull(true));
         let deviations = dem.deviations.as_ref().unwrap().values();
         for (cell, &value) in (0..).zip(only(&dem)).filter(|(_, value)| !value.is_nan()) {
             let (x, y) = dem.grid.cell_centre(cell % 20, cell / 20);
@@ -92,7 +92,7 @@ fn four_points_on_a_circle_are_divided_from_the_first_one() {
         [&mut cloud.x, &mut cloud.y, &mut cloud.z]
             .into_iter()
             .for_each(|all| all.rotate_left(turn));
-        let dem = on_all(&cloud, &linear(square(5)));
+        let dem = on_all(&cloud, square(5), &linear());
         let value = |x: usize, y: usize| only(&dem)[(4 - y) * 5 + x];
         // Planes of both triangles, and the edge between them.
         assert_eq!(
@@ -112,10 +112,10 @@ fn an_edge_has_one_value_from_both_sides_and_for_any_order_of_points() {
             (0..400).map(|i| (f64::from(i % 20) * step + shift, f64::from(i / 20) * step + shift));
         let points: Vec<_> =
             places.map(|(x, y)| (x, y, (0.7 * x).sin() + (0.3 * y * x).cos())).collect();
-        let params = linear(square(24));
-        let first = on_all(&Cloud::of(points.iter().copied()), &params);
-        let turned = on_all(&Cloud::of(points.iter().rev().copied()), &params);
-        let mixed = on_all(&Cloud::of((0..400).map(|i| points[i * 7 % 400])), &params);
+        let params = linear();
+        let first = on_all(&Cloud::of(points.iter().copied()), square(24), &params);
+        let turned = on_all(&Cloud::of(points.iter().rev().copied()), square(24), &params);
+        let mixed = on_all(&Cloud::of((0..400).map(|i| points[i * 7 % 400])), square(24), &params);
         for other in [&turned, &mixed] {
             assert_eq!(bits(only(&first)), bits(only(other)));
             assert_eq!(first.counts, other.counts);
@@ -129,11 +129,11 @@ fn parts_of_the_ground_and_limits_are_as_with_other_weights() {
     let cloud = random(700, 64.0, 5, |x, y| x - 2.0 * y);
     let grid = square(64);
     for params in [
-        Params::new(grid).max_distance(1.5),
-        Params::new(grid).max_distance(2.0).fill(Fill::Nearest),
-        Params::new(grid).max_distance(f64::INFINITY).hull(true).fill(Fill::Value(-3.0)),
+        Params::new().max_distance(1.5),
+        Params::new().max_distance(2.0).fill(Fill::Nearest),
+        Params::new().max_distance(f64::INFINITY).hull(true).fill(Fill::Value(-3.0)),
     ] {
-        let with = |weights| on_all(&cloud, &params.weights(weights).distances(true));
+        let with = |weights| on_all(&cloud, grid, &params.weights(weights).distances(true));
         let (linear, sibson) = (with(Weights::Linear), with(Weights::Sibson));
         assert_eq!(linear.summary, sibson.summary);
         assert_eq!(linear.distances, sibson.distances);
@@ -147,9 +147,12 @@ fn parts_of_the_ground_and_limits_are_as_with_other_weights() {
 #[test]
 fn linear_weights_are_of_the_exact_method() {
     let points = Points { x: &[1.0], y: &[1.0], values: &[&[1.0]] };
-    for params in [Params::on_pixels(square(3)), Params::new(square(3)).method(Method::Pixels)] {
+    for params in [Params::on_pixels(), Params::new().method(Method::Pixels)] {
         let params = params.weights(Weights::Linear);
-        assert_eq!(interpolate(&Device::Cpu, points, &params).unwrap_err(), Error::LinearOnPixels);
+        assert_eq!(
+            interpolate(&Device::Cpu, Input::new(points, square(3)), &params).unwrap_err(),
+            Error::LinearOnPixels
+        );
     }
     assert_eq!("linear".parse(), Ok(Weights::Linear));
 }

@@ -7,8 +7,8 @@ use nni_grid::{Params, Weights};
 const ALL: [Weights; 3] = [Weights::Sibson, Weights::Laplace, Weights::SibsonC1];
 
 /// However far away the sites are.
-fn unlimited(grid: GridSpec) -> Params {
-    Params::new(grid).max_distance(f64::INFINITY)
+fn unlimited() -> Params {
+    Params::new().max_distance(f64::INFINITY)
 }
 
 /// Points along the x axis, a step apart or so, that rise with x.
@@ -25,7 +25,7 @@ fn a_cell_beside_a_line_has_the_value_of_the_nearest_place_of_it() {
     let grid = GridSpec::new(0.003, 4.0, 1.0, 3, 3).unwrap();
     let cloud = line(-16.0, 0.02, 1750);
     for weights in ALL {
-        let dem = on_all(&cloud, &unlimited(grid).weights(weights).deviations(true));
+        let dem = on_all(&cloud, grid, &unlimited().weights(weights).deviations(true));
         let deviations = dem.deviations.as_ref().unwrap().values();
         for (cell, &z) in (0..).zip(only(&dem)) {
             let (x, away) = grid.cell_centre(cell % 3, cell / 3);
@@ -50,7 +50,7 @@ fn lines_of_any_direction_give_what_lies_beside_them() {
         // A corner of the grid lies on the line.
         let grid = GridSpec::new(0.0, 2.0, 1.0, 2, 2).unwrap();
         for weights in ALL {
-            let dem = on_all(&turned, &unlimited(grid).weights(weights));
+            let dem = on_all(&turned, grid, &unlimited().weights(weights));
             for (cell, &z) in (0..).zip(only(&dem)) {
                 let (x, y) = grid.cell_centre(cell % 2, cell / 2);
                 // Rounding has moved points off the line by an ulp, so that some cells lie inside the hull.
@@ -72,7 +72,7 @@ fn amid_a_circle_every_point_counts() {
     }));
     let grid = GridSpec::new(-1.0, 1.0, 1.0, 2, 2).unwrap();
     for weights in ALL {
-        let dem = on_all(&cloud, &unlimited(grid).weights(weights));
+        let dem = on_all(&cloud, grid, &unlimited().weights(weights));
         for (cell, &z) in (0..).zip(only(&dem)) {
             let (x, y) = grid.cell_centre(cell % 2, cell / 2);
             let off = (f64::from(z) - (x - 2.0 * y)).abs();

@@ -10,8 +10,8 @@ use nni_grid::{Error, Fill, Input, Params, ValueScale, Weights, interpolate};
 use proptest::prelude::*;
 
 /// The sites of a cloud with one point in a pixel: (column, row) in half pixels, and value.
-fn sites(cloud: &Cloud, params: &Params) -> Vec<([i64; 2], i64)> {
-    let raster = params.grid.refined(params.supersample).unwrap();
+fn sites(cloud: &Cloud, grid: GridSpec, params: &Params) -> Vec<([i64; 2], i64)> {
+    let raster = grid.refined(params.supersample).unwrap();
     let scale = ValueScale::of(&cloud.z);
     let mut sites = Vec::new();
     for i in 0..cloud.z.len() {
@@ -53,28 +53,28 @@ fn stolen(
 }
 
 /// The query points of all cells, in half pixels, row by row.
-fn queries(params: &Params) -> Vec<[i64; 2]> {
+fn queries(grid: GridSpec, params: &Params) -> Vec<[i64; 2]> {
     let at = |i: u32| i64::from(params.supersample * (2 * i + 1));
-    let row = |y: u32| (0..params.grid.width).map(move |x| [at(x), at(y)]);
-    (0..params.grid.height).flat_map(row).collect()
+    let row = |y: u32| (0..grid.width).map(move |x| [at(x), at(y)]);
+    (0..grid.height).flat_map(row).collect()
 }
 
-fn raster(params: &Params) -> [i64; 2] {
-    [params.grid.width, params.grid.height].map(|side| i64::from(side * params.supersample))
+fn raster(grid: GridSpec, params: &Params) -> [i64; 2] {
+    [grid.width, grid.height].map(|side| i64::from(side * params.supersample))
 }
 
 const UNLIMITED: f64 = f64::INFINITY;
 
-fn unlimited(grid: GridSpec) -> Params {
-    Params::on_pixels(grid)
+fn unlimited() -> Params {
+    Params::on_pixels()
         .query_radius(UNLIMITED)
         .region_of_influence(UNLIMITED)
         .duplicates(nni_grid::Duplicates::First)
 }
 
 /// Laplace's weights by counting the sides of pixels.
-fn laplace_by_definition(cloud: &Cloud, params: &Params) -> Vec<Option<f64>> {
-    let (sites, [width, height]) = (sites(cloud, params), raster(params));
+fn laplace_by_definition(cloud: &Cloud, grid: GridSpec, params: &Params) -> Vec<Option<f64>> {
+    let (sites, [width, height]) = (sites(cloud, grid, params), raster(grid, params));
     let scale = ValueScale::of(&cloud.z);
     let one = |q: [i64; 2], to_highest: bool| {
         let region = stolen(q, [width, height], &sites, to_highest);
@@ -97,7 +97,7 @@ fn laplace_by_definition(cloud: &Cloud, params: &Params) -> Vec<Option<f64>> {
         (weights > 0.0).then(|| scale.offset + sum / weights * scale.step)
     };
     let answer = |q| Some((one(q, false)? + one(q, true)?) / 2.0);
-    queries(params).into_iter().map(answer).collect()
+    queries(grid, params).into_iter().map(answer).collect()
 }
 
 proptest! {
@@ -112,9 +112,9 @@ proptest! {
     ) {
         let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
         let cloud = random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
-        let params = unlimited(grid).supersample(supersample).weights(Weights::Laplace);
-        let dem = on_all(&cloud, &params);
-        for (value, expected) in only(&dem).iter().zip(laplace_by_definition(&cloud, &params)) {
+        let params = unlimited().supersample(supersample).weights(Weights::Laplace);
+        let dem = on_all(&cloud, grid, &params);
+        for (value, expected) in only(&dem).iter().zip(laplace_by_definition(&cloud, grid, &params)) {
             // Where nothing is stolen the query point is on a site, or amid four.
             if let Some(expected) = expected {
                 let error = (f64::from(*value) - expected).abs();
@@ -135,7 +135,7 @@ proptest! {
     ) {
         let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
         let cloud = random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
-        let plain = unlimited(grid).supersample(supersample).query_radius(query_radius).deviations(true);
+        let plain = unlimited().supersample(supersample).query_radius(query_radius).deviations(true);
         let params = plain.max_distance(max_distance).fill(fill).hull(hull).distances(true);
         let mask: Vec<u8> =
             (0..grid.cells()).map(|i| u8::from((i * 7 + seed % 5) % 3 != 0)).collect();
@@ -144,12 +144,12 @@ proptest! {
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
         let dem = input_on_all(&masked(points, mask, grid), &params);
         let distances = dem.distances.as_ref().unwrap().values();
-        let base = on_cpu(&cloud, &plain);
+        let base = on_cpu(&cloud, grid, &plain);
         let deviations = base.deviations.as_ref().unwrap().values();
-        let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
+        let (sites, scale) = (sites(&cloud, grid, &params), ValueScale::of(&cloud.z));
         let half = 2.0 * f64::from(supersample);
-        let [raster_width, raster_height] = raster(&params);
-        for (i, q) in queries(&params).into_iter().enumerate() {
+        let [raster_width, raster_height] = raster(grid,&params);
+        for (i, q) in queries(grid,&params).into_iter().enumerate() {
             // The nearest of the sites of the pixels that touch the query point.
             let reach = if supersample % 2 == 1 { 0 } else { 1 };
             let corners = [-reach, reach].map(|dy| [-reach, reach].map(|dx| [q[0] + dx, q[1] + dy]));
@@ -207,11 +207,11 @@ fn in_hull(q: [i64; 2], sites: &[[i64; 2]]) -> bool {
 #[test]
 fn every_weight_keeps_a_constant_and_nearly_a_plane() {
     for weights in [Weights::Laplace, Weights::SibsonC1] {
-        let params = unlimited(square(24)).weights(weights).supersample(2);
-        let constant = on_all(&random(60, 24.0, 3, |_, _| -17.25), &params);
+        let params = unlimited().weights(weights).supersample(2);
+        let constant = on_all(&random(60, 24.0, 3, |_, _| -17.25), square(24), &params);
         assert!(only(&constant).iter().all(|&v| v == -17.25), "{weights:?}");
         let cloud = random(80, 24.0, 11, |x, _| x);
-        let dem = on_all(&cloud, &params);
+        let dem = on_all(&cloud, square(24), &params);
         for row in 6..18 {
             for column in 6..18 {
                 let error =
@@ -227,8 +227,8 @@ fn gradients_make_a_smooth_surface_more_accurate() {
     let height = |x: f64, y: f64| 0.05 * ((x - 32.0).powi(2) + (y - 30.0).powi(2));
     let cloud = random(160, 64.0, 5, height);
     let error = |weights| {
-        let params = unlimited(square(64)).weights(weights).supersample(4);
-        let dem = on_cpu(&cloud, &params);
+        let params = unlimited().weights(weights).supersample(4);
+        let dem = on_cpu(&cloud, square(64), &params);
         let mut sum = 0.0;
         for row in 16..48u32 {
             for column in 16..48u32 {
@@ -258,8 +258,8 @@ fn lone_sites_at_the_corners_of_tiles_have_gradients() {
             };
             let crowded = (0..crowd).map(|i| at([190 + i % 9, 110 + i / 9 % 9]));
             let lone = far.into_iter().chain([corner]).map(at);
-            let params = unlimited(grid).weights(Weights::SibsonC1);
-            on_all(&Cloud::of(lone.chain(crowded)), &params);
+            let params = unlimited().weights(Weights::SibsonC1);
+            on_all(&Cloud::of(lone.chain(crowded)), grid, &params);
         }
     }
 }
@@ -275,15 +275,15 @@ fn a_large_void_is_filled_exactly() {
     }));
     let radii = [UNLIMITED, 170.0, 95.0, 20.0];
     for (supersample, region) in radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)]) {
-        let params = unlimited(grid).region_of_influence(region).supersample(supersample);
-        let dem = on_cpu(&cloud, &params);
-        let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
+        let params = unlimited().region_of_influence(region).supersample(supersample);
+        let dem = on_cpu(&cloud, grid, &params);
+        let (sites, scale) = (sites(&cloud, grid, &params), ValueScale::of(&cloud.z));
         let cells = [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140], [150, 20], [24, 150]];
         for [column, row] in cells {
             let q = [2 * column + 1, 2 * row + 1].map(|place| place * i64::from(supersample));
             let limit = (2.0 * region * f64::from(supersample)).powi(2);
             let one = |to_highest: bool| {
-                let counted: Vec<i64> = stolen(q, raster(&params), &sites, to_highest)
+                let counted: Vec<i64> = stolen(q, raster(grid, &params), &sites, to_highest)
                     .into_iter()
                     .flatten()
                     .filter(|&s| (squared(sites[s].0, q) as f64) < limit)
@@ -309,7 +309,7 @@ fn pixels_with_very_many_points_are_counted() {
         false => (2.5, 1.5, f64::from(i % 7) - 50.0),
     });
     let cloud = Cloud::of(crowd.chain([(1.5, 2.5, 12.0)]));
-    let dem = on_all(&cloud, &unlimited_mean(square(3)));
+    let dem = on_all(&cloud, square(3), &unlimited_mean());
     assert_eq!((dem.summary.sites, dem.summary.merged), (3, 135_998));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let [first, second] = [&cloud.z[..70_000], &cloud.z[70_000..136_000]].map(mean);
@@ -317,8 +317,8 @@ fn pixels_with_very_many_points_are_counted() {
     assert!((f64::from(only(&dem)[5]) - second).abs() < 1e-5);
 }
 
-fn unlimited_mean(grid: GridSpec) -> Params {
-    unlimited(grid).duplicates(nni_grid::Duplicates::Mean)
+fn unlimited_mean() -> Params {
+    unlimited().duplicates(nni_grid::Duplicates::Mean)
 }
 
 /// Columns of values of a cloud, all different, one of them constant.
@@ -333,16 +333,22 @@ fn columns(cloud: &Cloud, count: usize) -> Vec<Vec<f64>> {
     (0..count).map(of).collect()
 }
 
-fn check_several(cloud: &Cloud, count: usize, params: &Params, mask: Option<&[u8]>) {
+fn check_several(
+    cloud: &Cloud,
+    count: usize,
+    grid: GridSpec,
+    params: &Params,
+    mask: Option<&[u8]>,
+) {
     let columns = columns(cloud, count);
     let values = slices(&columns);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
     for device in devices() {
         let name = device.name();
-        let all = interpolate(&device, masked(points, mask, params.grid), params).unwrap();
+        let all = interpolate(&device, masked(points, mask, grid), params).unwrap();
         assert_eq!(all.values.len(), count);
         for (k, found) in all.values.iter().enumerate() {
-            let one = masked(Points { values: &values[k..=k], ..points }, mask, params.grid);
+            let one = masked(Points { values: &values[k..=k], ..points }, mask, grid);
             let alone = interpolate(&device, one, params).unwrap();
             let what = format!("value {k} of {count}, {name}");
             assert_eq!(bits(found.values()), bits(only(&alone)), "{what}");
@@ -373,10 +379,10 @@ proptest! {
         let cloud = random(points, 40.0, seed, |x, y| x * y);
         let is_sibson = weights == Weights::Sibson;
         let query_radius = if is_sibson { query_radius } else { UNLIMITED };
-        let base = Params::on_pixels(grid).supersample(supersample).query_radius(query_radius).region_of_influence(region).weights(weights);
+        let base = Params::on_pixels().supersample(supersample).query_radius(query_radius).region_of_influence(region).weights(weights);
         let params = base.duplicates(duplicates).fill(fill).hull(hull).counts(layers && is_sibson).deviations(layers && is_sibson && seed % 2 == 0).distances(layers);
         let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
-        check_several(&cloud, count, &params, has_mask.then_some(&mask[..]));
+        check_several(&cloud, count, grid, &params, has_mask.then_some(&mask[..]));
     }
 }
 
@@ -386,11 +392,11 @@ fn several_values_of_every_small_circle() {
     let grid = GridSpec::new(0.0, 40.0, 1.0, 70, 37).unwrap();
     for (supersample, query_radius) in [(1, 3.0), (1, 5.0), (2, 2.0), (2, 3.0)] {
         for count in [2, 3, 6] {
-            let base = Params::on_pixels(grid)
+            let base = Params::on_pixels()
                 .supersample(supersample)
                 .query_radius(query_radius)
                 .region_of_influence(6.0);
-            check_several(&cloud, count, &base.counts(true), None);
+            check_several(&cloud, count, grid, &base.counts(true), None);
         }
     }
 }
@@ -399,31 +405,42 @@ fn several_values_of_every_small_circle() {
 fn crowded_pixels_have_several_values() {
     let crowd = (0..66_000).map(|i| (0.5, 0.5, f64::from(i % 3)));
     let cloud = Cloud::of(crowd.chain([(1.5, 2.5, 12.0)]));
-    check_several(&cloud, 3, &unlimited_mean(square(3)), None);
+    check_several(&cloud, 3, square(3), &unlimited_mean(), None);
 }
 
 #[test]
 fn bad_options_are_named() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
-    let params = Params::on_pixels(square(3));
+    let params = Params::on_pixels();
     for device in devices() {
         let run = |params: &Params| {
-            cloud.with(|points| interpolate(&device, points, params).unwrap_err())
+            cloud.with(|points| {
+                interpolate(&device, Input::new(points, square(3)), params).unwrap_err()
+            })
         };
         for max_distance in [-1.0, f64::NAN] {
             let error = run(&params.max_distance(max_distance));
-            assert!(matches!(error, Error::MaxDistance { .. }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    Error::Core(gpu_core::Error::Parameter { what: "maximum distance", .. })
+                ),
+                "{error}"
+            );
         }
         let error = run(&params.fill(Fill::Value(f32::INFINITY)));
-        assert!(matches!(error, Error::FillValue { .. }), "{error}");
+        assert!(
+            matches!(error, Error::Core(gpu_core::Error::Parameter { what: "fill value", .. })),
+            "{error}"
+        );
         let error = run(&params.weights(Weights::Laplace));
         assert!(matches!(error, Error::WeightsRadius { query_radius: 3.0, .. }), "{error}");
-        let smooth = unlimited(square(3)).weights(Weights::SibsonC1);
+        let smooth = unlimited().weights(Weights::SibsonC1);
         let error = run(&smooth.counts(true));
         assert_eq!(error, Error::WeightsLayers { weights: Weights::SibsonC1 });
         let mask = GridView::new(&[1; 8], GridSpec::of_pixels(2, 4)).unwrap();
         let error = cloud.with(|points| {
-            let input = Input::new(points).mask(mask);
+            let input = Input::new(points, square(3)).mask(mask);
             interpolate(&device, input, &params).unwrap_err()
         });
         let (rows, columns, width, height) = (4, 2, 3, 3);

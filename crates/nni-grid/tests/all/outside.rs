@@ -70,8 +70,8 @@ fn cells_outside_have_the_value_at_the_nearest_place_of_the_hull() {
     for (what, cloud, grid) in all() {
         let sides = sides(&cloud);
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-            let dem = on_all(&cloud, &unlimited(grid).weights(weights).counts(true));
-            let within = on_all(&cloud, &unlimited(grid).weights(weights).hull(true));
+            let dem = on_all(&cloud, grid, &unlimited().weights(weights).counts(true));
+            let within = on_all(&cloud, grid, &unlimited().weights(weights).hull(true));
             let deviations = dem.deviations.as_ref().unwrap().values();
             let (mut outside, mut worst) = (0, 0.0f64);
             for (cell, &value) in (0..).zip(only(&dem)) {
@@ -107,8 +107,8 @@ fn values_are_continuous_where_the_hull_ends() {
             let at = |[x, y]: P| {
                 let cell = 1e-9;
                 let grid = GridSpec::new(x - 0.5 * cell, y + 0.5 * cell, cell, 1, 1).unwrap();
-                let params = unlimited(grid).weights(weights);
-                f64::from(only(&on_cpu(&cloud, &params))[0])
+                let params = unlimited().weights(weights);
+                f64::from(only(&on_cpu(&cloud, grid, &params))[0])
             };
             for &[a, b] in &sides {
                 let (from, to) = (place(&cloud, a), place(&cloud, b));
@@ -137,11 +137,11 @@ fn no_value_depends_on_the_cell_before() {
         let side = clouds::SIDE / 8.0;
         let grid = GridSpec::new(-0.1 * side, 8.4 * side, side, 9, 9).unwrap();
         for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-            let dem = on_cpu(&cloud, &unlimited(grid).weights(weights));
+            let dem = on_cpu(&cloud, grid, &unlimited().weights(weights));
             for cell in 0..81 {
                 let (column, row) = (cell % 9, cell / 9);
                 let mask: Vec<u8> = (0..81).map(|i| u8::from(i == cell)).collect();
-                let params = unlimited(grid).weights(weights).distances(false);
+                let params = unlimited().weights(weights).distances(false);
                 let alone = cloud.with(|points| {
                     let input = crate::common::masked(points, Some(&mask), grid);
                     interpolate(&Device::Cpu, input, &params).unwrap()
@@ -165,8 +165,8 @@ fn a_cell_on_a_side_of_the_hull_is_not_outside() {
         (4.5, 2.5, 2.0),
     ]);
     for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
-        let params = unlimited(square(9)).weights(weights).hull(true).fill(Fill::Value(-1.0));
-        let dem = on_all(&cloud, &params);
+        let params = unlimited().weights(weights).hull(true).fill(Fill::Value(-1.0));
+        let dem = on_all(&cloud, square(9), &params);
         for (cell, &value) in (0..).zip(only(&dem)) {
             let (column, row) = (cell % 9, cell / 9);
             let is_inside = (2..=6).contains(&column) && (2..=6).contains(&row);
@@ -175,7 +175,7 @@ fn a_cell_on_a_side_of_the_hull_is_not_outside() {
     }
     // All in line: the hull is the line.
     let line = Cloud::of([(1.5, 1.5, 1.0), (5.5, 5.5, 5.0), (3.5, 3.5, 3.0)]);
-    let dem = on_all(&line, &unlimited(square(9)).hull(true));
+    let dem = on_all(&line, square(9), &unlimited().hull(true));
     for (cell, &value) in (0..).zip(only(&dem)) {
         let (x, y) = dem.grid.cell_centre(cell % 9, cell / 9);
         let is_on_line = x == y && (1.5..=5.5).contains(&x);

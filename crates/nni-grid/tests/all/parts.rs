@@ -2,7 +2,7 @@
 //! the method on pixels, and by the exact method its values to rounding.
 
 use gpu_core::{Bounds, Device, GridSpec, Points, ValueRange};
-use nni_grid::{Dependence, Duplicates, Params, Weights};
+use nni_grid::{Dependence, Duplicates, Input, Params, Weights};
 use testing::{Cloud, Random, bits, devices};
 
 const SIDE: u32 = 40;
@@ -17,6 +17,11 @@ struct Case {
     is_edge: bool,
 }
 
+/// The cells of the whole.
+fn whole_grid() -> GridSpec {
+    GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap()
+}
+
 impl Case {
     /// Sparse or dense points around a grid, on the half of it or all of it.
     fn random(random: &mut Random) -> Self {
@@ -28,10 +33,9 @@ impl Case {
             (0..count).map(|_| (random.between(low, high) / step).round() * step).collect()
         };
         let (x, y, z) = (column(-8.0, 48.0), column(-8.0, 48.0), column(0.0, 300.0));
-        let grid = GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap();
         let (low, high) = z.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         let region = random.between(1.0, 9.0);
-        let params = Params::on_pixels(grid)
+        let params = Params::on_pixels()
             .region_of_influence(region)
             .query_radius(random.between(0.3, 6.0))
             .supersample(1 + random.below(4) as u32)
@@ -78,7 +82,7 @@ impl Case {
 
     fn dem(&self, device: &Device, grid: GridSpec, [x, y, z]: [Vec<f64>; 3]) -> Vec<f32> {
         let points = Points { x: &x, y: &y, values: &[&z] };
-        let dem = nni_grid::interpolate(device, points, &self.params.grid(grid)).unwrap();
+        let dem = nni_grid::interpolate(device, Input::new(points, grid), &self.params).unwrap();
         dem.values[0].values().to_vec()
     }
 
@@ -87,7 +91,7 @@ impl Case {
         let whole = match self.is_edge {
             true => {
                 let columns = [&self.x, &self.y, &self.z].map(|column| column.to_vec());
-                self.dem(device, self.params.grid, columns)
+                self.dem(device, whole_grid(), columns)
             }
             false => self.part(device, (0, 0), (SIDE, SIDE)),
         };
@@ -119,10 +123,10 @@ fn parts_on_pixels_have_the_bits_of_the_whole() {
 }
 
 /// The points that a part depends on, as indices, found within halos that double from the least there is.
-fn needed(cloud: &Cloud, params: &Params) -> Vec<usize> {
+fn needed(cloud: &Cloud, grid: GridSpec, params: &Params) -> Vec<usize> {
     let all = Bounds::of(&cloud.x, &cloud.y).unwrap();
-    let mut dependence = Dependence::new(params, all).unwrap();
-    let b = params.grid.bounds();
+    let mut dependence = Dependence::new(grid, params, all).unwrap();
+    let b = grid.bounds();
     let within = |halo: f64| Bounds {
         min_x: b.min_x - halo,
         min_y: b.min_y - halo,
@@ -168,14 +172,14 @@ fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
         let grid = GridSpec::new(0.0, 120.0, 1.0, 120, 120).unwrap();
         let (mut read, mut others, mut cells) = (0, 0, 0);
         for weights in [Weights::Sibson, Weights::Laplace] {
-            let params = Params::new(grid)
+            let params = Params::new()
                 .weights(weights)
                 .max_distance([3.0, 10.0][random.below(2) as usize])
                 .value_range(ValueRange { min: -20.0, max: 20.0 });
             let dem = |cloud: &Cloud, grid: GridSpec| {
-                let params = params.grid(grid);
-                let made =
-                    cloud.with(|points| nni_grid::interpolate(&Device::Cpu, points, &params));
+                let made = cloud.with(|points| {
+                    nni_grid::interpolate(&Device::Cpu, Input::new(points, grid), &params)
+                });
                 made.unwrap().values[0].values().to_vec()
             };
             let whole = dem(&cloud, grid);
@@ -183,7 +187,7 @@ fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
                 let [column, row] = [(); 2].map(|()| random.below(100) as u32);
                 let (x, y) = (f64::from(column), 120.0 - f64::from(row));
                 let part = GridSpec::new(x, y, 1.0, 20, 20).unwrap();
-                let needed = needed(&cloud, &params.grid(part));
+                let needed = needed(&cloud, part, &params);
                 let point = |&i: &usize| (cloud.x[i], cloud.y[i], cloud.z[i]);
                 let made = dem(&Cloud::of(needed.iter().map(point)), part);
                 read += needed.len();
@@ -207,13 +211,13 @@ fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
 fn what_depends_on_other_points_too_is_refused() {
     let grid = GridSpec::of_pixels(3, 3);
     let all = Bounds { min_x: 0.0, min_y: 0.0, max_x: 9.0, max_y: 9.0 };
-    let exact = Params::new(grid);
+    let exact = Params::new();
     for (params, word) in [
-        (Params::on_pixels(grid), "pixels"),
+        (Params::on_pixels(), "pixels"),
         (exact.weights(Weights::SibsonC1), "smooth"),
         (exact.hull(true), "hull"),
     ] {
-        let error = Dependence::new(&params, all).unwrap_err();
+        let error = Dependence::new(grid, &params, all).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
     }
 }
@@ -223,8 +227,9 @@ fn a_range_that_is_none_is_refused() {
     let grid = GridSpec::of_pixels(3, 3);
     let points = Points { x: &[1.0], y: &[1.0], values: &[&[1.0]] };
     for (min, max) in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e39, 0.0)] {
-        let params = Params::new(grid).value_range(ValueRange { min, max });
-        let error = nni_grid::interpolate(&Device::Cpu, points, &params).unwrap_err();
+        let params = Params::new().value_range(ValueRange { min, max });
+        let error =
+            nni_grid::interpolate(&Device::Cpu, Input::new(points, grid), &params).unwrap_err();
         assert!(error.to_string().contains("no range"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use gpu_core::{
     Slice, ValueRange,
 };
 use nni_grid::{
-    Duplicates, Error, Fill, Method, Params, Summary, ValueScale, Weights, gpu, interpolate,
+    Duplicates, Error, Fill, Input, Method, Params, Summary, ValueScale, Weights, gpu, interpolate,
 };
 
 /// A cloud's columns in device memory.
@@ -22,8 +22,9 @@ impl Uploaded {
         Self { x, y, z }
     }
 
-    fn input(&self, extent: Extent) -> gpu::Input<'_> {
-        DevicePoints::new(&self.x, &self.y, [Slice::from(&self.z)], extent).unwrap().into()
+    fn input(&self, side: u32, extent: Extent) -> gpu::Input<'_> {
+        let points = DevicePoints::new(&self.x, &self.y, [Slice::from(&self.z)], extent);
+        gpu::Input::new(points.unwrap(), square(side))
     }
 }
 
@@ -32,9 +33,9 @@ fn extent_of(cloud: &Cloud) -> Extent {
 }
 
 /// Both methods, with what each has.
-fn every_way(side: u32) -> Vec<Params> {
+fn every_way() -> Vec<Params> {
     let layers = |params: Params| params.counts(true).distances(true).deviations(true);
-    let (exact, pixels) = (Params::new(square(side)), Params::on_pixels(square(side)));
+    let (exact, pixels) = (Params::new(), Params::on_pixels());
     let wide = pixels.query_radius(f64::INFINITY);
     vec![
         exact,
@@ -68,16 +69,15 @@ fn any_number_of_values_and_a_mask_without_a_copy() {
     let on_device = Uploaded::new(&gpu, &cloud);
     let there: Vec<Column<f64>> = columns.iter().map(|c| gpu.upload(c).unwrap()).collect();
     let mask_there = gpu.upload(&mask).unwrap();
-    for (params, count) in every_way(24).into_iter().flat_map(|p| [(p, 1), (p, 3), (p, 6), (p, 0)])
-    {
+    for (params, count) in every_way().into_iter().flat_map(|p| [(p, 1), (p, 3), (p, 6), (p, 0)]) {
         let values = slices(&columns[..count]);
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
-        let expected = interpolate(&Device::Cpu, masked(points, Some(&mask), params.grid), &params);
+        let expected = interpolate(&Device::Cpu, masked(points, Some(&mask), square(24)), &params);
         let extent = Extent::of(&points).unwrap();
         let given = there[..count].iter().map(Slice::from);
         let points = DevicePoints::new(&on_device.x, &on_device.y, given, extent).unwrap();
-        let mask = GridSlice::new(&mask_there, params.grid).unwrap();
-        let input = gpu::Input::new(points).mask(mask);
+        let mask = GridSlice::new(&mask_there, square(24)).unwrap();
+        let input = gpu::Input::new(points, square(24)).mask(mask);
         let (dem, copies) =
             copies_of(&gpu, || gpu::interpolate(&mut workspace, &input, &params).unwrap());
         // The host makes the exact method's triangulation.
@@ -96,11 +96,11 @@ fn a_graph_interpolates_what_lies_there_at_its_launch() {
     let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 20.0, max_y: 20.0 };
     let range = ValueRange { min: -10.0, max: 20.0 };
     let extent = Extent { bounds: Some(bounds), ranges: vec![range] };
-    for params in on_pixels(20) {
+    for params in on_pixels() {
         let mut workspace = gpu::Workspace::new(&gpu).unwrap();
         let mut expect = |cloud: &Cloud| {
             let there = Uploaded::new(&gpu, cloud);
-            let dem = gpu::interpolate(&mut workspace, &there.input(extent.clone()), &params);
+            let dem = gpu::interpolate(&mut workspace, &there.input(20, extent.clone()), &params);
             dem.unwrap().to_host().unwrap()
         };
         let expected = [expect(&first), expect(&second)];
@@ -108,7 +108,7 @@ fn a_graph_interpolates_what_lies_there_at_its_launch() {
         let news = Uploaded::new(&gpu, &second);
         let mut kept = None;
         let graph = gpu.capture(|| {
-            let input = there.input(extent.clone());
+            let input = there.input(20, extent.clone());
             kept = Some(gpu::interpolate(&mut workspace, &input, &params)?);
             Ok::<_, Error>(())
         });
@@ -132,8 +132,8 @@ fn a_graph_cannot_hold_what_waits() {
     let there = Uploaded::new(&gpu, &cloud);
     let far = Bounds { min_x: -1e6, min_y: 0.0, max_x: 20.0, max_y: 20.0 };
     let far = Extent { bounds: Some(far), ..extent_of(&cloud) };
-    let exact = Params::new(square(20));
-    let pixels = Params::on_pixels(square(20));
+    let exact = Params::new();
+    let pixels = Params::on_pixels();
     let cases = [
         (exact, extent_of(&cloud)),
         (pixels.hull(true), extent_of(&cloud)),
@@ -141,7 +141,8 @@ fn a_graph_cannot_hold_what_waits() {
     ];
     for (params, extent) in cases {
         let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-        let mut run = || gpu::interpolate(&mut workspace, &there.input(extent.clone()), &params);
+        let mut run =
+            || gpu::interpolate(&mut workspace, &there.input(20, extent.clone()), &params);
         let expected = run().unwrap().to_host().unwrap();
         let refused = gpu.capture(|| run().map(drop));
         let error = refused.expect_err("it waits");
@@ -150,7 +151,7 @@ fn a_graph_cannot_hold_what_waits() {
     }
     // The method on pixels has no need of the bounds.
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    let input = there.input(far);
+    let input = there.input(20, far);
     drop(gpu::interpolate(&mut workspace, &input, &pixels).unwrap());
     gpu.capture(|| gpu::interpolate(&mut workspace, &input, &pixels).map(drop)).unwrap();
 }
@@ -176,10 +177,10 @@ fn contents_beyond_the_extent_harm_nothing() {
     // The exact method refuses coordinates that have too many bits together.
     let (all, some) = (with(&BAD), with(&BAD.map(|bad| bad.clamp(-1e40, 1e40))));
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    for params in every_way(20) {
+    for params in every_way() {
         let there = match params.method {
             Method::Exact => {
-                let input = all.input(extent_of(&good));
+                let input = all.input(20, extent_of(&good));
                 let refused = gpu::interpolate(&mut workspace, &input, &params);
                 assert!(matches!(refused, Err(Error::Range { .. })));
                 &some
@@ -196,20 +197,24 @@ fn contents_beyond_the_extent_harm_nothing() {
             ranges: vec![ValueRange { min: f64::NAN, max: -1.0 }],
         };
         for extent in [extent_of(&good), narrow, inverted] {
-            let dem = gpu::interpolate(&mut workspace, &there.input(extent), &params).unwrap();
+            let dem = gpu::interpolate(&mut workspace, &there.input(20, extent), &params).unwrap();
             let found = dem.to_host().unwrap();
             assert_eq!((found.summary.points, only(&found).len()), (232, 400));
         }
         // And the workspace is as good as new.
         let clean = Uploaded::new(&gpu, &good);
-        let dem = gpu::interpolate(&mut workspace, &clean.input(extent_of(&good)), &params);
-        assert_same(&dem.unwrap().to_host().unwrap(), &on_cpu(&good, &params), "afterwards");
+        let dem = gpu::interpolate(&mut workspace, &clean.input(20, extent_of(&good)), &params);
+        assert_same(
+            &dem.unwrap().to_host().unwrap(),
+            &on_cpu(&good, square(20), &params),
+            "afterwards",
+        );
     }
 }
 
 /// The ways on pixels.
-fn on_pixels(side: u32) -> impl Iterator<Item = Params> {
-    every_way(side).into_iter().filter(|params| params.method == Method::Pixels)
+fn on_pixels() -> impl Iterator<Item = Params> {
+    every_way().into_iter().filter(|params| params.method == Method::Pixels)
 }
 
 #[test]
@@ -222,9 +227,10 @@ fn on_pixels_points_that_are_not_finite_are_left_out() {
     hostile.push((4.5, f64::INFINITY, 2.0));
     let there = Uploaded::new(&gpu, &hostile);
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    for params in on_pixels(20) {
-        let dem = gpu::interpolate(&mut workspace, &there.input(extent_of(&good)), &params);
-        let (found, expected) = (dem.unwrap().to_host().unwrap(), on_cpu(&good, &params));
+    for params in on_pixels() {
+        let dem = gpu::interpolate(&mut workspace, &there.input(20, extent_of(&good)), &params);
+        let (found, expected) =
+            (dem.unwrap().to_host().unwrap(), on_cpu(&good, square(20), &params));
         assert_eq!(bits(only(&found)), bits(only(&expected)), "{params:?}");
         assert_eq!(found.summary.sites, expected.summary.sites);
     }
@@ -246,10 +252,10 @@ fn on_pixels_values_far_beyond_their_range_end_where_a_word_does() {
         expected.push((1.5 + i as f64, 3.5, scale.offset + end));
     }
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    for params in on_pixels(20) {
+    for params in on_pixels() {
         let [found, expected] = [&hostile, &expected].map(|cloud| {
             let there = Uploaded::new(&gpu, cloud);
-            let dem = gpu::interpolate(&mut workspace, &there.input(extent.clone()), &params);
+            let dem = gpu::interpolate(&mut workspace, &there.input(20, extent.clone()), &params);
             dem.unwrap().to_host().unwrap()
         });
         assert_same(&found, &expected, &format!("{params:?}"));
@@ -262,14 +268,14 @@ fn extents_and_masks_that_fit_nothing_are_refused() {
     let cloud = random(10, 20.0, 9, |x, _| x);
     let there = Uploaded::new(&gpu, &cloud);
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    let params = Params::new(square(20));
+    let params = Params::new();
     let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: f64::INFINITY, max_y: 20.0 };
     let endless = Extent { bounds: Some(bounds), ..extent_of(&cloud) };
-    let refused = gpu::interpolate(&mut workspace, &there.input(endless), &params).unwrap_err();
+    let refused = gpu::interpolate(&mut workspace, &there.input(20, endless), &params).unwrap_err();
     assert!(matches!(refused, Error::Core(gpu_core::Error::NotFinite { .. })), "{refused}");
     let mask: DeviceGrid<u8> =
         DeviceGrid::from_column(gpu.upload(&[1; 40]).unwrap(), GridSpec::of_pixels(10, 4)).unwrap();
-    let input = there.input(extent_of(&cloud)).mask(&mask);
+    let input = there.input(20, extent_of(&cloud)).mask(&mask);
     let refused = gpu::interpolate(&mut workspace, &input, &params).unwrap_err();
     assert!(matches!(refused, Error::Core(gpu_core::Error::Shape { .. })), "{refused}");
 }
@@ -277,10 +283,10 @@ fn extents_and_masks_that_fit_nothing_are_refused() {
 #[test]
 fn arrays_of_the_caller_hold_the_same() {
     let cloud = random(3000, 70.0, 21, |x, y| x - 2.0 * y);
-    let params = Params::on_pixels(square(70)).counts(true);
+    let params = Params::on_pixels().counts(true);
     let gpu = testing::gpu();
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    let expected = on_cpu(&cloud, &params);
+    let expected = on_cpu(&cloud, square(70), &params);
     let locked = |values: &[f64]| {
         let mut memory = gpu.page_locked(values.len()).unwrap();
         memory.copy_from_slice(values);
@@ -292,7 +298,8 @@ fn arrays_of_the_caller_hold_the_same() {
     let mut values = gpu.page_locked::<f32>(4900).unwrap();
     let mut counts = vec![0; 4900];
     let mut into = |params: &Params, values: &mut [f32], counts: Option<&mut [u32]>| {
-        gpu::interpolate_into(&mut workspace, points, params, values, counts, &gpu_core::Silent)
+        let input = Input::new(points, square(70));
+        gpu::interpolate_into(&mut workspace, input, params, values, counts, &gpu_core::Silent)
     };
     let summary: Summary = into(&params, &mut values, Some(&mut counts)).unwrap();
     assert_eq!(summary, expected.summary);
@@ -300,7 +307,7 @@ fn arrays_of_the_caller_hold_the_same() {
     assert_eq!(counts, expected.counts.unwrap().into_values());
     let short = into(&params, &mut values[1..], None);
     assert!(matches!(short, Err(Error::Core(gpu_core::Error::Length { .. }))));
-    for more in [params.distances(true), Params::new(square(70)), params.hull(true)] {
+    for more in [params.distances(true), Params::new(), params.hull(true)] {
         let refused = into(&more, &mut values, None).unwrap_err();
         assert!(matches!(refused, Error::NotPlain { .. }), "{refused}");
     }
@@ -312,16 +319,16 @@ fn terrain_follows_without_a_copy() {
     let cloud = random(2000, 64.0, 3, |x, y| 8.0 * (x / 9.0).sin() + 0.1 * y);
     let gpu = testing::gpu();
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
-    for params in [Params::new(square(64)), Params::on_pixels(square(64))] {
+    for params in [Params::new(), Params::on_pixels()] {
         let there = Uploaded::new(&gpu, &cloud);
-        let input = there.input(extent_of(&cloud));
+        let input = there.input(64, extent_of(&cloud));
         let (slopes, copies) = copies_of(&gpu, || {
             let dem = gpu::interpolate(&mut workspace, &input, &params).unwrap();
             let raster = dem.values(0).unwrap();
             terrain_grid::gpu::slope(&gpu, raster, &SlopeParams::new()).unwrap()
         });
         assert!(copies == 0 || params.method == Method::Exact, "{copies}");
-        let dem = on_cpu(&cloud, &params);
+        let dem = on_cpu(&cloud, square(64), &params);
         let expected = slope(&Device::Cpu, dem.values[0].view(), &SlopeParams::new()).unwrap();
         assert_eq!(bits(slopes.to_host().unwrap().values()), bits(expected.values()));
     }

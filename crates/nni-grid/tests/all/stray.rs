@@ -146,7 +146,7 @@ fn values_beside_a_stray_point_are_those_of_double_double_arithmetic() {
         (cloud.x[points - 1], cloud.y[points - 1]) = (far, far);
         for values in [cloud.z.clone(), cloud.x.clone()] {
             let cloud = Cloud { z: values.clone(), ..cloud.clone() };
-            let dem = on_all(&cloud, &unlimited(grid).hull(true));
+            let dem = on_all(&cloud, grid, &unlimited().hull(true));
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             let range = values.iter().copied().fold(0.0, f64::max) - least;
             let (mut worst, mut compared) = (0.0f64, 0);
@@ -170,8 +170,11 @@ fn the_mean_of_the_neighbours_places_is_the_query_beside_a_stray_point() {
     let grid = GridSpec::new(13.0, 991.0, 49.0, 20, 20).unwrap();
     for (points, seed) in [(5, 2), (500, 1)] {
         for weights in [Weights::Sibson, Weights::Laplace] {
-            let dem =
-                on_all(&clouds::stray(points, seed), &unlimited(grid).hull(true).weights(weights));
+            let dem = on_all(
+                &clouds::stray(points, seed),
+                grid,
+                &unlimited().hull(true).weights(weights),
+            );
             let deviations = dem.deviations.as_ref().unwrap().values();
             let worst = deviations.iter().copied().fold(0.0, f32::max);
             println!("{points} points, {weights:?}: {worst:e} cells");

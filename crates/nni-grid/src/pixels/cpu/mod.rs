@@ -16,8 +16,9 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
 use kernels_rs::nni::pixels::values::MOST_VALUES;
 
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Dem, Duplicates, Input, Params, Result, Summary, ValueScale};
+use crate::{Dem, Duplicates, Input, Result, Summary, ValueScale};
 use query::Scene;
 
 /// The sites of a Voronoi raster, with `N` values each.
@@ -44,9 +45,9 @@ impl<const N: usize> Sites<N> {
 }
 
 /// Interpolates by the method on pixels.
-pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progress) -> Result<Dem> {
+pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progress) -> Result<Dem> {
     let limits = QueryLimits::of(params)?;
-    let extent = input.check(&params.grid)?;
+    let extent = input.check()?;
     let (raster, values) = (params.raster()?, input.points.values);
     let of_pixel = 30 + 16 * values.len().min(MOST_VALUES) as u64;
     let of_cell = 8 + 4 * values.len() as u64;
@@ -78,7 +79,7 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
 struct Run<'a> {
     input: &'a Input<'a>,
     extent: &'a Extent,
-    params: &'a Params,
+    params: &'a OnGrid,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
     /// Of the rows of the query circle.

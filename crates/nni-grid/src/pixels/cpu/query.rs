@@ -8,8 +8,9 @@ use kernels_rs::nni::pixels::spans::Diagram;
 use kernels_rs::nni::pixels::{Areas, deviation, united, weights};
 
 use super::Sites;
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Error, Params, Result, ValueScale, Weights};
+use crate::{Error, Result, ValueScale, Weights};
 
 /// What the queries look at.
 pub(super) struct Scene<'a, const N: usize> {
@@ -20,7 +21,7 @@ pub(super) struct Scene<'a, const N: usize> {
     /// Of the rows of the query circle.
     pub spans: &'a [i32],
     pub scales: [ValueScale; N],
-    pub params: &'a Params,
+    pub params: &'a OnGrid,
 }
 
 /// What the queries give for each cell. `deviations` is empty unless the parameters want it.

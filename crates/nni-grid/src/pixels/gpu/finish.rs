@@ -5,8 +5,9 @@ use kernels_rs::nni::pixels as kernels;
 use kernels_rs::nni::policies;
 
 use super::query::{Cells, Sites};
+use crate::params::OnGrid;
 use crate::pixels::hull;
-use crate::{Fill, Params, Result};
+use crate::{Fill, Result};
 
 /// Applies the control of NODATA and makes the distances, as the parameters say. Waits for the stream if they
 /// want the hull.
@@ -14,7 +15,7 @@ pub(super) fn finish(
     gpu: &Gpu,
     sites: &mut Sites,
     cells: &mut Cells,
-    params: &Params,
+    params: &OnGrid,
     mask: Option<Slice<'_, u8>>,
 ) -> Result<()> {
     let count = params.grid.cells() as usize;
@@ -56,7 +57,7 @@ pub(super) fn finish(
 }
 
 /// The bounds of the sites' hull in each row of cells.
-fn hull_bounds(gpu: &Gpu, sites: &Sites, params: &Params) -> Result<Column<i32>> {
+fn hull_bounds(gpu: &Gpu, sites: &Sites, params: &OnGrid) -> Result<Column<i32>> {
     gpu.refuse_in_capture("the hull of the sites")?;
     let (width, height) = (sites.nearest.width(), sites.nearest.height());
     // SAFETY: the kernel writes every element; lengths are as it asks.

@@ -8,8 +8,9 @@ use kernels_rs::nni::pixels::values::MOST_VALUES;
 use kernels_rs::nni::pixels::{NearShape, query_near};
 
 use crate::gpu::put::put_scales;
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Params, Result, ValueScale};
+use crate::{Result, ValueScale};
 
 /// A kernel for small circles.
 pub(super) type NearKernel = Kernel<query_near::Args<'static>>;
@@ -47,7 +48,7 @@ impl Instances {
     }
 
     /// The kernel for the query circle, if that is small, and its shape.
-    pub fn near(self, limits: &QueryLimits, params: &Params) -> Option<(NearShape, NearKernel)> {
+    pub fn near(self, limits: &QueryLimits, params: &OnGrid) -> Option<(NearShape, NearKernel)> {
         let limit = limits.circle.map_or(u64::MAX, |circle| circle.limit);
         let fits = |shape: &NearShape| {
             let is_small = limit <= u64::from(shape.circle) && !params.deviations;
@@ -61,7 +62,7 @@ impl Instances {
 pub(super) fn groups(
     values: usize,
     limits: &QueryLimits,
-    params: &Params,
+    params: &OnGrid,
 ) -> impl Iterator<Item = Range<usize>> + use<> {
     let has_near = |instances: Instances| instances.near(limits, params).is_some();
     let is_for_few = has_near(Instances::One) && !has_near(Instances::Four);

@@ -16,7 +16,8 @@ use super::limits::QueryLimits;
 use crate::gpu::DeviceDem;
 use crate::gpu::dem::{Counted, Tallies};
 use crate::gpu::points::Part;
-use crate::{Params, Result, ValueScale, Weights};
+use crate::params::OnGrid;
+use crate::{Result, ValueScale, Weights};
 use group::Group;
 use query::{Cells, Queries, Sites};
 use rasterise::Pixels;
@@ -28,7 +29,7 @@ pub(crate) fn on_pixels(
     points: &DevicePoints<'_>,
     mask: Option<Slice<'_, u8>>,
     scales: &[ValueScale],
-    params: &Params,
+    params: &OnGrid,
 ) -> Result<DeviceDem> {
     let gpu = &workspace.gpu().clone();
     let limits = QueryLimits::of(params)?;
@@ -70,7 +71,7 @@ fn sites_of(
     workspace: &mut Workspace,
     points: Part,
     group: Group,
-    params: &Params,
+    params: &OnGrid,
     diagram: &mut Option<[DeviceGrid<u32>; 2]>,
 ) -> Result<(Sites, Turned)> {
     let gpu = &workspace.gpu().clone();
@@ -107,7 +108,7 @@ fn cells_of(
     sites: &mut Sites,
     turned: &mut Turned,
     limits: &QueryLimits,
-    params: &Params,
+    params: &OnGrid,
     mask: Option<Slice<'_, u8>>,
 ) -> Result<Cells> {
     let other = turned.instead(sites, |sites| query(workspace, sites, limits, params))?;
@@ -124,7 +125,7 @@ fn query(
     workspace: &mut Workspace,
     sites: &mut Sites,
     limits: &QueryLimits,
-    params: &Params,
+    params: &OnGrid,
 ) -> Result<Cells> {
     let gpu = &workspace.gpu().clone();
     let values = sites.group.instances.values();

@@ -12,9 +12,10 @@ use kernels_rs::nni::pixels::{Lattice, Limits, NearShape, Results, values};
 
 use super::boxed::{Boxes, Left};
 use super::group::{Group, NearKernel};
+use crate::Result;
 use crate::gpu::dem::Tallies;
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Params, Result};
 
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
@@ -41,7 +42,7 @@ impl Sites {
     }
 
     /// How the cells of a DEM lie over the raster.
-    pub fn lattice(&self, params: &Params) -> Lattice {
+    pub fn lattice(&self, params: &OnGrid) -> Lattice {
         Lattice {
             columns: params.grid.width,
             rows: params.grid.height,
@@ -94,7 +95,7 @@ impl Cells {
 pub(super) struct Queries<'a> {
     gpu: &'a Gpu,
     limits: &'a QueryLimits,
-    params: &'a Params,
+    params: &'a OnGrid,
     /// The spans of the rows of the query circle; without one nothing.
     spans: Column<i32>,
     /// The kernel for small circles, if it is one, and its list of tiles for each band.
@@ -107,7 +108,7 @@ impl<'a> Queries<'a> {
     pub fn new(
         gpu: &'a Gpu,
         limits: &'a QueryLimits,
-        params: &'a Params,
+        params: &'a OnGrid,
         group: &Group,
         bands: u32,
     ) -> Result<Self> {

@@ -4,10 +4,11 @@ use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use kernels_rs::nni::{pixels as kernels, policies};
 
 use super::group::Group;
+use crate::Result;
 use crate::exact::policy_of;
 use crate::gpu::dem::Tallies;
 use crate::gpu::points::Part;
-use crate::{Params, Result};
+use crate::params::OnGrid;
 
 /// The pixels of the Voronoi raster while points merge into them.
 pub(super) struct Pixels {
@@ -18,7 +19,7 @@ pub(super) struct Pixels {
 
 impl Pixels {
     /// Pixels without points, with a word for each value.
-    pub fn new(gpu: &Gpu, params: &Params, values: usize) -> Result<Self> {
+    pub fn new(gpu: &Gpu, params: &OnGrid, values: usize) -> Result<Self> {
         let raster = params.raster()?;
         let policy = policy_of(params.duplicates);
         let neutral = kernels::neutral_byte(policy);

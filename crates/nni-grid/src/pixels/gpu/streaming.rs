@@ -20,8 +20,9 @@ use super::turned::{self, Turned};
 use crate::gpu::dem::{Counted, Tallies, summary};
 use crate::gpu::points::Part;
 use crate::input::check_point;
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Error, Method, Params, Result, Summary, ValueScale, Weights};
+use crate::{Error, Input, Method, Params, Result, Summary, ValueScale, Weights};
 
 /// Points of a part: large enough that a copy runs at full speed.
 const PART: usize = 1 << 20;
@@ -30,12 +31,13 @@ const PART: usize = 1 << 20;
 const BANDS: u32 = 8;
 
 /// What parameters or points want that [`interpolate_into`] does not give.
-pub(crate) fn beyond_streaming(points: &Points, params: &Params) -> Option<&'static str> {
+pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'static str> {
     let wants = [
         (params.method != Method::Pixels, "exact weights"),
-        (points.values.len() != 1, "any number of values but one"),
+        (input.points.values.len() != 1, "any number of values but one"),
         (params.weights != Weights::Sibson, "other weights than Sibson's"),
         (params.deviations, "deviations"),
+        (input.mask.is_some(), "a mask"),
         (params.needs_finish(false), "distances, fills and limits to NODATA"),
     ];
     wants.into_iter().find(|(wanted, _)| *wanted).map(|(_, what)| what)
@@ -54,16 +56,17 @@ pub(crate) fn beyond_streaming(points: &Points, params: &Params) -> Option<&'sta
 /// [`Error::Core`] unless `values` and `counts` have an element for each cell.
 pub fn interpolate_into(
     workspace: &mut Workspace,
-    points: Points,
+    input: Input<'_>,
     params: &Params,
     values: &mut [f32],
     counts: Option<&mut [u32]>,
     progress: &dyn Progress,
 ) -> Result<Summary> {
-    if let Some(what) = beyond_streaming(&points, params) {
+    if let Some(what) = beyond_streaming(&input, params) {
         return Err(Error::NotPlain { what });
     }
-    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
+    let params = &OnGrid::new(input.grid, params)?;
+    let (limits, grid, points) = (QueryLimits::of(params)?, params.grid, input.points);
     points.check_lengths()?;
     for found in std::iter::once(values.len()).chain(counts.as_ref().map(|c| c.len())) {
         let (expected, found) = (grid.cells(), found as u64);
@@ -162,7 +165,7 @@ impl Resident {
 
 /// The stream of the copies, and what they are made for. Dropped, it waits for them: they read and write
 /// borrowed memory.
-struct Copies(Gpu, Params);
+struct Copies(Gpu, OnGrid);
 
 impl Drop for Copies {
     fn drop(&mut self) {

@@ -6,8 +6,9 @@ use kernels_rs::nni::pixels::geometry::Width;
 
 use super::boxed::{Boxes, Left};
 use super::query::{Cells, Sites};
+use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
-use crate::{Params, Result, Weights};
+use crate::{Result, Weights};
 
 /// Enqueues the queries of Laplace's weights, or of Sibson's smooth interpolant.
 pub(super) fn query(
@@ -15,7 +16,7 @@ pub(super) fn query(
     sites: &mut Sites,
     cells: &mut Cells,
     limits: &QueryLimits,
-    params: &Params,
+    params: &OnGrid,
 ) -> Result<()> {
     let (grid, count) = (params.grid, params.grid.cells());
     if count == 0 {

@@ -45,7 +45,7 @@ pub struct Params {
     /// What becomes of points that are not finite.
     pub invalid: Invalid,
     /// How all pairs are summed.
-    pub kernel: Kernel,
+    pub method: Method,
     /// Whether statistics of the points of each target are given.
     pub statistics: bool,
     /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
@@ -83,7 +83,7 @@ pub enum Invalid {
 /// How all pairs are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kernel {
+pub enum Method {
     /// The expansion where it can serve and there are points and targets enough for it to be faster,
     /// else the direct sum.
     #[default]
@@ -164,7 +164,7 @@ impl Default for Params {
             geographic: false,
             adaptive: None,
             invalid: Invalid::Refuse,
-            kernel: Kernel::Auto,
+            method: Method::Auto,
             statistics: false,
             value_range: None,
         }
@@ -191,7 +191,7 @@ impl Params {
         below: Below;
         geographic: bool;
         invalid: Invalid;
-        kernel: Kernel;
+        method: Method;
         statistics: bool;
     }
 
@@ -275,7 +275,7 @@ impl Params {
         if self.geographic && radius1 != radius2 {
             return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
         }
-        self.check_kernel()?;
+        self.check_method()?;
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 
@@ -287,7 +287,7 @@ impl Params {
             (!self.is_all_pairs(), "a search"),
             (self.adaptive.is_some(), "the adaptive power"),
             (self.statistics, "statistics"),
-            (matches!(self.kernel, Kernel::Naive | Kernel::Tiled), "a kernel of the paper"),
+            (matches!(self.method, Method::Naive | Method::Tiled), "a kernel of the paper"),
             // The power of two of a weight must be a number.
             (self.power > 1e300, "a power above 1e300"),
         ];
@@ -308,11 +308,11 @@ impl Params {
         }
     }
 
-    fn check_kernel(&self) -> Result<()> {
-        let (option, is_of_paper) = match self.kernel {
-            Kernel::Auto | Kernel::Direct => return Ok(()),
-            Kernel::Expansion => ("the expansion", false),
-            Kernel::Naive | Kernel::Tiled => ("a kernel of the paper", true),
+    fn check_method(&self) -> Result<()> {
+        let (option, is_of_paper) = match self.method {
+            Method::Auto | Method::Direct => return Ok(()),
+            Method::Expansion => ("the expansion", false),
+            Method::Naive | Method::Tiled => ("a kernel of the paper", true),
         };
         if !self.is_all_pairs() {
             return Err(Error::Conflict { option, with: "neighbours" });

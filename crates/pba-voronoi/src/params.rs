@@ -15,7 +15,7 @@ pub const MAX_SIDE: u32 = i32::MAX as u32 - 255;
 
 /// How a diagram is made. Every way gives the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Algorithm {
+pub enum Method {
     /// The fastest for the raster at hand: [`Monotone`](Self::Monotone), which was faster at every
     /// shape and density measured.
     #[default]
@@ -49,7 +49,7 @@ pub enum Algorithm {
 #[non_exhaustive]
 pub struct Params {
     /// The way of working; every way gives the same bits.
-    pub algorithm: Algorithm,
+    pub method: Method,
     /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
     /// [`GridSpec::of_pixels`].
     pub spacing: Option<Spacing>,
@@ -90,7 +90,7 @@ impl Params {
     }
 
     gpu_core::builders! {
-        algorithm: Algorithm;
+        method: Method;
     }
 
     /// Sets [`spacing`](Self::spacing): a pixel's width and height.
@@ -191,7 +191,7 @@ impl Params {
     pub(crate) fn check_on_globe(&self, input: &Shape) -> Result<()> {
         let refused = [
             (self.squared_distance, "squared distance that is a whole number"),
-            (self.algorithm == Algorithm::ScanPrune, "choice of the algorithm"),
+            (self.method == Method::ScanPrune, "choice of the method"),
             (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
             (self.part_of.is_some(), "parts of a raster"),
             (input.strip.is_some(), "strips of a raster"),
@@ -245,7 +245,7 @@ impl Params {
         if self.label && !matches!(input.sites, Form::Labels(_)) {
             return Err(Error::Missing { output: "label", input: "labels" });
         }
-        if self.algorithm == Algorithm::ScanPrune {
+        if self.method == Method::ScanPrune {
             let why = if metric.ground.is_some() {
                 "pixels that are not square"
             } else if input.grid.cells() > MAX_PIXELS {
@@ -257,7 +257,7 @@ impl Params {
             } else {
                 return Ok(metric);
             };
-            return Err(Error::Unsupported { algorithm: self.algorithm, why });
+            return Err(Error::Unsupported { method: self.method, why });
         }
         Ok(metric)
     }

@@ -23,7 +23,7 @@ pub struct Params {
     /// What becomes of points beyond given bounds.
     pub outside: Outside,
     /// How points are sorted. Every way gives the same tree.
-    pub algorithm: Algorithm,
+    pub method: Method,
 }
 
 /// What becomes of points beyond given bounds.
@@ -40,7 +40,7 @@ pub enum Outside {
 /// How points are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Algorithm {
+pub enum Method {
     /// The faster one.
     #[default]
     Auto,
@@ -59,7 +59,7 @@ impl Default for Params {
             bounds: None,
             square: true,
             outside: Outside::default(),
-            algorithm: Algorithm::default(),
+            method: Method::default(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl Params {
     gpu_core::builders! {
         square: bool;
         outside: Outside;
-        algorithm: Algorithm;
+        method: Method;
     }
 
     pub(crate) fn check(&self) -> Result<()> {

@@ -7,8 +7,8 @@ use crate::{Error, Level, Result};
 /// How the nearest sites are found. The results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kernel {
-    /// The fastest: [`Kernel::Pruned`].
+pub enum Method {
+    /// The fastest: [`Method::Pruned`].
     #[default]
     Auto,
     /// From the octants down, each triangle keeps only the sites that can be nearest to something in it.
@@ -30,7 +30,7 @@ pub struct Params {
     /// The level whose cells are asked for their nearest site.
     pub level: Level,
     /// How they are found. On a CPU all kernels of all pairs are one.
-    pub kernel: Kernel,
+    pub method: Method,
     /// Whether the second nearest site is wanted.
     pub second: bool,
     /// Whether the distance to the nearest site is wanted.
@@ -48,11 +48,11 @@ pub const MAX_SITES: u64 = (1 << 32) - 512;
 impl Params {
     /// The nearest site of each cell of a level.
     pub fn new(level: Level) -> Self {
-        Self { level, kernel: Kernel::Auto, second: false, distance: false, tie: false }
+        Self { level, method: Method::Auto, second: false, distance: false, tie: false }
     }
 
     gpu_core::builders! {
-        kernel: Kernel;
+        method: Method;
         second: bool;
         distance: bool;
         tie: bool;
@@ -65,7 +65,7 @@ impl Params {
 
     /// Whether lists of candidates are made.
     pub(crate) fn is_pruned(&self) -> bool {
-        matches!(self.kernel, Kernel::Auto | Kernel::Pruned)
+        matches!(self.method, Method::Auto | Method::Pruned)
     }
 
     /// Bytes of the outputs for each cell.

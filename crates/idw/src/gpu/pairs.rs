@@ -18,7 +18,7 @@ use super::targets::OnDevice;
 use super::tree::Tree;
 use super::{Call, Workspace, sort};
 use crate::points::Range;
-use crate::{Error, Kernel, Result, expansion};
+use crate::{Error, Method, Result, expansion};
 
 /// The most segments that sums are divided into.
 const MAX_SEGMENTS: u32 = 128;
@@ -213,7 +213,7 @@ impl Group<'_> {
             };
             let (on_sphere, sums) = (params.geographic, (rows, &partial));
             self.combine(sums, (single && !on_sphere, on_sphere), &mut to, &mut rescued)?;
-        } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
+        } else if matches!(params.method, Method::Naive | Method::Tiled) {
             self.sum_by_paper(&mut to, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {
             let (rows, partial) = self.sum_tiles()?;
@@ -365,9 +365,9 @@ impl Group<'_> {
             results: unsafe { to.values.reborrow().output().cast() },
             rescued: rescued.output(),
         };
-        let kernel = match (call.params.kernel, self.law()) {
-            (Kernel::Tiled, 2) => sum_as_paper::tiled_square,
-            (Kernel::Tiled, _) => sum_as_paper::tiled_any,
+        let kernel = match (call.params.method, self.law()) {
+            (Method::Tiled, 2) => sum_as_paper::tiled_square,
+            (Method::Tiled, _) => sum_as_paper::tiled_any,
             (_, 2) => sum_as_paper::naive_square,
             (_, _) => sum_as_paper::naive_any,
         };

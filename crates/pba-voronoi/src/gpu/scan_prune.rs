@@ -1,4 +1,4 @@
-//! The launches of `Algorithm::ScanPrune`; the kernels and the plan are in `kernels_rs::voronoi::scan_prune`.
+//! The launches of `Method::ScanPrune`; the kernels and the plan are in `kernels_rs::voronoi::scan_prune`.
 
 use gpu_core::{Blocks, DeviceGrid, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::scan_prune as kernels;

@@ -1,4 +1,4 @@
-//! The launches of `Algorithm::Monotone`; the kernels and the plan are in `kernels_rs::voronoi::monotone`.
+//! The launches of `Method::Monotone`; the kernels and the plan are in `kernels_rs::voronoi::monotone`.
 //!
 //! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/64 for the
 //! winners.

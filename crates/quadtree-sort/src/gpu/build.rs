@@ -17,7 +17,7 @@ use super::coordinate::{Coordinate, DeviceCode};
 use super::level_sort::LevelSort;
 use super::{DeviceQuadtree, Workspace};
 use crate::tree::Node;
-use crate::{Algorithm, Error, Outside, Params, Result};
+use crate::{Error, Method, Outside, Params, Result};
 
 /// Blocks that share the nodes of a level, or the leaves, at most.
 pub(super) const MAX_BLOCKS: u32 = 2048;
@@ -237,13 +237,11 @@ impl Call<'_> {
         unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
         let Given { codes, indices, pairs } =
             self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
-        let sorted = match self.params.algorithm {
-            Algorithm::Auto | Algorithm::Morton => {
+        let sorted = match self.params.method {
+            Method::Auto | Method::Morton => {
                 self.morton(workspace, (codes, indices), &mut nodes)?
             }
-            Algorithm::LevelSort => {
-                Some(self.level_sort(workspace, (codes, indices), &mut nodes)?)
-            }
+            Method::LevelSort => Some(self.level_sort(workspace, (codes, indices), &mut nodes)?),
         };
         let len = sorted.as_ref().map_or(0, |sorted| sorted.order.len());
         // SAFETY: the gather writes every element, unless nodes did not fit: then nobody reads them.

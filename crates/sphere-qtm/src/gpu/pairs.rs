@@ -1,12 +1,12 @@
 //! Diagrams by all pairs: the launches of `kernels_rs::sphere_qtm::pairs`.
 
-use device_std::host::Kernel as Declared;
+use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::sphere_qtm::outputs::Outputs;
 use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, Narrow, SEVERAL};
 
 use super::{DeviceDiagram, Places};
-use crate::{Kernel, Params, Result};
+use crate::{Method, Params, Result};
 
 /// Blocks of the search in f64 for each multiprocessor.
 const SEARCHES: u32 = 8;
@@ -22,10 +22,10 @@ pub(super) fn voronoi(
         // SAFETY: there is no list.
         return unsafe { search_all(gpu, places, diagram, None, &doubts) };
     }
-    let (kernel, cells_of_thread) = match params.kernel {
-        Kernel::Global => (kernels::compare_all::global, 1),
-        Kernel::Constant => (kernels::compare_all::read_only, 1),
-        Kernel::Shared => (kernels::compare_all::shared, 1),
+    let (kernel, cells_of_thread) = match params.method {
+        Method::Global => (kernels::compare_all::global, 1),
+        Method::Constant => (kernels::compare_all::read_only, 1),
+        Method::Shared => (kernels::compare_all::shared, 1),
         _ => (kernels::compare_all::registers, SEVERAL),
     };
     // SAFETY: what is read are the elements that `doubts` counts.
@@ -51,7 +51,7 @@ pub(super) fn voronoi(
 }
 
 /// Blocks of which each thread has some cells.
-fn blocks_of<A>(kernel: &Declared<A>, params: &Params, cells_of_thread: u32) -> Result<Blocks> {
+fn blocks_of<A>(kernel: &Kernel<A>, params: &Params, cells_of_thread: u32) -> Result<Blocks> {
     let of_block = u64::from(BLOCK * cells_of_thread);
     let blocks = params.level.cell_count().div_ceil(of_block);
     match i32::try_from(blocks) {

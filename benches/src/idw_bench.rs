@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
 use idw::gpu::{DeviceNumber, DeviceTargets, DeviceTotal, Index, Workspace};
-use idw::{Adaptive, Method, Params, Targets, cross_validate};
+use idw::{Adaptive, Baseline, Method, Params, Targets, cross_validate};
 use rayon::prelude::*;
 use testing::clouds;
 
@@ -55,7 +55,9 @@ fn main() -> Result<()> {
             bench.pairs(&format!("{how}spikes_{name}"), &spiked, targets.targets(), &params)?;
         }
     }
-    for (name, method) in [("naive", Method::Naive), ("tiled", Method::Tiled)] {
+    for (name, method) in
+        [("naive", Method::Baseline(Baseline::Naive)), ("tiled", Method::Baseline(Baseline::Tiled))]
+    {
         for (power, law) in [(2.0, "p2"), (3.0, "p3")] {
             let params = Params::default().power(power).method(method);
             bench.pairs(&format!("{name}_{law}"), &million, targets.targets(), &params)?;
@@ -94,8 +96,7 @@ impl Bench {
         };
         let values = run()?.values.to_host()?;
         let worst = points.worst_error(targets, params.power, &values);
-        let most =
-            if !matches!(params.method, Method::Naive | Method::Tiled) { 1e-5 } else { 1e-2 };
+        let most = if !matches!(params.method, Method::Baseline(_)) { 1e-5 } else { 1e-2 };
         tell(name, worst, most);
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)

@@ -16,7 +16,7 @@ use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points, Progress};
 use quadtree_sort::gpu::{
     DeviceIndex, Workspace, build, index, nearest, nearest_in_order, nearest_of_own,
 };
-use quadtree_sort::{Method, Params, build_within};
+use quadtree_sort::{Baseline, Method, Params, build_within};
 use rayon::prelude::*;
 
 /// Timed runs.
@@ -73,7 +73,7 @@ impl Bench {
                     base.max_level(level).threshold(threshold),
                 ));
             }
-            let level_sort = base.max_level(level).method(Method::LevelSort);
+            let level_sort = base.max_level(level).method(Method::Baseline(Baseline::LevelSort));
             rows.push((format!("{which}_{bits}_levelsort"), level_sort));
             rows.push((format!("{which}_{bits}_bounds"), Params::new().max_level(level)));
         }
@@ -101,7 +101,8 @@ impl Bench {
             nodes.copy_from(tree.nodes()?)?;
             Ok((nodes.to_host()?, tree.order().to_host()?))
         };
-        let (morton, level_sort) = (of(Method::Morton)?, of(Method::LevelSort)?);
+        let (morton, level_sort) =
+            (of(Method::Morton)?, of(Method::Baseline(Baseline::LevelSort))?);
         ensure!(morton == level_sort, "{name}: the methods differ");
         eprintln!("{name}: {} nodes", morton.0.len());
         Ok(())

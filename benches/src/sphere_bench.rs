@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, Points};
 use rayon::prelude::*;
 use sphere_qtm::gpu::{self, Workspace};
-use sphere_qtm::{Diagram, Level, LonLat, Method, Params};
+use sphere_qtm::{Baseline, Diagram, Level, LonLat, Method, Params};
 
 /// Cells of the sample that a diagram is checked at.
 const SAMPLE: u64 = 64;
@@ -30,10 +30,10 @@ fn main() -> Result<()> {
     let nine = Params::new(Level::new(9)?);
     let pruned = bench.diagram("voronoi_9_pruned", &some, &nine)?;
     for (name, method) in [
-        ("voronoi_9_registers", Method::Registers),
-        ("voronoi_9_constant", Method::Constant),
-        ("voronoi_9_shared", Method::Shared),
-        ("voronoi_9_global", Method::Global),
+        ("voronoi_9_registers", Method::Baseline(Baseline::Registers)),
+        ("voronoi_9_constant", Method::Baseline(Baseline::Constant)),
+        ("voronoi_9_shared", Method::Baseline(Baseline::Shared)),
+        ("voronoi_9_global", Method::Baseline(Baseline::Global)),
     ] {
         let found = bench.diagram(name, &some, &nine.method(method))?;
         if let (Some(found), Some(pruned)) = (found, &pruned) {

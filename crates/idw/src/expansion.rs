@@ -59,7 +59,7 @@ pub(crate) fn separation_in_f64(params: &Params) -> f64 {
 /// where every pair is asked for.
 pub(crate) fn separation_within(params: &Params, single: bool) -> f64 {
     match params.method {
-        Method::Direct | Method::Naive | Method::Tiled => f64::INFINITY,
+        Method::Direct | Method::Baseline(_) => f64::INFINITY,
         Method::Auto | Method::Expansion if single => separation(params),
         Method::Auto | Method::Expansion if !params.geographic => separation_in_f64(params),
         Method::Auto | Method::Expansion => f64::INFINITY,
@@ -91,7 +91,7 @@ pub(crate) fn is_used(
         && match params.method {
             Method::Auto => enough,
             Method::Expansion => true,
-            Method::Direct | Method::Naive | Method::Tiled => false,
+            Method::Direct | Method::Baseline(_) => false,
         }
 }
 

@@ -95,11 +95,19 @@ pub enum Method {
     /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
     /// a target's value depend on the other targets.
     Expansion,
-    /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
-    /// the plane; sums in f32 throughout, so many points cost accuracy.
-    /// On the CPU as `Direct`.
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with: the kernels of Mei, *Evaluating the Power of GPU Acceleration
+/// for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), for f32 in the plane. Sums are in f32 throughout, so
+/// many points cost accuracy. On the CPU they are [`Method::Direct`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Every thread reads every point from global memory.
     Naive,
-    /// The tiled kernel of Mei (2014): points pass through shared memory. On the CPU as `Direct`.
+    /// Points pass through shared memory.
     Tiled,
 }
 
@@ -287,7 +295,7 @@ impl Params {
             (!self.is_all_pairs(), "a search"),
             (self.adaptive.is_some(), "the adaptive power"),
             (self.statistics, "statistics"),
-            (matches!(self.method, Method::Naive | Method::Tiled), "a kernel of the paper"),
+            (matches!(self.method, Method::Baseline(_)), "a kernel of the paper"),
             // The power of two of a weight must be a number.
             (self.power > 1e300, "a power above 1e300"),
         ];
@@ -312,7 +320,7 @@ impl Params {
         let (option, is_of_paper) = match self.method {
             Method::Auto | Method::Direct => return Ok(()),
             Method::Expansion => ("the expansion", false),
-            Method::Naive | Method::Tiled => ("a kernel of the paper", true),
+            Method::Baseline(_) => ("a kernel of the paper", true),
         };
         if !self.is_all_pairs() {
             return Err(Error::Conflict { option, with: "neighbours" });

@@ -11,7 +11,7 @@
 //!      candidates from the last winners on; it is the GPU's `Monotone` without its coarse levels.
 //!    - `divide`: where they are far, sixteen columns at a time, by halving the rows.
 //!    - `envelope`: for pixels that are not square and wide rasters, a stack of the
-//!      candidates that win at all. With `Method::ScanPrune` everywhere.
+//!      candidates that win at all. With `Baseline::ScanPrune` everywhere.
 //! 3. The outputs are written along with the winners (`outputs`).
 //!
 //! All comparisons are in integers.
@@ -29,7 +29,7 @@ use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use rayon::prelude::*;
 
 use crate::metric::Metric;
-use crate::params::{Method, check_short};
+use crate::params::{Baseline, Method, check_short};
 use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
 
 use envelope::Envelope;
@@ -137,7 +137,7 @@ fn columns<C: rows::Column>(
             let first = strip * STRIP;
             let columns = first..(first + STRIP).min(width);
             // SAFETY: no other task has these columns.
-            let done = method != Method::ScanPrune
+            let done = method != Method::Baseline(Baseline::ScanPrune)
                 && unsafe { walk::strip(candidates, columns.clone(), metric, sinks) };
             if done {
                 return Ok(());

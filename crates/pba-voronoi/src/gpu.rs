@@ -3,6 +3,7 @@
 //! [`transform`] takes slices and gives rasters that stay on the device. It enqueues and returns. The kernels,
 //! with the plans of both methods, are in `kernels_rs::voronoi`.
 
+mod baselines;
 mod bits;
 mod derived;
 mod diagram;
@@ -10,7 +11,6 @@ mod globe;
 mod host;
 mod input;
 mod outputs;
-mod scan_prune;
 mod winners;
 
 use device_std::host::Kernel;
@@ -34,7 +34,7 @@ use winners::Winners;
 ///
 /// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, beside the
 /// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
-/// [`Method::ScanPrune`](crate::Method::ScanPrune) 13, and 12 more for the values of listed sites.
+/// [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13, and 12 more for the values of listed sites.
 ///
 /// Listed sites outside the raster are left out, and so are those of a [`Strip`] that do not lie beyond it: the host, which
 /// could refuse them, does not see them.
@@ -83,7 +83,7 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 ///
 /// # Errors
 /// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing
-/// and [`Method::ScanPrune`](crate::Method::ScanPrune), and otherwise as [`transform`].
+/// and [`Baseline::ScanPrune`](crate::Baseline::ScanPrune), and otherwise as [`transform`].
 pub fn geodesic(
     workspace: &mut Workspace,
     input: &Input<'_>,

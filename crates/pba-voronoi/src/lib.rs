@@ -48,7 +48,7 @@
 //! Shor and Wilber 1987, DOI 10.1007/BF01840359), so that between two rows only the candidates
 //! between their winners count.
 //!
-//! [`Method::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
+//! [`Baseline::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
 //! Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012), who built on the Parallel Banding
 //! Algorithm of Cao, Tang, Mohamed and Tan (I3D 2010, DOI 10.1145/1730804.1730818): a forward
 //! max-scan and a backward min-scan over site columns, iterative pruning of each column's
@@ -88,7 +88,7 @@ pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe};
 pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
 pub use metric::Spacing;
-pub use params::{MAX_PIXELS, MAX_SIDE, Method, Params};
+pub use params::{Baseline, MAX_PIXELS, MAX_SIDE, Method, Params};
 
 /// An index of 32 bits where there is no site at all.
 pub const NONE: u32 = u32::MAX;
@@ -101,7 +101,7 @@ pub const NONE: u32 = u32::MAX;
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
 /// [`Error::Spacing`], [`Error::MaxDistance`] and [`Error::Missing`] for the parameters,
-/// [`Error::Unsupported`] for what [`Method::ScanPrune`] cannot do, [`Error::Cancelled`] where `progress`
+/// [`Error::Unsupported`] for what [`Baseline::ScanPrune`] cannot do, [`Error::Cancelled`] where `progress`
 /// breaks, and [`Error::Core`] where memory or the device fails.
 pub fn transform(
     device: &Device,
@@ -152,7 +152,7 @@ pub fn transform(
 ///
 /// # Errors
 /// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing and
-/// [`Method::ScanPrune`], and otherwise as [`transform`].
+/// [`Baseline::ScanPrune`], and otherwise as [`transform`].
 pub fn geodesic(
     device: &Device,
     input: &Input<'_>,

@@ -20,11 +20,20 @@ pub enum Method {
     /// shape and density measured.
     #[default]
     Auto,
-    /// The paper's: row scans, and pruning of each column's candidates until every one wins a row.
-    ScanPrune,
     /// Row scans over bits, and a search of each column's winners from coarse to fine, which uses
     /// that the winners of successive rows never go back.
     Monotone,
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Row scans, and pruning of each column's candidates until every one wins a row: You and Zhang, *Constructing
+    /// Natural Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012).
+    ScanPrune,
 }
 
 /// A distance transform: how distances are counted, and which outputs it gives. Each output is
@@ -191,7 +200,7 @@ impl Params {
     pub(crate) fn check_on_globe(&self, input: &Shape) -> Result<()> {
         let refused = [
             (self.squared_distance, "squared distance that is a whole number"),
-            (self.method == Method::ScanPrune, "choice of the method"),
+            (self.method == Method::Baseline(Baseline::ScanPrune), "choice of the method"),
             (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
             (self.part_of.is_some(), "parts of a raster"),
             (input.strip.is_some(), "strips of a raster"),
@@ -245,7 +254,7 @@ impl Params {
         if self.label && !matches!(input.sites, Form::Labels(_)) {
             return Err(Error::Missing { output: "label", input: "labels" });
         }
-        if self.method == Method::ScanPrune {
+        if self.method == Method::Baseline(Baseline::ScanPrune) {
             let why = if metric.ground.is_some() {
                 "pixels that are not square"
             } else if input.grid.cells() > MAX_PIXELS {

@@ -44,7 +44,7 @@
 //!
 //! # Method
 //!
-//! Two ways of sorting give the same tree. [`Method::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
+//! Two ways of sorting give the same tree. [`Baseline::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
 //! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
 //! stable counting sort. [`Method::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
 //! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
@@ -78,7 +78,7 @@ pub use cells::Cells;
 pub use error::{Error, Result};
 pub use index::{Index, index};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
-pub use params::{Method, Outside, Params};
+pub use params::{Baseline, Method, Outside, Params};
 #[cfg(feature = "files")]
 pub use parts::{Joined, Part, join};
 #[cfg(feature = "files")]

@@ -46,7 +46,15 @@ pub enum Method {
     Auto,
     /// By their Morton codes, once; nodes are then found by common prefixes.
     Morton,
-    /// Level by level into the four quadrants of each node (Gluck 2014).
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Level by level into the four quadrants of each node: Gluck, *Fast GPGPU Based Quadtree Construction* (2014).
     LevelSort,
 }
 

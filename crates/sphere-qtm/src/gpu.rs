@@ -18,8 +18,8 @@
 //! # }
 //! ```
 
+mod baselines;
 mod diagram;
-mod pairs;
 mod points;
 mod prune;
 mod shapes;
@@ -27,8 +27,8 @@ mod shapes;
 use device_std::In;
 use device_std::vector::Vector;
 use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
+use kernels_rs::sphere_qtm::baselines::TILE;
 use kernels_rs::sphere_qtm::nearest::{Place, Sites};
-use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
 
 pub use diagram::DeviceDiagram;
@@ -73,7 +73,7 @@ pub fn voronoi(
     if params.is_pruned() {
         prune::voronoi(gpu, &places, params, &mut diagram)?;
     } else {
-        pairs::voronoi(gpu, &places, params, &mut diagram)?;
+        baselines::voronoi(gpu, &places, params, &mut diagram)?;
     }
     Ok(diagram)
 }

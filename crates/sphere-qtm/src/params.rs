@@ -13,13 +13,24 @@ pub enum Method {
     Auto,
     /// From the octants down, each triangle keeps only the sites that can be nearest to something in it.
     Pruned,
-    /// All pairs, with several cells in the registers of a thread, and sites in shared memory.
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with: the kernels of Wang, Wang, Zhao and Lu, *Optimization of
+/// spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015,
+/// DOI 10.11772/j.issn.1001-9081.2015.06.1564). They compare every cell with every site, and differ in the memory of a
+/// GPU that sites are read from. On a CPU all of them are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Several cells in the registers of a thread, and sites in shared memory.
     Registers,
-    /// All pairs, a thread a cell, with sites read as read-only data: what constant memory is in the paper.
+    /// A thread a cell, with sites read as read-only data: what constant memory is in the paper.
     Constant,
-    /// All pairs, a thread a cell, with sites in shared memory by tiles.
+    /// A thread a cell, with sites in shared memory by tiles.
     Shared,
-    /// All pairs, a thread a cell, with sites in global memory.
+    /// A thread a cell, with sites in global memory.
     Global,
 }
 
@@ -29,7 +40,7 @@ pub enum Method {
 pub struct Params {
     /// The level whose cells are asked for their nearest site.
     pub level: Level,
-    /// How they are found. On a CPU all kernels of all pairs are one.
+    /// How they are found.
     pub method: Method,
     /// Whether the second nearest site is wanted.
     pub second: bool,

@@ -5,7 +5,7 @@
 use gpu_core::{Device, DevicePoints, Extent, Points};
 use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
 use sphere_qtm::{
-    Error, Level, LonLat, Method, Params, Shape, Shapes, cells_of_points, voronoi,
+    Baseline, Error, Level, LonLat, Method, Params, Shape, Shapes, cells_of_points, voronoi,
     voronoi_of_shapes,
 };
 use testing::faults::{Failures, everywhere};
@@ -29,7 +29,7 @@ fn host_to_host() {
     let gpu = testing::gpu();
     let (device, points) = (Device::Gpu(gpu.clone()), Points::new(&X, &Y));
     let nothing = || Ok::<_, Error>(());
-    for method in [Method::Pruned, Method::Registers] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
         let params = Params::new(level()).method(method).distance(true);
         let failures = everywhere(&gpu, nothing, |_| voronoi(&device, &points, &params, &()));
         assert_complete(failures, true);
@@ -46,7 +46,7 @@ fn resident() {
         Ok::<_, Error>((Workspace::new(&gpu)?, columns))
     };
     let extent = Extent::of(&Points::new(&X, &Y)).unwrap();
-    for method in [Method::Pruned, Method::Registers] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
         let params = Params::new(level()).method(method).distance(true);
         let failures = everywhere(&gpu, make, |(workspace, (x, y))| {
             let sites = DevicePoints::new(&*x, &*y, [], extent.clone())?;
@@ -72,7 +72,7 @@ fn shapes_from_host_to_host_and_resident() {
     let (device, shapes) = (Device::Gpu(gpu.clone()), shapes());
     let nothing = || Ok::<_, Error>(());
     let make = || Ok::<_, Error>((Workspace::new(&gpu)?, DeviceShapes::new(&gpu, &shapes)?));
-    for method in [Method::Pruned, Method::Global] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
         let params = Params::new(level()).method(method).distance(true);
         let failures =
             everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params, &()));

@@ -8,7 +8,7 @@ use geo_io::Returns;
 use gpu_core::Bounds;
 use programs::args::{Classes, Columns, Extent, PointArgs};
 use programs::inputs;
-use quadtree_sort::{MAX_LEVEL, Method, Outside, Params};
+use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 /// What decides a tree.
 #[derive(clap::Args, Debug)]
@@ -139,7 +139,7 @@ impl FromStr for MethodName {
         match text {
             "auto" => Ok(Self(Method::Auto)),
             "morton" => Ok(Self(Method::Morton)),
-            "level-sort" => Ok(Self(Method::LevelSort)),
+            "level-sort" => Ok(Self(Method::Baseline(Baseline::LevelSort))),
             _ => Err(format!("\"{text}\" is none of auto, morton, level-sort")),
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         for (names, degrees) in [("Lon,LAT", true), ("x,y", false), ("lat,lon", false)] {
             assert_eq!(names.parse::<Pair>().unwrap().are_degrees(), degrees, "{names}");
         }
-        assert_eq!("level-sort".parse(), Ok(MethodName(Method::LevelSort)));
+        assert_eq!("level-sort".parse(), Ok(MethodName(Method::Baseline(Baseline::LevelSort))));
         assert!("bubble".parse::<MethodName>().is_err());
     }
 }

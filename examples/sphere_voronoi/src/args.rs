@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
 use programs::args::{RunArgs, ending};
-use sphere_qtm::{Level, MAX_LEVEL, Method, Params};
+use sphere_qtm::{Baseline, Level, MAX_LEVEL, Method, Params};
 
 /// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
 #[derive(Parser, Debug)]
@@ -155,10 +155,10 @@ impl Args {
         let method = match self.method {
             How::Auto => Method::Auto,
             How::Pruned => Method::Pruned,
-            How::Registers => Method::Registers,
-            How::Constant => Method::Constant,
-            How::Shared => Method::Shared,
-            How::Global => Method::Global,
+            How::Registers => Method::Baseline(Baseline::Registers),
+            How::Constant => Method::Baseline(Baseline::Constant),
+            How::Shared => Method::Baseline(Baseline::Shared),
+            How::Global => Method::Baseline(Baseline::Global),
         };
         Ok(Params::new(Level::new(self.level)?).method(method))
     }

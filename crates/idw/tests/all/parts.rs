@@ -3,7 +3,9 @@
 
 use crate::common::{Cloud, Random, devices, haversine, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Error, Input, Method, Params, Real, Surface, Targets, Total, Weight};
+use idw::{
+    Adaptive, Baseline, Error, Input, Method, Params, Real, Surface, Targets, Total, Weight,
+};
 use idw::{interpolate, part};
 use proptest::prelude::*;
 
@@ -403,8 +405,8 @@ fn what_has_no_parts_is_refused() {
             all.max_points_per_quadrant(2),
             all.adaptive(Adaptive::default()),
             all.statistics(true),
-            all.method(Method::Naive),
-            all.method(Method::Tiled),
+            all.method(Method::Baseline(Baseline::Naive)),
+            all.method(Method::Baseline(Baseline::Tiled)),
             all.power(1e301),
         ] {
             let error = run(&params, grid).unwrap_err();

@@ -6,9 +6,9 @@ use super::bits::Bits;
 use super::derived::{self, Measured, Wanted};
 use super::globe::OnGlobe;
 use super::winners::Winners;
-use super::{Input, Integers, Sites, scan_prune};
+use super::{Input, Integers, Sites, baselines};
 use crate::metric::Metric;
-use crate::{Method, Params, Result};
+use crate::{Baseline, Method, Params, Result};
 
 /// An output.
 pub(super) enum Output {
@@ -103,7 +103,7 @@ impl<'a> Sources<'a> {
             return globe.indices(self.gpu, &self.bits);
         }
         match method {
-            Method::ScanPrune => {
+            Method::Baseline(Baseline::ScanPrune) => {
                 let unpacked: Column<u8>;
                 let mask: Slice<'_, u8> = match (self.input.sites, self.input.inverted) {
                     (Sites::Mask(mask), false) => mask,
@@ -112,7 +112,7 @@ impl<'a> Sources<'a> {
                         (&unpacked).into()
                     }
                 };
-                Ok(Integers::U32(scan_prune::indices(self.gpu, mask, self.grid)?))
+                Ok(Integers::U32(baselines::scan_prune(self.gpu, mask, self.grid)?))
             }
             Method::Auto | Method::Monotone => {
                 let strip = self.input.strip.as_ref();

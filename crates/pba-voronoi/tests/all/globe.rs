@@ -2,8 +2,8 @@
 
 use gpu_core::{GridSpec, Progress};
 use pba_voronoi::{
-    AUTHALIC_RADIUS, EARTH_RADIUS, Error, Globe, Input, Method, Params, Sites, directions_on_globe,
-    ellipsoidal_distances, geodesic,
+    AUTHALIC_RADIUS, Baseline, EARTH_RADIUS, Error, Globe, Input, Method, Params, Sites,
+    directions_on_globe, ellipsoidal_distances, geodesic,
 };
 use testing::{Random, devices};
 
@@ -366,7 +366,7 @@ fn bad_places_and_wishes_are_named() {
     }
     for params in [
         Params::new().squared_distance(),
-        Params::new().method(Method::ScanPrune),
+        Params::new().method(Method::Baseline(Baseline::ScanPrune)),
         Params::new().spacing(1.0, 2.0),
         Params::new().part_of(9, 9),
     ] {

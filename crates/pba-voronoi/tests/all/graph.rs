@@ -2,7 +2,7 @@
 
 use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, DeviceGlobe, Workspace};
-use pba_voronoi::{Error, Globe, Input, Method, Params, Sites, cpu, geodesic, transform};
+use pba_voronoi::{Baseline, Error, Globe, Input, Method, Params, Sites, cpu, geodesic, transform};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
 fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn captured_nearest_sites_follow_their_mask() {
 fn a_captured_transform_follows_its_sites() {
     let gpu = testing::gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
-    for method in [Method::Monotone, Method::ScanPrune] {
+    for method in [Method::Monotone, Method::Baseline(Baseline::ScanPrune)] {
         for (width, height) in [(1, 1), (97, 61), (130, 257)] {
             let grid = GridSpec::new(0.0, 0.0, 2.0, width, height).unwrap();
             let params = Params::new()

@@ -3,7 +3,7 @@
 
 use gpu_core::{Column, Element, Gpu, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, Input, Sites, Workspace};
-use pba_voronoi::{Method, Params};
+use pba_voronoi::{Baseline, Method, Params};
 use testing::gpu as handle;
 
 const WIDTH: u32 = 70;
@@ -36,8 +36,11 @@ fn every_input_of_a_transform() {
     let mut workspace = Workspace::new(&b).unwrap();
     let grid = GridSpec::of_pixels(WIDTH, HEIGHT);
     let pixels = grid.cells() as usize;
-    for (case, method) in
-        [Method::ScanPrune, Method::Monotone].into_iter().cycle().take(8).enumerate()
+    for (case, method) in [Method::Baseline(Baseline::ScanPrune), Method::Monotone]
+        .into_iter()
+        .cycle()
+        .take(8)
+        .enumerate()
     {
         let mask = written(&a, &mask());
         let labels = written(&a, &vec![1u32; pixels]);

@@ -2,7 +2,7 @@
 //! by every method.
 
 use gpu_core::{Device, Grid, GridSpec};
-use pba_voronoi::{Diagram, Error, Input, Integers, Method, Params, Sites, transform};
+use pba_voronoi::{Baseline, Diagram, Error, Input, Integers, Method, Params, Sites, transform};
 use testing::{Random, devices, is_slow};
 
 /// A whole number below `end`, or 0.
@@ -89,9 +89,9 @@ fn random_rasters_by_every_method() {
         let expected = brute_force(&mask, width, (1, 1), u64::MAX);
         let input = of_mask(&mask, width, height);
         for device in devices() {
-            for method in [Method::Auto, Method::ScanPrune] {
+            for method in [Method::Auto, Method::Baseline(Baseline::ScanPrune)] {
                 // A block a row and one a column: the software device takes its time.
-                if is_slow() && method == Method::ScanPrune && case % 5 > 0 {
+                if is_slow() && method == Method::Baseline(Baseline::ScanPrune) && case % 5 > 0 {
                     continue;
                 }
                 let diagram = run(&both().method(method), &device, &input);
@@ -111,7 +111,7 @@ fn many_random_rasters_on_the_cpu() {
         let input = of_mask(&mask, width, height);
         let run = |method| run(&both().method(method), &Device::Cpu, &input);
         let diagram = run(Method::Monotone);
-        assert_eq!(diagram, run(Method::ScanPrune), "case {case}");
+        assert_eq!(diagram, run(Method::Baseline(Baseline::ScanPrune)), "case {case}");
         if case % 4 == 0 {
             check(&diagram, &brute_force(&mask, width, (1, 1), u64::MAX), &format!("case {case}"));
         }
@@ -144,7 +144,7 @@ fn large_and_far() {
                 mask[below(&mut random, pixels as u32) as usize] = 1;
             }
             let input = of_mask(&mask, width, height);
-            let reference = both().method(Method::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 let found = run(&both(), &device, &input);
@@ -178,7 +178,7 @@ fn far_from_a_rough_coast() {
                 let params = both().spacing(x, y);
                 let expected = run(&params, &Device::Cpu, &input);
                 if x == y {
-                    let reference = both().method(Method::ScanPrune);
+                    let reference = both().method(Method::Baseline(Baseline::ScanPrune));
                     assert!(expected == run(&reference, &Device::Cpu, &input));
                 }
                 for device in devices() {
@@ -203,7 +203,7 @@ fn sites_on_the_borders_of_tiles() {
             };
             let mask: Vec<u8> = (0..width * height).map(|p| u8::from(is_border(p))).collect();
             let input = of_mask(&mask, width, height);
-            let reference = both().method(Method::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 assert!(run(&both(), &device, &input) == expected, "{}", device.name());
@@ -219,7 +219,7 @@ fn strips_of_100_000_and_wide_rasters() {
         for density in [0.0, 1e-4, 1e-2, 0.3] {
             let mask = dense_mask(&mut random, width, height, density);
             let input = of_mask(&mask, width, height);
-            let reference = both().method(Method::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 // The software device takes seconds for a hundred thousand warps.
@@ -639,10 +639,10 @@ fn bad_input_is_named() {
     assert!(error(both().label(), good).contains("labels"));
     assert!(error(both(), good.excluded(&[1])).contains("excluded"));
     assert!(error(both(), good.values(&[1.0])).contains("values"));
-    let scan_prune = both().method(Method::ScanPrune).spacing(1.0, 2.0);
+    let scan_prune = both().method(Method::Baseline(Baseline::ScanPrune)).spacing(1.0, 2.0);
     assert!(matches!(
         transform(&device, &good, &scan_prune, &()).unwrap_err(),
-        Error::Unsupported { method: Method::ScanPrune, .. }
+        Error::Unsupported { method: Method::Baseline(Baseline::ScanPrune), .. }
     ));
 }
 

@@ -2,10 +2,10 @@
 
 use gpu_core::{Bounds, Device, Points};
 use proptest::prelude::*;
-use quadtree_sort::{Error, MAX_LEVEL, Method, Node, Outside, Params, Quadtree, build};
+use quadtree_sort::{Baseline, Error, MAX_LEVEL, Method, Node, Outside, Params, Quadtree, build};
 use testing::{Cloud, Random, clouds};
 
-const METHODS: [Method; 2] = [Method::Morton, Method::LevelSort];
+const METHODS: [Method; 2] = [Method::Morton, Method::Baseline(Baseline::LevelSort)];
 
 /// Builds by every method on every device, checks that all trees are the same, and what a tree must be.
 fn build_all(x: &[f64], y: &[f64], params: &Params) -> Quadtree {

@@ -6,7 +6,7 @@ use quadtree_sort::gpu::{
     DeviceIndex, DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in,
     leaves_of, list_in, nearest, nearest_of_own,
 };
-use quadtree_sort::{Adjacency, Error, Method, NONE, Outside, Params};
+use quadtree_sort::{Adjacency, Baseline, Error, Method, NONE, Outside, Params};
 use testing::{Cloud, Random, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
@@ -23,7 +23,7 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
     let (x, y) = (in_f32(&cloud.x), in_f32(&cloud.y));
     let wide = [&x, &y].map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
     let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
-    for method in [Method::Morton, Method::LevelSort] {
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
         for max_level in [9, 16, 31] {
             for threshold in [20, 200, 2000, 5000] {
                 let params = Params::new().max_level(max_level).threshold(threshold);
@@ -55,7 +55,7 @@ fn every_build_gives_the_same_bytes() {
     let mut workspace = Workspace::new(&gpu).unwrap();
     let cloud = clouds::heaps(3000, 42);
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-    for method in [Method::Morton, Method::LevelSort] {
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
         let params = Params::new().method(method).max_level(12);
         let mut run = || build(&mut workspace, &x, &y, &params).unwrap().to_host().unwrap();
         let first = run();
@@ -78,7 +78,7 @@ fn more_nodes_than_points_usually_need_get_more_room() {
     let gpu = gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-    for method in [Method::Morton, Method::LevelSort] {
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
         let params = Params::new().threshold(1).method(method);
         let tree = build(&mut workspace, &x, &y, &params).unwrap();
         assert!(tree.node_count() > 6 * cloud.len() + 64 * 32, "{} nodes", tree.node_count());
@@ -163,7 +163,7 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
     for round in 0..6 {
         let columns = [200, 200].map(|len| gpu.upload(&anything(&mut random, len)).unwrap());
         let [ax, ay] = &columns;
-        for method in [Method::Morton, Method::LevelSort] {
+        for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
             // Points that are none are found; those outside are left out.
             let params = Params::new().method(method);
             assert!(build(&mut workspace, ax, ay, &params).is_err());

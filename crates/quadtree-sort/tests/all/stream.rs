@@ -1,7 +1,7 @@
 //! Trees built with little device memory: the same ones.
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Error, MappedPoints, Method, Outside, Params, build, build_within};
+use quadtree_sort::{Baseline, Error, MappedPoints, Method, Outside, Params, build, build_within};
 use testing::{Cloud, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
@@ -15,9 +15,11 @@ fn compare(cloud: &Cloud, params: &Params) {
         panic!("no bytes are enough")
     };
     for budget in [least, least + least / 4, 1 << 30] {
-        for (device, method) in
-            [(&gpu, Method::Morton), (&gpu, Method::LevelSort), (&Device::Cpu, Method::Auto)]
-        {
+        for (device, method) in [
+            (&gpu, Method::Morton),
+            (&gpu, Method::Baseline(Baseline::LevelSort)),
+            (&Device::Cpu, Method::Auto),
+        ] {
             let params = params.method(method);
             let tree = build_within(device, points, &params, budget, &()).unwrap();
             assert_eq!(tree, wanted, "{} points, {params:?}, {budget}", cloud.len());

@@ -3,7 +3,7 @@
 use crate::common::Sites;
 use gpu_core::{Device, DevicePoints, Extent, Gpu, Points};
 use sphere_qtm::gpu::{self, Workspace};
-use sphere_qtm::{Cell, Error, Level, Method, NONE, Params, cells_of_points, voronoi};
+use sphere_qtm::{Baseline, Cell, Error, Level, Method, NONE, Params, cells_of_points, voronoi};
 use testing::{devices, gpu as handle};
 
 fn level(level: u32) -> Level {
@@ -108,7 +108,9 @@ fn hostile_contents_are_left_out() {
         x.push(if i % 3 == 0 && !value.is_finite() { value } else { 5.0 });
         y.push(value);
     }
-    for method in [Method::Pruned, Method::Registers, Method::Global] {
+    for method in
+        [Method::Pruned, Method::Baseline(Baseline::Registers), Method::Baseline(Baseline::Global)]
+    {
         for second in [false, true] {
             let params = Params::new(level(3)).method(method).second(second).distance(true);
             let expected = voronoi(&Device::Cpu, &good.points(), &params, &()).unwrap();
@@ -126,7 +128,7 @@ fn hostile_contents_are_left_out() {
 fn a_captured_diagram_follows_its_sites() {
     let gpu = handle();
     let mut workspace = Workspace::new(&gpu).unwrap();
-    for method in [Method::Pruned, Method::Registers] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
         let params = Params::new(level(4)).method(method).distance(true);
         let before = Sites::random(200, 4);
         let (mut x, mut y) = (gpu.upload(&before.x).unwrap(), gpu.upload(&before.y).unwrap());

@@ -7,7 +7,8 @@ use gpu_core::Device;
 use rayon::prelude::*;
 use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
 use sphere_qtm::{
-    Diagram, Error, Level, LonLat, Method, NONE, Params, Shape, Shapes, voronoi, voronoi_of_shapes,
+    Baseline, Diagram, Error, Level, LonLat, Method, NONE, Params, Shape, Shapes, voronoi,
+    voronoi_of_shapes,
 };
 use testing::{Random, bits64, devices, gpu as handle, is_slow};
 
@@ -162,10 +163,16 @@ fn check_all(shapes: &[Shape], at: u32, what: &str) {
     let all = Shapes::new(shapes).unwrap();
     assert_eq!(all.len(), shapes.len());
     let params = Params::new(level(at)).second(true).distance(true).tie(true);
-    let brute = voronoi_of_shapes(&Device::Cpu, &all, &params.method(Method::Global), &()).unwrap();
+    let brute = voronoi_of_shapes(
+        &Device::Cpu,
+        &all,
+        &params.method(Method::Baseline(Baseline::Global)),
+        &(),
+    )
+    .unwrap();
     check_by_angles(shapes, &brute, what);
     for device in devices() {
-        for method in [Method::Pruned, Method::Registers] {
+        for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
             let found = voronoi_of_shapes(&device, &all, &params.method(method), &()).unwrap();
             assert_same(&found, &brute, &format!("{what}, {}, {method:?}", device.name()));
         }
@@ -327,7 +334,12 @@ fn check_mended(name: &str, parts: &[Vec<Vec<LonLat>>], is_mended: bool) {
     assert_eq!(shapes.mended(), if is_mended { &[0u32][..] } else { &[] }, "{name}");
     let params = Params::new(level(6)).distance(true);
     let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
-    let pruned = voronoi_of_shapes(&Device::Cpu, &shapes, &params.method(Method::Global), &());
+    let pruned = voronoi_of_shapes(
+        &Device::Cpu,
+        &shapes,
+        &params.method(Method::Baseline(Baseline::Global)),
+        &(),
+    );
     assert_same(&pruned.unwrap(), &diagram, name);
     let distances = diagram.distance.as_ref().unwrap();
     let mut inside = 0;
@@ -622,7 +634,7 @@ fn a_captured_diagram_of_shapes_comes_again() {
     let shapes = shapes.unwrap();
     let resident = DeviceShapes::new(&gpu, &shapes).unwrap();
     assert_eq!(resident.len(), 3);
-    for method in [Method::Pruned, Method::Global] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
         let params = Params::new(level(4)).distance(true).method(method);
         let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
         gpu::voronoi_of_shapes(&mut workspace, &resident, &params).unwrap();

@@ -4,7 +4,7 @@
 use crate::common::Sites;
 use gpu_core::{DevicePoints, Extent};
 use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
-use sphere_qtm::{Level, LonLat, Method, Params, Shape, Shapes};
+use sphere_qtm::{Baseline, Level, LonLat, Method, Params, Shape, Shapes};
 use testing::gpu as handle;
 
 #[test]
@@ -19,7 +19,9 @@ fn diagrams_and_cells() {
         column.copy_from(&a.upload(values).unwrap()).unwrap();
         column
     };
-    for method in [Method::Pruned, Method::Registers, Method::Shared] {
+    for method in
+        [Method::Pruned, Method::Baseline(Baseline::Registers), Method::Baseline(Baseline::Shared)]
+    {
         let (x, y) = (column(&sites.x), column(&sites.y));
         let points = DevicePoints::new(&x, &y, [], extent.clone()).unwrap();
         let diagram = gpu::voronoi(&mut workspace, &points, &Params::new(level).method(method));
@@ -43,7 +45,7 @@ fn diagrams_of_shapes() {
     let place = |longitude, latitude| LonLat::new(longitude, latitude).unwrap();
     let line = Shape::Line(vec![place(0.0, 0.0), place(90.0, 10.0)]);
     let shapes = Shapes::new(&[line, Shape::Point(place(-120.0, 5.0))]).unwrap();
-    for method in [Method::Pruned, Method::Global] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
         let resident = DeviceShapes::new(&a, &shapes).unwrap();
         let params = Params::new(Level::new(3).unwrap()).method(method);
         let diagram = gpu::voronoi_of_shapes(&mut workspace, &resident, &params);

@@ -2,11 +2,16 @@
 
 use crate::common::{Expected, Sites, brute_force};
 use gpu_core::{Device, Points};
-use sphere_qtm::{Diagram, Error, Level, LonLat, Method, NONE, Params, voronoi};
+use sphere_qtm::{Baseline, Diagram, Error, Level, LonLat, Method, NONE, Params, voronoi};
 use testing::{bits64, clouds, devices, is_slow};
 
-const METHODS: [Method; 5] =
-    [Method::Pruned, Method::Registers, Method::Constant, Method::Shared, Method::Global];
+const METHODS: [Method; 5] = [
+    Method::Pruned,
+    Method::Baseline(Baseline::Registers),
+    Method::Baseline(Baseline::Constant),
+    Method::Baseline(Baseline::Shared),
+    Method::Baseline(Baseline::Global),
+];
 
 fn level(level: u32) -> Level {
     Level::new(level).unwrap()
@@ -112,7 +117,8 @@ fn sites_of_all_kinds() {
 fn several_cells_a_thread() {
     for sites in [Sites::random(70, 11), Sites::clustered(600, 12), Sites::duplicate(100, 13)] {
         let expected = brute_force(level(5), &sites);
-        let params = Params::new(level(5)).method(Method::Registers).distance(true);
+        let params =
+            Params::new(level(5)).method(Method::Baseline(Baseline::Registers)).distance(true);
         for device in devices() {
             check(&run(&device, &sites, &params), &expected, &device.name());
         }

@@ -6,14 +6,14 @@ use device_std::vector;
 use device_std::{In, Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
-use super::combine::{is_far, is_good_mean, is_good_weight, list};
-use super::within;
-use crate::idw::targets::{Frame, Targets};
-use crate::idw::weights::any_power;
+use super::pairs::MODULE;
+use super::pairs::combine::{is_far, is_good_mean, is_good_weight, list};
+use super::pairs::within;
+use super::targets::{Frame, Targets};
+use super::weights::any_power;
 
 /// Threads of a block, and points of a tile.
-pub const PAPER_BLOCK: u32 = 256;
+pub const BLOCK: u32 = 256;
 
 /// What every thread of a launch has.
 struct Paper<'a> {
@@ -103,15 +103,15 @@ impl Paper<'_> {
                 if first + me < self.points {
                     let [x, y, value] = self.point(first + me);
                     tile.store(me, x);
-                    tile.store(me + PAPER_BLOCK, y);
-                    tile.store(me + 2 * PAPER_BLOCK, value);
+                    tile.store(me + BLOCK, y);
+                    tile.store(me + 2 * BLOCK, value);
                 }
                 thread::sync_threads();
-                let in_tile = u32::min(PAPER_BLOCK, self.points - first);
+                let in_tile = u32::min(BLOCK, self.points - first);
                 let mut i = 0;
                 while i < vector::unknown(in_tile) {
-                    let [x, y] = [tile.load(i), tile.load(i + PAPER_BLOCK)];
-                    let point = [x, y, tile.load(i + 2 * PAPER_BLOCK)];
+                    let [x, y] = [tile.load(i), tile.load(i + BLOCK)];
+                    let point = [x, y, tile.load(i + 2 * BLOCK)];
                     self.add::<SQUARE>(place, point, &mut sums);
                     i += 1;
                 }
@@ -125,7 +125,7 @@ impl Paper<'_> {
 /// A tile of data points: x, y and value of each.
 #[inline(always)]
 const fn tile(carver: &mut Carver) -> SharedArray<f32> {
-    carver.array(3 * PAPER_BLOCK)
+    carver.array(3 * BLOCK)
 }
 
 /// Bytes of it.
@@ -142,8 +142,8 @@ const TILE_BYTES: u32 = {
 /// # Safety
 /// There are points and targets, and these are as [`Targets`] says; `places` has x of each point and then y, `values` one
 /// value of each, whose range is `range`; `results` has an element a target; `rescued` is as for
-/// [`combine`](mod@super::combine::combine).
-#[kernel(block = PAPER_BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
+/// [`combine`](mod@super::pairs::combine::combine).
+#[kernel(block = BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
     naive_square: <false, true>;
     naive_any: <false, false>;
     tiled_square: <true, true>;

@@ -1,14 +1,18 @@
-//! The launches of `Method::ScanPrune`; the kernels and the plan are in `kernels_rs::voronoi::scan_prune`.
+//! The launches of `Baseline::ScanPrune`; the kernels and the plan are in `kernels_rs::voronoi::baselines`.
 
 use gpu_core::{Blocks, DeviceGrid, Gpu, GridSpec, Slice};
-use kernels_rs::voronoi::scan_prune as kernels;
+use kernels_rs::voronoi::baselines as kernels;
 
 use super::MAX_BLOCKS_Y;
 use crate::Result;
 
 /// The nearest site's linear index for each pixel. The raster has at most
 /// [`MAX_PIXELS`](crate::MAX_PIXELS). Scratch is 12 bytes a pixel.
-pub(super) fn indices(gpu: &Gpu, sites: Slice<'_, u8>, grid: GridSpec) -> Result<DeviceGrid<u32>> {
+pub(super) fn scan_prune(
+    gpu: &Gpu,
+    sites: Slice<'_, u8>,
+    grid: GridSpec,
+) -> Result<DeviceGrid<u32>> {
     let GridSpec { width, height, .. } = grid;
     let pixels = grid.cells() as usize;
     // SAFETY: each column is written by one kernel before the next reads it: `in_row` whole,

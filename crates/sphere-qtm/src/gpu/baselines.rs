@@ -1,12 +1,12 @@
-//! Diagrams by all pairs: the launches of `kernels_rs::sphere_qtm::pairs`.
+//! Diagrams by all pairs: the launches of `kernels_rs::sphere_qtm::baselines`.
 
 use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, Gpu};
+use kernels_rs::sphere_qtm::baselines::{self as kernels, BLOCK, GROUP, Narrow, SEVERAL};
 use kernels_rs::sphere_qtm::outputs::Outputs;
-use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, Narrow, SEVERAL};
 
 use super::{DeviceDiagram, Places};
-use crate::{Method, Params, Result};
+use crate::{Baseline, Method, Params, Result};
 
 /// Blocks of the search in f64 for each multiprocessor.
 const SEARCHES: u32 = 8;
@@ -23,9 +23,9 @@ pub(super) fn voronoi(
         return unsafe { search_all(gpu, places, diagram, None, &doubts) };
     }
     let (kernel, cells_of_thread) = match params.method {
-        Method::Global => (kernels::compare_all::global, 1),
-        Method::Constant => (kernels::compare_all::read_only, 1),
-        Method::Shared => (kernels::compare_all::shared, 1),
+        Method::Baseline(Baseline::Global) => (kernels::compare_all::global, 1),
+        Method::Baseline(Baseline::Constant) => (kernels::compare_all::read_only, 1),
+        Method::Baseline(Baseline::Shared) => (kernels::compare_all::shared, 1),
         _ => (kernels::compare_all::registers, SEVERAL),
     };
     // SAFETY: what is read are the elements that `doubts` counts.

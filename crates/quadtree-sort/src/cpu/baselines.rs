@@ -13,7 +13,7 @@ use crate::tree::Node;
 use crate::{Params, Result};
 
 /// The nodes, and the points' indices in the order of the tree.
-pub(super) fn sort(
+pub(super) fn level_sort(
     mut coded: Vec<Coded>,
     params: &Params,
     progress: &dyn Progress,

@@ -1,14 +1,14 @@
-//! The thesis's sort: see `kernels_rs::quadtree::level_sort`.
+//! The thesis's sort: see `kernels_rs::quadtree::baselines`.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::quadtree::level_sort::{
+use kernels_rs::quadtree::baselines::{
     BLOCK, Large, PIECE, SMALL, count_pieces, divide_small, list_large, offset_pieces,
     scatter_pieces,
 };
 use kernels_rs::quadtree::{Moved, collect_leaves};
 
-use super::build::{Coded, MAX_BLOCKS, Nodes};
 use super::coordinate::DeviceCode;
+use super::nodes::{Coded, MAX_BLOCKS, Nodes};
 use crate::{Params, Result};
 
 /// The points, and the storage of a sort.

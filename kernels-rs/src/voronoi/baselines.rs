@@ -1,4 +1,4 @@
-//! Exact discrete Voronoi diagram by scans and pruning: crate `pba-voronoi`, `ScanPrune`.
+//! Exact discrete Voronoi diagram by scans and pruning: crate `pba-voronoi`, `Baseline::ScanPrune`.
 //!
 //! The plan follows You and Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM
 //! Using CUDA*, after Cao et al.'s Parallel Banding Algorithm (2010, doi:10.1145/1730804.1730818):

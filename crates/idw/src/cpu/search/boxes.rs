@@ -6,11 +6,11 @@ use std::ops::Range;
 use kernels_rs::spatial::cells::Cells;
 use kernels_rs::spatial::sphere;
 
-use super::careful;
-use super::index::Index;
+use crate::cpu::f64_value;
+use crate::cpu::index::Index;
 
 /// A place, as the index has places.
-pub(super) struct Place<'a, 'b> {
+pub(crate) struct Place<'a, 'b> {
     pub index: &'a Index<'b>,
     x: f64,
     y: f64,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a, 'b> {
 }
 
 /// Cells from one row and column to another, both inclusive.
-pub(super) struct CellBox {
+pub(crate) struct CellBox {
     rows: [u32; 2],
     columns: [Option<[u32; 2]>; 2],
     /// Of each row only what is within a radius of a place counts, where there is one: x, y, and the radius.
@@ -32,7 +32,7 @@ const MAX_ROWS: u32 = 64;
 impl<'a, 'b> Place<'a, 'b> {
     pub fn new(index: &'a Index<'b>, (x, y): (f64, f64)) -> Self {
         let x = if index.geographic { sphere::normalised(x) } else { x };
-        Self { index, x, y, at: careful::place(index.geographic, (x, y)) }
+        Self { index, x, y, at: f64_value::place(index.geographic, (x, y)) }
     }
 
     /// The distance that a radius is: on the sphere, where it is an angle, its chord.

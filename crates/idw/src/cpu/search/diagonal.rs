@@ -1,7 +1,7 @@
 //! A diagonal of a box, and how far places are from what lies along it.
 
 /// A diagonal of a box, where points lie near it.
-pub(super) struct Diagonal {
+pub(crate) struct Diagonal {
     from: [f64; 3],
     along: [f64; 3],
     /// 1 / the square of its length.

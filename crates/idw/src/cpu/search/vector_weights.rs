@@ -1,19 +1,19 @@
 //! The values of targets that were searched together, in vectors of targets: the operations of [`Scratch`] in their
 //! order, so the same bits.
 //!
-//! [`Scratch`]: super::neighbours::Scratch
+//! [`Scratch`]: crate::cpu::search::neighbours::Scratch
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
-use super::index::Index;
-use super::least::{LANES, Row};
-use super::neighbours::{Law, mean};
-use super::together::Together;
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::search::min_lists::{LANES, Row};
+use crate::cpu::search::neighbours::{Law, mean};
+use crate::cpu::search::together::Together;
 use crate::search::Search;
 
 /// The weighed neighbours of a patch: memory that searches of one thread share.
 #[derive(Default)]
-pub(super) struct Abreast {
+pub(crate) struct Abreast {
     /// Which targets are here; the others go by themselves.
     pub here: [bool; LANES],
     is_exact: [bool; LANES],

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use gpu_core::parallel;
 
-use super::abreast::Abreast;
-use super::alone;
-use super::descent::Sought;
-use super::halves::Halves;
-use super::index::{Index, curve_of, order_along};
-use super::least::LANES;
-use super::neighbours::Scratch;
-use super::patch::Patch;
-use super::together::Together;
+use crate::cpu::index::{Index, curve_of, order_along};
+use crate::cpu::search::descent::Sought;
+use crate::cpu::search::kd_tree::Halves;
+use crate::cpu::search::min_lists::LANES;
+use crate::cpu::search::neighbours::Scratch;
+use crate::cpu::search::patch::Patch;
+use crate::cpu::search::single_search;
+use crate::cpu::search::together::Together;
+use crate::cpu::search::vector_weights::Abreast;
 use crate::search::Search;
 use crate::{Params, Targets};
 
@@ -20,7 +20,7 @@ use crate::{Params, Targets};
 const MAX_UNSERVED: u32 = 4;
 
 /// The targets of a search, by patches.
-pub(super) struct Patches<'a> {
+pub(crate) struct Patches<'a> {
     index: &'a Index<'a>,
     targets: Targets<'a>,
     search: Search,
@@ -41,7 +41,7 @@ enum Order {
 
 /// What a thread has to itself.
 #[derive(Default)]
-pub(super) struct Own<'a> {
+pub(crate) struct Own<'a> {
     /// The tree of the points, once it is wanted.
     halves: Option<&'a Halves>,
     /// How many patches the cells did not serve, one after the other, and how many more are not asked of them.
@@ -262,7 +262,7 @@ impl<'a> Patches<'a> {
 
     fn search_alone(&self, tree: Option<&Halves>, target: usize, scratch: &mut Scratch) -> bool {
         let (place, left_out) = (self.targets.place(target), self.left_out(target));
-        alone::find((self.index, tree), &self.search, place, left_out, scratch)
+        single_search::find((self.index, tree), &self.search, place, left_out, scratch)
     }
 
     fn left_out(&self, target: usize) -> Option<u32> {
@@ -275,9 +275,9 @@ mod tests {
     use gpu_core::{GridSpec, Points};
     use testing::Random;
 
-    use super::super::neighbours::Candidate;
     use super::*;
     use crate::Below;
+    use crate::cpu::search::neighbours::Candidate;
     use crate::points::Data;
 
     /// Random points of a square with a side of 100.

@@ -1,12 +1,12 @@
 //! Which points count for a target, where those within a radius are summed without a list of them.
 
-use super::frame::MOST;
 use crate::Params;
+use crate::cpu::pairs::frame::MOST;
 use crate::search::{Ellipse, Search};
 
 /// A circle or an ellipse around each target; on the sphere a cap.
 #[derive(Clone, Copy)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// The square of the radius; infinite for an ellipse.
     square: f64,
     ellipse: Option<Ellipse>,
@@ -16,7 +16,7 @@ pub(super) struct Limit {
 
 /// How much of a box counts for the targets of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// Nothing, for any target.
     Nothing,
     /// Some of it, or all of it for some targets.

@@ -12,13 +12,13 @@
 //! their distances and indices, as in a search by itself. So all ways have the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
-use super::candidates::{Candidates, Seen, greatest, place, prefix};
-use super::halves::Way;
-use super::index::Index;
-use super::least::{LANES, LONGEST, Row, length, merge};
-use super::neighbours::{Candidate, Scratch};
-use super::patch::{LONGER, Lanes, Patch};
 use crate::Below;
+use crate::cpu::index::Index;
+use crate::cpu::search::candidates::{Candidates, Seen, greatest, place, prefix};
+use crate::cpu::search::kd_tree::Way;
+use crate::cpu::search::min_lists::{LANES, LONGEST, Row, length, merge};
+use crate::cpu::search::neighbours::{Candidate, Scratch};
+use crate::cpu::search::patch::{LONGER, Lanes, Patch};
 use crate::search::Search;
 
 /// Candidates whose keys are made before they are brought into the lists.
@@ -33,7 +33,7 @@ const MAX_TRIES: u32 = 6;
 
 /// Memory that searches of one thread share; after a search it holds what was found.
 #[derive(Default)]
-pub(super) struct Together {
+pub(crate) struct Together {
     pub lanes: Lanes,
     pub candidates: Candidates,
     /// Entry j of each lane's list.

@@ -6,14 +6,14 @@
 
 use std::ops::Range;
 
-use super::boxes::{CellBox, Place};
-use super::halves::Point;
-use super::least::{LANES, Row};
-use super::patch::Lanes;
+use crate::cpu::search::boxes::{CellBox, Place};
+use crate::cpu::search::kd_tree::Point;
+use crate::cpu::search::min_lists::{LANES, Row};
+use crate::cpu::search::patch::Lanes;
 use crate::search::Search;
 
 /// Room for candidates; with fewer there are not too many.
-pub(super) const MOST: usize = 1 << 10;
+pub(crate) const MOST: usize = 1 << 10;
 
 /// The bits of a key that say which candidate it is of.
 const PLACE: u64 = MOST as u64 - 1;
@@ -23,7 +23,7 @@ const PLACE: u64 = MOST as u64 - 1;
 const MAX_IN_CELLS: usize = 2 * MOST;
 
 /// The candidates of a patch: their places, and which of the sorted points they are.
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     pub count: usize,
     pub at: Box<[[f64; MOST]; 3]>,
     pub sorted: Box<[u32; MOST]>,
@@ -38,7 +38,7 @@ impl Default for Candidates {
 }
 
 /// The candidates of a patch as a search sees them.
-pub(super) struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     pub candidates: &'a Candidates,
     pub lanes: &'a Lanes,
     pub search: &'a Search,
@@ -48,25 +48,25 @@ pub(super) struct Seen<'a> {
 
 /// Which candidate a key is of.
 #[inline(always)]
-pub(super) fn place(key: f64) -> usize {
+pub(crate) fn place(key: f64) -> usize {
     (key.to_bits() & PLACE) as usize
 }
 
 /// What of a key, or of the square of a distance, orders by distance.
 #[inline(always)]
-pub(super) fn prefix(key: f64) -> u64 {
+pub(crate) fn prefix(key: f64) -> u64 {
     key.to_bits() & !PLACE
 }
 
 /// The greatest square that has the prefix of a key.
 #[inline(always)]
-pub(super) fn greatest(key: f64) -> f64 {
+pub(crate) fn greatest(key: f64) -> f64 {
     f64::from_bits(key.to_bits() | PLACE)
 }
 
 /// The keys of a candidate that has another place now.
 #[inline(always)]
-pub(super) fn renumbered(row: &Row, place: usize) -> Row {
+pub(crate) fn renumbered(row: &Row, place: usize) -> Row {
     let mut keys = *row;
     for lane in 0..LANES {
         let key = f64::from_bits(prefix(row[lane]) | place as u64);

@@ -1,14 +1,14 @@
 //! The neighbours of a target in order of distance: their weights, and what they give.
 
-use super::careful;
-use super::halves::Way;
-use super::index::Index;
 use crate::Params;
+use crate::cpu::f64_value;
+use crate::cpu::index::Index;
+use crate::cpu::search::kd_tree::Way;
 use crate::points::Range;
 
 /// Statistics of the neighbours of a target.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     pub count: u32,
     pub min: f64,
     pub max: f64,
@@ -22,7 +22,7 @@ pub(super) struct Found {
 
 /// A point near a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     /// Square of the distance; on the sphere of the chord.
     pub squared: f64,
     pub index: u32,
@@ -42,7 +42,7 @@ impl Candidate {
 
 /// Memory that searches of one thread share; after a search it holds what was found.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// The neighbours, nearest first.
     pub candidates: Vec<Candidate>,
     /// Whether there are as many as the parameters want.
@@ -58,7 +58,7 @@ pub(super) struct Scratch {
 
 /// How neighbours weigh.
 #[derive(Clone, Copy)]
-pub(super) struct Law {
+pub(crate) struct Law {
     law: u32,
     half_power: f64,
     /// The square of the smoothing.
@@ -102,14 +102,14 @@ impl Law {
     /// The square of a distance on the ground and of the smoothing, from that of a distance.
     #[inline(always)]
     pub fn smoothed(&self, squared: f64) -> f64 {
-        let squared = if self.geographic { careful::on_ground(squared) } else { squared };
+        let squared = if self.geographic { f64_value::on_ground(squared) } else { squared };
         squared + self.smoothing
     }
 }
 
 /// What the sums of weights and of weighted values, less their offset, give.
 #[inline(always)]
-pub(super) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 {
+pub(crate) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 {
     let offset = range.offset_of(is_exact);
     if weights > 0.0 { (offset + sum / weights).clamp(range.low, range.high) } else { f64::NAN }
 }
@@ -167,7 +167,7 @@ impl Scratch {
             };
         };
         let on_ground = |squared: f64| {
-            if params.geographic { careful::on_ground(squared).sqrt() } else { squared.sqrt() }
+            if params.geographic { f64_value::on_ground(squared).sqrt() } else { squared.sqrt() }
         };
         found.nearest = on_ground(nearest.squared);
         // The rest is for statistics and the adaptive power.

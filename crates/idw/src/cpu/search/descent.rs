@@ -11,13 +11,13 @@
 //! targets.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
-use super::candidates::{MOST, Seen, greatest, renumbered};
-use super::diagonal::Diagonal;
-use super::halves::{Halves, Node, Point, beyond};
-use super::index::Index;
-use super::least::{LANES, Row, merge};
-use super::patch::{Lanes, Patch};
-use super::together::Together;
+use crate::cpu::index::Index;
+use crate::cpu::search::candidates::{MOST, Seen, greatest, renumbered};
+use crate::cpu::search::diagonal::Diagonal;
+use crate::cpu::search::kd_tree::{Halves, Node, Point, beyond};
+use crate::cpu::search::min_lists::{LANES, Row, merge};
+use crate::cpu::search::patch::{Lanes, Patch};
+use crate::cpu::search::together::Together;
 use crate::search::Search;
 
 /// Points whose keys are made before they are brought into the lists.
@@ -25,7 +25,7 @@ const BLOCK: usize = 16;
 
 /// What is searched, and for what.
 #[derive(Clone, Copy)]
-pub(super) struct Sought<'a, 'b> {
+pub(crate) struct Sought<'a, 'b> {
     pub index: &'a Index<'b>,
     pub tree: &'a Halves,
     pub search: &'a Search,

@@ -1,17 +1,17 @@
 //! A patch: sixteen targets side by side.
 
-use super::boxes::Place;
-use super::index::Index;
-use super::least::{LANES, Row};
+use crate::cpu::index::Index;
+use crate::cpu::search::boxes::Place;
+use crate::cpu::search::min_lists::{LANES, Row};
 
 /// What distances are taken longer by, so that no rounding makes one too short.
-pub(super) const LONGER: f64 = 1.0 + 1e-9;
+pub(crate) const LONGER: f64 = 1.0 + 1e-9;
 
 /// No point.
 const NONE: u32 = u32::MAX;
 
 /// Targets that are searched together; the lanes beyond their number repeat the last.
-pub(super) struct Patch<'a, 'b> {
+pub(crate) struct Patch<'a, 'b> {
     pub middle: Place<'a, 'b>,
     pub lanes: Lanes,
     /// How far the targets are from the middle.
@@ -20,7 +20,7 @@ pub(super) struct Patch<'a, 'b> {
 
 /// The places of a patch's targets, and the point that each leaves out.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     pub at: [Row; 3],
     pub left_out: [u32; LANES],
     /// Whether any leaves out a point.

@@ -8,16 +8,16 @@
 //! and that it is not less than if all points were as far as the farthest corner of their box. The kernels
 //! (`kernels_rs::idw_pairs`) do the same.
 
-use super::frame::{Chunk, Frame, MOST, Sums};
-use super::index::Index;
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::frame::{Chunk, Frame, MOST, Sums};
 use crate::points::Range;
 
 /// The most of a share, in multiples of `2^-24`, that is borne.
 const MAX_DOUBT: f64 = 128.0;
 
 /// The points by groups of equal size, and what decides on the sums over a group.
-pub(super) struct Doubt<'a> {
+pub(crate) struct Doubt<'a> {
     index: &'a Index<'a>,
     frame: Frame,
     group: usize,

@@ -7,9 +7,9 @@ use gpu_core::{Bounds, GridSpec, Points};
 use kernels_rs::spatial::sphere;
 use testing::Random;
 
-use super::careful;
-use super::index::Index;
-use super::patches::Patches;
+use crate::cpu::f64_value;
+use crate::cpu::index::Index;
+use crate::cpu::search::patches::Patches;
 use crate::points::Data;
 use crate::search::Search;
 use crate::{Below, Params, Targets};
@@ -130,7 +130,7 @@ fn by_definition(
     target: (f64, f64),
     left_out: Option<u32>,
 ) -> Option<Vec<(f64, u32)>> {
-    let at = careful::place(index.geographic, target);
+    let at = f64_value::place(index.geographic, target);
     let (mut all, mut within): (Vec<Seen>, Vec<Seen>) = (Vec::new(), Vec::new());
     for (place, &number) in index.places.iter().zip(&index.order) {
         let [dx, dy, dz] = [0, 1, 2].map(|axis| place[axis] - at[axis]);

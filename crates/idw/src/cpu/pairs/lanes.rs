@@ -2,7 +2,7 @@
 //! what the processor has.
 
 /// A vector of numbers.
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     type Scalar: crate::Number;
     /// Lanes.
     const COUNT: usize;
@@ -24,7 +24,7 @@ pub(super) trait Lanes: Copy {
 
 /// Lanes in an array.
 #[derive(Clone, Copy)]
-pub(super) struct Array<T, const N: usize>([T; N]);
+pub(crate) struct Array<T, const N: usize>([T; N]);
 
 macro_rules! array {
     ($type:ty, $power:expr) => {
@@ -86,7 +86,7 @@ array!(f64, |x, exponent| x.powf(exponent));
 /// `x^exponent` for x above 0, within 3e-7 times the logarithm of the result: the exponent of x, the
 /// series of artanh for its mantissa, and that of the exponential for what is left of the product.
 #[inline(always)]
-pub(super) fn power(x: f32, exponent: f32) -> f32 {
+pub(crate) fn power(x: f32, exponent: f32) -> f32 {
     // The mantissa between the root of a half and that of two.
     let bits = x.to_bits() as i32;
     let shifted = bits.wrapping_sub(0x3f35_04f3);
@@ -106,7 +106,7 @@ pub(super) fn power(x: f32, exponent: f32) -> f32 {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512};
+pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {

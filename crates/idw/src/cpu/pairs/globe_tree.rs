@@ -5,12 +5,12 @@ use gpu_core::parallel;
 use kernels_rs::spatial::chart::Chart;
 use kernels_rs::spatial::sphere::arc_of_squared_chord;
 
-use super::frame::{Chunk, MOST, Sums};
-use super::index::Index;
-use super::lanes::power;
-use super::limit::{Limit, Share};
-use super::tree::{Chebyshev, weigh};
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::f32_tree::{Chebyshev, weigh};
+use crate::cpu::pairs::frame::{Chunk, MOST, Sums};
+use crate::cpu::pairs::lanes::power;
+use crate::cpu::pairs::limit::{Limit, Share};
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
 use crate::ground::RADIUS;
 
@@ -38,7 +38,7 @@ struct Item {
 }
 
 /// The items, leaves first.
-pub(super) struct Globe {
+pub(crate) struct Globe {
     levels: Vec<u32>,
     items: Vec<Item>,
     points: Vec<Source>,
@@ -290,7 +290,7 @@ impl Globe {
 
 /// Weights in place of squared distances.
 #[inline(always)]
-pub(super) fn weigh_squares(law: u32, squares: &mut [f64; MOST], exponents: &[f64; MOST]) {
+pub(crate) fn weigh_squares(law: u32, squares: &mut [f64; MOST], exponents: &[f64; MOST]) {
     match law {
         1 => squares.iter_mut().for_each(|s| *s = 1.0 / s.sqrt()),
         2 => squares.iter_mut().for_each(|s| *s = 1.0 / *s),

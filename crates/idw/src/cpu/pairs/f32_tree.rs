@@ -13,14 +13,14 @@
 
 use gpu_core::parallel::{self, FINE};
 
-use super::double::Double;
-use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, Sums, VECTORS, width};
-use super::index::Index;
-use super::lanes::Lanes;
-use super::limit::Share;
-use super::near::{Near, Point, TileSums, vectors};
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::error_bound::Doubt;
+use crate::cpu::pairs::f64_tree::Double;
+use crate::cpu::pairs::frame::{Chunk, Frame, Sums, VECTORS, width};
+use crate::cpu::pairs::inner_loop::{Near, Point, TileSums, vectors};
+use crate::cpu::pairs::lanes::Lanes;
+use crate::cpu::pairs::limit::Share;
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
 
 /// Points and nodes that are summed over alike: places relative to the origin of their leaf or the middle
@@ -35,7 +35,7 @@ struct Sources {
 
 /// A box of points, in units.
 #[derive(Clone, Copy)]
-pub(super) struct Item {
+pub(crate) struct Item {
     pub low: [f64; 2],
     pub high: [f64; 2],
     pub middle: [f64; 2],
@@ -44,7 +44,7 @@ pub(super) struct Item {
 }
 
 /// The items, leaves first.
-pub(super) struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     levels: Vec<u32>,
     items: Vec<Item>,
     /// What the points of each leaf are relative to.
@@ -95,7 +95,7 @@ impl Item {
 }
 
 /// The Chebyshev nodes of -1..1, and 1 / the product of each one's distances from the others.
-pub(super) struct Chebyshev<const N: usize> {
+pub(crate) struct Chebyshev<const N: usize> {
     pub nodes: [f64; N],
     factors: [f64; N],
 }
@@ -335,7 +335,7 @@ impl Sources {
 }
 
 /// The weights, and weighted values, of the nodes that stand for sources in a box with these halves of sides.
-pub(super) fn weigh<const N: usize>(
+pub(crate) fn weigh<const N: usize>(
     chebyshev: &Chebyshev<N>,
     half: [f64; 2],
     sources: impl IntoIterator<Item = Source>,

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use gpu_core::parallel::{self, FINE};
 
-use super::diagonal::Diagonal;
+use crate::cpu::search::diagonal::Diagonal;
 use crate::search::Ellipse;
 
 /// The most points of a leaf, unless they lie in one place.
@@ -28,7 +28,7 @@ const THIN: f64 = 0.125;
 
 /// A point of the tree.
 #[derive(Clone, Copy)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub place: [f64; 3],
     /// Which of the sorted points it is.
     pub sorted: u32,
@@ -36,7 +36,7 @@ pub(super) struct Point {
 
 /// A node: the box of its points, and where they are.
 #[derive(Clone, Copy)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub low: [f64; 3],
     pub high: [f64; 3],
     /// How far its points are from a diagonal of the box, at most.
@@ -51,14 +51,14 @@ pub(super) struct Node {
 }
 
 /// The tree: each node before its first child's nodes, and these before those of its second.
-pub(super) struct Halves {
+pub(crate) struct Halves {
     nodes: Vec<Node>,
     points: Vec<Point>,
 }
 
 /// Nodes still to be visited, the next one last.
 #[derive(Default)]
-pub(super) struct Way {
+pub(crate) struct Way {
     nodes: Vec<u32>,
     /// How many nodes and points were looked at: what searches cost.
     pub looks: u64,
@@ -213,7 +213,7 @@ impl Node {
 
 /// How far a place is from an interval.
 #[inline(always)]
-pub(super) fn beyond(low: f64, high: f64, at: f64) -> f64 {
+pub(crate) fn beyond(low: f64, high: f64, at: f64) -> f64 {
     // As comparisons these become two operations of vectors.
     let (below, above) = (low - at, at - high);
     let far = if below > above { below } else { above };

@@ -7,13 +7,13 @@
 
 use kernels_rs::spatial::sphere;
 
-use super::boxes::Place;
-use super::diagonal::Diagonal;
-use super::halves::{Halves, Node, Point};
-use super::index::Index;
-use super::neighbours::{Candidate, Scratch};
-use super::patch::LONGER;
 use crate::Below;
+use crate::cpu::index::Index;
+use crate::cpu::search::boxes::Place;
+use crate::cpu::search::diagonal::Diagonal;
+use crate::cpu::search::kd_tree::{Halves, Node, Point};
+use crate::cpu::search::neighbours::{Candidate, Scratch};
+use crate::cpu::search::patch::LONGER;
 use crate::search::Search;
 
 /// Which points count: all, or those of one of the quadrants around a place.
@@ -34,7 +34,7 @@ struct Query<'a, 'b> {
 }
 
 /// Finds the neighbours of a target, in the tree or without one in the cells; false where these do not serve.
-pub(super) fn find(
+pub(crate) fn find(
     (index, tree): (&Index, Option<&Halves>),
     search: &Search,
     target: (f64, f64),

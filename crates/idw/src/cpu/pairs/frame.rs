@@ -5,17 +5,17 @@
 //! Relative to the middle of the points they would be rounded by a share of the extent, which one stray point makes as
 //! large as it likes.
 
-use super::index::Index;
+use crate::cpu::index::Index;
 
 /// Vectors of a chunk.
-pub(super) const VECTORS: usize = 4;
+pub(crate) const VECTORS: usize = 4;
 
 /// The most targets of a chunk.
-pub(super) const MOST: usize = VECTORS * 16;
+pub(crate) const MOST: usize = VECTORS * 16;
 
 /// Coordinates in units.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// The middle of the points, in units.
     middle: [f64; 2],
     /// Half the extent of the points along each axis, in units.
@@ -48,7 +48,7 @@ impl Frame {
 }
 
 /// A chunk's places in units, and minus half its powers; the places beyond its end repeat its last.
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     pub x: [f64; MOST],
     pub y: [f64; MOST],
     /// On the sphere, where places are unit vectors.
@@ -79,13 +79,13 @@ impl Chunk {
 }
 
 /// The sums of a chunk: weights, then up to four weighted values.
-pub(super) type Sums = [[f64; MOST]; 5];
+pub(crate) type Sums = [[f64; MOST]; 5];
 
 /// Columns that are summed together for up to four of them: one, two or four, the rest zeros. A width of three would be
 /// compiled once more for each law of the weights and each kind of vector.
-pub(super) fn width(columns: usize) -> usize {
+pub(crate) fn width(columns: usize) -> usize {
     columns.next_power_of_two()
 }
 
 /// Sums of nothing.
-pub(super) const NO_SUMS: Sums = [[0.0; MOST]; 5];
+pub(crate) const NO_SUMS: Sums = [[0.0; MOST]; 5];

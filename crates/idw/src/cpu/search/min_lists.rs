@@ -2,16 +2,16 @@
 //! that the compiler turns into what the processor has.
 
 /// Targets side by side.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// A number of each target.
-pub(super) type Row = [f64; LANES];
+pub(crate) type Row = [f64; LANES];
 
 /// The longest list.
-pub(super) const LONGEST: usize = 65;
+pub(crate) const LONGEST: usize = 65;
 
 /// The length of lists of at least so many: of few, since each is compiled by itself. At most [`LONGEST`].
-pub(super) fn length(wanted: usize) -> usize {
+pub(crate) fn length(wanted: usize) -> usize {
     [5, 9, 13, 17, 33].into_iter().find(|&len| len >= wanted).unwrap_or(LONGEST)
 }
 
@@ -31,7 +31,7 @@ trait Keys: Copy {
 
 /// Brings the keys of more candidates into the lists of the least, which are in order: `lists[j]` has entry j of each
 /// target's. No key is NaN; the lists have a [`length`].
-pub(super) fn merge(rows: &[Row], lists: &mut [Row]) {
+pub(crate) fn merge(rows: &[Row], lists: &mut [Row]) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]

@@ -1,13 +1,13 @@
 //! The inner loop of the sums over all points: a chunk of targets against points, or nodes with weights of
 //! their own, in vectors of targets.
 
-use super::doubt::Doubt;
-use super::frame::{Chunk, MOST, NO_SUMS, Sums, VECTORS};
-use super::lanes::Lanes;
 use crate::Number;
+use crate::cpu::pairs::error_bound::Doubt;
+use crate::cpu::pairs::frame::{Chunk, MOST, NO_SUMS, Sums, VECTORS};
+use crate::cpu::pairs::lanes::Lanes;
 
 /// A chunk near a tile.
-pub(super) struct Near<L> {
+pub(crate) struct Near<L> {
     pub x: [L; VECTORS],
     pub y: [L; VECTORS],
     pub exponents: [L; VECTORS],
@@ -16,14 +16,14 @@ pub(super) struct Near<L> {
 
 /// One point, in every lane.
 #[derive(Clone, Copy)]
-pub(super) struct Point<L, const V: usize> {
+pub(crate) struct Point<L, const V: usize> {
     pub x: L,
     pub y: L,
     pub values: [L; V],
 }
 
 /// The sums of a tile.
-pub(super) struct TileSums<L, const V: usize> {
+pub(crate) struct TileSums<L, const V: usize> {
     pub weights: [L; VECTORS],
     pub values: [[L; VECTORS]; V],
 }
@@ -31,7 +31,7 @@ pub(super) struct TileSums<L, const V: usize> {
 /// Vectors of what each target of a chunk has, less a number. Without closures: what these call is no part of the function
 /// around that is compiled for wide vectors.
 #[inline(always)]
-pub(super) fn vectors<L: Lanes>(all: &[f64; MOST], less: f64) -> [L; VECTORS] {
+pub(crate) fn vectors<L: Lanes>(all: &[f64; MOST], less: f64) -> [L; VECTORS] {
     let mut lanes = [L::Scalar::from_f64(0.0); MOST];
     for (lane, x) in lanes.iter_mut().zip(all) {
         *lane = L::Scalar::from_f64(x - less);

@@ -4,9 +4,9 @@
 use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;
 
-use super::index::Index;
-use super::limit::Limit;
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::limit::Limit;
 use crate::ground::RADIUS;
 
 /// The square of the distance on the ground.

@@ -3,12 +3,12 @@
 
 use gpu_core::parallel::{self, FINE};
 
-use super::frame::{Chunk, Frame, MOST, Sums};
-use super::globe::weigh_squares;
-use super::index::Index;
-use super::limit::{Limit, Share};
-use super::tree::{Chebyshev, Item, weigh};
 use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::f32_tree::{Chebyshev, Item, weigh};
+use crate::cpu::pairs::frame::{Chunk, Frame, MOST, Sums};
+use crate::cpu::pairs::globe_tree::weigh_squares;
+use crate::cpu::pairs::limit::{Limit, Share};
 use crate::expansion::{self, CHILDREN, LEAF, NODES_IN_F64 as NODES, SIDE_IN_F64, Visit};
 
 /// A point, or a node relative to the middle of its item: its place, weight and weighted values.
@@ -19,7 +19,7 @@ struct Source {
 }
 
 /// The items, leaves first; these have no nodes, since there would be as many as points.
-pub(super) struct Double {
+pub(crate) struct Double {
     levels: Vec<u32>,
     items: Vec<Item>,
     points: Vec<Source>,

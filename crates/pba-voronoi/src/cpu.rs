@@ -28,9 +28,9 @@ use std::ops::Range;
 use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use rayon::prelude::*;
 
+use crate::limits::check_short;
 use crate::metric::Metric;
-use crate::params::{Baseline, Method, check_short};
-use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
+use crate::{Baseline, Diagram, Error, Input, Integers, Method, Params, Result, Sites};
 
 use envelope::Envelope;
 pub use globe::geodesic;

@@ -22,8 +22,8 @@ pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::{geodesic_host, transform_host};
 pub use input::{Input, Sites, Strip};
 
+use crate::limits::check_short;
 use crate::metric::Metric;
-use crate::params::check_short;
 use crate::{Error, Params, Result};
 use bits::Bits;
 use globe::OnGlobe;

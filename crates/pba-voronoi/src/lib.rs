@@ -75,6 +75,7 @@ mod globe;
 pub mod gpu;
 mod ground;
 mod input;
+mod limits;
 mod metric;
 mod params;
 
@@ -87,8 +88,9 @@ pub use globe::ellipsoidal_distances;
 pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe};
 pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
+pub use limits::{MAX_PIXELS, MAX_SIDE};
 pub use metric::Spacing;
-pub use params::{Baseline, MAX_PIXELS, MAX_SIDE, Method, Params};
+pub use params::{Baseline, Method, Params};
 
 /// An index of 32 bits where there is no site at all.
 pub const NONE: u32 = u32::MAX;

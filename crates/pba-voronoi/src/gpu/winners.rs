@@ -11,8 +11,8 @@ use super::bits::{Bits, WARPS, words_of};
 use super::derived::{Measured, Wanted};
 use super::{Integers, Strip, blocks_x, derived};
 use crate::Result;
+use crate::limits::MAX_PIXELS;
 use crate::metric::{MAX_NARROW, Metric};
-use crate::params::MAX_PIXELS;
 
 // The kernels' numbers hold wherever the metric says that they do.
 const _: () = assert!(MAX_NARROW <= kernels::MAX_NARROW);

@@ -14,11 +14,11 @@ use cust::context::Context;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 use cust::stream::Stream as CustStream;
 
-use crate::admit::Home;
-use crate::driver::{self, check, given};
-use crate::foreign::{Buffer, Foreign, ForeignMut};
-use crate::opened::Opened;
-use crate::stream::Stream;
+use crate::gpu::admit::Home;
+use crate::gpu::driver::{self, check, given};
+use crate::gpu::foreign::{Buffer, Foreign, ForeignMut};
+use crate::gpu::opened::Opened;
+use crate::gpu::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
 
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL` and `CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE`.

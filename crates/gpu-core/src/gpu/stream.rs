@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use cuda_driver::sys::{self, CUcontext, CUevent, CUstream};
 
-use crate::driver::{check, given, make_current};
+use crate::gpu::driver::{check, given, make_current};
 use crate::{Error, Result};
 
 /// A stream: work that runs in the order in which it was enqueued.

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use cuda_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
 use self::work::{Done, Job, Route, Sent, Work};
-use crate::driver::{check, given, make_current};
-use crate::stream::Event;
+use crate::gpu::driver::{check, given, make_current};
+use crate::gpu::stream::Event;
 use crate::{Error, Result};
 
 /// Bytes of a slot: long enough that a piece's fixed cost does not count; short enough that the first pieces arrive soon.

@@ -10,11 +10,11 @@ use cudarc::driver::{
     CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice,
 };
 
-use crate::admit::Home;
-use crate::driver;
-use crate::foreign::{Buffer, Foreign, ForeignMut};
-use crate::opened::Opened;
-use crate::stream::Stream;
+use crate::gpu::admit::Home;
+use crate::gpu::driver;
+use crate::gpu::foreign::{Buffer, Foreign, ForeignMut};
+use crate::gpu::opened::Opened;
+use crate::gpu::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
 
 impl Gpu {

@@ -6,7 +6,7 @@ use cuda_driver::sys;
 pub use device_std::host::Arguments;
 use device_std::host::{HostKernel, Kernel};
 
-use crate::driver::check;
+use crate::gpu::driver::check;
 use crate::{Error, Gpu, Result};
 
 /// Blocks of a grid, in x and y.

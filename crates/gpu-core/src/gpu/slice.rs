@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use cuda_driver::sys;
 
-use crate::admit::Home;
-use crate::driver::check;
+use crate::gpu::admit::Home;
+use crate::gpu::driver::check;
 use crate::{Column, Element, Error, Gpu, Result};
 
 /// Elements of a column that stay as they are while this lives: what `&[T]` is to `Vec<T>`, on the

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cuda_driver::sys::{self, CUgraph, CUgraphExec};
 
-use crate::driver::{check, given};
-use crate::stream::{Stream, is_capturing};
+use crate::gpu::driver::{check, given};
+use crate::gpu::stream::{Stream, is_capturing};
 use crate::{Error, Gpu, Result};
 
 impl Gpu {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use cuda_driver::Status;
 use cuda_driver::sys::{self, CUdeviceptr};
 
-use crate::driver::check;
-use crate::staging::{self, Queue, Staged, Staging, Way};
-use crate::stream::Event;
+use crate::gpu::driver::check;
+use crate::gpu::staging::{self, Queue, Staged, Staging, Way};
+use crate::gpu::stream::Event;
 use crate::{Element, Error, Gpu, Result, Slice, SliceMut};
 
 /// An array in page-locked host memory: the device copies it directly, two to five times as fast as

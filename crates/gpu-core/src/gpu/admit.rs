@@ -21,10 +21,10 @@ use device_std::host::{self, Access, Arguments};
 use device_std::slice::Argument;
 use device_std::{In, Out};
 
-use crate::column::Owner;
+use crate::gpu::column::Owner;
 #[cfg(any(test, feature = "cust", feature = "cudarc"))]
-use crate::foreign::Buffer;
-use crate::stream::order_outside_captures;
+use crate::gpu::foreign::Buffer;
+use crate::gpu::stream::order_outside_captures;
 use crate::{Column, Element, Gpu, Result, Slice, SliceMut};
 
 /// Where memory lives.

@@ -16,9 +16,9 @@ use device_std::host::{HostKernel, PtxImage, PtxModule, PtxText};
 use flate2::read::DeflateDecoder;
 
 #[cfg(feature = "software")]
-use crate::driver::is_software;
-use crate::driver::{check, given};
-use crate::opened::Properties;
+use crate::gpu::driver::is_software;
+use crate::gpu::driver::{check, given};
+use crate::gpu::properties::Properties;
 use crate::{Error, Result};
 
 /// What is loaded on one device. It stays until the process ends.

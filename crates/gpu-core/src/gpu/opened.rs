@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cuda_driver::attribute::device as attribute_of;
 use cuda_driver::sys::{self, CUcontext, CUdevice, CUmemoryPool};
 
 use crate::Result;
-use crate::driver::{attribute, check, device_name, given, make_current};
-use crate::modules::Modules;
-use crate::staging::Staging;
+use crate::gpu::driver::{check, given, make_current};
+use crate::gpu::modules::Modules;
+use crate::gpu::properties::Properties;
+use crate::gpu::staging::Staging;
 
 /// A device that was opened. It stays so until the process ends: its modules are compiled once.
 pub(crate) struct Opened {
@@ -20,14 +20,6 @@ pub(crate) struct Opened {
     pub(crate) modules: Modules,
     pub(crate) properties: Properties,
     staging: OnceLock<Option<Arc<Staging>>>,
-}
-
-/// What is known of a device from the start.
-pub(crate) struct Properties {
-    pub(crate) name: String,
-    pub(crate) total_memory: u64,
-    pub(crate) compute_capability: (u32, u32),
-    pub(crate) multiprocessors: u32,
 }
 
 impl Opened {
@@ -66,23 +58,6 @@ impl Opened {
     /// context is current.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
         self.staging.get_or_init(|| Staging::new(self.context).ok().map(Arc::new)).as_ref()
-    }
-}
-
-impl Properties {
-    fn of(device: CUdevice) -> Result<Self> {
-        // SAFETY: the function writes the size.
-        let total_memory: usize =
-            unsafe { given("cuDeviceTotalMem", |bytes| sys::cuDeviceTotalMem_v2(bytes, device)) }?;
-        Ok(Self {
-            name: device_name(device)?,
-            total_memory: total_memory as u64,
-            compute_capability: (
-                attribute(device, attribute_of::COMPUTE_CAPABILITY_MAJOR)?,
-                attribute(device, attribute_of::COMPUTE_CAPABILITY_MINOR)?,
-            ),
-            multiprocessors: attribute(device, attribute_of::MULTIPROCESSOR_COUNT)?,
-        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuda_driver::sys::{CUdevice, CUstream};
 
 use crate::Result;
-use crate::admit::Use;
+use crate::gpu::admit::Use;
 
 /// A buffer of another crate.
 pub(crate) trait Foreign: Sync {
@@ -104,7 +104,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::admit::Home;
+    use crate::gpu::admit::Home;
     use crate::{Column, DeviceChoice, Gpu, Slice, SliceMut};
 
     /// Counts what it is told, without an atomic: two threads at once would lose some.

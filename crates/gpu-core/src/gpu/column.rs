@@ -10,8 +10,8 @@ use bytemuck::Pod;
 use cuda_driver::Status;
 use cuda_driver::sys::{self, CUdeviceptr};
 
-use crate::driver::check;
 use crate::gpu::Gpu;
+use crate::gpu::driver::check;
 use crate::{Error, Result, Slice};
 
 /// An element that device memory can hold: plain bytes, any bit pattern valid

@@ -5,7 +5,7 @@
 //! those across tiles in f64; what f32 loses where points crowd in a part of a tile, [`Doubt`] makes good.
 //! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
-//! [`careful`].
+//! `f64_value`.
 
 pub(super) mod error_bound;
 pub(super) mod f32_tree;

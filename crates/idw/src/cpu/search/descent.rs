@@ -1,9 +1,9 @@
-//! The neighbours of sixteen targets side by side, in the tree of halves: where cells do not serve, for points of any
+//! The neighbours of sixteen targets side by side, in the k-d tree: where cells do not serve, for points of any
 //! density and targets however far from them.
 //!
 //! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is passed over where
 //! for every target it is farther than the last of that target's list; the points of a leaf give keys, of which the
-//! lists take the least (`least`). A point is a candidate if any target may want it, so that those that the lists do not tell
+//! lists take the least (`min_lists`). A point is a candidate if any target may want it, so that those that the lists do not tell
 //! apart can be chosen from later. No radius is guessed, so none is wrong.
 //!
 //! Where targets are far from each other beside the points, those between the middle and a target are each a little

@@ -1,4 +1,4 @@
-//! The neighbours of a target that is searched by itself: in the cells around it, or in the tree of halves.
+//! The neighbours of a target that is searched by itself: in the cells around it, or in the k-d tree.
 //!
 //! Where about as many points lie as elsewhere, a radius that holds those wanted is estimated, and the points of the cells
 //! within are looked at. Else, and by quadrants, a search goes down the tree to the nearest leaves first, and keeps the

@@ -2,10 +2,10 @@
 //!
 //! Plan: the points within a radius of the patch's middle are brought together once. Each of them gets a key for
 //! each target (`candidates`); lists of the least keys, one entry more than neighbours are wanted, are kept in
-//! vectors of targets (`least`). By the triangle inequality a list is certain where its last neighbour lies nearer than
+//! vectors of targets (`min_lists`). By the triangle inequality a list is certain where its last neighbour lies nearer than
 //! the radius less the way from target to middle; where one is not, it says what radius is enough. A patch begins
 //! with a little more than the one before needed. Where the cells around hold too many points, or too few, the patch
-//! goes down the tree of halves (`descent`), and has its lists from there.
+//! goes down the k-d tree (`descent`), and has its lists from there.
 //!
 //! Where the keys of two entries of a list, or of its last neighbour and the next, agree but for the place,
 //! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use benches::{Times, clocked, unit};
 use gpu_core::{Device, GridSpec, Points};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
-use pba_voronoi::{Algorithm, Input, Params, Sites, transform};
+use pba_voronoi::{Baseline, Input, Method, Params, Sites, transform};
 use rayon::prelude::*;
 
 const RUNS: usize = 3;
@@ -57,7 +57,7 @@ fn row(mask: &str, side: u32, sites: &[u8]) -> Result<()> {
     let mut all = vec![("distances", Params::new().distance()), ("indices_and_distances", both)];
     if side <= 4096 {
         all.push(("indices", Params::new().nearest()));
-        all.push(("both_by_scan_prune", both.algorithm(Algorithm::ScanPrune)));
+        all.push(("both_by_scan_prune", both.method(Method::Baseline(Baseline::ScanPrune))));
     }
     for (outputs, params) in all {
         let times = timed(|| Ok(transform(&Device::Cpu, &input, &params)?))?;

@@ -20,7 +20,7 @@ use gpu_core::{
 use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Weights};
 use pba_voronoi::gpu::DeviceGlobe;
-use pba_voronoi::{Algorithm, Globe, Input, Params as VoronoiParams, Sites};
+use pba_voronoi::{Baseline, Globe, Input, Method, Params as VoronoiParams, Sites};
 use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
 
 const RUNS: usize = 10;
@@ -243,7 +243,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
         let times = Times::on_device(gpu, RUNS, || run(&params))?;
         times.print("tessera", name(what), grid.cells(), count);
     }
-    let scan_prune = indices.algorithm(Algorithm::ScanPrune);
+    let scan_prune = indices.method(Method::Baseline(Baseline::ScanPrune));
     let times = Times::on_device(gpu, RUNS, || run(&scan_prune))?;
     ensure!(host_indices(run(&scan_prune)?)? == cpu.values(), "ScanPrune and the CPU differ");
     times.print("tessera", name("scan_prune"), grid.cells(), count);

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
 use idw::gpu::{DeviceTargets, DeviceTotal, Index, Workspace};
-use idw::{Adaptive, Kernel, Number, Params, Targets, cross_validate};
+use idw::{Adaptive, Baseline, Method, Number, Params, Targets, cross_validate};
 use rayon::prelude::*;
 use testing::clouds;
 
@@ -34,9 +34,9 @@ fn main() -> Result<()> {
     let targets = Cloud::random(1 << 20, 1.0, 2);
     let grid = Targets::Grid(GridSpec::new(0.0, 1.0, 1.0 / 1024.0, 1024, 1024)?);
     let powers = [("p1", 1.0), ("p2", 2.0), ("p3", 3.0), ("p4", 4.0), ("p2.5", 2.5)];
-    for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
+    for (how, method) in [("", Method::Auto), ("direct_", Method::Direct)] {
         for (name, power) in powers {
-            let params = Params::default().power(power).kernel(kernel);
+            let params = Params::default().power(power).method(method);
             bench.pairs(&format!("{how}scattered_{name}"), &million, targets.targets(), &params)?;
             bench.pairs(&format!("{how}grid_{name}"), &million, grid, &params)?;
             let beside = clustered.moved(1e-6);
@@ -49,15 +49,17 @@ fn main() -> Result<()> {
     let (heaps, spiked) = (Cloud::heaps(1 << 20, 9), Cloud::spiked(1 << 20, 10));
     let among = heaps.moved(0.3);
     for (name, power) in powers {
-        for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
-            let params = Params::default().power(power).kernel(kernel);
+        for (how, method) in [("", Method::Auto), ("direct_", Method::Direct)] {
+            let params = Params::default().power(power).method(method);
             bench.pairs(&format!("{how}heaps_{name}"), &heaps, among.targets(), &params)?;
             bench.pairs(&format!("{how}spikes_{name}"), &spiked, targets.targets(), &params)?;
         }
     }
-    for (name, kernel) in [("naive", Kernel::Naive), ("tiled", Kernel::Tiled)] {
+    for (name, method) in
+        [("naive", Method::Baseline(Baseline::Naive)), ("tiled", Method::Baseline(Baseline::Tiled))]
+    {
         for (power, law) in [(2.0, "p2"), (3.0, "p3")] {
-            let params = Params::default().power(power).kernel(kernel);
+            let params = Params::default().power(power).method(method);
             bench.pairs(&format!("{name}_{law}"), &million, targets.targets(), &params)?;
         }
     }
@@ -94,8 +96,7 @@ impl Bench {
         };
         let values = run()?.values.to_host()?;
         let worst = points.worst_error(targets, params.power, &values);
-        let most =
-            if !matches!(params.kernel, Kernel::Naive | Kernel::Tiled) { 1e-5 } else { 1e-2 };
+        let most = if !matches!(params.method, Method::Baseline(_)) { 1e-5 } else { 1e-2 };
         tell(name, worst, most);
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)
@@ -134,8 +135,8 @@ impl Bench {
     fn others(&self, million: &Cloud, targets: Targets) -> Result<()> {
         let globe = LazyCell::new(|| Cloud::globe(1 << 20, 12));
         let around = LazyCell::new(|| Cloud::globe(1 << 20, 13));
-        for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
-            let params = Params::default().kernel(kernel);
+        for (how, method) in [("", Method::Auto), ("direct_", Method::Direct)] {
+            let params = Params::default().method(method);
             let adaptive = params.adaptive(Adaptive::default());
             self.checked_by_cpu::<f32>(&format!("{how}adaptive"), million, targets, &adaptive)?;
             for (law, power) in [("p1", 1.0), ("p2", 2.0), ("p2.5", 2.5)] {
@@ -155,8 +156,8 @@ impl Bench {
         for count in [8_192, 16_384, 32_768, 131_072] {
             let (points, even) = (Cloud::random(count, 1.0, 14), Cloud::random(count, 1.0, 17));
             let (globe, around) = (Cloud::globe(count, 15), Cloud::globe(count, 16));
-            for (how, kernel) in [("direct", Kernel::Direct), ("expansion", Kernel::Expansion)] {
-                let params = Params::default().kernel(kernel);
+            for (how, method) in [("direct", Method::Direct), ("expansion", Method::Expansion)] {
+                let params = Params::default().method(method);
                 self.left_out(&format!("crossover_left_out_{how}_{count}"), &points, &params)?;
                 let name = format!("crossover_f64_{how}_{count}");
                 self.checked_by_cpu::<f64>(&name, &points, even.targets(), &params)?;
@@ -191,7 +192,7 @@ impl Bench {
         let (sample, x, y) = sample_of(targets, SAMPLE);
         let columns = Points { x: &points.x, y: &points.y, values: &[&points.z] };
         let input = idw::Input::new(columns, Targets::Points { x: &x, y: &y });
-        let wanted = idw::interpolate::<f64>(&Device::Cpu, input, &params.kernel(Kernel::Direct))?;
+        let wanted = idw::interpolate::<f64>(&Device::Cpu, input, &params.method(Method::Direct))?;
         let off = |(&i, w): (&usize, &f64)| (values[i].to_f64() / w - 1.0).abs();
         let worst = sample.iter().zip(&wanted.values[0]).map(off).fold(0.0, f64::max);
         tell(name, worst, if size_of::<T>() == 4 { 1e-5 } else { 1e-12 });
@@ -232,8 +233,8 @@ impl Bench {
             (1 << 20, 8_192),
         ] {
             let (from, to) = (Cloud::random(points, 1.0, 7), Cloud::random(targets, 1.0, 8));
-            for (how, kernel) in [("direct", Kernel::Direct), ("expansion", Kernel::Expansion)] {
-                let params = Params::default().kernel(kernel);
+            for (how, method) in [("direct", Method::Direct), ("expansion", Method::Expansion)] {
+                let params = Params::default().method(method);
                 let name = format!("crossover_{how}_{points}_{targets}");
                 self.pairs(&name, &from, to.targets(), &params)?;
             }

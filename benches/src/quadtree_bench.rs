@@ -5,7 +5,7 @@
 //! points, to try the bench where memory is small. Points are f32, resident, random from a fixed seed in the unit
 //! square: uniform, or in 64 heaps of different widths. One run to warm up, then 10 between events of their own.
 //! Builds are given the bounds unless the name says `bounds`. Every tree is compared with that of the other
-//! algorithm, and nearest points with brute force at a sample, before a row is printed.
+//! method, and nearest points with brute force at a sample, before a row is printed.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points, Progress};
 use quadtree_sort::gpu::{
     DeviceIndex, Workspace, build, index, nearest, nearest_in_order, nearest_of_own,
 };
-use quadtree_sort::{Algorithm, Params, build_within};
+use quadtree_sort::{Baseline, Method, Params, build_within};
 use rayon::prelude::*;
 
 /// Timed runs.
@@ -62,7 +62,7 @@ impl Bench {
         name.contains(&self.filter)
     }
 
-    /// Builds by both algorithms, both lengths of codes, and three thresholds.
+    /// Builds by both methods, both lengths of codes, and three thresholds.
     fn builds(&self, which: &str, points: usize, make: Make) -> Result<()> {
         let base = Params::new().bounds(UNIT);
         let mut rows = Vec::new();
@@ -73,7 +73,7 @@ impl Bench {
                     base.max_level(level).threshold(threshold),
                 ));
             }
-            let level_sort = base.max_level(level).algorithm(Algorithm::LevelSort);
+            let level_sort = base.max_level(level).method(Method::Baseline(Baseline::LevelSort));
             rows.push((format!("{which}_{bits}_levelsort"), level_sort));
             rows.push((format!("{which}_{bits}_bounds"), Params::new().max_level(level)));
         }
@@ -92,17 +92,18 @@ impl Bench {
         Ok(())
     }
 
-    /// Both algorithms give the same nodes and order.
+    /// Both methods give the same nodes and order.
     fn compare(&self, name: &str, x: &Column<f32>, y: &Column<f32>, params: &Params) -> Result<()> {
-        let of = |algorithm| -> Result<_> {
-            let params = params.algorithm(algorithm);
+        let of = |method| -> Result<_> {
+            let params = params.method(method);
             let tree = build(&mut self.workspace.borrow_mut(), x, y, &params)?;
             let mut nodes = self.gpu.zeroed(tree.node_count())?;
             nodes.copy_from(tree.nodes()?)?;
             Ok((nodes.to_host()?, tree.order().to_host()?))
         };
-        let (morton, level_sort) = (of(Algorithm::Morton)?, of(Algorithm::LevelSort)?);
-        ensure!(morton == level_sort, "{name}: the algorithms differ");
+        let (morton, level_sort) =
+            (of(Method::Morton)?, of(Method::Baseline(Baseline::LevelSort))?);
+        ensure!(morton == level_sort, "{name}: the methods differ");
         eprintln!("{name}: {} nodes", morton.0.len());
         Ok(())
     }

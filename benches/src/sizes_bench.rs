@@ -171,12 +171,12 @@ impl Bench {
 
     /// As many targets as points over all pairs; five cells for two points where the 12 nearest count.
     fn idw(&self) -> Result<()> {
-        let kernels = [
-            ("idw_all_pairs", idw::Kernel::Auto, 1 << 22),
-            ("idw_direct", idw::Kernel::Direct, 1 << 20),
+        let methods = [
+            ("idw_all_pairs", idw::Method::Auto, 1 << 22),
+            ("idw_direct", idw::Method::Direct, 1 << 20),
         ];
-        for (name, kernel, most) in kernels {
-            let params = idw::Params::default().kernel(kernel);
+        for (name, method, most) in methods {
+            let params = idw::Params::default().method(method);
             for n in self.numbers(1 << 12, most) {
                 let (cloud, targets) = (Cloud::random(n, 1.0, 5), Cloud::random(n, 1.0, 6));
                 let there = cloud.upload(&self.gpu)?;

@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, Points};
 use rayon::prelude::*;
 use sphere_qtm::gpu;
-use sphere_qtm::{Diagram, Kernel, Level, LonLat, Params};
+use sphere_qtm::{Baseline, Diagram, Level, LonLat, Method, Params};
 
 /// Cells of the sample that a diagram is checked at.
 const SAMPLE: u64 = 64;
@@ -29,13 +29,13 @@ fn main() -> Result<()> {
     let (some, many) = (Sites::random(50_000, 1), Sites::random(1_000_000, 2));
     let nine = Params::new(Level::new(9)?);
     let pruned = bench.diagram("voronoi_9_pruned", &some, &nine)?;
-    for (name, kernel) in [
-        ("voronoi_9_registers", Kernel::Registers),
-        ("voronoi_9_constant", Kernel::Constant),
-        ("voronoi_9_shared", Kernel::Shared),
-        ("voronoi_9_global", Kernel::Global),
+    for (name, method) in [
+        ("voronoi_9_registers", Method::Baseline(Baseline::Registers)),
+        ("voronoi_9_constant", Method::Baseline(Baseline::Constant)),
+        ("voronoi_9_shared", Method::Baseline(Baseline::Shared)),
+        ("voronoi_9_global", Method::Baseline(Baseline::Global)),
     ] {
-        let found = bench.diagram(name, &some, &nine.kernel(kernel))?;
+        let found = bench.diagram(name, &some, &nine.method(method))?;
         if let (Some(found), Some(pruned)) = (found, &pruned) {
             ensure!(found.nearest == pruned.nearest, "{name}: not the pruned diagram");
         }

@@ -4,10 +4,13 @@
 //! - [`pairs`]: every pair of a point and a target, summed directly.
 //! - [`tree`]: the same with far points expanded in nodes.
 //! - [`neighbours`]: the points near each target.
+//! - [`baselines`]: all pairs as in Mei (2014).
 //!
 //! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and what is
 //! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
 
+#[cfg(feature = "idw_pairs")]
+pub mod baselines;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod doubt;
 #[cfg(feature = "idw_index")]

@@ -13,11 +13,13 @@
 //! 5. [`mod@gather_places`]: the coordinates in the order of the tree.
 //! 6. [`mod@shorten`], where the host puts trees together: of their nodes, what does not follow from other nodes.
 //!
-//! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`mod@divide`] the points of the
+//! The thesis's way ([`baselines`]) takes the place of the sort: before each [`mod@divide`] the points of the
 //! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
 //!
 //! Searches in a tree are `queries`.
 
+#[cfg(feature = "quadtree")]
+pub mod baselines;
 #[cfg(feature = "quadtree")]
 mod briefs;
 #[cfg(feature = "quadtree")]
@@ -28,8 +30,6 @@ mod cut;
 mod gather;
 #[cfg(feature = "quadtree")]
 mod leaves;
-#[cfg(feature = "quadtree")]
-pub mod level_sort;
 #[cfg(feature = "quadtree")]
 mod levels;
 mod node;

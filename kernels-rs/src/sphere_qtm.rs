@@ -6,13 +6,13 @@
 //! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
 //! - [`prune`]: the diagram by lists of candidates, level by level.
 //! - [`shapes`]: the same of arcs and polygons; [`shape_lists`]: in device memory.
-//! - [`pairs`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
+//! - [`baselines`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
 
+#[cfg(feature = "sphere_pairs")]
+pub mod baselines;
 pub mod locate;
 pub mod nearest;
 pub mod outputs;
-#[cfg(feature = "sphere_pairs")]
-pub mod pairs;
 #[cfg(feature = "sphere_places")]
 pub mod places;
 #[cfg(feature = "sphere_prune")]

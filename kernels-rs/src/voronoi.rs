@@ -4,12 +4,12 @@
 //!
 //! - [`monotone`], the fast one: candidates of the rows, and a search of each column's winners from coarse
 //!   rows to fine ones;
-//! - [`scan_prune`], the published one: scans of the rows, and pruning of each column's candidates.
+//! - [`baselines`], the published one: scans of the rows, and pruning of each column's candidates.
 
+#[cfg(feature = "voronoi")]
+pub mod baselines;
 #[cfg(feature = "monotone")]
 pub mod monotone;
-#[cfg(feature = "voronoi")]
-pub mod scan_prune;
 
 /// Threads of a block, in every kernel here.
 pub const BLOCK: u32 = 256;

@@ -141,31 +141,6 @@ impl<T: Cell> Forest<T> {
         Ok(Self { tiling, params, trees })
     }
 
-    /// [`merge`](Self::merge)'s tree, to be written to a file: in memory is only what lies above the tiles, so that
-    /// trees of [mapped](Tree::map) files may be larger than it.
-    ///
-    /// # Errors
-    /// As [`merge`](Self::merge).
-    pub fn merged(&self) -> Result<crate::cpu::Merged<'_, T>> {
-        crate::cpu::Merged::new(self)
-    }
-
-    /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
-    ///
-    /// Every node is copied once, by all cores.
-    ///
-    /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::Core`] where there is not the memory.
-    pub fn merge(self) -> Result<Tree<T>> {
-        if self.trees.len() == 1 {
-            return self.into_single();
-        }
-        if self.trees.is_empty() {
-            return Ok(Tree::empty(self.tiling.grid, bits_of(&self.tiling.grid), &self.params));
-        }
-        crate::cpu::merge(&self)
-    }
-
     /// The forest of a raster without cells.
     pub(crate) fn empty(tiling: Tiling, params: &Params) -> Result<Self> {
         let tiles = u64::from(tiling.columns) * u64::from(tiling.rows);

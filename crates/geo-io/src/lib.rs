@@ -27,80 +27,47 @@
 //! ```
 #![deny(missing_docs)]
 
-mod areas;
-mod bins;
-mod copc;
 mod crs;
-mod csv;
 mod error;
-mod georeference;
-mod geotiff;
-mod json_text;
-mod las;
-mod lerc;
-mod lines;
-mod mask;
-mod mask_file;
-mod mesh;
-mod nodata;
-mod npy;
-mod npy_file;
-mod npy_header;
 mod output;
-mod pam;
-mod picture;
-mod png;
 mod points;
-mod raster;
-mod relief;
-mod replaced;
-mod room;
-mod samples;
-mod several;
-mod shapes;
+mod rasters;
 mod stream;
-mod table;
-mod tiff_file;
-mod tiff_image;
-mod tiff_rows;
-mod values_file;
-mod world_file;
+mod vectors;
 
-pub use areas::{Polygons, write_polygons, write_shapes};
-pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
-pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::{Georeference, RasterPlace, read_place};
-pub use geotiff::{
-    Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
-};
 pub use gpu_core::files::remove_unfinished;
 /// A float of 16 bits.
 pub use half::f16;
-pub use las::{LasField, LasPoints, ranges_of_fields, write_las};
-pub use lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
-pub use mask::{Mask, SiteValues, read_mask};
-pub use mask_file::{MaskFile, mask_size};
-pub use mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
-pub use nodata::{Number, SampleType};
-pub use npy::{
+pub use output::preallocated::Prefilled;
+pub use output::{Existing, Output, check_distinct, check_output, write_file};
+pub use points::bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
+pub use points::csv::CsvColumns;
+pub use points::las::{LasField, LasPoints, ranges_of_fields, write_las};
+pub use points::multi_file::MultiFileReader;
+pub use points::read::{read_batches, read_header, read_points};
+pub use points::{Filter, Header, NOISE, PointCloud, Returns, Strays, Tally};
+pub use rasters::georeference::{Georeference, RasterPlace, read_place};
+pub use rasters::mask::{Mask, SiteValues, read_mask};
+pub use rasters::mask_file::{MaskFile, mask_size};
+pub use rasters::nodata::{Number, SampleType};
+pub use rasters::npy::arrays::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };
-pub use npy_file::{ArrayFile, write_npy_rows};
-pub use output::{Existing, Output, check_distinct, check_output, write_file};
-pub use picture::{write_colours, write_picture};
-pub use points::{
-    Filter, Header, NOISE, PointCloud, Returns, Strays, Tally, read_batches, read_header,
-    read_points,
+pub use rasters::npy::parts::{ArrayFile, write_npy_rows};
+pub use rasters::picture::{write_colours, write_picture};
+pub use rasters::raster::{Raster, RasterFile, read_raster};
+pub use rasters::relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use rasters::table::{write_rows, write_table};
+pub use rasters::tiff::rows::{FillRows, write_tiff_rows};
+pub use rasters::tiff::write::{
+    Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
-pub use raster::{Raster, RasterFile, read_raster};
-pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
-pub use room::Ahead;
-pub use several::Several;
-pub use shapes::{
+pub use rasters::values_file::ValuesFile;
+pub use vectors::areas::{Polygons, write_polygons, write_shapes};
+pub use vectors::lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
+pub use vectors::mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
+pub use vectors::shapes::{
     Features, Line, Lines, Properties, Shape, read_features, read_lines, read_polygons,
 };
-pub use table::{write_rows, write_table};
-pub use tiff_rows::{FillRows, write_tiff_rows};
-pub use values_file::ValuesFile;

@@ -3,6 +3,9 @@
 //! [`gpu_core::files`] writes them: under a temporary name in their own folder, which becomes their own when all bytes are on
 //! the disk. What is here is which files may be replaced, and by what names an output is known.
 
+pub(crate) mod preallocated;
+pub(crate) mod replaced;
+
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -12,7 +15,7 @@ use gpu_core::files::{self, NoFolder, Unfinished};
 
 pub(crate) use gpu_core::files::folder_of;
 
-use crate::{Error, Result, replaced};
+use crate::{Error, Result};
 
 /// What becomes of a file that already has the name of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,15 +1,36 @@
 //! The handle to a GPU: a device, a stream on it, and what was loaded there.
 
+pub(crate) mod admit;
+pub(crate) mod column;
+pub(crate) mod device_grid;
+pub(crate) mod device_points;
+pub(crate) mod driver;
+#[cfg(any(test, feature = "cust", feature = "cudarc"))]
+pub(crate) mod foreign;
+#[cfg(feature = "cudarc")]
+pub(crate) mod foreign_cudarc;
+#[cfg(feature = "cust")]
+pub(crate) mod foreign_cust;
+pub(crate) mod graph;
+pub(crate) mod host_copy;
+pub(crate) mod launch;
+pub(crate) mod modules;
+pub(crate) mod opened;
+pub(crate) mod properties;
+pub(crate) mod slice;
+pub(crate) mod staging;
+pub(crate) mod stream;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cuda_driver::sys;
 
-use crate::driver::{self, Current, check};
-use crate::opened::Opened;
-use crate::stream::{self, Event, Stream};
 use crate::{DeviceChoice, Error, Result};
+use driver::{Current, check};
+use opened::Opened;
+use stream::{Event, Stream};
 
 /// A GPU and one stream on it.
 ///

@@ -9,6 +9,7 @@
 //! pages are of 2 MiB in place of 4 KiB in 0.10; giving it back takes 0.12 and 0.013 s (benches/peers/host_memory.cpp). So large buffers ask for large
 //! pages, and are touched by all threads.
 
+use crate::large_pages::prefer_large_pages;
 use crate::{Error, Result, parallel};
 
 /// Bytes that the host can still give without swapping (Linux: `MemAvailable`), or `None` where
@@ -81,31 +82,6 @@ pub fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// From this many bytes on a buffer is worth large pages.
-const LARGE: usize = 8 << 20;
-
-/// Asks the system to bring a large buffer's memory, which was not touched yet, in large pages: it may.
-#[cfg(target_os = "linux")]
-pub(crate) fn prefer_large_pages<T>(vec: &Vec<T>) {
-    // What advice needs: the size of a page of memory on all of Linux's architectures is at most this.
-    const PAGE: usize = 1 << 16;
-    let bytes = vec.capacity().saturating_mul(size_of::<T>());
-    if bytes < LARGE {
-        return;
-    }
-    let start = vec.as_ptr().cast::<u8>();
-    let skipped = start.align_offset(PAGE);
-    let whole = (bytes - skipped) / PAGE * PAGE;
-    let from = start.wrapping_add(skipped).cast_mut().cast();
-    // SAFETY: the range is part of the vector's allocation, and the advice changes neither what lies there nor what
-    // may be done with it. Where it is refused nothing is lost.
-    unsafe { libc::madvise(from, whole, libc::MADV_HUGEPAGE) };
-}
-
-/// Elsewhere the system decides by itself.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large_pages<T>(_: &Vec<T>) {}
-
 /// The error of an allocation of `len` elements.
 fn refused<T>(len: usize) -> Error {
     let asked = (len as u64).saturating_mul(size_of::<T>() as u64);
@@ -122,6 +98,7 @@ fn mem_available(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::large_pages::LARGE;
 
     #[test]
     fn the_kernel_line_is_read() {

@@ -14,84 +14,47 @@
 //!   [`files`]: files that appear whole or not at all.
 #![deny(missing_docs)]
 
-#[cfg(feature = "cuda")]
-mod admit;
 mod choice;
-#[cfg(feature = "cuda")]
-mod column;
 mod device;
-#[cfg(feature = "cuda")]
-mod device_grid;
-#[cfg(feature = "cuda")]
-mod device_points;
-#[cfg(feature = "cuda")]
-mod driver;
 mod error;
 pub mod files;
-#[cfg(all(feature = "cuda", any(test, feature = "cust", feature = "cudarc")))]
-mod foreign;
-#[cfg(feature = "cudarc")]
-mod foreign_cudarc;
-#[cfg(feature = "cust")]
-mod foreign_cust;
 #[cfg(feature = "cuda")]
 mod gpu;
-#[cfg(feature = "cuda")]
-mod graph;
 mod grid;
-#[cfg(feature = "cuda")]
-mod host_copy;
 pub mod host_memory;
-#[cfg(feature = "cuda")]
-mod launch;
+mod large_pages;
 mod macros;
-#[cfg(feature = "cuda")]
-mod modules;
-#[cfg(feature = "cuda")]
-mod opened;
 pub mod parallel;
 mod points;
 mod progress;
 mod raster;
-#[cfg(feature = "cuda")]
-mod slice;
-#[cfg(feature = "cuda")]
-mod staging;
-#[cfg(feature = "cuda")]
-mod stream;
 
-#[cfg(feature = "cuda")]
-pub use admit::{Reading, Writing};
 #[cfg(feature = "cuda")]
 pub use bytemuck;
 pub use choice::DeviceChoice;
-#[cfg(feature = "cuda")]
-pub use column::{Column, Element};
 #[cfg(feature = "cudarc")]
 pub use cudarc;
 #[cfg(feature = "cust")]
 pub use cust;
 pub use device::Device;
-#[cfg(feature = "cuda")]
-pub use device_grid::{DeviceGrid, GridSlice};
-#[cfg(feature = "cuda")]
-pub use device_points::{DevicePoints, UploadedPoints};
 pub use error::{Error, Result, require_at_most, require_parameter};
 #[cfg(feature = "cust")]
-pub use foreign_cust::cust_init;
+pub use gpu::foreign_cust::cust_init;
 #[cfg(feature = "cuda")]
-pub use gpu::Gpu;
-#[cfg(feature = "cuda")]
-pub use graph::Graph;
+pub use gpu::{
+    Gpu,
+    admit::{Reading, Writing},
+    column::{Column, Element},
+    device_grid::{DeviceGrid, GridSlice},
+    device_points::{DevicePoints, UploadedPoints},
+    graph::Graph,
+    host_copy::{Copying, PageLocked},
+    launch::{Arguments, Blocks},
+    slice::{Slice, SliceMut},
+};
 pub use grid::{Bounds, GridSpec};
-#[cfg(feature = "cuda")]
-pub use host_copy::{Copying, PageLocked};
-#[cfg(feature = "cuda")]
-pub use launch::{Arguments, Blocks};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};
-#[cfg(feature = "cuda")]
-pub use slice::{Slice, SliceMut};

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::host_memory;
+use crate::large_pages::prefer_large_pages;
 
 /// Tasks of a core: several, so that none waits long for the slowest.
 const TASKS_OF_CORE: usize = 8;
@@ -69,7 +69,7 @@ pub fn map_init<R: Send, S>(
     work: impl Fn(&mut S, usize) -> R + Sync,
 ) -> Vec<R> {
     let mut all = Vec::with_capacity(count);
-    host_memory::prefer_large_pages(&all);
+    prefer_large_pages(&all);
     let room: &mut [MaybeUninit<R>] = &mut all.spare_capacity_mut()[..count];
     for_parts(room, 1, grain, &|first, part| {
         let mut own = init();

@@ -8,7 +8,7 @@
 //! curve, in that a whole block of targets decides together, and in that nodes and points go through the
 //! same inner loop.
 
-use crate::{Error, Kernel, Params, Result};
+use crate::{Error, Method, Params, Result};
 
 /// Points of a leaf.
 pub(crate) const LEAF: usize = 256;
@@ -58,17 +58,17 @@ pub(crate) fn separation_in_f64(params: &Params) -> f64 {
 /// How far a box must be for sums within a radius; infinitely far where no far points are expanded: in f64 on the sphere, and
 /// where every pair is asked for.
 pub(crate) fn separation_within(params: &Params, single: bool) -> f64 {
-    match params.kernel {
-        Kernel::Direct | Kernel::Naive | Kernel::Tiled => f64::INFINITY,
-        Kernel::Auto | Kernel::Expansion if single => separation(params),
-        Kernel::Auto | Kernel::Expansion if !params.geographic => separation_in_f64(params),
-        Kernel::Auto | Kernel::Expansion => f64::INFINITY,
+    match params.method {
+        Method::Direct | Method::Baseline(_) => f64::INFINITY,
+        Method::Auto | Method::Expansion if single => separation(params),
+        Method::Auto | Method::Expansion if !params.geographic => separation_in_f64(params),
+        Method::Auto | Method::Expansion => f64::INFINITY,
     }
 }
 
 /// Refuses the expansion where the values of targets are f64 on the sphere.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
-    if params.kernel == Kernel::Expansion && params.geographic && !single {
+    if params.method == Method::Expansion && params.geographic && !single {
         return Err(Error::Conflict { option: "the expansion", with: "f64 on the sphere" });
     }
     Ok(())
@@ -88,10 +88,10 @@ pub(crate) fn is_used(
         && params.highest_power() <= HIGHEST_POWER;
     let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
-        && match params.kernel {
-            Kernel::Auto => enough,
-            Kernel::Expansion => true,
-            Kernel::Direct | Kernel::Naive | Kernel::Tiled => false,
+        && match params.method {
+            Method::Auto => enough,
+            Method::Expansion => true,
+            Method::Direct | Method::Baseline(_) => false,
         }
 }
 

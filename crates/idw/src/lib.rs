@@ -35,7 +35,7 @@
 //! Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
 //! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU
 //! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
-//! kernels remain selectable ([`Kernel`]). For many points and targets those far from each other
+//! kernels remain selectable ([`Baseline`]). For many points and targets those far from each other
 //! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
 //! direct sum is chosen. `docs/idw.md` has the definition, the differences from the papers and from
 //! `gdal_grid`, and what was measured.
@@ -49,7 +49,7 @@
 //! among which a few are ten thousand times the others: places are taken relative to near points
 //! before they are rounded, what that still loses is found by a bound on it and summed anew in f64, and
 //! values are taken relative to an offset that none is nearer to 0 than to. (Not for the kernels of the
-//! paper, [`Kernel::Naive`] and [`Kernel::Tiled`], and on the sphere as far as chords of unit vectors
+//! paper, [`Baseline::Naive`] and [`Baseline::Tiled`], and on the sphere as far as chords of unit vectors
 //! tell places apart: 1e-9 m.)
 //!
 //! A target on a point gets the point's value exactly, on several their mean, unless there is smoothing.
@@ -80,7 +80,7 @@ pub use gpu_core::{Points, ValueRange};
 pub use ground::RADIUS;
 pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
-pub use params::{Adaptive, Below, Invalid, Kernel, Params};
+pub use params::{Adaptive, Baseline, Below, Invalid, Method, Params};
 pub use part::{Part, Total};
 pub use points::{Input, MAX_POINTS, Targets};
 pub use statistics::Statistics;
@@ -123,7 +123,7 @@ impl<T> Surface<T> {
 /// Interpolates points at targets, in f32 or f64.
 ///
 /// No points give NODATA everywhere. Work: points times targets where all points count, or with the
-/// expansion ([`Kernel`]) 10,000 to 60,000 pairs a target; else, for each target, a few times the points that
+/// expansion ([`Method`]) 10,000 to 60,000 pairs a target; else, for each target, a few times the points that
 /// it takes.
 ///
 /// # Errors

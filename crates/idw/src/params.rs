@@ -45,7 +45,7 @@ pub struct Params {
     /// What becomes of points that are not finite.
     pub invalid: Invalid,
     /// How all pairs are summed.
-    pub kernel: Kernel,
+    pub method: Method,
     /// Whether statistics of the points of each target are given.
     pub statistics: bool,
     /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
@@ -83,7 +83,7 @@ pub enum Invalid {
 /// How all pairs are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kernel {
+pub enum Method {
     /// The expansion where it can serve and there are points and targets enough for it to be faster,
     /// else the direct sum.
     #[default]
@@ -95,11 +95,19 @@ pub enum Kernel {
     /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
     /// a target's value depend on the other targets.
     Expansion,
-    /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
-    /// the plane; sums in f32 throughout, so many points cost accuracy.
-    /// On the CPU as `Direct`.
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with: the kernels of Mei, *Evaluating the Power of GPU Acceleration
+/// for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), for f32 in the plane. Sums are in f32 throughout, so
+/// many points cost accuracy. On the CPU they are [`Method::Direct`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Every thread reads every point from global memory.
     Naive,
-    /// The tiled kernel of Mei (2014): points pass through shared memory. On the CPU as `Direct`.
+    /// Points pass through shared memory.
     Tiled,
 }
 
@@ -164,7 +172,7 @@ impl Default for Params {
             geographic: false,
             adaptive: None,
             invalid: Invalid::Refuse,
-            kernel: Kernel::Auto,
+            method: Method::Auto,
             statistics: false,
             value_range: None,
         }
@@ -191,7 +199,7 @@ impl Params {
         below: Below;
         geographic: bool;
         invalid: Invalid;
-        kernel: Kernel;
+        method: Method;
         statistics: bool;
     }
 
@@ -271,7 +279,7 @@ impl Params {
         if self.geographic && radius1 != radius2 {
             return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
         }
-        self.check_kernel()?;
+        self.check_method()?;
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 
@@ -283,7 +291,7 @@ impl Params {
             (!self.is_all_pairs(), "a search"),
             (self.adaptive.is_some(), "the adaptive power"),
             (self.statistics, "statistics"),
-            (matches!(self.kernel, Kernel::Naive | Kernel::Tiled), "a kernel of the paper"),
+            (matches!(self.method, Method::Baseline(_)), "a kernel of the paper"),
             // The power of two of a weight must be a number.
             (self.power > 1e300, "a power above 1e300"),
         ];
@@ -304,11 +312,11 @@ impl Params {
         }
     }
 
-    fn check_kernel(&self) -> Result<()> {
-        let (option, is_of_paper) = match self.kernel {
-            Kernel::Auto | Kernel::Direct => return Ok(()),
-            Kernel::Expansion => ("the expansion", false),
-            Kernel::Naive | Kernel::Tiled => ("a kernel of the paper", true),
+    fn check_method(&self) -> Result<()> {
+        let (option, is_of_paper) = match self.method {
+            Method::Auto | Method::Direct => return Ok(()),
+            Method::Expansion => ("the expansion", false),
+            Method::Baseline(_) => ("a kernel of the paper", true),
         };
         if !self.is_all_pairs() {
             return Err(Error::Conflict { option, with: "neighbours" });

@@ -55,7 +55,7 @@ pub struct Comparison {
 }
 
 /// Interpolates the first value of each point from all other points: in f64, but where far points are expanded
-/// ([`Kernel`](crate::Kernel): by itself from 8192 points on, all of them counting, at powers up to 4) within 1e-5 of the
+/// ([`Method`](crate::Method): by itself from 8192 points on, all of them counting, at powers up to 4) within 1e-5 of the
 /// value that the others make.
 ///
 /// Several points in one place predict each other. Work as for an interpolation at the points.

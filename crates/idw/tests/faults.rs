@@ -4,7 +4,7 @@
 
 use gpu_core::{Column, DevicePoints, Extent, GridSpec, Points};
 use idw::gpu::{DeviceTotal, Input, Workspace, interpolate, part};
-use idw::{Adaptive, Error, Kernel, Params};
+use idw::{Adaptive, Error, Method, Params};
 use testing::faults::everywhere;
 use testing::{Cloud, bits, gpu};
 
@@ -24,7 +24,7 @@ fn every_failure_is_an_error_and_the_next_call_is_right() {
     let all = Params::default();
     for params in [
         all.statistics(true),
-        all.kernel(Kernel::Expansion),
+        all.method(Method::Expansion),
         Params::nearest(6).adaptive(Adaptive::default()),
         all.radius(9.0).geographic(true),
     ] {

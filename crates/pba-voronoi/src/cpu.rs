@@ -11,7 +11,7 @@
 //!      candidates from the last winners on; it is the GPU's `Monotone` without its coarse levels.
 //!    - `divide`: where they are far, sixteen columns at a time, by halving the rows.
 //!    - `envelope`: for pixels that are not square and wide rasters, a stack of the
-//!      candidates that win at all. With `Algorithm::ScanPrune` everywhere.
+//!      candidates that win at all. With `Baseline::ScanPrune` everywhere.
 //! 3. The outputs are written along with the winners (`outputs`).
 //!
 //! All comparisons are in integers.
@@ -28,9 +28,9 @@ use std::ops::Range;
 use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use rayon::prelude::*;
 
+use crate::limits::check_short;
 use crate::metric::Metric;
-use crate::params::{Algorithm, check_short};
-use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
+use crate::{Baseline, Diagram, Error, Input, Integers, Method, Params, Result, Sites};
 
 use envelope::Envelope;
 pub use globe::geodesic;
@@ -58,7 +58,7 @@ pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) ->
     wanted.distance |= wanted.signed_distance;
     let mut diagram = pass(&wanted, input, metric, progress)?;
     if wanted.signed_distance {
-        let only = Params::new().algorithm(params.algorithm).distance();
+        let only = Params::new().method(params.method).distance();
         let others = Input { excluded: None, ..input.inverted() };
         let inside = pass(&only, &others, metric, progress)?.distance;
         if let (Some(outside), Some(mut signed)) = (&diagram.distance, inside) {
@@ -106,16 +106,16 @@ fn pass(
     metric: Metric,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    let algorithm = params.algorithm;
+    let method = params.method;
     let values = if params.value { input.value_raster()? } else { None };
     let sinks = Sinks::new(params, input, metric, values.as_deref())?;
     if input.grid.cells() > 0 {
         if metric.is_narrow {
             let candidates = Candidates::<u16>::find(input, progress)?;
-            columns(algorithm, &candidates, metric, &sinks, progress)?;
+            columns(method, &candidates, metric, &sinks, progress)?;
         } else {
             let candidates = Candidates::<u32>::find(input, progress)?;
-            columns(algorithm, &candidates, metric, &sinks, progress)?;
+            columns(method, &candidates, metric, &sinks, progress)?;
         }
     }
     sinks.into_diagram()
@@ -123,7 +123,7 @@ fn pass(
 
 /// The column pass.
 fn columns<C: rows::Column>(
-    algorithm: Algorithm,
+    method: Method,
     candidates: &Candidates<C>,
     metric: Metric,
     sinks: &Sinks<'_>,
@@ -137,7 +137,7 @@ fn columns<C: rows::Column>(
             let first = strip * STRIP;
             let columns = first..(first + STRIP).min(width);
             // SAFETY: no other task has these columns.
-            let done = algorithm != Algorithm::ScanPrune
+            let done = method != Method::Baseline(Baseline::ScanPrune)
                 && unsafe { walk::strip(candidates, columns.clone(), metric, sinks) };
             if done {
                 return Ok(());

@@ -144,11 +144,11 @@ pub enum Error {
         /// The input that is not there.
         input: &'static str,
     },
-    /// The algorithm cannot do what is wanted.
-    #[error("{algorithm:?} cannot do {why}: leave the choice of the algorithm open")]
+    /// The method cannot do what is wanted.
+    #[error("{method:?} cannot do {why}: leave the choice of the method open")]
     Unsupported {
         /// As given.
-        algorithm: crate::Algorithm,
+        method: crate::Method,
         /// What it cannot do.
         why: &'static str,
     },

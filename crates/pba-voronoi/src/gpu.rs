@@ -1,8 +1,9 @@
 //! The transform on a GPU, over device memory.
 //!
 //! [`transform`] takes slices and gives rasters that stay on the device. It enqueues and returns. The kernels,
-//! with the plans of both algorithms, are in `kernels_rs::voronoi`.
+//! with the plans of both methods, are in `kernels_rs::voronoi`.
 
+mod baselines;
 mod bits;
 mod derived;
 mod diagram;
@@ -10,7 +11,6 @@ mod globe;
 mod host;
 mod input;
 mod outputs;
-mod scan_prune;
 mod winners;
 
 use device_std::host::Kernel;
@@ -21,8 +21,8 @@ pub use globe::DeviceGlobe;
 pub(crate) use host::{geodesic_host, transform_host};
 pub use input::{Input, Sites, Strip};
 
+use crate::limits::check_short;
 use crate::metric::Metric;
-use crate::params::check_short;
 use crate::{Error, Params, Result};
 use bits::Bits;
 use globe::OnGlobe;
@@ -33,7 +33,7 @@ use winners::Winners;
 ///
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the
 /// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
-/// [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune) 13, and 12 more for the values of listed sites.
+/// [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13, and 12 more for the values of listed sites.
 ///
 /// Listed sites outside the raster are left out, and so are those of a [`Strip`] that do not lie beyond it: the host, which
 /// could refuse them, does not see them.
@@ -80,7 +80,7 @@ pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagra
 ///
 /// # Errors
 /// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing
-/// and [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune), and otherwise as [`transform`].
+/// and [`Baseline::ScanPrune`](crate::Baseline::ScanPrune), and otherwise as [`transform`].
 pub fn geodesic(
     gpu: &Gpu,
     input: &Input<'_>,

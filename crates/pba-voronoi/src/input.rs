@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use gpu_core::{GridSpec, GridView, host_memory};
 
-use crate::params::{MAX_PIXELS, check_sides};
+use crate::limits::{MAX_PIXELS, check_sides};
 use crate::{Error, NONE, Result};
 
 /// Where the sites are.

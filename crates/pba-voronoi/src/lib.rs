@@ -43,12 +43,12 @@
 //! candidates along the column are parabolas of equal shape, and the nearest sites of the
 //! column's pixels are their lower envelope.
 //!
-//! [`Algorithm::Monotone`], the default, searches them from coarse rows to fine ones: down a column
+//! [`Method::Monotone`], the default, searches them from coarse rows to fine ones: down a column
 //! the winner's row never decreases (the matrix of costs is totally monotone; Aggarwal, Klawe, Moran,
 //! Shor and Wilber 1987, DOI 10.1007/BF01840359), so that between two rows only the candidates
 //! between their winners count.
 //!
-//! [`Algorithm::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
+//! [`Baseline::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
 //! Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012), who built on the Parallel Banding
 //! Algorithm of Cao, Tang, Mohamed and Tan (I3D 2010, DOI 10.1145/1730804.1730818): a forward
 //! max-scan and a backward min-scan over site columns, iterative pruning of each column's
@@ -75,6 +75,7 @@ mod globe;
 pub mod gpu;
 mod ground;
 mod input;
+mod limits;
 mod metric;
 mod params;
 
@@ -87,8 +88,9 @@ pub use globe::ellipsoidal_distances;
 pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe};
 pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
+pub use limits::{MAX_PIXELS, MAX_SIDE};
 pub use metric::Spacing;
-pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Params};
+pub use params::{Baseline, Method, Params};
 
 /// An index of 32 bits where there is no site at all.
 pub const NONE: u32 = u32::MAX;
@@ -101,7 +103,7 @@ pub const NONE: u32 = u32::MAX;
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
 /// [`Error::Spacing`], [`gpu_core::Error::Parameter`] and [`Error::Missing`] for the parameters,
-/// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where its progress
+/// [`Error::Unsupported`] for what [`Baseline::ScanPrune`] cannot do, [`Error::Cancelled`] where its progress
 /// ends the call, and [`Error::Core`] where memory or the device fails.
 pub fn transform<'on>(
     on: impl Into<On<'on>>,
@@ -152,7 +154,7 @@ pub fn transform<'on>(
 ///
 /// # Errors
 /// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing and
-/// [`Algorithm::ScanPrune`], and otherwise as [`transform`].
+/// [`Baseline::ScanPrune`], and otherwise as [`transform`].
 pub fn geodesic<'on>(
     on: impl Into<On<'on>>,
     input: &Input<'_>,

@@ -3,28 +3,31 @@
 use gpu_core::GridSpec;
 
 use crate::input::{Form, Shape};
+use crate::limits::{MAX_PIXELS, check_sides};
 use crate::metric::{Metric, Spacing};
 use crate::{Error, Result};
 
-/// The most pixels of a raster whose indices, and [`NONE`](crate::NONE), fit 32 bits.
-pub const MAX_PIXELS: u64 = u32::MAX as u64 - 1;
-
-/// The most columns or rows of a raster: coordinates are `i32`, and so is the end of a tile of 256 that
-/// begins within it.
-pub const MAX_SIDE: u32 = i32::MAX as u32 - 255;
-
 /// How a diagram is made. Every way gives the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Algorithm {
+pub enum Method {
     /// The fastest for the raster at hand: [`Monotone`](Self::Monotone), which was faster at every
     /// shape and density measured.
     #[default]
     Auto,
-    /// The paper's: row scans, and pruning of each column's candidates until every one wins a row.
-    ScanPrune,
     /// Row scans over bits, and a search of each column's winners from coarse to fine, which uses
     /// that the winners of successive rows never go back.
     Monotone,
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Row scans, and pruning of each column's candidates until every one wins a row: You and Zhang, *Constructing
+    /// Natural Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012).
+    ScanPrune,
 }
 
 /// A distance transform: how distances are counted, and which outputs it gives. Each output is
@@ -49,7 +52,7 @@ pub enum Algorithm {
 #[non_exhaustive]
 pub struct Params {
     /// The way of working; every way gives the same bits.
-    pub algorithm: Algorithm,
+    pub method: Method,
     /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
     /// [`GridSpec::of_pixels`].
     pub spacing: Option<Spacing>,
@@ -90,7 +93,7 @@ impl Params {
     }
 
     gpu_core::builders! {
-        algorithm: Algorithm;
+        method: Method;
     }
 
     /// Sets [`spacing`](Self::spacing): a pixel's width and height.
@@ -191,7 +194,7 @@ impl Params {
     pub(crate) fn check_on_globe(&self, input: &Shape) -> Result<()> {
         let refused = [
             (self.squared_distance, "squared distance that is a whole number"),
-            (self.algorithm == Algorithm::ScanPrune, "choice of the algorithm"),
+            (self.method == Method::Baseline(Baseline::ScanPrune), "choice of the method"),
             (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
             (self.part_of.is_some(), "parts of a raster"),
             (input.strip.is_some(), "strips of a raster"),
@@ -245,7 +248,7 @@ impl Params {
         if self.label && !matches!(input.sites, Form::Labels(_)) {
             return Err(Error::Missing { output: "label", input: "labels" });
         }
-        if self.algorithm == Algorithm::ScanPrune {
+        if self.method == Method::Baseline(Baseline::ScanPrune) {
             let why = if metric.ground.is_some() {
                 "pixels that are not square"
             } else if input.grid.cells() > MAX_PIXELS {
@@ -257,38 +260,16 @@ impl Params {
             } else {
                 return Ok(metric);
             };
-            return Err(Error::Unsupported { algorithm: self.algorithm, why });
+            return Err(Error::Unsupported { method: self.method, why });
         }
         Ok(metric)
-    }
-}
-
-/// Checks the sides of a raster and gives the number of pixels.
-///
-/// # Errors
-/// [`Error::TooLarge`].
-pub(crate) fn check_sides(width: u32, height: u32) -> Result<u64> {
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > 0 && (width.max(height) > MAX_SIDE || usize::try_from(pixels).is_err()) {
-        return Err(Error::TooLarge { width, height });
-    }
-    Ok(pixels)
-}
-
-/// The same for rasters whose indices shall fit 32 bits.
-///
-/// # Errors
-/// [`Error::TooLarge`].
-pub(crate) fn check_short(width: u32, height: u32) -> Result<u64> {
-    match check_sides(width, height)? {
-        pixels if pixels <= MAX_PIXELS => Ok(pixels),
-        _ => Err(Error::TooLarge { width, height }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::{MAX_SIDE, check_short};
 
     #[test]
     fn rasters_beyond_the_limits_are_named() {

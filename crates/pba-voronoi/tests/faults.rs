@@ -4,7 +4,7 @@
 
 use gpu_core::{Device, DeviceGrid, GridSpec};
 use pba_voronoi::gpu;
-use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, geodesic, transform};
+use pba_voronoi::{Baseline, Error, Globe, Input, Method, Params, Sites, geodesic, transform};
 use testing::faults::{Failures, everywhere};
 
 const WIDTH: u32 = 41;
@@ -55,9 +55,9 @@ fn host_to_host() {
     let (mask, grid) = (mask(), GridSpec::of_pixels(WIDTH, HEIGHT));
     let values: Vec<f32> = (0..grid.cells()).map(|p| p as f32).collect();
     let excluded = vec![0; mask.len()];
-    for algorithm in [Algorithm::Monotone, Algorithm::ScanPrune] {
+    for method in [Method::Monotone, Method::Baseline(Baseline::ScanPrune)] {
         let input = Input::new(Sites::Mask(&mask), grid).values(&values).excluded(&excluded);
-        let params = all().algorithm(algorithm);
+        let params = all().method(method);
         let call = |_: &mut ()| Ok(bits(&transform(&device, &input, &params)?));
         assert_complete(everywhere(&gpu, || Ok::<_, Error>(()), call), true);
     }

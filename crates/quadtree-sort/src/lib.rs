@@ -44,9 +44,9 @@
 //!
 //! # Method
 //!
-//! Two ways of sorting give the same tree. [`Algorithm::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
+//! Two ways of sorting give the same tree. [`Baseline::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
 //! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
-//! stable counting sort. [`Algorithm::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
+//! stable counting sort. [`Method::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
 //! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
 //! thesis, and the file's layout.
 #![deny(missing_docs)]
@@ -78,7 +78,7 @@ pub use cells::Cells;
 pub use error::{Error, Result};
 pub use index::{Index, index};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
-pub use params::{Algorithm, Outside, Params};
+pub use params::{Baseline, Method, Outside, Params};
 #[cfg(feature = "files")]
 pub use parts::{Joined, Part, join};
 #[cfg(feature = "files")]
@@ -111,7 +111,7 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
 }
 
 /// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each
-/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::algorithm`] says. With mapped points (`MappedPoints`, feature `files`) they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
+/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::method`] says. With mapped points (`MappedPoints`, feature `files`) they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
 /// with 2 bytes a point and 8 a node more.
 ///
 /// A batch whose nodes need more room than six for each threshold of points takes more than the budget.

@@ -23,7 +23,7 @@ pub struct Params {
     /// What becomes of points beyond given bounds.
     pub outside: Outside,
     /// How points are sorted. Every way gives the same tree.
-    pub algorithm: Algorithm,
+    pub method: Method,
 }
 
 /// What becomes of points beyond given bounds.
@@ -40,13 +40,21 @@ pub enum Outside {
 /// How points are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Algorithm {
+pub enum Method {
     /// The faster one.
     #[default]
     Auto,
     /// By their Morton codes, once; nodes are then found by common prefixes.
     Morton,
-    /// Level by level into the four quadrants of each node (Gluck 2014).
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Level by level into the four quadrants of each node: Gluck, *Fast GPGPU Based Quadtree Construction* (2014).
     LevelSort,
 }
 
@@ -59,7 +67,7 @@ impl Default for Params {
             bounds: None,
             square: true,
             outside: Outside::default(),
-            algorithm: Algorithm::default(),
+            method: Method::default(),
         }
     }
 }
@@ -84,7 +92,7 @@ impl Params {
     gpu_core::builders! {
         square: bool;
         outside: Outside;
-        algorithm: Algorithm;
+        method: Method;
     }
 
     pub(crate) fn check(&self) -> Result<()> {

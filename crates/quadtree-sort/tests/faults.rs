@@ -7,7 +7,7 @@ use quadtree_sort::gpu::{
     DeviceIndex, DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of,
     list_in, nearest,
 };
-use quadtree_sort::{Algorithm, Error, Outside, Params, Polygons, Regions};
+use quadtree_sort::{Baseline, Error, Method, Outside, Params, Polygons, Regions};
 use testing::faults::everywhere;
 use testing::{Cloud, gpu};
 
@@ -34,7 +34,7 @@ fn every_failure_of_a_build_is_an_error_and_the_next_one_is_right() {
     let bounds = Bounds { min_x: 1.0, min_y: 1.0, max_x: 40.0, max_y: 20.0 };
     for params in [
         Params::new().threshold(10).max_level(3),
-        Params::new().algorithm(Algorithm::LevelSort).threshold(10).max_level(3),
+        Params::new().method(Method::Baseline(Baseline::LevelSort)).threshold(10).max_level(3),
         Params::new().bounds(bounds).outside(Outside::Skip).threshold(10).max_level(2),
     ] {
         let call =

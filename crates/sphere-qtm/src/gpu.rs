@@ -17,8 +17,8 @@
 //! # }
 //! ```
 
+mod baselines;
 mod diagram;
-mod pairs;
 mod points;
 mod prune;
 mod shapes;
@@ -26,8 +26,8 @@ mod shapes;
 use device_std::In;
 use device_std::vector::Vector;
 use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress, UploadedPoints};
+use kernels_rs::sphere_qtm::baselines::TILE;
 use kernels_rs::sphere_qtm::nearest::{Place, Sites};
-use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
 
 pub use diagram::DeviceDiagram;
@@ -66,7 +66,7 @@ pub fn voronoi(gpu: &Gpu, sites: &DevicePoints<'_>, params: &Params) -> Result<D
     if params.is_pruned() {
         prune::voronoi(gpu, &places, params, &mut diagram)?;
     } else {
-        pairs::voronoi(gpu, &places, params, &mut diagram)?;
+        baselines::voronoi(gpu, &places, params, &mut diagram)?;
     }
     Ok(diagram)
 }

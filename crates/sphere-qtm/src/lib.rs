@@ -37,9 +37,9 @@
 //! # Method
 //!
 //! The nearest site is the one with the smallest squared chord in f64, and among equals the one with the lowest
-//! index. By default ([`Kernel::Pruned`]) candidates are handed down from triangle to triangle, each of
+//! index. By default ([`Method::Pruned`]) candidates are handed down from triangle to triangle, each of
 //! which leaves out those that another site beats at all three of its vertices, and so everywhere in it. Beside it
-//! stand the kernels of Wang, Wang, Zhao and Lu, *Optimization of spherical Voronoi diagram generating algorithm
+//! stand the kernels ([`Baseline`]) of Wang, Wang, Zhao and Lu, *Optimization of spherical Voronoi diagram generating algorithm
 //! based on graphic processing unit* (Journal of Computer Applications 2015,
 //! DOI 10.11772/j.issn.1001-9081.2015.06.1564), which compare every cell with every site. All give the same bits
 //! on all devices.
@@ -68,7 +68,7 @@ pub use diagram::Diagram;
 pub use error::{Error, Result};
 pub use kernels_rs::sphere_qtm::MAX_LEVEL;
 pub use nearest::{Nearest, nearest_sites};
-pub use params::{Kernel, MAX_SITES, NONE, Params};
+pub use params::{Baseline, MAX_SITES, Method, NONE, Params};
 pub use place::{Latitude, LonLat, UnitVector};
 pub use regions::{Polygon, adjacency, outlines, region_areas};
 pub use shapes::{Shape, Shapes};
@@ -100,7 +100,7 @@ pub fn voronoi<'on>(
 /// inside of a polygon.
 ///
 /// A cell counts as its centre. The CPU and all devices give the same bits; of sites as near, as f64 rounds squared chords,
-/// the one with the lowest index is taken. Of the kernels, [`Kernel::Pruned`] hands lists of arcs down from triangle to triangle,
+/// the one with the lowest index is taken. Of the kernels, [`Method::Pruned`] hands lists of arcs down from triangle to triangle,
 /// and all others compare each cell with all arcs.
 ///
 /// # Errors

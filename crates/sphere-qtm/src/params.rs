@@ -7,19 +7,30 @@ use crate::{Error, Level, Result};
 /// How the nearest sites are found. The results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kernel {
-    /// The fastest: [`Kernel::Pruned`].
+pub enum Method {
+    /// The fastest: [`Method::Pruned`].
     #[default]
     Auto,
     /// From the octants down, each triangle keeps only the sites that can be nearest to something in it.
     Pruned,
-    /// All pairs, with several cells in the registers of a thread, and sites in shared memory.
+    /// A published method, for comparison.
+    Baseline(Baseline),
+}
+
+/// The published methods that [`Method`] is compared with: the kernels of Wang, Wang, Zhao and Lu, *Optimization of
+/// spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015,
+/// DOI 10.11772/j.issn.1001-9081.2015.06.1564). They compare every cell with every site, and differ in the memory of a
+/// GPU that sites are read from. On a CPU all of them are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Baseline {
+    /// Several cells in the registers of a thread, and sites in shared memory.
     Registers,
-    /// All pairs, a thread a cell, with sites read as read-only data: what constant memory is in the paper.
+    /// A thread a cell, with sites read as read-only data: what constant memory is in the paper.
     Constant,
-    /// All pairs, a thread a cell, with sites in shared memory by tiles.
+    /// A thread a cell, with sites in shared memory by tiles.
     Shared,
-    /// All pairs, a thread a cell, with sites in global memory.
+    /// A thread a cell, with sites in global memory.
     Global,
 }
 
@@ -29,8 +40,8 @@ pub enum Kernel {
 pub struct Params {
     /// The level whose cells are asked for their nearest site.
     pub level: Level,
-    /// How they are found. On a CPU all kernels of all pairs are one.
-    pub kernel: Kernel,
+    /// How they are found.
+    pub method: Method,
     /// Whether the second nearest site is wanted.
     pub second: bool,
     /// Whether the distance to the nearest site is wanted.
@@ -48,11 +59,11 @@ pub const MAX_SITES: u64 = (1 << 32) - 512;
 impl Params {
     /// The nearest site of each cell of a level.
     pub fn new(level: Level) -> Self {
-        Self { level, kernel: Kernel::Auto, second: false, distance: false, tie: false }
+        Self { level, method: Method::Auto, second: false, distance: false, tie: false }
     }
 
     gpu_core::builders! {
-        kernel: Kernel;
+        method: Method;
         second: bool;
         distance: bool;
         tie: bool;
@@ -65,7 +76,7 @@ impl Params {
 
     /// Whether lists of candidates are made.
     pub(crate) fn is_pruned(&self) -> bool {
-        matches!(self.kernel, Kernel::Auto | Kernel::Pruned)
+        matches!(self.method, Method::Auto | Method::Pruned)
     }
 
     /// Bytes of the outputs for each cell.

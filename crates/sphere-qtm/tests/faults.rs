@@ -5,7 +5,7 @@
 use gpu_core::{Device, DevicePoints, Extent, Points};
 use sphere_qtm::gpu::{self, DeviceShapes};
 use sphere_qtm::{
-    Error, Kernel, Level, LonLat, Params, Shape, Shapes, cells_of_points, voronoi,
+    Baseline, Error, Level, LonLat, Method, Params, Shape, Shapes, cells_of_points, voronoi,
     voronoi_of_shapes,
 };
 use testing::faults::{Failures, everywhere};
@@ -29,8 +29,8 @@ fn host_to_host() {
     let gpu = testing::gpu();
     let (device, points) = (Device::Gpu(gpu.clone()), Points::new(&X, &Y));
     let nothing = || Ok::<_, Error>(());
-    for kernel in [Kernel::Pruned, Kernel::Registers] {
-        let params = Params::new(level()).kernel(kernel).distance(true);
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
+        let params = Params::new(level()).method(method).distance(true);
         let failures = everywhere(&gpu, nothing, |_| voronoi(&device, &points, &params));
         assert_complete(failures, true);
     }
@@ -46,8 +46,8 @@ fn resident() {
         Ok::<_, Error>((gpu.clone(), columns))
     };
     let extent = Extent::of(&Points::new(&X, &Y)).unwrap();
-    for kernel in [Kernel::Pruned, Kernel::Registers] {
-        let params = Params::new(level()).kernel(kernel).distance(true);
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
+        let params = Params::new(level()).method(method).distance(true);
         let failures = everywhere(&gpu, make, |(gpu, (x, y))| {
             let sites = DevicePoints::new(&*x, &*y, [], extent.clone())?;
             Ok::<_, Error>(gpu::voronoi(gpu, &sites, &params)?.nearest.len())
@@ -72,8 +72,8 @@ fn shapes_from_host_to_host_and_resident() {
     let (device, shapes) = (Device::Gpu(gpu.clone()), shapes());
     let nothing = || Ok::<_, Error>(());
     let make = || Ok::<_, Error>((gpu.clone(), DeviceShapes::new(&gpu, &shapes)?));
-    for kernel in [Kernel::Pruned, Kernel::Global] {
-        let params = Params::new(level()).kernel(kernel).distance(true);
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
+        let params = Params::new(level()).method(method).distance(true);
         let failures = everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params));
         assert_complete(failures, true);
         let failures = everywhere(&gpu, make, |(gpu, resident)| {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Ahead, NpyElement, NpyRoom, Output};
+use geo_io::{NpyElement, NpyRoom, Output, Prefilled};
 use gpu_core::host_memory;
 use pba_voronoi::MAX_PIXELS;
 use programs::args::Format;
@@ -20,7 +20,7 @@ pub struct Rooms {
     distances: Vec<(PathBuf, NpyRoom<f32>)>,
     nearest: Option<NpyRoom<u32>>,
     /// What was ready of those that were written.
-    ahead: Vec<(PathBuf, Ahead)>,
+    ahead: Vec<(PathBuf, Prefilled)>,
 }
 
 impl Rooms {

@@ -8,7 +8,7 @@ use geo_io::Returns;
 use gpu_core::Bounds;
 use programs::args::{Classes, Columns, Extent, PointArgs};
 use programs::inputs;
-use quadtree_sort::{Algorithm, MAX_LEVEL, Outside, Params};
+use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 /// What decides a tree.
 #[derive(clap::Args, Debug)]
@@ -43,8 +43,8 @@ pub struct TreeArgs {
     #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL)]
     pub max_depth: u32,
     /// How points are sorted: auto, morton or level-sort; the tree is the same
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub algorithm: AlgorithmName,
+    #[arg(long = "algorithm", value_name = "NAME", default_value = "auto")]
+    pub method: MethodName,
 }
 
 impl TreeArgs {
@@ -89,7 +89,7 @@ impl TreeArgs {
     /// How to build.
     pub fn params(&self) -> Params {
         let params = Params::new().threshold(self.threshold).max_level(self.max_depth);
-        let params = params.algorithm(self.algorithm.0);
+        let params = params.method(self.method.0);
         match self.extent() {
             Some(extent) => params.bounds(extent).outside(Outside::Skip),
             None => params,
@@ -130,16 +130,16 @@ impl FromStr for Pair {
 
 /// `--algorithm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AlgorithmName(pub Algorithm);
+pub struct MethodName(pub Method);
 
-impl FromStr for AlgorithmName {
+impl FromStr for MethodName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "auto" => Ok(Self(Algorithm::Auto)),
-            "morton" => Ok(Self(Algorithm::Morton)),
-            "level-sort" => Ok(Self(Algorithm::LevelSort)),
+            "auto" => Ok(Self(Method::Auto)),
+            "morton" => Ok(Self(Method::Morton)),
+            "level-sort" => Ok(Self(Method::Baseline(Baseline::LevelSort))),
             _ => Err(format!("\"{text}\" is none of auto, morton, level-sort")),
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         for (names, degrees) in [("Lon,LAT", true), ("x,y", false), ("lat,lon", false)] {
             assert_eq!(names.parse::<Pair>().unwrap().are_degrees(), degrees, "{names}");
         }
-        assert_eq!("level-sort".parse(), Ok(AlgorithmName(Algorithm::LevelSort)));
-        assert!("bubble".parse::<AlgorithmName>().is_err());
+        assert_eq!("level-sort".parse(), Ok(MethodName(Method::Baseline(Baseline::LevelSort))));
+        assert!("bubble".parse::<MethodName>().is_err());
     }
 }

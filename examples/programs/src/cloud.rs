@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use geo_io::{Crs, CsvColumns, Filter, PointCloud, Several, Strays, Tally};
+use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, ValueRange};
 
@@ -71,7 +71,7 @@ impl Cloud {
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
         let mut left_out = Vec::new();
-        Several::new(&filter, columns).read(paths, progress, |path, part| {
+        MultiFileReader::new(&filter, columns).read(paths, progress, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
                 require_on_globe(path, crs, Bounds::of(&part.x, &part.y))?;
@@ -109,7 +109,7 @@ impl Cloud {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let mut cloud = Self::default();
-        Several::new(filter, columns).read(paths, progress, |_, part| {
+        MultiFileReader::new(filter, columns).read(paths, progress, |_, part| {
             cloud.append(part, Some(ground));
             Ok::<_, geo_io::Error>(())
         })?;

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
 use programs::args::{RunArgs, ending};
-use sphere_qtm::{Kernel, Level, MAX_LEVEL, Params};
+use sphere_qtm::{Baseline, Level, MAX_LEVEL, Method, Params};
 
 /// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
 #[derive(Parser, Debug)]
@@ -24,8 +24,8 @@ pub struct Args {
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEVEL)))]
     pub level: u32,
     /// How the nearest sites are found; the result is the same
-    #[arg(long, value_enum, default_value_t = How::Auto)]
-    pub kernel: How,
+    #[arg(long = "kernel", value_enum, default_value_t = How::Auto)]
+    pub method: How,
     /// The site of each cell, its row from 0: an array (.npy) in the order of the cells' ids, or a table (.csv) of
     /// ids and sites
     #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
@@ -152,15 +152,15 @@ impl Args {
 
     /// The diagram.
     pub fn params(&self) -> Result<Params> {
-        let kernel = match self.kernel {
-            How::Auto => Kernel::Auto,
-            How::Pruned => Kernel::Pruned,
-            How::Registers => Kernel::Registers,
-            How::Constant => Kernel::Constant,
-            How::Shared => Kernel::Shared,
-            How::Global => Kernel::Global,
+        let method = match self.method {
+            How::Auto => Method::Auto,
+            How::Pruned => Method::Pruned,
+            How::Registers => Method::Baseline(Baseline::Registers),
+            How::Constant => Method::Baseline(Baseline::Constant),
+            How::Shared => Method::Baseline(Baseline::Shared),
+            How::Global => Method::Baseline(Baseline::Global),
         };
-        Ok(Params::new(Level::new(self.level)?).kernel(kernel))
+        Ok(Params::new(Level::new(self.level)?).method(method))
     }
 }
 

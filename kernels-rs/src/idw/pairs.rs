@@ -21,13 +21,12 @@
 //! parts up.
 //!
 //! In f64, on the sphere and where a point is left out, [`general`] takes the place of [`direct`]; the
-//! baseline, Mei's kernels (2014, doi:10.1155/2014/171574), is [`paper`].
+//! baseline, Mei's kernels (2014, doi:10.1155/2014/171574), is [`baselines`](super::baselines).
 
 pub mod combine;
 pub mod direct;
 pub mod general;
 pub mod measure;
-pub mod paper;
 pub mod rescue;
 pub mod total;
 
@@ -62,7 +61,7 @@ impl Segmented<'_> {
 
 /// A value between the lowest and the highest.
 #[inline(always)]
-fn within(x: f64, [_, low, high]: [f64; 3]) -> f64 {
+pub(super) fn within(x: f64, [_, low, high]: [f64; 3]) -> f64 {
     f64::min(f64::max(x, low), high)
 }
 

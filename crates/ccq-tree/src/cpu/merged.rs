@@ -8,10 +8,10 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use gpu_core::host_memory;
 
-use super::merge::{Merging, Moved, of_root, relinked};
+use super::merge::{Merging, Moved, merge, of_root, relinked};
 use crate::file::{check_system, padding};
 use crate::forest::Forest;
-use crate::tree::{Node, Storage};
+use crate::tree::{Node, Storage, bits_of};
 use crate::{Cell, Result, Tree};
 
 /// Nodes that are written at once.
@@ -139,5 +139,32 @@ impl<W: Write> Summed<W> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.update(bytes);
         self.to.write_all(bytes)
+    }
+}
+
+impl<T: Cell> Forest<T> {
+    /// [`merge`](Self::merge)'s tree, to be written to a file: in memory is only what lies above the tiles, so that
+    /// trees of [mapped](Tree::map) files may be larger than it.
+    ///
+    /// # Errors
+    /// As [`merge`](Self::merge).
+    pub fn merged(&self) -> Result<Merged<'_, T>> {
+        Merged::new(self)
+    }
+
+    /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
+    ///
+    /// Every node is copied once, by all cores.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`], [`Error::Core`] where there is not the memory.
+    pub fn merge(self) -> Result<Tree<T>> {
+        if self.trees.len() == 1 {
+            return self.into_single();
+        }
+        if self.trees.is_empty() {
+            return Ok(Tree::empty(self.tiling.grid, bits_of(&self.tiling.grid), &self.params));
+        }
+        merge(&self)
     }
 }

@@ -6,7 +6,6 @@ mod merged;
 
 pub(crate) use build::build_tile;
 pub use build::{build, build_forest};
-pub(crate) use merge::merge;
 #[cfg(feature = "cuda")]
 pub(crate) use merge::{Merging, of_root};
 pub use merged::Merged;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
 
-use super::halves::Halves;
+use crate::cpu::search::kd_tree::Halves;
 use crate::points::{Data, Range};
 use kernels_rs::idw::plan::{self, Curve, Plan};
 use kernels_rs::spatial::cells::Cells;

@@ -1,36 +1,13 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Plan: points are sorted (`index`); then either every point counts for every target
-//! (`pairs`, in vectors of targets), or its neighbours among them: patches of targets side by side (`patches`) search the
-//! index's cells together (`together`, `least`), or where cells do not serve a tree of the points (`halves`, `descent`);
-//! others search that tree each by itself (`alone`). All weigh what they found alike (`neighbours`). Of a radius that holds
-//! many points no list is made: they are summed as all pairs are, far ones expanded (`limit`).
+//! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target are
+//! searched (`search`). Of a radius that holds many points no list is made: they are summed as all pairs are, far ones
+//! expanded (`pairs::limit`). A sum that f32 or a vector cannot be trusted with is made anew (`f64_value`).
 
-mod abreast;
-mod alone;
-mod boxes;
-mod candidates;
-mod careful;
-mod descent;
-mod diagonal;
-mod double;
-mod doubt;
-mod frame;
-mod globe;
-mod halves;
+mod f64_value;
 mod index;
-mod lanes;
-mod least;
-mod limit;
-mod near;
-mod neighbours;
-#[cfg(test)]
-mod odd;
 mod pairs;
-mod patch;
-mod patches;
-mod together;
-mod tree;
+mod search;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
@@ -40,9 +17,9 @@ use crate::{Input, Number, Params, Part, Result, Statistics, Summary, Surface, T
 use crate::{expansion, statistics};
 
 use index::Index;
-use least::LANES;
-use neighbours::Found;
-use patches::{Own, Patches};
+use search::min_lists::LANES;
+use search::neighbours::Found;
+use search::patches::{Own, Patches};
 
 /// Targets between two reports of progress.
 const BAND: usize = 1 << 16;
@@ -278,7 +255,7 @@ pub(crate) fn leave_one_out(
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
             let but = (Some(i as u32), None);
-            careful::value(&index, params, targets.place(i), but, exponent, 0).0
+            f64_value::value(&index, params, targets.place(i), but, exponent, 0).0
         };
         values[0] = parallel::map(data.len(), 64, value);
         progress.at("cross-validate", 1.0)?;

@@ -5,7 +5,16 @@
 //! those across tiles in f64; what f32 loses where points crowd in a part of a tile, [`Doubt`] makes good.
 //! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
-//! [`careful`].
+//! `f64_value`.
+
+pub(super) mod error_bound;
+pub(super) mod f32_tree;
+pub(super) mod f64_tree;
+pub(super) mod frame;
+pub(super) mod globe_tree;
+pub(super) mod inner_loop;
+pub(super) mod lanes;
+pub(super) mod limit;
 
 use std::ops::Range;
 
@@ -14,16 +23,16 @@ use gpu_core::{Progress, host_memory};
 use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;
 
-use super::careful;
-use super::double::Double;
-use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
-use super::globe::Globe;
-use super::index::{Index, curve_of, order_along, order_on_sphere};
-use super::lanes::{Array, Lanes};
-use super::limit::Limit;
-use super::near::{Near, Point, TileSums, vectors};
-use super::tree::Tree;
+use crate::cpu::f64_value;
+use crate::cpu::index::{Index, curve_of, order_along, order_on_sphere};
+use crate::cpu::pairs::error_bound::Doubt;
+use crate::cpu::pairs::f32_tree::Tree;
+use crate::cpu::pairs::f64_tree::Double;
+use crate::cpu::pairs::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
+use crate::cpu::pairs::globe_tree::Globe;
+use crate::cpu::pairs::inner_loop::{Near, Point, TileSums, vectors};
+use crate::cpu::pairs::lanes::{Array, Lanes};
+use crate::cpu::pairs::limit::Limit;
 use crate::ground::RADIUS;
 use crate::{Number, Params, Result, Targets, expansion};
 
@@ -210,8 +219,8 @@ impl Chunks<'_> {
         let count = self.order.map_or(self.targets.len() as usize, <[u32]>::len);
         // Bands of whole rows, so that progress is told of from this thread.
         let rows = count.div_ceil(self.width);
-        let band_rows = (super::BAND / 4).div_ceil(self.width).min(rows);
-        let band = if rows == 1 { super::BAND / 4 } else { band_rows * self.width };
+        let band_rows = (crate::cpu::BAND / 4).div_ceil(self.width).min(rows);
+        let band = if rows == 1 { crate::cpu::BAND / 4 } else { band_rows * self.width };
         for start in (0..count).step_by(band) {
             progress.at("interpolate", start as f64 / count as f64)?;
             let end = count.min(start + band);
@@ -258,7 +267,7 @@ impl Chunks<'_> {
             let (at, target) = (self.target(i), self.targets.place(self.target(i)));
             let left_out = self.leave_out.then_some(at as u32);
             let but = (left_out, self.limit);
-            careful::value(self.index, self.params, target, but, exponent(i), first + v)
+            f64_value::value(self.index, self.params, target, but, exponent(i), first + v)
         };
         let geographic = self.index.geographic;
         if geographic && !matches!(sum, Summer::Globe(..)) {
@@ -452,25 +461,25 @@ impl<'a> Summer<'a> {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 fn expanded_avx512(tree: &Tree, chunk: &Chunk, sums: &mut Sums) {
-    tree.add::<super::lanes::Avx512>(chunk, sums);
+    tree.add::<crate::cpu::pairs::lanes::Avx512>(chunk, sums);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn expanded_avx2(tree: &Tree, chunk: &Chunk, sums: &mut Sums) {
-    tree.add::<super::lanes::Avx2>(chunk, sums);
+    tree.add::<crate::cpu::pairs::lanes::Avx2>(chunk, sums);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 fn add_avx512(staged: &Staged<f32>, chunk: &Chunk, sums: &mut Sums) {
-    add::<super::lanes::Avx512>(staged, chunk, sums);
+    add::<crate::cpu::pairs::lanes::Avx512>(staged, chunk, sums);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn add_avx2(staged: &Staged<f32>, chunk: &Chunk, sums: &mut Sums) {
-    add::<super::lanes::Avx2>(staged, chunk, sums);
+    add::<crate::cpu::pairs::lanes::Avx2>(staged, chunk, sums);
 }
 
 /// The sums in f64. The same operations in the same order on every processor: the wider instructions

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod baselines;
 mod double;
 mod globe;
 mod group;

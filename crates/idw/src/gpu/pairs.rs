@@ -6,7 +6,6 @@ use kernels_rs::idw::pairs::Segmented;
 use kernels_rs::idw::pairs::combine::{Sums, combine};
 use kernels_rs::idw::pairs::direct::{TARGETS, sum_tiles};
 use kernels_rs::idw::pairs::general::sum_in_f64;
-use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::{SEVERAL, Summing, TILE};
 
@@ -16,8 +15,7 @@ use super::group::{Group, instance};
 use super::targets::OnDevice;
 use super::tree::Tree;
 use super::{Call, Workspace, sort};
-use crate::points::Range;
-use crate::{Error, Kernel, Number, Result, expansion};
+use crate::{Error, Method, Number, Result, expansion};
 
 /// The most segments that sums are divided into.
 const MAX_SEGMENTS: u32 = 128;
@@ -208,8 +206,8 @@ impl Group<'_> {
             };
             let (on_sphere, sums) = (params.geographic, (rows, &partial));
             self.combine(sums, (single && !on_sphere, on_sphere), &mut to, &mut rescued)?;
-        } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
-            self.sum_by_paper(&mut to, &mut rescued)?;
+        } else if let Method::Baseline(baseline) = params.method {
+            self.sum_by_paper(baseline, &mut to.values, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {
             let (rows, partial) = self.sum_tiles()?;
             self.combine((rows, &partial), (true, false), &mut to, &mut rescued)?;
@@ -325,48 +323,6 @@ impl Group<'_> {
         let blocks = u64::min(queries.count, 4 * u64::from(call.gpu.multiprocessors()));
         // SAFETY: the list has queries that a kernel before put there.
         unsafe { Ok(call.gpu.enqueue(T::RESCUE, Blocks::x(blocks as u32), arguments)?) }
-    }
-
-    /// By a kernel of the paper.
-    fn sum_by_paper<T: Number>(
-        &self,
-        to: &mut Results<'_, T>,
-        rescued: &mut Column<u32>,
-    ) -> Result<()> {
-        if !T::IS_SINGLE || self.is_several() || self.call.leave_out {
-            return Err(Error::Conflict {
-                option: "a kernel of the paper",
-                with: "f64, several values or leaving points out",
-            });
-        }
-        let (call, queries) = (self.call, self.queries);
-        let about = &call.index.about;
-        let Range { offset, low, high } = about.range(self.first);
-        let points = self.points()?;
-        let arguments = sum_as_paper::Args {
-            places: points.places,
-            values: points.values,
-            range: [offset, low, high],
-            points: points.count,
-            targets: queries.argument()?,
-            frame: self.frame(),
-            smoothing: self.smoothing(),
-            exponent: self.exponent(),
-            // SAFETY: results are f32, as was checked.
-            results: unsafe { to.values.reborrow().output().cast() },
-            rescued: rescued.output(),
-        };
-        let kernel = match (call.params.kernel, self.law()) {
-            (Kernel::Tiled, 2) => sum_as_paper::tiled_square,
-            (Kernel::Tiled, _) => sum_as_paper::tiled_any,
-            (_, 2) => sum_as_paper::naive_square,
-            (_, _) => sum_as_paper::naive_any,
-        };
-        // SAFETY: the columns have the lengths that the kernel needs; results are f32.
-        unsafe {
-            let blocks = Blocks::for_each(&kernel, queries.count)?;
-            Ok(call.gpu.enqueue(kernel, blocks, arguments)?)
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::common::{
     Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at, values,
 };
 use gpu_core::GridSpec;
-use idw::{Input, Kernel, Params, Points, Targets, interpolate};
+use idw::{Input, Method, Params, Points, Targets, interpolate};
 
 const POWERS: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 2.5];
 
@@ -16,9 +16,9 @@ fn assert_promised(cloud: &Cloud, targets: Targets, places: &Cloud, what: &str) 
         let of = |i: usize| by_definition(cloud, (places.x[i], places.y[i]), &params);
         let wanted: Vec<f64> = (0..places.len()).map(of).collect();
         for device in devices() {
-            for kernel in [Kernel::Direct, Kernel::Expansion] {
-                let what = format!("{what}, {}, {kernel:?}, power {power}", device.name());
-                let found = values::<f32>(&device, cloud, targets, &params.kernel(kernel));
+            for method in [Method::Direct, Method::Expansion] {
+                let what = format!("{what}, {}, {method:?}, power {power}", device.name());
+                let found = values::<f32>(&device, cloud, targets, &params.method(method));
                 assert_close(&found, &wanted, 1e-5, &what);
             }
         }
@@ -152,8 +152,8 @@ fn values_of_both_signs_are_off_by_a_share_of_their_mean_magnitude() {
     for power in POWERS {
         let params = Params::default().power(power);
         for device in devices() {
-            for kernel in [Kernel::Direct, Kernel::Expansion] {
-                let params = params.kernel(kernel);
+            for method in [Method::Direct, Method::Expansion] {
+                let params = params.method(method);
                 let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);
                 for (i, &value) in found.iter().enumerate() {
                     let at = (targets.x[i], targets.y[i]);
@@ -194,8 +194,8 @@ fn several_values_in_heaps_keep_it() {
     let points = Points { x: &cloud.x, y: &cloud.y, values: &columns };
     let second = Cloud { z: other.clone(), ..cloud.clone() };
     for power in [1.0, 2.0, 3.0] {
-        for kernel in [Kernel::Direct, Kernel::Expansion] {
-            let params = Params::default().power(power).kernel(kernel);
+        for method in [Method::Direct, Method::Expansion] {
+            let params = Params::default().power(power).method(method);
             for device in devices() {
                 let all =
                     interpolate::<f32>(&device, Input::new(points, targets_at(&targets)), &params);
@@ -203,7 +203,7 @@ fn several_values_in_heaps_keep_it() {
                     let of = |i| by_definition(cloud, (targets.x[i], targets.y[i]), &params);
                     let wanted: Vec<f64> = (0..targets.len()).map(of).collect();
                     let found: Vec<f64> = found.iter().map(|&v| f64::from(v)).collect();
-                    let what = format!("{}, {kernel:?}, power {power}", device.name());
+                    let what = format!("{}, {method:?}, power {power}", device.name());
                     assert_close(&found, &wanted, 1e-5, &what);
                 }
             }

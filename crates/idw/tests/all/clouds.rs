@@ -4,7 +4,7 @@
 use crate::common::{Cloud, Random, assert_close, devices, expected, targets_at, values};
 use crate::{neighbours, together};
 use gpu_core::GridSpec;
-use idw::{Below, Kernel, Params, Targets};
+use idw::{Below, Method, Params, Targets};
 use testing::clouds::{self, SIDE};
 
 /// The list's clouds, with values of which each point has another than those beside it, and at its place.
@@ -83,7 +83,7 @@ fn sums_within_a_radius_are_those_of_the_definition_in_every_cloud() {
             base.power(3.0).radius1(0.8 * SIDE).radius2(0.2 * SIDE).angle(30.0),
             base.power(4.0).smoothing(1e-3 * SIDE).radius(0.4 * SIDE).min_points(400),
             base.radius(0.3 * SIDE).min_points(500).below(Below::Nearest),
-            base.radius(0.4 * SIDE).kernel(Kernel::Direct),
+            base.radius(0.4 * SIDE).method(Method::Direct),
         ] {
             let wanted = expected(&cloud, &targets, &params);
             for device in devices() {
@@ -101,16 +101,16 @@ fn sums_within_a_radius_are_those_of_the_definition_in_every_cloud() {
 fn sums_over_all_points_are_those_of_the_definition_in_every_cloud() {
     for cloud in all(600, 3) {
         let targets = places(&cloud, 25);
-        for (power, kernel) in [
-            (2.0, Kernel::Direct),
-            (1.0, Kernel::Expansion),
-            (2.5, Kernel::Expansion),
-            (4.0, Kernel::Expansion),
+        for (power, method) in [
+            (2.0, Method::Direct),
+            (1.0, Method::Expansion),
+            (2.5, Method::Expansion),
+            (4.0, Method::Expansion),
         ] {
-            let params = Params::default().power(power).kernel(kernel);
+            let params = Params::default().power(power).method(method);
             let wanted = expected(&cloud, &targets, &params);
             for device in devices() {
-                let what = format!("{}, {}, power {power}, {kernel:?}", cloud.name, device.name());
+                let what = format!("{}, {}, power {power}, {method:?}", cloud.name, device.name());
                 let found = values::<f64>(&device, &cloud, targets_at(&targets), &params);
                 assert_close(&found, &wanted, 1e-12, &what);
                 let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);

@@ -2,13 +2,13 @@
 
 use crate::common::{Cloud, by_definition, devices, random_cloud, targets_at, values};
 use gpu_core::GridSpec;
-use idw::{Adaptive, Input, Kernel, Params, Points, Targets, interpolate};
+use idw::{Adaptive, Input, Method, Params, Points, Targets, interpolate};
 
 const POWERS: [f64; 6] = [0.5, 1.0, 2.0, 2.5, 3.0, 4.0];
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
 
 fn expanded(power: f64) -> Params {
-    Params::default().power(power).kernel(Kernel::Expansion)
+    Params::default().power(power).method(Method::Expansion)
 }
 
 /// Asserts 1e-12 of the values' mean magnitude, weighted as they are, on every device.

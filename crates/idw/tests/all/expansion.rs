@@ -5,7 +5,7 @@ use crate::common::{
     Cloud, Random, assert_close, devices, expected, random_cloud, targets_at, values,
 };
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Error, Input, Kernel, Params, Points, Targets, interpolate};
+use idw::{Adaptive, Error, Input, Method, Params, Points, Targets, interpolate};
 use proptest::prelude::*;
 use testing::clouds::{SIDE, heaps};
 
@@ -15,7 +15,7 @@ const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
 const GROUND: [f64; 4] = [0.0, 0.0, SIDE, SIDE];
 
 fn expanded(power: f64) -> Params {
-    Params::default().power(power).kernel(Kernel::Expansion)
+    Params::default().power(power).method(Method::Expansion)
 }
 
 /// Asserts the promised accuracy on every device.
@@ -216,7 +216,7 @@ fn cpu_and_gpu_and_the_direct_sum_agree() {
     let cloud = heaps(3000, 18);
     let targets = random_cloud(300, GROUND, 19);
     for power in [1.0, 2.0, 3.0] {
-        let direct = expanded(power).kernel(Kernel::Direct);
+        let direct = expanded(power).method(Method::Direct);
         let wanted = values::<f32>(&Device::Cpu, &cloud, targets_at(&targets), &direct);
         for device in devices() {
             let found = values::<f32>(&device, &cloud, targets_at(&targets), &expanded(power));
@@ -278,7 +278,7 @@ proptest! {
         let params = expanded(power).smoothing(smoothing * w.min(h));
         let wanted = expected(&cloud, &targets, &params);
         // Where points crowd, places in f32 alone may cost more than that.
-        let direct = params.kernel(Kernel::Direct);
+        let direct = params.method(Method::Direct);
         let off = |found: &[f64]| {
             let each = found.iter().zip(&wanted).map(|(f, w)| (f / w - 1.0).abs());
             each.fold(0.0, f64::max)

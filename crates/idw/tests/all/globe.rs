@@ -2,12 +2,12 @@
 
 use crate::common::{Cloud, Random, assert_close, devices, expected, targets_at, values, without};
 use gpu_core::GridSpec;
-use idw::{Adaptive, Input, Kernel, Params, Points, cross_validate, interpolate};
+use idw::{Adaptive, Input, Method, Params, Points, cross_validate, interpolate};
 
 const POWERS: [f64; 6] = [0.5, 1.0, 2.0, 2.5, 3.0, 4.0];
 
 fn expanded(power: f64) -> Params {
-    Params::default().power(power).geographic(true).kernel(Kernel::Expansion)
+    Params::default().power(power).geographic(true).method(Method::Expansion)
 }
 
 /// Asserts 1e-5 of the values' mean magnitude, weighted as they are, on every device.

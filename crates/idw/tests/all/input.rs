@@ -3,7 +3,8 @@
 use crate::common::{devices, random_cloud, targets_at};
 use gpu_core::GridSpec;
 use idw::{
-    Below, Error, Input, Invalid, Kernel, Params, Points, Targets, cross_validate, interpolate,
+    Baseline, Below, Error, Input, Invalid, Method, Params, Points, Targets, cross_validate,
+    interpolate,
 };
 
 const EMPTY: Points = Points { x: &[], y: &[], values: &[&[]] };
@@ -100,7 +101,7 @@ fn what_is_not_finite_is_refused_or_counted() {
 #[test]
 fn what_does_not_go_together_is_refused() {
     let cloud = random_cloud(9, [0.0, 0.0, 1.0, 1.0], 2);
-    let paper = Params::default().kernel(Kernel::Tiled);
+    let paper = Params::default().method(Method::Baseline(Baseline::Tiled));
     for device in devices() {
         let run = |params: &Params| {
             cloud

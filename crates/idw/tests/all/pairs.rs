@@ -4,7 +4,7 @@ use crate::common::{
     Cloud, assert_close, by_definition, devices, expected, random_cloud, targets_at, values,
 };
 use gpu_core::GridSpec;
-use idw::{Adaptive, Input, Kernel, Params, Points, Targets, interpolate};
+use idw::{Adaptive, Baseline, Input, Method, Params, Points, Targets, interpolate};
 
 /// The centres of a grid's cells as points.
 fn centres(grid: &GridSpec) -> Cloud {
@@ -220,8 +220,8 @@ fn the_kernels_of_the_paper_agree() {
     (targets.x[0], targets.y[0]) = (cloud.x[0], cloud.y[0]);
     let grid = GridSpec::new(0.0, 100.0, 9.0, 11, 11).unwrap();
     for power in [2.0, 3.0] {
-        for kernel in [Kernel::Naive, Kernel::Tiled] {
-            let params = Params::default().power(power).kernel(kernel);
+        for method in [Method::Baseline(Baseline::Naive), Method::Baseline(Baseline::Tiled)] {
+            let params = Params::default().power(power).method(method);
             for device in devices() {
                 let wanted = expected(&cloud, &targets, &params);
                 let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);

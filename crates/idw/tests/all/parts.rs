@@ -3,7 +3,9 @@
 
 use crate::common::{Cloud, Random, devices, haversine, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Error, Input, Kernel, Number, Params, Surface, Targets, Total, Weight};
+use idw::{
+    Adaptive, Baseline, Error, Input, Method, Number, Params, Surface, Targets, Total, Weight,
+};
 use idw::{interpolate, part};
 use proptest::prelude::*;
 
@@ -174,11 +176,11 @@ proptest! {
         let cloud = pattern(case.kind, case.points, &mut random);
         let places = among(&cloud, 60, &mut random);
         let parts = case.division.of(&cloud, case.parts, &mut random);
-        let kernel = match case.expands && case.power <= 4.0 {
-            true => Kernel::Expansion,
-            false => Kernel::Direct,
+        let method = match case.expands && case.power <= 4.0 {
+            true => Method::Expansion,
+            false => Method::Direct,
         };
-        let params = Params::default().power(case.power).smoothing(case.smoothing).kernel(kernel);
+        let params = Params::default().power(case.power).smoothing(case.smoothing).method(method);
         let what = format!("{case:?}");
         assert_promised::<f32>((&cloud, &parts), &places, &params, &what);
         assert_promised::<f64>((&cloud, &parts), &places, &params, &what);
@@ -199,8 +201,8 @@ fn heaps_and_targets_beside_points_keep_it_at_every_power() {
             (4.0, Division::Scattered),
         ] {
             let parts = division.of(&cloud, 5, &mut random);
-            for kernel in [Kernel::Direct, Kernel::Expansion] {
-                let params = Params::default().power(power).kernel(kernel);
+            for method in [Method::Direct, Method::Expansion] {
+                let params = Params::default().power(power).method(method);
                 let what = format!("pattern {kind}, {division:?}");
                 assert_promised::<f32>((&cloud, &parts), &places, &params, &what);
             }
@@ -230,7 +232,7 @@ fn parts_on_the_sphere_keep_it() {
         let params = Params::default().power(power).geographic(true);
         assert_promised::<f32>((&cloud, &parts), &places, &params, "sphere");
         if power <= 4.0 {
-            let params = params.kernel(Kernel::Expansion);
+            let params = params.method(Method::Expansion);
             assert_promised::<f32>((&cloud, &parts), &places, &params, "sphere");
         }
     }
@@ -261,9 +263,9 @@ fn one_part_has_the_bits_of_the_interpolation() {
     for device in devices() {
         for params in [
             Params::default(),
-            Params::default().power(3.0).kernel(Kernel::Expansion),
+            Params::default().power(3.0).method(Method::Expansion),
             Params::default().power(2.5).smoothing(2.0),
-            Params::default().geographic(true).kernel(Kernel::Expansion),
+            Params::default().geographic(true).method(Method::Expansion),
         ] {
             let whole =
                 cloud.with(|p| interpolate::<f32>(&device, Input::new(p, grid), &params)).unwrap();
@@ -341,7 +343,7 @@ fn several_values_share_the_weights() {
     let columns: Vec<Vec<f64>> =
         (0..6).map(|c| cloud.z.iter().map(|z| z * f64::from(c + 1)).collect()).collect();
     for device in devices() {
-        for params in [Params::default(), Params::default().kernel(Kernel::Expansion)] {
+        for params in [Params::default(), Params::default().method(Method::Expansion)] {
             let mut total = Total::new();
             for range in [0..150, 150..150, 150..600] {
                 let values: Vec<&[f64]> = columns.iter().map(|c| &c[range.clone()]).collect();
@@ -402,8 +404,8 @@ fn what_has_no_parts_is_refused() {
             all.max_points_per_quadrant(2),
             all.adaptive(Adaptive::default()),
             all.statistics(true),
-            all.kernel(Kernel::Naive),
-            all.kernel(Kernel::Tiled),
+            all.method(Method::Baseline(Baseline::Naive)),
+            all.method(Method::Baseline(Baseline::Tiled)),
             all.power(1e301),
         ] {
             let error = run(&params, grid).unwrap_err();

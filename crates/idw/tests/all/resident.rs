@@ -4,7 +4,7 @@
 use crate::common::{random_cloud, targets_at};
 use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, Graph, GridSpec, Points};
 use idw::gpu::{DeviceTargets, DeviceTotal, Index, Input, Workspace, interpolate, part};
-use idw::{Adaptive, Error, Kernel, Params, Targets, Total};
+use idw::{Adaptive, Baseline, Error, Method, Params, Targets, Total};
 use testing::{Cloud, bits, gpu};
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 80.0, 80.0];
@@ -39,21 +39,21 @@ fn all_params() -> Vec<Params> {
     let plane = [
         all,
         all.power(2.5).smoothing(0.5),
-        all.kernel(Kernel::Expansion),
-        all.kernel(Kernel::Tiled),
+        all.method(Method::Expansion),
+        all.method(Method::Baseline(Baseline::Tiled)),
         all.statistics(true),
         Params::nearest(5).statistics(true),
         Params::nearest(40),
         all.radius(20.0).min_points(2),
         all.max_points_per_quadrant(2),
         all.adaptive(Adaptive::default()),
-        all.adaptive(Adaptive::default()).kernel(Kernel::Expansion),
+        all.adaptive(Adaptive::default()).method(Method::Expansion),
         Params::nearest(6).adaptive(Adaptive::default()),
     ];
     let sphere = [
         all,
-        all.kernel(Kernel::Expansion),
-        all.adaptive(Adaptive::default()).kernel(Kernel::Expansion),
+        all.method(Method::Expansion),
+        all.adaptive(Adaptive::default()).method(Method::Expansion),
         Params::nearest(5),
         all.radius(2e6),
     ];
@@ -142,7 +142,10 @@ fn no_points_and_no_targets_are_no_error() {
 /// Every way of summing over parts of the points.
 fn all_params_of_parts() -> Vec<Params> {
     let adds_up = |p: &Params| {
-        p.is_all_pairs() && p.adaptive.is_none() && !p.statistics && p.kernel != Kernel::Tiled
+        p.is_all_pairs()
+            && p.adaptive.is_none()
+            && !p.statistics
+            && p.method != Method::Baseline(Baseline::Tiled)
     };
     all_params().into_iter().filter(adds_up).collect()
 }

@@ -1,7 +1,7 @@
 //! Leave-one-out cross-validation, on the CPU and on the process's GPU.
 
 use crate::common::{Cloud, Random, devices, random_cloud, without};
-use idw::{Adaptive, Kernel, Params, PowerParams, best_power, cross_validate};
+use idw::{Adaptive, Method, Params, PowerParams, best_power, cross_validate};
 
 #[test]
 fn each_point_is_predicted_from_the_others() {
@@ -82,7 +82,7 @@ fn assert_expanded(cloud: &Cloud, params: &Params, what: &str) {
     let sample = (0..cloud.len()).step_by(cloud.len() / 97 + 1);
     let wanted: Vec<_> =
         sample.map(|i| (i, without(cloud, i, params), without(&magnitudes, i, params))).collect();
-    let params = params.kernel(Kernel::Expansion);
+    let params = params.method(Method::Expansion);
     for device in devices() {
         let found = cloud.with(|points| cross_validate(&device, points, &params)).unwrap();
         assert_eq!(found.count, cloud.len() as u64, "{what}");

@@ -6,8 +6,7 @@
 //! of a group go together, in vectors, over what any of them needs: neighbours have their winners near each other.
 
 use super::outputs::{Sinks, Winner};
-use super::rows::{Candidates, Column};
-use super::walk::LANES;
+use super::rows::{Candidates, Column, LANES};
 use crate::metric::Metric;
 
 /// Rows of a block: what goes this way before a walk is tried again.

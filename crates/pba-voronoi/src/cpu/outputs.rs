@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, host_memory};
 
 use super::STRIP;
-use super::walk::LANES;
+use super::rows::LANES;
 use crate::metric::{Ground, Metric};
 use crate::{Diagram, Input, Integers, Params, Result, Sites};
 

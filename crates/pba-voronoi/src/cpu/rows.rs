@@ -8,6 +8,9 @@ use rayon::prelude::*;
 use super::{bands, report};
 use crate::{Input, NONE, Result, Sites, Strip};
 
+/// Columns that are searched together.
+pub(super) const LANES: usize = 16;
+
 /// What holds a column.
 pub(super) trait Column: bytemuck::Pod + Send + Sync + PartialEq {
     /// No site in the row.
@@ -97,7 +100,7 @@ impl<C: Column> Candidates<C> {
     }
 
     /// The candidates of a row from column `x` on, as many as go together.
-    pub fn group(&self, row: u32, x: usize) -> &[C; super::walk::LANES] {
+    pub fn group(&self, row: u32, x: usize) -> &[C; LANES] {
         let start = row as usize * self.pitch + x;
         self.columns[start..].first_chunk().expect("a row is a multiple of these long")
     }
@@ -112,7 +115,7 @@ impl<C: Column> Candidates<C> {
 /// one strip of row after row; rows at a distance of a multiple of 512 bytes would all lie in the same few sets of a
 /// cache, so a cache line more stands between these.
 fn pitch<C>(width: usize) -> usize {
-    let pitch = width.next_multiple_of(super::walk::LANES);
+    let pitch = width.next_multiple_of(LANES);
     let is_unlucky = (pitch * size_of::<C>()).is_multiple_of(512);
     pitch + if is_unlucky { 64 / size_of::<C>() } else { 0 }
 }

@@ -14,11 +14,8 @@ use std::ops::Range;
 
 use super::divide::{self, Block};
 use super::outputs::{Sinks, Winner};
-use super::rows::{Candidates, Column};
+use super::rows::{Candidates, Column, LANES};
 use crate::metric::Metric;
-
-/// Columns that go together.
-pub(super) const LANES: usize = 16;
 
 /// Rows that go together.
 const ROWS: usize = 8;

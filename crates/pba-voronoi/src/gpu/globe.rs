@@ -9,7 +9,7 @@ use super::Integers;
 use super::bits::{Bits, words_of};
 use super::derived::{Measured, Wanted};
 use super::winners::candidates;
-use crate::params::MAX_PIXELS;
+use crate::limits::MAX_PIXELS;
 use crate::{Error, Globe, Result};
 
 /// Where the pixels of a raster lie on the sphere, in device memory: the device's [`Globe`].

@@ -6,9 +6,9 @@ use super::bits::Bits;
 use super::derived::{self, Measured, Wanted};
 use super::globe::OnGlobe;
 use super::winners::Winners;
-use super::{Input, Integers, Sites, scan_prune};
+use super::{Input, Integers, Sites, baselines};
 use crate::metric::Metric;
-use crate::{Algorithm, Params, Result};
+use crate::{Baseline, Method, Params, Result};
 
 /// An output.
 pub(super) enum Output {
@@ -71,7 +71,7 @@ impl<'a> Sources<'a> {
         keep: &mut impl FnMut(Output) -> Result<()>,
     ) -> Result<()> {
         let gpu = self.gpu;
-        let mut indices = self.indices(params.algorithm)?;
+        let mut indices = self.indices(params.method)?;
         self.exclude_integers(&mut indices)?;
         if params.coordinates {
             let columns = self.input.shape().columns();
@@ -98,12 +98,12 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    fn indices(&self, algorithm: Algorithm) -> Result<Integers> {
+    fn indices(&self, method: Method) -> Result<Integers> {
         if let Some(globe) = &self.globe {
             return globe.indices(self.gpu, &self.bits);
         }
-        match algorithm {
-            Algorithm::ScanPrune => {
+        match method {
+            Method::Baseline(Baseline::ScanPrune) => {
                 let unpacked: Column<u8>;
                 let mask: Slice<'_, u8> = match (self.input.sites, self.input.inverted) {
                     (Sites::Mask(mask), false) => mask,
@@ -112,9 +112,9 @@ impl<'a> Sources<'a> {
                         (&unpacked).into()
                     }
                 };
-                Ok(Integers::U32(scan_prune::indices(self.gpu, mask, self.grid)?))
+                Ok(Integers::U32(baselines::scan_prune(self.gpu, mask, self.grid)?))
             }
-            Algorithm::Auto | Algorithm::Monotone => {
+            Method::Auto | Method::Monotone => {
                 let strip = self.input.strip.as_ref();
                 Winners::find(self.gpu, &self.bits, self.metric, strip)?.indices(self.gpu)
             }

@@ -1,4 +1,4 @@
-//! The launches of `Algorithm::Monotone`; the kernels and the plan are in `kernels_rs::voronoi::monotone`.
+//! The launches of `Method::Monotone`; the kernels and the plan are in `kernels_rs::voronoi::monotone`.
 //!
 //! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/64 for the
 //! winners.
@@ -11,8 +11,8 @@ use super::bits::{Bits, WARPS, words_of};
 use super::derived::{Measured, Wanted};
 use super::{Integers, Strip, blocks_x, derived};
 use crate::Result;
+use crate::limits::MAX_PIXELS;
 use crate::metric::{MAX_NARROW, Metric};
-use crate::params::MAX_PIXELS;
 
 // The kernels' numbers hold wherever the metric says that they do.
 const _: () = assert!(MAX_NARROW <= kernels::MAX_NARROW);

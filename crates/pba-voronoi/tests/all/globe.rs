@@ -2,7 +2,7 @@
 
 use gpu_core::{GridSpec, Progress};
 use pba_voronoi::{
-    AUTHALIC_RADIUS, Algorithm, EARTH_RADIUS, Error, Globe, Input, Params, Sites,
+    AUTHALIC_RADIUS, Baseline, EARTH_RADIUS, Error, Globe, Input, Method, Params, Sites,
     directions_on_globe, ellipsoidal_distances, geodesic,
 };
 use testing::{Random, devices};
@@ -363,7 +363,7 @@ fn bad_places_and_wishes_are_named() {
     }
     for params in [
         Params::new().squared_distance(),
-        Params::new().algorithm(Algorithm::ScanPrune),
+        Params::new().method(Method::Baseline(Baseline::ScanPrune)),
         Params::new().spacing(1.0, 2.0),
         Params::new().part_of(9, 9),
     ] {

@@ -2,7 +2,7 @@
 
 use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, DeviceGlobe};
-use pba_voronoi::{Algorithm, Error, Globe, Input, Params, Sites, cpu, geodesic, transform};
+use pba_voronoi::{Baseline, Error, Globe, Input, Method, Params, Sites, cpu, geodesic, transform};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
 fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
@@ -45,11 +45,11 @@ fn captured_nearest_sites_follow_their_mask() {
 #[test]
 fn a_captured_transform_follows_its_sites() {
     let gpu = testing::gpu();
-    for algorithm in [Algorithm::Monotone, Algorithm::ScanPrune] {
+    for method in [Method::Monotone, Method::Baseline(Baseline::ScanPrune)] {
         for (width, height) in [(1, 1), (97, 61), (130, 257)] {
             let grid = GridSpec::new(0.0, 0.0, 2.0, width, height).unwrap();
             let params = Params::new()
-                .algorithm(algorithm)
+                .method(method)
                 .nearest()
                 .coordinates()
                 .squared_distance()
@@ -76,7 +76,7 @@ fn a_captured_transform_follows_its_sites() {
                 unsafe { graph.launch().unwrap() };
                 let input = Input::new(Sites::Mask(&now), grid).values(&values).excluded(&excluded);
                 let expected = transform(&Device::Cpu, &input, &params).unwrap();
-                let what = format!("{algorithm:?}, {width} x {height}, one in {one_in}");
+                let what = format!("{method:?}, {width} x {height}, one in {one_in}");
                 let host = |raster: &Option<gpu::Integers>| raster.as_ref().unwrap().to_host().ok();
                 assert!(host(&diagram.nearest) == expected.nearest, "{what}");
                 assert!(host(&diagram.squared_distance) == expected.squared_distance, "{what}");

@@ -3,7 +3,7 @@
 
 use gpu_core::{Column, Element, Gpu, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, Input, Sites};
-use pba_voronoi::{Algorithm, Params};
+use pba_voronoi::{Baseline, Method, Params};
 use testing::gpu as handle;
 
 const WIDTH: u32 = 70;
@@ -35,8 +35,11 @@ fn every_input_of_a_transform() {
     let (a, b) = (handle(), handle());
     let grid = GridSpec::of_pixels(WIDTH, HEIGHT);
     let pixels = grid.cells() as usize;
-    for (case, algorithm) in
-        [Algorithm::ScanPrune, Algorithm::Monotone].into_iter().cycle().take(8).enumerate()
+    for (case, method) in [Method::Baseline(Baseline::ScanPrune), Method::Monotone]
+        .into_iter()
+        .cycle()
+        .take(8)
+        .enumerate()
     {
         let mask = written(&a, &mask());
         let labels = written(&a, &vec![1u32; pixels]);
@@ -52,7 +55,7 @@ fn every_input_of_a_transform() {
         };
         let input = Input::new(sites, grid).excluded(&excluded).values(&values);
         let params = Params::new()
-            .algorithm(algorithm)
+            .method(method)
             .nearest()
             .coordinates()
             .squared_distance()

@@ -2,7 +2,7 @@
 
 use gpu_core::{Device, Grid, GridSpec};
 use pba_voronoi::transform;
-use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, NONE, Params, Sites, Strip};
+use pba_voronoi::{Baseline, Diagram, Error, Input, Integers, Method, NONE, Params, Sites, Strip};
 use testing::{Random, devices, is_slow};
 
 /// A raster of which only some pixels are sites.
@@ -281,6 +281,6 @@ fn what_is_no_strip_is_named() {
         let bad = with(good, params);
         assert!(matches!(bad, Error::Missing { input, .. } if input.contains("beyond")), "{bad}");
     }
-    let scan_prune = all().algorithm(Algorithm::ScanPrune);
+    let scan_prune = all().method(Method::Baseline(Baseline::ScanPrune));
     assert!(matches!(with(good, scan_prune), Error::Unsupported { .. }));
 }

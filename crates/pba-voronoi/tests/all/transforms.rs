@@ -1,8 +1,8 @@
 //! Every input and output of a transform against its definition, on the CPU and on the process's GPU,
-//! by every algorithm.
+//! by every method.
 
 use gpu_core::{Device, Grid, GridSpec};
-use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, Params, Sites, transform};
+use pba_voronoi::{Baseline, Diagram, Error, Input, Integers, Method, Params, Sites, transform};
 use testing::{Random, devices, is_slow};
 
 /// A whole number below `end`, or 0.
@@ -79,7 +79,7 @@ fn both() -> Params {
 }
 
 #[test]
-fn random_rasters_by_every_algorithm() {
+fn random_rasters_by_every_method() {
     let mut random = Random::new(1);
     let cases = if is_slow() { 150 } else { 20_000 };
     for case in 0..cases {
@@ -89,13 +89,13 @@ fn random_rasters_by_every_algorithm() {
         let expected = brute_force(&mask, width, (1, 1), u64::MAX);
         let input = of_mask(&mask, width, height);
         for device in devices() {
-            for algorithm in [Algorithm::Auto, Algorithm::ScanPrune] {
+            for method in [Method::Auto, Method::Baseline(Baseline::ScanPrune)] {
                 // A block a row and one a column: the software device takes its time.
-                if is_slow() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
+                if is_slow() && method == Method::Baseline(Baseline::ScanPrune) && case % 5 > 0 {
                     continue;
                 }
-                let diagram = run(&both().algorithm(algorithm), &device, &input);
-                let what = format!("case {case}, {algorithm:?}, {}", device.name());
+                let diagram = run(&both().method(method), &device, &input);
+                let what = format!("case {case}, {method:?}, {}", device.name());
                 check(&diagram, &expected, &what);
             }
         }
@@ -109,9 +109,9 @@ fn many_random_rasters_on_the_cpu() {
         let (width, height) = (1 + below(&mut random, 40), 1 + below(&mut random, 40));
         let mask = sparse_mask(&mut random, width, height, 3.5);
         let input = of_mask(&mask, width, height);
-        let run = |algorithm| run(&both().algorithm(algorithm), &Device::Cpu, &input);
-        let diagram = run(Algorithm::Monotone);
-        assert_eq!(diagram, run(Algorithm::ScanPrune), "case {case}");
+        let run = |method| run(&both().method(method), &Device::Cpu, &input);
+        let diagram = run(Method::Monotone);
+        assert_eq!(diagram, run(Method::Baseline(Baseline::ScanPrune)), "case {case}");
         if case % 4 == 0 {
             check(&diagram, &brute_force(&mask, width, (1, 1), u64::MAX), &format!("case {case}"));
         }
@@ -144,7 +144,7 @@ fn large_and_far() {
                 mask[below(&mut random, pixels as u32) as usize] = 1;
             }
             let input = of_mask(&mask, width, height);
-            let reference = both().algorithm(Algorithm::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 let found = run(&both(), &device, &input);
@@ -178,7 +178,7 @@ fn far_from_a_rough_coast() {
                 let params = both().spacing(x, y);
                 let expected = run(&params, &Device::Cpu, &input);
                 if x == y {
-                    let reference = both().algorithm(Algorithm::ScanPrune);
+                    let reference = both().method(Method::Baseline(Baseline::ScanPrune));
                     assert!(expected == run(&reference, &Device::Cpu, &input));
                 }
                 for device in devices() {
@@ -203,7 +203,7 @@ fn sites_on_the_borders_of_tiles() {
             };
             let mask: Vec<u8> = (0..width * height).map(|p| u8::from(is_border(p))).collect();
             let input = of_mask(&mask, width, height);
-            let reference = both().algorithm(Algorithm::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 assert!(run(&both(), &device, &input) == expected, "{}", device.name());
@@ -219,7 +219,7 @@ fn strips_of_100_000_and_wide_rasters() {
         for density in [0.0, 1e-4, 1e-2, 0.3] {
             let mask = dense_mask(&mut random, width, height, density);
             let input = of_mask(&mask, width, height);
-            let reference = both().algorithm(Algorithm::ScanPrune);
+            let reference = both().method(Method::Baseline(Baseline::ScanPrune));
             let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 // The software device takes seconds for a hundred thousand warps.
@@ -638,10 +638,10 @@ fn bad_input_is_named() {
     assert!(error(both().label(), good).contains("labels"));
     assert!(error(both(), good.excluded(&[1])).contains("excluded"));
     assert!(error(both(), good.values(&[1.0])).contains("values"));
-    let scan_prune = both().algorithm(Algorithm::ScanPrune).spacing(1.0, 2.0);
+    let scan_prune = both().method(Method::Baseline(Baseline::ScanPrune)).spacing(1.0, 2.0);
     assert!(matches!(
         transform(&device, &good, &scan_prune).unwrap_err(),
-        Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
+        Error::Unsupported { method: Method::Baseline(Baseline::ScanPrune), .. }
     ));
 }
 

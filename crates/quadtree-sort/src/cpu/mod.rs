@@ -1,6 +1,6 @@
 //! The CPU's way of building, on all cores.
 
-mod level_sort;
+mod baselines;
 mod morton;
 mod settle;
 
@@ -9,7 +9,7 @@ use kernels_rs::spatial::frame::Frame;
 use rayon::prelude::*;
 
 use crate::tree::{Node, Quadtree};
-use crate::{Algorithm, Error, MAX_POINTS, Outside, Params, Result};
+use crate::{Baseline, Error, MAX_POINTS, Method, Outside, Params, Result};
 
 /// A point's code, and its index as given.
 pub(crate) type Coded = (u64, u32);
@@ -26,9 +26,9 @@ pub(crate) fn build(
     let (frame, bounds) = prepare(points, params, progress)?;
     let coded = codes(points, &frame, params)?;
     progress.at("sort", 0.0)?;
-    let (nodes, order) = match params.algorithm {
-        Algorithm::Auto | Algorithm::Morton => morton::sort(coded, params, progress)?,
-        Algorithm::LevelSort => level_sort::sort(coded, params, progress)?,
+    let (nodes, order) = match params.method {
+        Method::Auto | Method::Morton => morton::sort(coded, params, progress)?,
+        Method::Baseline(Baseline::LevelSort) => baselines::level_sort(coded, params, progress)?,
     };
     finish(points, nodes, order, frame, bounds, params, progress)
 }

@@ -1,7 +1,6 @@
 //! Building, step by step.
 
-use device_std::atomic::Pair;
-use device_std::{In, Out};
+use device_std::Out;
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice, SliceMut};
 use gpu_scan::gpu::{
     scan_in_place, select_flagged, sequence, sort_pairs_in_place, sort_with_indices,
@@ -9,29 +8,18 @@ use gpu_scan::gpu::{
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{
     self as kernels, Cut, FOUND, Level, MOST_OF_WARP, MOST_SHARED, Moved, Place, Places, Rule,
-    Words,
 };
 use kernels_rs::spatial::frame::Frame;
 
+use super::baselines::LevelSort;
 use super::coordinate::{Coordinate, DeviceCode};
-use super::level_sort::LevelSort;
+use super::nodes::{Coded, DISORDER, MAX_BLOCKS, Nodes, OVERFLOW, STARTS, UNSETTLED};
 use super::{DeviceQuadtree, Workspace};
 use crate::tree::Node;
-use crate::{Algorithm, Error, Outside, Params, Result};
-
-/// Blocks that share the nodes of a level, or the leaves, at most.
-pub(super) const MAX_BLOCKS: u32 = 2048;
+use crate::{Baseline, Error, Method, Outside, Params, Result};
 
 /// The most nodes of a tree.
 const MAX_NODES: u64 = u32::MAX as u64;
-
-/// The words of a build that the host reads: three of `bad`, whether nodes did not fit, how many points are in nodes
-/// above the threshold at the last level sorted, whether there are leaves whose points must go back into the order as
-/// given, and then the first node of each level.
-const OVERFLOW: usize = 3;
-const UNSETTLED: usize = 4;
-const DISORDER: usize = 5;
-const STARTS: usize = 6;
 
 /// Levels that each round of sorting adds: a pass of the sort.
 const ROUND_LEVELS: u32 = 4;
@@ -124,12 +112,6 @@ impl Share {
     }
 }
 
-/// The points of a tree, as they are sorted.
-pub(super) struct Coded<K: DeviceCode> {
-    pub codes: Column<K>,
-    pub indices: Column<u32>,
-}
-
 /// The points as they come: codes, and coordinates side by side. Indices, where points are left out.
 struct Given<K: DeviceCode> {
     codes: Column<K>,
@@ -141,39 +123,6 @@ struct Given<K: DeviceCode> {
 struct Sorted {
     order: Column<u32>,
     deepest: u32,
-}
-
-/// The nodes, as they are made.
-pub(super) struct Nodes {
-    pub nodes: Column<Node>,
-    /// What the host reads at the end.
-    pub words: Column<u64>,
-    control: Column<u64>,
-    status: Column<Pair>,
-}
-
-impl Nodes {
-    /// As the kernels see them.
-    pub fn input(&self) -> In<'_, Words> {
-        Slice::from(&self.nodes).cast().input()
-    }
-
-    /// The first node of each level; after that of the last the number of all.
-    pub fn starts(&self) -> Result<In<'_, u64>> {
-        Ok(self.words.slice(STARTS..self.words.len())?.input())
-    }
-
-    /// The nodes of levels up to `deepest`, with their number.
-    pub fn counted(&self, deepest: u32) -> Result<kernels::Nodes<'_>> {
-        let place = STARTS + deepest as usize + 1;
-        let count = self.words.slice(place..place + 1)?.input();
-        Ok(kernels::Nodes { nodes: self.input(), count })
-    }
-
-    /// One word that the host reads, to be written.
-    fn word(&mut self, which: usize) -> Result<SliceMut<'_, u64>> {
-        Ok(self.words.slice_mut(which..which + 1)?)
-    }
 }
 
 /// The lower half of one of the words that the host reads.
@@ -237,11 +186,11 @@ impl Call<'_> {
         unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
         let Given { codes, indices, pairs } =
             self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
-        let sorted = match self.params.algorithm {
-            Algorithm::Auto | Algorithm::Morton => {
+        let sorted = match self.params.method {
+            Method::Auto | Method::Morton => {
                 self.morton(workspace, (codes, indices), &mut nodes)?
             }
-            Algorithm::LevelSort => {
+            Method::Baseline(Baseline::LevelSort) => {
                 Some(self.level_sort(workspace, (codes, indices), &mut nodes)?)
             }
         };

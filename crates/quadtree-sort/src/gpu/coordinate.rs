@@ -3,7 +3,7 @@
 use device_std::host::Kernel;
 use gpu_core::Element;
 use gpu_scan::Key;
-use kernels_rs::quadtree::level_sort::{count_pieces, divide_small, scatter_pieces};
+use kernels_rs::quadtree::baselines::{count_pieces, divide_small, scatter_pieces};
 use kernels_rs::quadtree::{
     Code, Place, divide, encode, find_bounds, gather_places, put_back, take_unsettled,
 };

@@ -7,11 +7,12 @@
 //! [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside.
 //! No level waits.
 
+mod baselines;
 mod build;
 mod coordinate;
 pub(crate) mod host;
 mod index;
-mod level_sort;
+mod nodes;
 mod queries;
 pub(crate) mod stream;
 mod tree;

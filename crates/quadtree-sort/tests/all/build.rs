@@ -2,17 +2,17 @@
 
 use gpu_core::{Bounds, Device, Points};
 use proptest::prelude::*;
-use quadtree_sort::{Algorithm, Error, MAX_LEVEL, Node, Outside, Params, Quadtree, build};
+use quadtree_sort::{Baseline, Error, MAX_LEVEL, Method, Node, Outside, Params, Quadtree, build};
 use testing::{Cloud, Random, clouds};
 
-const ALGORITHMS: [Algorithm; 2] = [Algorithm::Morton, Algorithm::LevelSort];
+const METHODS: [Method; 2] = [Method::Morton, Method::Baseline(Baseline::LevelSort)];
 
-/// Builds by every algorithm on every device, checks that all trees are the same, and what a tree must be.
+/// Builds by every method on every device, checks that all trees are the same, and what a tree must be.
 fn build_all(x: &[f64], y: &[f64], params: &Params) -> Quadtree {
     let mut trees = Vec::new();
     for device in testing::devices() {
-        for algorithm in ALGORITHMS {
-            let params = params.algorithm(algorithm);
+        for method in METHODS {
+            let params = params.method(method);
             trees.push(build(&device, Points::new(x, y), &params).unwrap());
         }
     }

@@ -6,7 +6,7 @@ use quadtree_sort::gpu::{
     DeviceIndex, DeviceQuadtree, DeviceRegions, Workspace, adjacent_leaves, build, count_in,
     leaves_of, list_in, nearest, nearest_of_own,
 };
-use quadtree_sort::{Adjacency, Algorithm, Error, NONE, Outside, Params};
+use quadtree_sort::{Adjacency, Baseline, Error, Method, NONE, Outside, Params};
 use testing::{Cloud, Random, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
@@ -23,11 +23,11 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
     let (x, y) = (in_f32(&cloud.x), in_f32(&cloud.y));
     let wide = [&x, &y].map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
     let (x, y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
-    for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
         for max_level in [9, 16, 31] {
             for threshold in [20, 200, 2000, 5000] {
                 let params = Params::new().max_level(max_level).threshold(threshold);
-                let params = params.algorithm(algorithm);
+                let params = params.method(method);
                 let tree = build(&mut workspace, &x, &y, &params).unwrap();
                 let points = Points::new(&wide[0], &wide[1]);
                 let wanted = quadtree_sort::build(&Device::Cpu, points, &params).unwrap();
@@ -55,8 +55,8 @@ fn every_build_gives_the_same_bytes() {
     let mut workspace = Workspace::new(&gpu).unwrap();
     let cloud = clouds::heaps(3000, 42);
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-    for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
-        let params = Params::new().algorithm(algorithm).max_level(12);
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
+        let params = Params::new().method(method).max_level(12);
         let mut run = || build(&mut workspace, &x, &y, &params).unwrap().to_host().unwrap();
         let first = run();
         for _ in 0..repetitions() {
@@ -78,8 +78,8 @@ fn more_nodes_than_points_usually_need_get_more_room() {
     let gpu = gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
     let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-    for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
-        let params = Params::new().threshold(1).algorithm(algorithm);
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
+        let params = Params::new().threshold(1).method(method);
         let tree = build(&mut workspace, &x, &y, &params).unwrap();
         assert!(tree.node_count() > 6 * cloud.len() + 64 * 32, "{} nodes", tree.node_count());
         let points = Points::new(&cloud.x, &cloud.y);
@@ -163,9 +163,9 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
     for round in 0..6 {
         let columns = [200, 200].map(|len| gpu.upload(&anything(&mut random, len)).unwrap());
         let [ax, ay] = &columns;
-        for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
+        for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
             // Points that are none are found; those outside are left out.
-            let params = Params::new().algorithm(algorithm);
+            let params = Params::new().method(method);
             assert!(build(&mut workspace, ax, ay, &params).is_err());
             let params = params.bounds(bounds).max_level(if round % 2 == 0 { 12 } else { 31 });
             assert!(build(&mut workspace, ax, ay, &params).is_err());

@@ -1,12 +1,12 @@
 //! Trees built with little device memory: the same ones.
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Algorithm, Error, MappedPoints, Outside, Params, build, build_within};
+use quadtree_sort::{Baseline, Error, MappedPoints, Method, Outside, Params, build, build_within};
 use testing::{Cloud, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
 
-/// Builds under budgets from the least on, on both devices and by both algorithms, and compares with the plain build.
+/// Builds under budgets from the least on, on both devices and by both methods, and compares with the plain build.
 fn compare(cloud: &Cloud, params: &Params) {
     let points = Points::new(&cloud.x, &cloud.y);
     let wanted = build(&Device::Cpu, points, params).unwrap();
@@ -15,12 +15,12 @@ fn compare(cloud: &Cloud, params: &Params) {
         panic!("no bytes are enough")
     };
     for budget in [least, least + least / 4, 1 << 30] {
-        for (device, algorithm) in [
-            (&gpu, Algorithm::Morton),
-            (&gpu, Algorithm::LevelSort),
-            (&Device::Cpu, Algorithm::Auto),
+        for (device, method) in [
+            (&gpu, Method::Morton),
+            (&gpu, Method::Baseline(Baseline::LevelSort)),
+            (&Device::Cpu, Method::Auto),
         ] {
-            let params = params.algorithm(algorithm);
+            let params = params.method(method);
             let tree = build_within(device, points, &params, budget).unwrap();
             assert_eq!(tree, wanted, "{} points, {params:?}, {budget}", cloud.len());
         }

@@ -5,7 +5,7 @@ use quadtree_sort::gpu::{
     DeviceIndex, DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in,
     nearest, nearest_of_own,
 };
-use quadtree_sort::{Adjacency, Algorithm, Params};
+use quadtree_sort::{Adjacency, Baseline, Method, Params};
 use testing::{Cloud, gpu};
 
 #[test]
@@ -13,9 +13,9 @@ fn resident_builds_and_searches() {
     let cloud = Cloud::uniform(300, [0.0, 0.0, 20.0, 20.0], 31, |_, _| 0.0);
     let (a, b, c) = (gpu(), gpu(), gpu());
     let (mut on_b, mut on_c) = (Workspace::new(&b).unwrap(), Workspace::new(&c).unwrap());
-    for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
+    for method in [Method::Morton, Method::Baseline(Baseline::LevelSort)] {
         let (x, y) = (a.upload(&cloud.x).unwrap(), c.upload(&cloud.y).unwrap());
-        let tree = build(&mut on_b, &x, &y, &Params::new().algorithm(algorithm)).unwrap();
+        let tree = build(&mut on_b, &x, &y, &Params::new().method(method)).unwrap();
         drop((x, y));
         let (x, y) = (a.upload(&[3.5, 100.0]).unwrap(), b.upload(&[4.5, 7.0]).unwrap());
         let index = DeviceIndex::of_tree(&mut on_c, &tree).unwrap();

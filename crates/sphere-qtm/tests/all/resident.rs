@@ -3,7 +3,7 @@
 use crate::common::Sites;
 use gpu_core::{Device, DevicePoints, Extent, Gpu, Points};
 use sphere_qtm::gpu;
-use sphere_qtm::{Cell, Error, Kernel, Level, NONE, Params, cells_of_points, voronoi};
+use sphere_qtm::{Baseline, Cell, Error, Level, Method, NONE, Params, cells_of_points, voronoi};
 use testing::{devices, gpu as handle};
 
 fn level(level: u32) -> Level {
@@ -104,15 +104,17 @@ fn hostile_contents_are_left_out() {
         x.push(if i % 3 == 0 && !value.is_finite() { value } else { 5.0 });
         y.push(value);
     }
-    for kernel in [Kernel::Pruned, Kernel::Registers, Kernel::Global] {
+    for method in
+        [Method::Pruned, Method::Baseline(Baseline::Registers), Method::Baseline(Baseline::Global)]
+    {
         for second in [false, true] {
-            let params = Params::new(level(3)).kernel(kernel).second(second).distance(true);
+            let params = Params::new(level(3)).method(method).second(second).distance(true);
             let expected = voronoi(&Device::Cpu, &good.points(), &params).unwrap();
             let found = all_of(&gpu, &params, &x, &y, extent(&good));
-            assert!(found == expected, "{kernel:?}");
+            assert!(found == expected, "{method:?}");
             let lost = vec![f64::NAN; 70];
             let found = all_of(&gpu, &params, &lost, &lost, extent(&good));
-            assert!(found.nearest.iter().all(|&site| site == NONE), "{kernel:?}");
+            assert!(found.nearest.iter().all(|&site| site == NONE), "{method:?}");
             assert!(found.distance.unwrap().iter().all(|d| *d == f64::INFINITY));
         }
     }
@@ -121,8 +123,8 @@ fn hostile_contents_are_left_out() {
 #[test]
 fn a_captured_diagram_follows_its_sites() {
     let gpu = handle();
-    for kernel in [Kernel::Pruned, Kernel::Registers] {
-        let params = Params::new(level(4)).kernel(kernel).distance(true);
+    for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
+        let params = Params::new(level(4)).method(method).distance(true);
         let before = Sites::random(200, 4);
         let (mut x, mut y) = (gpu.upload(&before.x).unwrap(), gpu.upload(&before.y).unwrap());
         let run = |x, y| {
@@ -143,7 +145,7 @@ fn a_captured_diagram_follows_its_sites() {
             // SAFETY: the columns are where they were, and as long.
             unsafe { graph.launch().unwrap() };
             let expected = voronoi(&Device::Cpu, &now.points(), &params).unwrap();
-            assert!(made.to_host().unwrap() == expected, "{kernel:?}");
+            assert!(made.to_host().unwrap() == expected, "{method:?}");
         }
     }
 }

@@ -7,7 +7,8 @@ use gpu_core::Device;
 use rayon::prelude::*;
 use sphere_qtm::gpu::{self, DeviceShapes};
 use sphere_qtm::{
-    Diagram, Error, Kernel, Level, LonLat, NONE, Params, Shape, Shapes, voronoi, voronoi_of_shapes,
+    Baseline, Diagram, Error, Level, LonLat, Method, NONE, Params, Shape, Shapes, voronoi,
+    voronoi_of_shapes,
 };
 use testing::{Random, bits64, devices, gpu as handle, is_slow};
 
@@ -162,12 +163,14 @@ fn check_all(shapes: &[Shape], at: u32, what: &str) {
     let all = Shapes::new(shapes).unwrap();
     assert_eq!(all.len(), shapes.len());
     let params = Params::new(level(at)).second(true).distance(true).tie(true);
-    let brute = voronoi_of_shapes(&Device::Cpu, &all, &params.kernel(Kernel::Global)).unwrap();
+    let brute =
+        voronoi_of_shapes(&Device::Cpu, &all, &params.method(Method::Baseline(Baseline::Global)))
+            .unwrap();
     check_by_angles(shapes, &brute, what);
     for device in devices() {
-        for kernel in [Kernel::Pruned, Kernel::Registers] {
-            let found = voronoi_of_shapes(&device, &all, &params.kernel(kernel)).unwrap();
-            assert_same(&found, &brute, &format!("{what}, {}, {kernel:?}", device.name()));
+        for method in [Method::Pruned, Method::Baseline(Baseline::Registers)] {
+            let found = voronoi_of_shapes(&device, &all, &params.method(method)).unwrap();
+            assert_same(&found, &brute, &format!("{what}, {}, {method:?}", device.name()));
         }
         let params = Params::new(level(at));
         let found = voronoi_of_shapes(&device, &all, &params).unwrap();
@@ -251,7 +254,7 @@ fn polygons_around_poles_and_across_the_antimeridian() {
     ];
     let all = Shapes::new(&shapes).unwrap();
     for device in devices() {
-        let params = Params::new(level(6)).distance(true).kernel(Kernel::Pruned);
+        let params = Params::new(level(6)).distance(true).method(Method::Pruned);
         let diagram = voronoi_of_shapes(&device, &all, &params).unwrap();
         for (longitude, latitude, site, is_inside) in [
             (10.0, 88.0, 0, true),
@@ -327,7 +330,11 @@ fn check_mended(name: &str, parts: &[Vec<Vec<LonLat>>], is_mended: bool) {
     assert_eq!(shapes.mended(), if is_mended { &[0u32][..] } else { &[] }, "{name}");
     let params = Params::new(level(6)).distance(true);
     let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
-    let pruned = voronoi_of_shapes(&Device::Cpu, &shapes, &params.kernel(Kernel::Global));
+    let pruned = voronoi_of_shapes(
+        &Device::Cpu,
+        &shapes,
+        &params.method(Method::Baseline(Baseline::Global)),
+    );
     assert_same(&pruned.unwrap(), &diagram, name);
     let distances = diagram.distance.as_ref().unwrap();
     let mut inside = 0;
@@ -620,8 +627,8 @@ fn a_captured_diagram_of_shapes_comes_again() {
     let shapes = shapes.unwrap();
     let resident = DeviceShapes::new(&gpu, &shapes).unwrap();
     assert_eq!(resident.len(), 3);
-    for kernel in [Kernel::Pruned, Kernel::Global] {
-        let params = Params::new(level(4)).distance(true).kernel(kernel);
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
+        let params = Params::new(level(4)).distance(true).method(method);
         let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params).unwrap();
         gpu::voronoi_of_shapes(&gpu, &resident, &params).unwrap();
         let mut made = None;
@@ -632,6 +639,6 @@ fn a_captured_diagram_of_shapes_comes_again() {
         let (graph, made) = (graph.unwrap(), made.unwrap());
         // SAFETY: the shapes are where they were.
         unsafe { graph.launch().unwrap() };
-        assert!(made.to_host().unwrap() == expected, "{kernel:?}");
+        assert!(made.to_host().unwrap() == expected, "{method:?}");
     }
 }

@@ -4,7 +4,7 @@
 use crate::common::Sites;
 use gpu_core::{DevicePoints, Extent};
 use sphere_qtm::gpu::{self, DeviceShapes};
-use sphere_qtm::{Kernel, Level, LonLat, Params, Shape, Shapes};
+use sphere_qtm::{Baseline, Level, LonLat, Method, Params, Shape, Shapes};
 use testing::gpu as handle;
 
 #[test]
@@ -18,10 +18,12 @@ fn diagrams_and_cells() {
         column.copy_from(&a.upload(values).unwrap()).unwrap();
         column
     };
-    for kernel in [Kernel::Pruned, Kernel::Registers, Kernel::Shared] {
+    for method in
+        [Method::Pruned, Method::Baseline(Baseline::Registers), Method::Baseline(Baseline::Shared)]
+    {
         let (x, y) = (column(&sites.x), column(&sites.y));
         let points = DevicePoints::new(&x, &y, [], extent.clone()).unwrap();
-        let diagram = gpu::voronoi(&b, &points, &Params::new(level).kernel(kernel));
+        let diagram = gpu::voronoi(&b, &points, &Params::new(level).method(method));
         drop((x, y));
         let nearest = diagram.unwrap().to_host().unwrap().nearest;
         assert!(nearest.iter().all(|&site| site < 50));
@@ -41,9 +43,9 @@ fn diagrams_of_shapes() {
     let place = |longitude, latitude| LonLat::new(longitude, latitude).unwrap();
     let line = Shape::Line(vec![place(0.0, 0.0), place(90.0, 10.0)]);
     let shapes = Shapes::new(&[line, Shape::Point(place(-120.0, 5.0))]).unwrap();
-    for kernel in [Kernel::Pruned, Kernel::Global] {
+    for method in [Method::Pruned, Method::Baseline(Baseline::Global)] {
         let resident = DeviceShapes::new(&a, &shapes).unwrap();
-        let params = Params::new(Level::new(3).unwrap()).kernel(kernel);
+        let params = Params::new(Level::new(3).unwrap()).method(method);
         let diagram = gpu::voronoi_of_shapes(&b, &resident, &params);
         drop(resident);
         let nearest = diagram.unwrap().to_host().unwrap().nearest;

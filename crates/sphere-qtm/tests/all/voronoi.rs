@@ -1,12 +1,17 @@
-//! Diagrams equal those of comparing every cell with every site in f64, on every device and by every kernel.
+//! Diagrams equal those of comparing every cell with every site in f64, on every device and by every method.
 
 use crate::common::{Expected, Sites, brute_force};
 use gpu_core::{Device, Points};
-use sphere_qtm::{Diagram, Error, Kernel, Level, LonLat, NONE, Params, voronoi};
+use sphere_qtm::{Baseline, Diagram, Error, Level, LonLat, Method, NONE, Params, voronoi};
 use testing::{bits64, clouds, devices, is_slow};
 
-const KERNELS: [Kernel; 5] =
-    [Kernel::Pruned, Kernel::Registers, Kernel::Constant, Kernel::Shared, Kernel::Global];
+const METHODS: [Method; 5] = [
+    Method::Pruned,
+    Method::Baseline(Baseline::Registers),
+    Method::Baseline(Baseline::Constant),
+    Method::Baseline(Baseline::Shared),
+    Method::Baseline(Baseline::Global),
+];
 
 fn level(level: u32) -> Level {
     Level::new(level).unwrap()
@@ -35,21 +40,21 @@ fn check(diagram: &Diagram, expected: &Expected, what: &str) {
     }
 }
 
-/// Every device and kernel, with and without the other outputs.
+/// Every device and method, with and without the other outputs.
 fn check_all(sites: &Sites, at: u32, what: &str) {
     let expected = brute_force(level(at), sites);
     for device in devices() {
-        for kernel in KERNELS {
-            let name = format!("{what}, level {at}, {}, {kernel:?}", device.name());
-            let params = Params::new(level(at)).kernel(kernel).distance(true);
+        for method in METHODS {
+            let name = format!("{what}, level {at}, {}, {method:?}", device.name());
+            let params = Params::new(level(at)).method(method).distance(true);
             check(&run(&device, sites, &params), &expected, &name);
         }
         let name = format!("{what}, level {at}, {}, all outputs", device.name());
         // In f64 a block has a cell: much for the software device.
-        let kernels = if at < 4 || !is_slow() { &KERNELS[..2] } else { &KERNELS[..1] };
-        for &kernel in kernels {
+        let methods = if at < 4 || !is_slow() { &METHODS[..2] } else { &METHODS[..1] };
+        for &method in methods {
             let params =
-                Params::new(level(at)).kernel(kernel).second(true).tie(true).distance(true);
+                Params::new(level(at)).method(method).second(true).tie(true).distance(true);
             check(&run(&device, sites, &params), &expected, &name);
         }
     }
@@ -112,7 +117,8 @@ fn sites_of_all_kinds() {
 fn several_cells_a_thread() {
     for sites in [Sites::random(70, 11), Sites::clustered(600, 12), Sites::duplicate(100, 13)] {
         let expected = brute_force(level(5), &sites);
-        let params = Params::new(level(5)).kernel(Kernel::Registers).distance(true);
+        let params =
+            Params::new(level(5)).method(Method::Baseline(Baseline::Registers)).distance(true);
         for device in devices() {
             check(&run(&device, &sites, &params), &expected, &device.name());
         }
@@ -163,11 +169,11 @@ fn many_sites_on_all_devices() {
             assert!(distances(&found) == distances(&expected) && found.tie == expected.tie);
             // The CPU would take minutes for all pairs, which the brute force has compared.
             if !is_slow() && matches!(device, Device::Gpu(_)) {
-                for kernel in KERNELS {
-                    let params = Params::new(level(at)).kernel(kernel);
+                for method in METHODS {
+                    let params = Params::new(level(at)).method(method);
                     assert!(
                         run(&device, &sites, &params).nearest == expected.nearest,
-                        "{kernel:?}"
+                        "{method:?}"
                     );
                 }
             }

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{BinSpec, BinWriter, PointCloud, Several, remove_bins};
+use geo_io::{BinSpec, BinWriter, MultiFileReader, PointCloud, remove_bins};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan};
@@ -159,7 +159,7 @@ fn read_small<R: PointRecipe>(
         (planned.recipe.filter(kept_ground(planned))?, planned.recipe.columns());
     let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
     let mut inputs = inputs.iter();
-    Several::new(&filter, &columns).within_headers().read(&paths, progress, |_, cloud| {
+    MultiFileReader::new(&filter, &columns).within_headers().read(&paths, progress, |_, cloud| {
         push(writer, &cloud, 0)?;
         inputs.next().map_or(Ok(()), |input| end(planned, input, writer))
     })

@@ -18,26 +18,26 @@ const FARTHEST: f32 = 1.0e18;
 
 /// Whether squares of distances may leave the range of f32.
 #[inline(always)]
-pub(super) fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
+pub(in crate::idw) fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
     let squared = x * x + y * y + smoothing;
     squared.is_nan() || squared >= FARTHEST
 }
 
 /// Whether a sum of weights tells the value.
 #[inline(always)]
-pub(super) fn is_good_weight(weight: f64) -> bool {
+pub(in crate::idw) fn is_good_weight(weight: f64) -> bool {
     weight > LEAST && weight < MOST
 }
 
 /// Whether a mean, less its offset, does.
 #[inline(always)]
-pub(super) fn is_good_mean(mean: f64) -> bool {
+pub(in crate::idw) fn is_good_mean(mean: f64) -> bool {
     mean > -MOST && mean < MOST
 }
 
 /// Puts a target on the list: the number of those on it, then they themselves. Each target comes once.
 #[inline(always)]
-pub(super) fn list(rescued: Out<'_, u32>, target: u64) {
+pub(in crate::idw) fn list(rescued: Out<'_, u32>, target: u64) {
     let at = rescued.fetch_add(0u32, 1);
     rescued.set(1 + at as usize, target as u32);
 }

@@ -32,7 +32,7 @@ use self::scatter::{Columns, scatter};
 use super::build::{Call, Share};
 use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
 use crate::tree::Node;
-use crate::{Algorithm, Error, Outside, Params, Quadtree, Result, cpu};
+use crate::{Error, Method, Outside, Params, Quadtree, Result, cpu};
 
 /// Batches on the device as they are given: the one that is built, and one that is copied in.
 const INPUTS: usize = 2;
@@ -181,7 +181,7 @@ impl<'a> Pipeline<'a> {
         batches: &[Batch],
     ) -> Result<Self> {
         // Points outside are not among those of the batches.
-        let params = params.algorithm(Algorithm::Morton).outside(Outside::Refuse);
+        let params = params.method(Method::Morton).outside(Outside::Refuse);
         let sizes = batches.iter().filter(|batch| batch.needs_device(&params));
         let largest = sizes.clone().map(|batch| batch.points as usize).max().unwrap_or(0);
         let gpu = gpu.fork()?;

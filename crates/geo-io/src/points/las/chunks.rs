@@ -1,0 +1,444 @@
+//! The chunks of a LAZ file, decoded on all cores.
+//!
+//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps what
+//! the filter keeps. Chunks that are ready wait for their turn, and no more are begun than the caller's share of memory
+//! allows; so cores wait for each other at the end of the file alone.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use ::laz::laszip::ChunkTable;
+use ::laz::record::{
+    LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor,
+};
+use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
+use gpu_core::Progress;
+use rayon::Yield;
+
+use super::count::holds;
+use super::fields::selection;
+use super::{BATCH, Decoded, LasFile};
+use crate::error::unwinding;
+use crate::points::copc::Chunk;
+use crate::points::{Keep, report};
+use crate::{Error, Filter, PointCloud, Result};
+
+/// Bytes of records that are decoded before they are looked at: few enough for a core's cache.
+const PIECE: usize = 1 << 16;
+
+/// Points that a part of a cloud has room for at first, at most: a header may lie.
+const ROOM: u64 = 1 << 16;
+
+/// The chunks that hold points, as a file's table states them.
+pub(super) struct Table {
+    /// Where they lie. Of chunks of one size each has as many points as the last may have.
+    pub chunks: Vec<Chunk>,
+    /// The points of all, where the file states them beside its header.
+    pub points: Option<u64>,
+}
+
+impl Table {
+    /// Reads the table of a file. Refuses one that does not fit the file.
+    pub fn read(las: &LasFile, vlr: &LazVlr) -> Result<Self, String> {
+        const NO_FIT: &str = "its chunk table does not fit the file";
+        check_table(las, vlr)?;
+        let mut source = las.at_points().map_err(|e| e.to_string())?;
+        let entries =
+            unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
+        let is_sized = vlr.uses_variable_size_chunks();
+        // A chunk begins with a whole record. Some writers end with one that holds no points.
+        let least = las.layout.record as u64;
+        let mut chunks = Vec::new();
+        let mut offset = u64::from(las.raw.offset_to_point_data) + 8;
+        for entry in entries.as_ref() {
+            let is_empty = if is_sized { entry.point_count == 0 } else { entry.byte_count < least };
+            let end = offset.checked_add(entry.byte_count).filter(|&end| end <= las.size);
+            let end = end.ok_or(NO_FIT)?;
+            if !is_empty {
+                let (bytes, points) = (entry.byte_count, entry.point_count);
+                let chunk = Chunk { offset, bytes, points, square: None };
+                if chunk.bytes < least || chunk.points == 0 {
+                    return Err(NO_FIT.into());
+                }
+                chunks.push(chunk);
+            }
+            offset = end;
+        }
+        let mut table = Self { chunks, points: None };
+        let most = table.range().1.ok_or(NO_FIT)?;
+        table.points = match table.chunks.last() {
+            None => Some(0),
+            _ if is_sized => Some(most),
+            // The last of chunks of one size may have fewer points, which a layered one states.
+            Some(last) if is_layered(vlr) => {
+                let found = points_of_layered(las, last).map_err(|e| e.to_string())?;
+                let fits = found > 0 && found <= last.points;
+                Some(most - last.points + Some(found).filter(|_| fits).ok_or(NO_FIT)?)
+            }
+            Some(_) => None,
+        };
+        Ok(table)
+    }
+
+    /// The fewest and the most points that chunks of one size may hold.
+    pub fn range(&self) -> (u64, Option<u64>) {
+        let most = self.chunks.iter().try_fold(0_u64, |sum, chunk| sum.checked_add(chunk.points));
+        let last = self.chunks.last().map_or(0, |chunk| chunk.points - 1);
+        (most.unwrap_or(u64::MAX).saturating_sub(last), most)
+    }
+
+    /// The chunks that hold the first so many points. Refuses where they hold fewer.
+    pub fn of_points(&self, points: u64) -> Result<Vec<Chunk>, String> {
+        let mut rest = points;
+        let mut taken = Vec::new();
+        for chunk in &self.chunks {
+            if rest == 0 {
+                break;
+            }
+            taken.push(Chunk { points: chunk.points.min(rest), ..*chunk });
+            rest = rest.saturating_sub(chunk.points);
+        }
+        match rest {
+            0 => Ok(taken),
+            _ => Err("its chunk table has fewer points than its header promises".into()),
+        }
+    }
+}
+
+/// The points of some chunks.
+pub(super) fn points_of(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.points).sum()
+}
+
+/// Points of a layered chunk, which stand behind its first record.
+fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
+    let (mut source, mut count) = (las.file.try_clone()?, [0; 4]);
+    source.seek(SeekFrom::Start(chunk.offset + las.layout.record as u64))?;
+    source.read_exact(&mut count)?;
+    Ok(u32::from_le_bytes(count).into())
+}
+
+/// Refuses a chunk table of which more is claimed than the file can hold: whoever reads it asks for memory by that.
+pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
+    let missing = || "its chunk table is missing".to_owned();
+    if !is_chunked(vlr) {
+        return Err("it is compressed as a whole".into());
+    }
+    let start = u64::from(las.raw.offset_to_point_data);
+    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
+    let mut word = |place: u64| {
+        let mut bytes = [0; 8];
+        source.seek(SeekFrom::Start(place)).and_then(|_| source.read_exact(&mut bytes)).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    };
+    let fits = |table: &u64| {
+        *table >= start + 8 && table.checked_add(8).is_some_and(|end| end <= las.size)
+    };
+    // A writer that could not go back has put the place of the table at the end.
+    let first = word(start).ok_or_else(missing)?;
+    let place = match first {
+        place if place as i64 > start as i64 => Some(place),
+        _ => las.size.checked_sub(8).and_then(&mut word),
+    };
+    let table = place.filter(fits).ok_or_else(missing)?;
+    let count = word(table).ok_or_else(missing)? >> 32;
+    if count > las.size / las.layout.record as u64 + 2 {
+        return Err(format!("its chunk table claims {count} chunks, more than the file can hold"));
+    }
+    Ok(())
+}
+
+/// Whether points are compressed in chunks: not by the first compressor that there was, 1 in the record.
+fn is_chunked(vlr: &LazVlr) -> bool {
+    let mut record = Vec::new();
+    vlr.write_to(&mut record).is_ok() && matches!(record[..], [2 | 3, 0, ..])
+}
+
+/// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside. Where
+/// a chunk cannot be decoded it is said why, and the points of those before it were kept.
+pub(super) fn read(
+    (las, path): (&LasFile, &Path),
+    vlr: &LazVlr,
+    chunks: &[Chunk],
+    filter: &Filter,
+    progress: &dyn Progress,
+    (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
+) -> Result<Result<(), String>> {
+    let wanted = points_of(chunks);
+    let ahead = keep.batch(super::usual_batch()) as u64;
+    if filter.bounds.is_none() && !keep.is_by_batches() {
+        cloud.expect(wanted);
+    }
+    let source = las.file.try_clone().map_err(|e| Error::read(path, e))?;
+    let is_checksum_wanted = keep.is_by_batches();
+    let decoder = Decoder { las, vlr, filter, source: Mutex::new(source), is_checksum_wanted };
+    let stop = AtomicBool::new(false);
+    let done = rayon::in_place_scope(|scope| -> Result<Result<(), String>> {
+        // However this ends, tasks that wait for a core then end at once.
+        let _stops = Stops(&stop);
+        let (give, take) = channel();
+        let mut ready: BTreeMap<usize, Part> = BTreeMap::new();
+        let (mut begun, mut begun_points) = (0, 0);
+        let (mut turn, mut done, mut next_report) = (0, 0, 0);
+        while turn < chunks.len() {
+            if done >= next_report {
+                report(progress, done, wanted)?;
+                next_report = done + BATCH as u64;
+            }
+            while let Some(&chunk) = chunks.get(begun)
+                && (begun == turn || begun_points + chunk.points <= done + ahead)
+            {
+                let (give, number, decoder, stop) = (give.clone(), begun, &decoder, &stop);
+                scope.spawn(move |_| {
+                    if !stop.load(Ordering::Relaxed) {
+                        // Nobody waits for it any more where it cannot be given.
+                        let _ = give.send((number, decoder.part(chunk)));
+                    }
+                });
+                (begun, begun_points) = (begun + 1, begun_points + chunk.points);
+            }
+            let (number, part) = received(&take)?;
+            ready.insert(number, part);
+            while let Some(part) = ready.remove(&turn) {
+                let part = match part {
+                    Ok(part) => part,
+                    Err(reason) => return Ok(Err(las.behind(done, &reason))),
+                };
+                decoded.takes(chunks[turn].points, &part.checksum);
+                (done, turn) = (done + chunks[turn].points, turn + 1);
+                las.hand_on_part((path, &part.cloud), (cloud, keep), turn == chunks.len())?;
+            }
+        }
+        Ok(Ok(()))
+    })?;
+    cloud.tally.read += las.points - wanted;
+    cloud.tally.dropped_outside += las.points - wanted;
+    report(progress, wanted, wanted).map(|()| done)
+}
+
+/// What came of a chunk.
+type Part = Result<DecodedChunk, String>;
+
+struct DecodedChunk {
+    cloud: PointCloud,
+    checksum: crc32fast::Hasher,
+    /// A point outside of the square that the chunk's node states.
+    stray: Option<[f64; 2]>,
+}
+
+/// Waits for the next chunk that is ready. A thread of the pool works meanwhile: there may be no other.
+fn received<T>(take: &Receiver<T>) -> Result<T> {
+    const A_MOMENT: Duration = Duration::from_millis(1);
+    loop {
+        if rayon::current_thread_index().is_none() {
+            return take.recv().map_err(|_| Error::Cancelled);
+        }
+        match take.try_recv() {
+            Ok(part) => return Ok(part),
+            Err(TryRecvError::Disconnected) => return Err(Error::Cancelled),
+            Err(TryRecvError::Empty) if rayon::yield_now() == Some(Yield::Executed) => {}
+            Err(TryRecvError::Empty) => match take.recv_timeout(A_MOMENT) {
+                Ok(part) => return Ok(part),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Cancelled),
+            },
+        }
+    }
+}
+
+/// Tells tasks that have not begun to end.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What decodes a chunk.
+struct Decoder<'a> {
+    las: &'a LasFile,
+    vlr: &'a LazVlr,
+    filter: &'a Filter,
+    source: Mutex<File>,
+    is_checksum_wanted: bool,
+}
+
+impl Decoder<'_> {
+    fn part(&self, chunk: Chunk) -> Part {
+        let mut packed = vec![0; chunk.bytes as usize];
+        self.read_at(chunk.offset, &mut packed).map_err(|e| e.to_string())?;
+        let record = self.las.layout.record;
+        if is_layered(self.vlr) && !is_sound(&packed, record, self.vlr, chunk.points) {
+            return Err("a chunk contradicts its index".into());
+        }
+        let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
+        if let Some([x, y]) = decoded.stray {
+            return Err(format!("its octree has no point at {x} {y}, its records do"));
+        }
+        Ok(decoded)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.seek(SeekFrom::Start(offset))?;
+        source.read_exact(bytes)
+    }
+
+    fn decoded(&self, packed: &[u8], chunk: &Chunk) -> Result<DecodedChunk, LasZipError> {
+        let (layout, points) = (&self.las.layout, chunk.points);
+        let mut stray = None;
+        let mut records = record_decoder(packed, self.vlr, selection(&layout.taken))?;
+        let mut cloud = PointCloud::of_las(points.min(ROOM) as usize, layout.taken.len());
+        let mut checksum = crc32fast::Hasher::new();
+        let at_once = (PIECE / layout.record).max(1);
+        let mut buffer = vec![0; at_once * layout.record];
+        let mut left = points;
+        while left > 0 {
+            let count = left.min(at_once as u64);
+            let piece = &mut buffer[..count as usize * layout.record];
+            records.decompress_many(piece)?;
+            layout.keep(piece, self.filter, &mut cloud);
+            if let Some(square) = &chunk.square {
+                let mut places = piece.chunks_exact(layout.record).map(|r| layout.place(r));
+                stray = stray.or_else(|| places.find(|[x, y]| !holds(square, *x, *y)));
+            }
+            if self.is_checksum_wanted {
+                checksum.update(piece);
+            }
+            left -= count;
+        }
+        Ok(DecodedChunk { cloud, checksum, stray })
+    }
+}
+
+/// What decodes the records of a chunk's bytes, one after the other: of those in layers the selected fields.
+pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
+    packed: Bytes,
+    vlr: &LazVlr,
+    selection: DecompressionSelection,
+) -> Result<Box<dyn RecordDecompressor<Cursor<Bytes>> + 'a>, LasZipError> {
+    let packed = Cursor::new(packed);
+    let mut records: Box<dyn RecordDecompressor<_>> = if is_layered(vlr) {
+        Box::new(LayeredPointRecordDecompressor::new(packed))
+    } else {
+        Box::new(SequentialPointRecordDecompressor::new(packed))
+    };
+    records.set_fields_from(vlr.items())?;
+    records.set_selection(selection);
+    Ok(records)
+}
+
+/// Whether the fields of a chunk lie one behind the other, as for point formats 6 to 10.
+pub(super) fn is_layered(vlr: &LazVlr) -> bool {
+    vlr.items().first().is_some_and(|item| matches!(item.version(), 3 | 4))
+}
+
+/// Whether a layered chunk holds as many points as stated and is as long as its layers are.
+///
+/// The decoder asks for memory by the lengths of layers, up to 4 GB each, before it looks whether there is as much.
+fn is_sound(chunk: &[u8], record: usize, vlr: &LazVlr, points: u64) -> bool {
+    let layers = layers(vlr);
+    let Some(words) = chunk.get(record..record + 4 * (1 + layers)) else { return false };
+    let mut words = words.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
+    let count = words.next().unwrap_or(0);
+    let head = record + 4 * (1 + layers);
+    count == points && head as u64 + words.sum::<u64>() <= chunk.len() as u64
+}
+
+/// Layers of a layered chunk.
+pub(super) fn layers(vlr: &LazVlr) -> usize {
+    vlr.items().iter().map(|item| layers_of(item.item_type())).sum()
+}
+
+/// Layers in which LASzip stores an item of a layered chunk.
+fn layers_of(item: LazItemType) -> usize {
+    match item {
+        LazItemType::Point14 => 9,
+        LazItemType::RGBNIR14 => 2,
+        LazItemType::Byte14(bytes) => bytes.into(),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LasPoints, write_las};
+
+    /// A layered file of six chunks and more bytes than a reader has ahead.
+    fn long_file(path: &Path) -> Vec<f64> {
+        let mixed = |i: u64| (i.wrapping_mul(i | 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let coordinate = |i: u64| mixed(i) as f64 * 1e-3;
+        let x: Vec<f64> = (0..270_000).map(coordinate).collect();
+        let class: Vec<u8> = (0..x.len()).map(|i| (i % 3) as u8).collect();
+        let points = LasPoints { x: &x, y: &x, z: &x, class: &class, ..Default::default() };
+        write_las(path, &points, None).unwrap();
+        assert!(std::fs::metadata(path).unwrap().len() > 1 << 20);
+        x
+    }
+
+    #[test]
+    fn chunks_are_decoded_and_taken_in_order_by_any_number_of_cores() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.laz");
+        let x = long_file(&path);
+        let las = LasFile::open(&path).unwrap();
+        let laz = las.laz.as_ref().unwrap();
+        let chunks = las.chunks_of_table().unwrap();
+        assert_eq!(chunks.iter().map(|c| c.points).collect::<Vec<_>>()[4..], [50_000, 20_000]);
+        for classes in [None, Some(vec![2])] {
+            let filter = Filter { classes, ..Default::default() };
+            let kept = |i: usize| filter.classes.is_none() || i % 3 == 2;
+            let expected: Vec<f64> =
+                x.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, x)| *x).collect();
+            let read_all = || {
+                let mut cloud = PointCloud::of_las(0, 0);
+                let mut keep = Keep::All { at_once: 1, is_checked: true };
+                let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
+                read((&las, &path), laz, &chunks, &filter, &gpu_core::Silent, to)?.unwrap();
+                Ok::<_, Error>(cloud)
+            };
+            // From outside of the pool, and from within one of a core that waits for itself.
+            let outside = read_all().unwrap();
+            for cores in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build().unwrap();
+                assert_eq!(pool.install(read_all).unwrap(), outside);
+            }
+            assert_eq!(outside.tally.read, 270_000);
+            assert_eq!(outside.len(), expected.len());
+            assert!(outside.x.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-3));
+        }
+    }
+
+    #[test]
+    fn a_table_that_does_not_fit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.laz");
+        long_file(&path);
+        let whole = std::fs::read(&path).unwrap();
+        let las = LasFile::open(&path).unwrap();
+        let mut record = las.vlrs.iter().find(|v| v.id == 22204).unwrap().data.clone();
+        assert!(is_chunked(&LazVlr::from_buffer(&record).unwrap()));
+        record[0] = 1;
+        assert!(Table::read(&las, &LazVlr::from_buffer(&record).unwrap()).is_err());
+        let table = las.table.as_ref().unwrap().as_ref().unwrap();
+        assert_eq!(table.of_points(250_000).unwrap().len(), 5);
+        assert!(table.of_points(300_001).is_err());
+        // A table of more chunks than the file has bytes for.
+        let start = las.raw.offset_to_point_data as usize;
+        let place = u64::from_le_bytes(whole[start..start + 8].try_into().unwrap()) as usize;
+        let mut bytes = whole;
+        bytes[place + 4..place + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let las = LasFile::open(&path).unwrap();
+        let reason = las.chunks_of_table().unwrap_err();
+        assert!(reason.contains("4294967295 chunks"), "{reason}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Rasters: values and masks as their files have them, whole and in parts, their place on the ground, and pictures of them.
+
+pub(crate) mod georeference;
+pub(crate) mod mask;
+pub(crate) mod mask_file;
+pub(crate) mod nodata;
+pub(crate) mod npy;
+pub(crate) mod pam;
+pub(crate) mod picture;
+pub(crate) mod png;
+pub(crate) mod raster;
+pub(crate) mod relief;
+pub(crate) mod table;
+pub(crate) mod tiff;
+pub(crate) mod values_file;
+pub(crate) mod world_file;

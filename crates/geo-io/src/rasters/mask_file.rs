@@ -1,0 +1,105 @@
+//! Masks that are read in parts.
+
+use std::ops::Range;
+use std::path::Path;
+
+use gpu_core::host_memory;
+
+use crate::points::ending;
+use crate::rasters::mask::{from_array, mask_name, sites};
+use crate::rasters::npy::arrays::npz_size;
+use crate::rasters::npy::parts::check_window;
+use crate::rasters::tiff::samples::SampleFile;
+use crate::rasters::values_file::{Source, ValuesFile};
+use crate::{Error, Georeference, Mask, Result, SiteValues};
+
+/// Columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header alone; none where
+/// that does not say, as of a PNG, or where something is wrong, which reading says.
+pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
+    match ending(path).as_str() {
+        "npz" => npz_size(path, mask_name(path).ok()?).ok()?,
+        "png" => None,
+        _ => MaskFile::open(path).ok().map(|file| file.size()),
+    }
+}
+
+/// A mask that is read in parts: an NPY file, or a TIFF.
+///
+/// A part of [`read_mask`](crate::read_mask)'s mask, without the rest: of a TIFF the blocks that the window touches are
+/// unpacked, of an array its rows are read.
+pub struct MaskFile(ValuesFile);
+
+impl MaskFile {
+    /// Opens a mask by its name's ending, and reads no values.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEnding`] for another format, of which no part can be had alone; what is wrong with the file.
+    pub fn open(path: &Path) -> Result<Self> {
+        ValuesFile::open(path).map(Self)
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        self.0.size()
+    }
+
+    /// Bytes of a value in memory.
+    pub fn value_bytes(&self) -> u64 {
+        self.0.value_bytes()
+    }
+
+    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    pub fn unpacking_bytes(&self) -> u64 {
+        self.0.unpacking_bytes()
+    }
+
+    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
+    pub fn georeference(&self) -> Option<&Georeference> {
+        self.0.georeference()
+    }
+
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub fn notes(&self) -> &[String] {
+        self.0.notes()
+    }
+
+    /// A window of the mask; it carries no place and no notes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a window beyond the mask and for what is wrong with the file, [`Error::OutOfMemory`].
+    pub fn window(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        values: &SiteValues,
+    ) -> Result<Mask> {
+        let path = self.0.path();
+        check_window(path, &rows, &columns, self.size())?;
+        match self.0.source() {
+            Source::Array(array) => from_array(path, array.window(rows, columns)?, values),
+            Source::Tiff(image) => self.tiff_window(image, rows, columns, values),
+        }
+    }
+
+    fn tiff_window(
+        &self,
+        image: &SampleFile,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        values: &SiteValues,
+    ) -> Result<Mask> {
+        let (width, height) = (columns.len(), rows.len());
+        let asked = width as u64 * height as u64;
+        let memory = |_| Error::OutOfMemory { path: self.0.path().to_owned(), asked };
+        host_memory::require(asked).map_err(memory)?;
+        let mut mask = Mask { width, height, ..Mask::default() };
+        mask.sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
+        for part in image.parts(rows, width) {
+            let part = image.window(part, columns.clone())?;
+            let (part, missing) = sites(part, values, image.nodata());
+            mask.sites.extend(part);
+            mask.without_value += missing;
+        }
+        Ok(mask)
+    }
+}

@@ -1,0 +1,104 @@
+//! A picture of a raster of distances: colour from 0 to the largest.
+
+use rayon::prelude::*;
+
+use crate::output::Output;
+use crate::rasters::png;
+use crate::{Error, Result};
+
+/// Colours from distance 0 to the largest, evenly spaced: land, shallows, deep water, night.
+const RAMP: [[f32; 3]; 5] = [
+    [232.0, 224.0, 200.0],
+    [120.0, 196.0, 196.0],
+    [38.0, 120.0, 176.0],
+    [22.0, 50.0, 116.0],
+    [14.0, 14.0, 44.0],
+];
+
+/// Writes a raster of distances (row-major, row 0 in the north, from 0 up) as a coloured PNG.
+///
+/// Colours follow the square root of the distance over the largest one, so that the near shows too;
+/// what is not finite is transparent.
+///
+/// # Errors
+/// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without
+/// cells, and those of writing.
+pub fn write_picture<'a>(
+    output: impl Into<Output<'a>>,
+    values: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    let (expected, found) = (u64::from(width) * u64::from(height), values.len() as u64);
+    if found != expected {
+        return Err(Error::Shape { what: "raster", expected, found });
+    }
+    if found == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    let finite = |v: &f32| if v.is_finite() { *v } else { 0.0 };
+    let largest = values.par_iter().map(finite).reduce(|| 0.0, f32::max);
+    let pixels: Vec<u8> = values.par_iter().flat_map_iter(|&v| colour(v, largest)).collect();
+    png::write_rgba(output.into(), &pixels, width, height)
+}
+
+/// Writes colours (red, green, blue and opacity of each pixel, row-major, row 0 on top) as a PNG.
+///
+/// # Errors
+/// [`Error::Shape`] unless there are `width * height` colours, [`Error::BadValue`] for a picture without pixels, and
+/// those of writing.
+pub fn write_colours<'a>(
+    output: impl Into<Output<'a>>,
+    pixels: &[[u8; 4]],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    let (expected, found) = (u64::from(width) * u64::from(height), pixels.len() as u64);
+    if found != expected {
+        return Err(Error::Shape { what: "picture", expected, found });
+    }
+    if found == 0 {
+        return Err(Error::BadValue { what: "number of pixels", value: 0.0, expected: "positive" });
+    }
+    png::write_rgba(output.into(), pixels.as_flattened(), width, height)
+}
+
+fn colour(value: f32, largest: f32) -> [u8; 4] {
+    if !value.is_finite() {
+        return [0; 4];
+    }
+    let share = if largest > 0.0 { (value.max(0.0) / largest).sqrt() } else { 0.0 };
+    let place = share * (RAMP.len() - 1) as f32;
+    let below = (place as usize).min(RAMP.len() - 2);
+    let part = place - below as f32;
+    let mix =
+        |c: usize| (RAMP[below][c] + (RAMP[below + 1][c] - RAMP[below][c]) * part).round() as u8;
+    [mix(0), mix(1), mix(2), 255]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_run_from_one_end_to_the_other() {
+        assert_eq!(colour(0.0, 9.0), [232, 224, 200, 255]);
+        assert_eq!(colour(9.0, 9.0), [14, 14, 44, 255]);
+        assert_eq!(colour(0.0, 0.0), [232, 224, 200, 255]);
+        assert_eq!(colour(f32::INFINITY, 9.0)[3], 0);
+        assert_eq!(colour(f32::NAN, 9.0)[3], 0);
+    }
+
+    #[test]
+    fn a_picture_has_a_pixel_for_each_cell() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.png");
+        let values: Vec<f32> = (0..300 * 20).map(|p| (p % 300) as f32).collect();
+        write_picture(&path, &values, 300, 20).unwrap();
+        let (width, height, pixels) = png::read_rgba(&path);
+        assert_eq!((width, height), (300, 20));
+        assert_eq!(pixels[3 * 300 + 299], [14, 14, 44, 255]);
+        assert!(write_picture(&path, &values, 300, 21).is_err());
+        assert!(write_picture(&path, &[], 0, 0).is_err());
+    }
+}

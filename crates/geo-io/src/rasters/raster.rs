@@ -1,0 +1,117 @@
+//! Rasters of values, as their files have them.
+
+use std::path::{Path, PathBuf};
+
+use crate::points::ending;
+use crate::rasters::png;
+use crate::rasters::tiff::samples::SampleFile;
+use crate::{
+    Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names,
+    read_npy, read_npz,
+};
+
+/// A raster as its file has it: row-major, row 0 in the north.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raster {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The values, `width * height` of them.
+    pub values: ArrayData,
+    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
+    pub georeference: Option<Georeference>,
+    /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
+    pub nodata: Option<Number>,
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub notes: Vec<String>,
+}
+
+/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
+///
+/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
+///
+/// Of a TIFF the first image is read, which has one band. Its samples are unsigned integers of 1 to 16, 32 or 64 bits, signed
+/// ones of 8 to 64, or floats of 16 to 64. The values are those stored: of a palette the indices, and no scale is applied.
+/// Blocks that a sparse file does not have are NODATA, or 0 where the file names none.
+///
+/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a palette.
+/// A value or a palette entry that is transparent is NODATA. A picture of colours or with opacity is read where all pixels are
+/// grey and opaque.
+///
+/// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
+///
+/// # Errors
+/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
+/// a value; an array that is not two-dimensional; a picture with coloured or transparent pixels; [`Error::OutOfMemory`].
+pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
+    match ending(path).as_str() {
+        "npy" => of_array(path, read_npy(path)?),
+        "npz" => {
+            let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
+            of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
+        }
+        "png" => png::read(path),
+        "tif" | "tiff" => {
+            let file = ValuesFile::open(path)?;
+            let (width, height) = file.size();
+            let values = file.window(0..height, 0..width)?;
+            let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
+            let notes = file.notes().to_vec();
+            Ok(Raster { width, height, values, georeference, nodata, notes })
+        }
+        _ => {
+            let known = ".npy, .npz, .png, .tif or .tiff";
+            Err(Error::UnknownEnding { path: path.to_owned(), known })
+        }
+    }
+}
+
+/// A TIFF of values of f32, read in parts.
+pub struct RasterFile {
+    path: PathBuf,
+    image: SampleFile,
+}
+
+impl RasterFile {
+    /// Opens the first image of a TIFF, which has one band of f32, and reads no values.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: &Path) -> Result<Self> {
+        let image = SampleFile::open(path)?;
+        if image.sample_type != SampleType::F32 {
+            return Err(Error::malformed(path, "its image has not one band of f32"));
+        }
+        Ok(Self { path: path.to_owned(), image })
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        self.image.size
+    }
+
+    /// Where it lies on the ground, if it says so.
+    pub fn georeference(&self) -> Option<&Georeference> {
+        self.image.place.as_ref()
+    }
+
+    /// The values of `count` rows from `first` on, as the file has them.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
+    pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
+        match self.image.window(first..first.saturating_add(count), 0..self.image.size.0)? {
+            ArrayData::F32(values) => Ok(values),
+            _ => Err(Error::malformed(&self.path, "its image has not one band of f32")),
+        }
+    }
+}
+
+fn of_array(path: &Path, array: Array) -> Result<Raster> {
+    let &[height, width] = &array.shape[..] else {
+        return Err(Error::malformed(path, "a raster has two dimensions, this array has one"));
+    };
+    let (values, notes) = (array.data, Vec::new());
+    Ok(Raster { width, height, values, georeference: None, nodata: None, notes })
+}

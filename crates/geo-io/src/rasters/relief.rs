@@ -1,0 +1,149 @@
+//! A picture of terrain: elevation as colour, brightness as light.
+
+use gpu_core::parallel::{self, FINE};
+
+use crate::output::Output;
+use crate::rasters::png;
+use crate::{Error, Result};
+
+/// Colours from the lowest to the highest elevation, evenly spaced: lowland green, straw, brown,
+/// grey, snow.
+const RAMP: [[f32; 3]; 6] = [
+    [70.0, 130.0, 92.0],
+    [142.0, 178.0, 112.0],
+    [226.0, 214.0, 154.0],
+    [190.0, 146.0, 98.0],
+    [158.0, 132.0, 120.0],
+    [246.0, 244.0, 242.0],
+];
+
+/// Share of the colour that stays in full shadow.
+const AMBIENT: f32 = 0.25;
+
+/// Writes a raster of elevations (row-major, row 0 in the north) as a shaded PNG with a colour
+/// ramp from its lowest to its highest value. `brightness` is from 0 to 1, as of crate `terrain-grid`'s
+/// `hillshade`. NaN in either is transparent.
+///
+/// # Errors
+/// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and those of writing.
+pub fn write_relief<'a>(
+    output: impl Into<Output<'a>>,
+    values: &[f32],
+    brightness: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    let expected = u64::from(width) * u64::from(height);
+    check(values, "raster", expected)?;
+    check(brightness, "brightness", expected)?;
+    let pixels = relief_colours(values, brightness)?;
+    png::write_rgba(output.into(), &pixels, width, height)
+}
+
+/// Writes a raster of brightness (row-major, row 0 in the north, from 0 to 1) as a grey PNG; NaN is
+/// transparent.
+///
+/// # Errors
+/// As [`write_relief`].
+pub fn write_shade<'a>(
+    output: impl Into<Output<'a>>,
+    brightness: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    check(brightness, "brightness", u64::from(width) * u64::from(height))?;
+    let opaque = |v: u8| [v, if v == 0 { 0 } else { 255 }];
+    let pixels: Vec<u8> = shade_bytes(brightness).into_iter().flat_map(opaque).collect();
+    png::write_grey(output.into(), &pixels, width, height)
+}
+
+fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
+    let found = raster.len() as u64;
+    if expected != found {
+        return Err(Error::Shape { what, expected, found });
+    }
+    if expected == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    Ok(())
+}
+
+/// Brightness from 0 to 1 as bytes from 1 to 255, as gdaldem has it; 0 for NaN.
+pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
+    let byte = |b: f32| match b.is_nan() {
+        true => 0,
+        false => (1.0 + 254.0 * b.clamp(0.0, 1.0)).round() as u8,
+    };
+    parallel::map(brightness.len(), FINE, |i| byte(brightness[i]))
+}
+
+/// The colours of [`write_relief`]: red, green, blue and opacity, four bytes a cell.
+///
+/// # Errors
+/// [`Error::Shape`] unless there is a brightness for each value.
+pub fn relief_colours(values: &[f32], brightness: &[f32]) -> Result<Vec<u8>> {
+    let (expected, found) = (values.len() as u64, brightness.len() as u64);
+    if expected != found {
+        return Err(Error::Shape { what: "brightness", expected, found });
+    }
+    let of_parts = parallel::map_ranges(values.len(), FINE, &|range| {
+        let finite = values[range].iter().filter(|v| v.is_finite());
+        finite.fold([f32::MAX, f32::MIN], |[low, high], &v| [low.min(v), high.max(v)])
+    });
+    let unite = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let [low, high] = of_parts.into_iter().fold([f32::MAX, f32::MIN], unite);
+    let span = if high > low { high - low } else { 1.0 };
+    let mut pixels = vec![0; 4 * values.len()];
+    parallel::for_chunks(&mut pixels, 4, |i, pixel| {
+        let (value, brightness) = (values[i], brightness[i]);
+        if value.is_finite() && brightness.is_finite() {
+            let light = AMBIENT + (1.0 - AMBIENT) * brightness.clamp(0.0, 1.0);
+            let [r, g, b] = colour((value - low) / span).map(|c| (c * light).round() as u8);
+            pixel.copy_from_slice(&[r, g, b, 255]);
+        }
+    });
+    Ok(pixels)
+}
+
+/// The ramp at a position from 0 to 1.
+fn colour(position: f32) -> [f32; 3] {
+    let place = position.clamp(0.0, 1.0) * (RAMP.len() - 1) as f32;
+    let i = (place as usize).min(RAMP.len() - 2);
+    let t = place - i as f32;
+    std::array::from_fn(|c| RAMP[i][c] * (1.0 - t) + RAMP[i + 1][c] * t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn light_brightens_and_nodata_is_transparent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relief.png");
+        let mut values: Vec<f32> = (0..35).map(|i| i as f32).collect();
+        values[17] = f32::NAN;
+        let mut brightness = vec![0.5; 35];
+        (brightness[0], brightness[1], brightness[20]) = (0.0, 1.0, f32::NAN);
+        write_relief(&path, &values, &brightness, 7, 5).unwrap();
+        let (width, height, pixels) = png::read_rgba(&path);
+        assert_eq!((width, height), (7, 5));
+        for (i, pixel) in pixels.iter().enumerate() {
+            let is_clear = i == 17 || i == 20;
+            assert_eq!(pixel[3], if is_clear { 0 } else { 255 });
+        }
+        let green = |x: usize| pixels[x][1];
+        assert!(green(0) < green(2) && green(2) < green(1));
+        assert_eq!(green(0), (130.0 * AMBIENT).round() as u8);
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let path = std::path::Path::new("relief.png");
+        let shape = write_relief(path, &[1.0; 5], &[1.0; 4], 2, 2);
+        assert!(matches!(shape, Err(Error::Shape { expected: 4, found: 5, .. })));
+        let shape = write_relief(path, &[1.0; 4], &[1.0; 3], 2, 2);
+        assert!(matches!(shape, Err(Error::Shape { what: "brightness", found: 3, .. })));
+        assert!(matches!(write_relief(path, &[], &[], 0, 2), Err(Error::BadValue { .. })));
+    }
+}

@@ -1,0 +1,8 @@
+//! TIFF and GeoTIFF: reading and writing, whole and in parts.
+
+pub(crate) mod image;
+pub(crate) mod layout;
+pub(crate) mod lerc;
+pub(crate) mod rows;
+pub(crate) mod samples;
+pub(crate) mod write;

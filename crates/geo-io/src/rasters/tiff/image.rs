@@ -1,0 +1,449 @@
+//! The first image of a TIFF, read as libtiff reads it.
+//!
+//! Writers leave out what the format asks for, or state it in another way: no lengths of strips, lengths of 0, numbers
+//! of signed types, a predictor beside a codec that has none, one strip for all. [`mended`] states the same in the form
+//! that `tiff-reader` takes. Blocks are unpacked by that crate, from the file, by the mended directory.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use gpu_core::host_memory;
+use tiff_core::{ByteOrder, Tag, TagValue};
+use tiff_reader::ifd::{Ifd, RasterLayout};
+use tiff_reader::{OpenOptions, TiffFile};
+use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
+
+use crate::error::unwinding;
+use crate::points::open;
+use crate::rasters::tiff::lerc::LercBlocks;
+use crate::{Error, Result, stream};
+
+const WIDTH: u16 = 256;
+const HEIGHT: u16 = 257;
+const BITS: u16 = 258;
+const COMPRESSION: u16 = 259;
+const STRIP_OFFSETS: u16 = 273;
+const BANDS: u16 = 277;
+const STRIP_ROWS: u16 = 278;
+const STRIP_BYTES: u16 = 279;
+const PREDICTOR: u16 = 317;
+const TILE_WIDTH: u16 = 322;
+const TILE_HEIGHT: u16 = 323;
+const TILE_OFFSETS: u16 = 324;
+const TILE_BYTES: u16 = 325;
+const FORMAT: u16 = 339;
+
+/// The tags whose numbers decide what pixels are, with their names in the format and the bytes of a number in the form
+/// that the reader takes.
+const NUMBERS: [(u16, &str, usize); 18] = [
+    (WIDTH, "ImageWidth", 4),
+    (HEIGHT, "ImageLength", 4),
+    (BITS, "BitsPerSample", 2),
+    (COMPRESSION, "Compression", 2),
+    (262, "PhotometricInterpretation", 2),
+    (266, "FillOrder", 2),
+    (STRIP_OFFSETS, "StripOffsets", 8),
+    (BANDS, "SamplesPerPixel", 2),
+    (STRIP_ROWS, "RowsPerStrip", 4),
+    (STRIP_BYTES, "StripByteCounts", 8),
+    (284, "PlanarConfiguration", 2),
+    (PREDICTOR, "Predictor", 2),
+    (TILE_WIDTH, "TileWidth", 4),
+    (TILE_HEIGHT, "TileLength", 4),
+    (TILE_OFFSETS, "TileOffsets", 8),
+    (TILE_BYTES, "TileByteCounts", 8),
+    (338, "ExtraSamples", 2),
+    (FORMAT, "SampleFormat", 2),
+];
+
+/// Floats in the tag SampleFormat, in which unsigned integers are 1.
+const FLOATS: u16 = 3;
+
+/// From this many bytes on, a strip that is not packed is read as several.
+const LARGE_STRIP: u64 = 16 << 20;
+
+/// Bytes of the strips that a large one is read as, about.
+const SMALL_STRIP: u64 = 1 << 20;
+
+/// A codec that is read.
+struct Codec {
+    /// The most bytes that one packed byte can give; `None` where nothing bounds them.
+    ratio: Option<u64>,
+    /// Whether a predictor may stand before it.
+    has_predictor: bool,
+    is_packed: bool,
+}
+
+impl Codec {
+    /// Returns the codec of a number in the tag Compression.
+    ///
+    /// # Errors
+    /// The codec's name and what to do, for one that is not read.
+    fn of(number: u64) -> Result<Self, String> {
+        let codec = |ratio, has_predictor| Self { ratio, has_predictor, is_packed: true };
+        Ok(match number {
+            1 => Self { is_packed: false, ..codec(Some(1), false) },
+            // A code of 9 bits or more has at most the 4096 bytes of the longest entry.
+            5 => codec(Some(4096), true),
+            8 | 32946 => codec(Some(1032), true),
+            // Two bytes repeat one 128 times.
+            32773 => codec(Some(64), false),
+            34887 => codec(None, false),
+            // Four bytes are a block of 128 KiB.
+            50000 => codec(Some(1 << 15), true),
+            _ => {
+                let name = match number {
+                    2..=4 => "CCITT",
+                    6 | 7 => "JPEG",
+                    33003 | 33005 | 34712 => "JPEG 2000",
+                    34925 => "LZMA",
+                    50001 => "WebP",
+                    50002 => "JPEG XL",
+                    _ => "of an unknown kind",
+                };
+                return Err(format!(
+                    "its compression is {name} ({number}), which is not read: \
+                     `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                ));
+            }
+        })
+    }
+}
+
+/// The first image of a TIFF.
+pub(crate) struct TiffImage {
+    path: PathBuf,
+    file: TiffFile,
+    directory: Ifd,
+    layout: RasterLayout,
+    /// Bytes of an unpacked block.
+    block_bytes: u64,
+    /// Where its blocks are packed by LERC.
+    lerc: Option<LercBlocks>,
+}
+
+impl TiffImage {
+    /// Opens a file and reads no samples. `cache` is how many unpacked bytes, and blocks, are kept between windows at most.
+    ///
+    /// # Errors
+    /// What is wrong with the file: blocks beyond its end or shorter than what they promise, too.
+    pub fn open(path: &Path, cache: (usize, usize)) -> Result<Self> {
+        // What is missing, empty or a folder is said as of any other file.
+        let (_, length) = open(path)?;
+        unwinding(|| Self::of_file(path, length, cache))
+            .map_err(|reason| Error::malformed(path, reason))?
+    }
+
+    fn of_file(
+        path: &Path,
+        length: u64,
+        (block_cache_bytes, block_cache_slots): (usize, usize),
+    ) -> Result<Self> {
+        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
+        let options = OpenOptions {
+            block_cache_bytes,
+            block_cache_slots,
+            // What is asked for is held against the memory that is there, in `window`.
+            decode_output_bytes: usize::MAX,
+            ..Default::default()
+        };
+        // What comes through a pipe comes once.
+        let file = match stream::is_stream(path) {
+            true => TiffFile::from_bytes_with_options(stream::bytes_of(path)?, options),
+            false => TiffFile::open_with_options(path, options),
+        };
+        let file = file.map_err(bad)?;
+        let stated = file.ifd(0).map_err(bad)?;
+        let (mut tags, block_bytes) =
+            mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;
+        let is_half = take_halves_as_integers(&mut tags);
+        let directory = directory_of(tags).map_err(|reason| Error::malformed(path, reason))?;
+        let mut layout =
+            directory.raster_layout().map_err(|error| unread(path, &directory, error))?;
+        if is_half {
+            layout.sample_format = FLOATS;
+        }
+        let is_lerc = directory.compression() == LercBlocks::CODE;
+        let lerc = match is_lerc {
+            true => Some(LercBlocks::of(open(path)?.0, &directory)),
+            false => None,
+        };
+        Ok(Self { path: path.to_owned(), file, directory, layout, block_bytes, lerc })
+    }
+
+    /// All of the file.
+    pub fn file(&self) -> &TiffFile {
+        &self.file
+    }
+
+    /// The image's directory, mended.
+    pub fn directory(&self) -> &Ifd {
+        &self.directory
+    }
+
+    /// What its samples are.
+    pub fn layout(&self) -> &RasterLayout {
+        &self.layout
+    }
+
+    /// Bytes that a window takes beside its own while its blocks are unpacked.
+    pub fn unpacking_bytes(&self) -> u64 {
+        // A block as it is packed and as it is not.
+        self.block_bytes.saturating_mul(2)
+    }
+
+    /// Reads the samples of a window, row by row, in the machine's byte order.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for what cannot be unpacked, [`Error::OutOfMemory`].
+    pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<u8>> {
+        let sample = self.layout.bytes_per_sample as u64 * self.layout.samples_per_pixel as u64;
+        let asked = (rows.len() as u64 * columns.len() as u64).saturating_mul(sample);
+        let asked = asked.saturating_add(self.unpacking_bytes());
+        let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
+        host_memory::require(asked).map_err(memory)?;
+        self.require_known_lerc(&rows, &columns)?;
+        let read = || {
+            let (width, height) = (columns.len(), rows.len());
+            let (top, left) = (rows.start, columns.start);
+            self.file.read_window_bytes_from_ifd(&self.directory, top, left, height, width)
+        };
+        let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
+        bytes.map_err(|e| Error::malformed(&self.path, e))
+    }
+
+    /// Refuses a window with a block of LERC's first version, whose decoder takes as much memory as the block states.
+    fn require_known_lerc(&self, rows: &Range<usize>, columns: &Range<usize>) -> Result<()> {
+        let Some(lerc) = &self.lerc else { return Ok(()) };
+        let (image, layout) = (&self.directory, &self.layout);
+        let (tall, wide) = match (image.tile_height(), image.tile_width()) {
+            (Some(tall), Some(wide)) => (tall as usize, wide as usize),
+            _ => (image.rows_per_strip() as usize, layout.width),
+        };
+        let (tall, wide) = (tall.max(1), wide.max(1));
+        let places = if image.is_tiled() { image.tile_offsets() } else { image.strip_offsets() };
+        let lengths =
+            if image.is_tiled() { image.tile_byte_counts() } else { image.strip_byte_counts() };
+        let (places, lengths) = (places.unwrap_or_default(), lengths.unwrap_or_default());
+        for line in rows.start / tall..rows.end.div_ceil(tall) {
+            for block in columns.start / wide..columns.end.div_ceil(wide) {
+                let block = line * layout.width.div_ceil(wide) + block;
+                let (Some(&place), Some(&length)) = (places.get(block), lengths.get(block)) else {
+                    continue;
+                };
+                let is_first = length > 0
+                    && lerc
+                        .has_first_version(place, length)
+                        .map_err(|e| Error::read(&self.path, e))?;
+                if is_first {
+                    let reason = format!(
+                        "its block {block} is packed by the first version of LERC, which is not read: \
+                         `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                    );
+                    return Err(Error::malformed(&self.path, reason));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says of samples that are not read what they are and what to do.
+fn unread(path: &Path, image: &Ifd, error: tiff_reader::error::Error) -> Error {
+    use tiff_reader::error::Error::{UnsupportedBitsPerSample, UnsupportedSampleFormat};
+    let format = image.sample_format().ok().and_then(|formats| formats.first().copied());
+    let what = match (&error, format) {
+        (UnsupportedBitsPerSample(bits), Some(2)) => format!("signed integers of {bits} bits"),
+        (UnsupportedBitsPerSample(bits), Some(3)) => format!("floats of {bits} bits"),
+        (UnsupportedBitsPerSample(bits), _) => format!("integers of {bits} bits"),
+        (UnsupportedSampleFormat(5 | 6), _) => "complex numbers".to_owned(),
+        _ => return Error::malformed(path, error),
+    };
+    let known = "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64 are";
+    let reason = format!(
+        "its samples are {what}, which are not read; {known}: `gdal_translate -ot` converts"
+    );
+    Error::malformed(path, reason)
+}
+
+/// States what a directory means in the form that the reader takes. The file has `length` bytes.
+/// Beside the tags come the bytes of an unpacked block.
+fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), String> {
+    let mut tags = BTreeMap::new();
+    for tag in stated.tags().iter().filter(|tag| tag.value.count() > 0) {
+        let number = NUMBERS.iter().find(|(code, ..)| *code == tag.code);
+        let value = match number {
+            Some((code, name, bytes)) => of_width(&tag.value, *bytes)
+                .ok_or_else(|| format!("its tag {code}, {name}, holds other than it should"))?,
+            None => tag.value.clone(),
+        };
+        // Of two tags of a number the first counts.
+        tags.entry(tag.code).or_insert(value);
+    }
+    let first = |tags: &BTreeMap<u16, TagValue>, code, default| {
+        tags.get(&code).and_then(TagValue::as_u32).map_or(default, u64::from)
+    };
+    let codec = Codec::of(first(&tags, COMPRESSION, 1))?;
+    if !codec.has_predictor {
+        // It is the codec that applies it.
+        tags.remove(&PREDICTOR);
+    }
+    let mut block_bytes = 0;
+    // Of several bands a file is refused, whatever its blocks are.
+    if first(&tags, BANDS, 1) == 1 {
+        let [width, height] = [WIDTH, HEIGHT].map(|code| first(&tags, code, 0));
+        let blocks = Blocks {
+            image: [width, height],
+            tile: [first(&tags, TILE_WIDTH, 0), first(&tags, TILE_HEIGHT, 0)],
+            strip_rows: first(&tags, STRIP_ROWS, height).min(height),
+            bits: first(&tags, BITS, 1),
+        };
+        block_bytes = blocks.mend(&mut tags, &codec, length)?;
+    }
+    Ok((tags, block_bytes))
+}
+
+/// Returns whole numbers that are not negative with so many bytes each; `None` for anything else.
+fn of_width(value: &TagValue, bytes: usize) -> Option<TagValue> {
+    macro_rules! signed {
+        ($values:expr) => {
+            $values.iter().map(|&n| u64::try_from(n).ok()).collect::<Option<Vec<u64>>>()?
+        };
+    }
+    let numbers = match value {
+        TagValue::SByte(values) => signed!(values),
+        TagValue::SShort(values) => signed!(values),
+        TagValue::SLong(values) => signed!(values),
+        TagValue::SLong8(values) => signed!(values),
+        other => other.as_u64_vec()?,
+    };
+    let numbers = numbers.into_iter();
+    Some(match bytes {
+        2 => TagValue::Short(numbers.map(|n| n.try_into().ok()).collect::<Option<_>>()?),
+        4 => TagValue::Long(numbers.map(|n| n.try_into().ok()).collect::<Option<_>>()?),
+        _ => TagValue::Long8(numbers.collect()),
+    })
+}
+
+/// How an image of one band is divided.
+struct Blocks {
+    /// Columns and rows.
+    image: [u64; 2],
+    /// Columns and rows of a tile; zeros for strips.
+    tile: [u64; 2],
+    strip_rows: u64,
+    /// Bits of a sample.
+    bits: u64,
+}
+
+impl Blocks {
+    /// States where each block lies and how long it is. Returns the bytes of an unpacked block.
+    fn mend(
+        &self,
+        tags: &mut BTreeMap<u16, TagValue>,
+        codec: &Codec,
+        length: u64,
+    ) -> Result<u64, String> {
+        let ([width, height], [tile_width, tile_height]) = (self.image, self.tile);
+        let is_tiled = tile_width > 0 && tile_height > 0;
+        let [across, along] = if is_tiled { self.tile } else { [width, self.strip_rows] };
+        if width == 0 || height == 0 {
+            // Which the reader refuses.
+            return Ok(0);
+        }
+        if across == 0 || along == 0 {
+            return Err("its strips have no rows".to_owned());
+        }
+        let (what, offsets_code, bytes_code) = match is_tiled {
+            true => ("tile", TILE_OFFSETS, TILE_BYTES),
+            false => ("strip", STRIP_OFFSETS, STRIP_BYTES),
+        };
+        let mut list = |own: u16, other: u16| {
+            let (own, other) = (tags.remove(&own), tags.remove(&other));
+            own.or(other).and_then(|value| value.as_u64_vec())
+        };
+        // As libtiff has it, the two names are for one list.
+        let offsets = list(offsets_code, STRIP_OFFSETS + TILE_OFFSETS - offsets_code);
+        let counts = list(bytes_code, STRIP_BYTES + TILE_BYTES - bytes_code);
+        let mut offsets =
+            offsets.ok_or_else(|| format!("it does not say where its {what}s are"))?;
+        let number = width.div_ceil(across) as u128 * height.div_ceil(along) as u128;
+        if (offsets.len() as u128) < number {
+            return Err(format!("it has {} of {number} {what}s", offsets.len()));
+        }
+        offsets.truncate(number as usize);
+        let row = (across.checked_mul(self.bits)).ok_or("its rows are too long")?.div_ceil(8);
+        let mut whole = row.checked_mul(along).ok_or("its blocks are too large")?;
+        let length_of_block = |(i, &offset): (usize, &u64)| {
+            let rows = if is_tiled { along } else { along.min(height - i as u64 * along) };
+            let stated = counts.as_ref().and_then(|counts| counts.get(i)).copied();
+            // As libtiff has it: a length of 0 is a block that is not there, but for a single strip.
+            let is_absent = stated == Some(0) && (is_tiled || number > 1);
+            if offset == 0 || is_absent {
+                return Ok(0);
+            }
+            let stated = stated.filter(|&bytes| bytes > 0);
+            let there = length.saturating_sub(offset);
+            length_of(codec, stated, there, row * rows).ok_or_else(|| {
+                let bytes = row * rows;
+                format!("its {what} {i} promises {bytes} bytes, more than the file can have there")
+            })
+        };
+        let lengths = offsets.iter().enumerate().map(length_of_block);
+        let mut lengths = lengths.collect::<Result<Vec<u64>, String>>()?;
+        if !is_tiled && number == 1 && !codec.is_packed && whole > LARGE_STRIP && offsets[0] > 0 {
+            let rows = (SMALL_STRIP / row).clamp(1, along);
+            let parts = || (0..height).step_by(rows as usize);
+            lengths = parts().map(|first| row * rows.min(height - first)).collect();
+            offsets = parts().map(|first| offsets[0] + row * first).collect();
+            tags.insert(STRIP_ROWS, TagValue::Long(vec![rows as u32]));
+            whole = row * rows;
+        }
+        tags.insert(offsets_code, TagValue::Long8(offsets));
+        tags.insert(bytes_code, TagValue::Long8(lengths));
+        Ok(whole)
+    }
+}
+
+/// Returns the bytes to read for a block: the file has `there` bytes from the block's start on, and the block has `unpacked`
+/// bytes when it is unpacked. `None` where so few bytes cannot give so many.
+fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> Option<u64> {
+    if !codec.is_packed {
+        // Whatever length is stated.
+        return (unpacked <= there).then_some(unpacked);
+    }
+    let packed = stated.unwrap_or(there).min(there);
+    match codec.ratio {
+        Some(ratio) if packed.saturating_mul(ratio) < unpacked => None,
+        // The reader takes no more for a block; what lies behind its end does not matter.
+        Some(_) => Some(packed.min(unpacked.saturating_mul(4).saturating_add(4096))),
+        None => Some(packed),
+    }
+}
+
+/// States floats of 16 bits as integers, which have the same bytes and which the reader takes. Returns whether there are any.
+fn take_halves_as_integers(tags: &mut BTreeMap<u16, TagValue>) -> bool {
+    let Some(TagValue::Short(formats)) = tags.get(&FORMAT) else { return false };
+    let bits = tags.get(&BITS).and_then(TagValue::as_u16);
+    let is_half = bits == Some(16) && formats.iter().all(|format| *format == FLOATS);
+    if is_half {
+        let integers = TagValue::Short(vec![1; formats.len()]);
+        tags.insert(FORMAT, integers);
+    }
+    is_half
+}
+
+/// Makes a directory of these tags.
+fn directory_of(tags: BTreeMap<u16, TagValue>) -> Result<Ifd, String> {
+    const ORDER: ByteOrder = ByteOrder::LittleEndian;
+    let tags: Vec<Tag> = tags.into_iter().map(|(code, value)| Tag::new(code, value)).collect();
+    let mut bytes = Cursor::new(Vec::new());
+    let written = write_header(&mut bytes, ORDER, true)
+        .and_then(|_| write_ifd(&mut bytes, ORDER, true, &tags, 0, 0, 0))
+        .and_then(|written| patch_first_ifd(&mut bytes, 0, ORDER, true, written.ifd_offset));
+    written.map_err(|e| e.to_string())?;
+    let file = TiffFile::from_bytes(bytes.into_inner()).map_err(|e| e.to_string())?;
+    file.ifd(0).cloned().map_err(|e| e.to_string())
+}

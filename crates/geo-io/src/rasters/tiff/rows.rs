@@ -1,0 +1,259 @@
+//! GeoTIFF of a raster that is not in memory.
+//!
+//! Its rows are asked for some at a time, from north to south: once, or three times where overviews and statistics
+//! come before the raster in the file. The first time gives the first overview, sums and extremes, the second the
+//! deviation from the mean, the third the raster. Overviews lie in unnamed files beside the output meanwhile. The
+//! file has the bytes that [`write_tiff`](crate::write_tiff) gives of the same values.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use bytemuck::cast_slice_mut;
+
+use crate::output::{Output, folder_of, write_atomic};
+use crate::rasters::tiff::layout::{Block, Level, Rows, TILE, write_levels};
+use crate::rasters::tiff::write::{
+    Bands, SUMMED, Statistics, check_nodata, halved, means_of, metadata_tag, nodata_tag,
+};
+use crate::{Error, Georeference, Result, TiffOptions};
+
+/// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
+const AT_ONCE: usize = 64 * TILE * TILE;
+
+/// What fills rows of a raster: it is told the first of them, and gives NaN where there is no value. The numbers of a cell,
+/// one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
+pub type FillRows<'a> = dyn FnMut(usize, &mut [f32]) -> Result<()> + 'a;
+
+/// Writes a raster of values that need not fit the memory as GeoTIFF: `fill` gives whole rows, from the first on,
+/// in one pass or with [`TiffOptions::cloud_optimised`] in three.
+///
+/// The memory is that of 256 rows, or of 4 million numbers where that is more, a few times. Overviews take a third of
+/// the raster's size in the output's folder while the file is written.
+///
+/// # Errors
+/// - What `fill` gives.
+/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals NODATA and would be lost.
+/// - Those of writing.
+pub fn write_tiff_rows<'a>(
+    output: impl Into<Output<'a>>,
+    place: &Georeference,
+    (width, height): (u32, u32),
+    bands: &Bands,
+    options: &TiffOptions,
+    fill: &mut FillRows,
+) -> Result<()> {
+    let output = output.into();
+    if width == 0 || height == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    bands.check()?;
+    let (size, nodata, per_cell) =
+        ((width as usize, height as usize), bands.nodata, bands.names.len());
+    let mut raster =
+        Made { width: size.0, per_cell, cells: Vec::new(), nodata, fill, failed: None };
+    let mut tags = place.tags();
+    tags.push(nodata_tag(nodata));
+    let mut overviews = Vec::new();
+    let mut stated = vec![None; per_cell];
+    if options.cloud_optimised {
+        let first;
+        (first, stated) = survey(&mut raster, size, output.path)?;
+        overviews.extend(first);
+        while let Some(last) = overviews.last_mut().filter(|o| o.size.0.max(o.size.1) > TILE) {
+            let next = last.halved(output.path)?;
+            overviews.push(next);
+        }
+    }
+    tags.extend(metadata_tag(bands.names, &stated));
+    let written = write_atomic(output, |file| {
+        let at_once = |size| at_once(size, per_cell, options);
+        let raster = Level { size, rows: &mut raster, at_once: at_once(size) };
+        let overviews = overviews.iter_mut().map(|overview| {
+            let at_once = at_once(overview.size);
+            Level { size: overview.size, rows: overview, at_once }
+        });
+        let mut levels: Vec<Level<f32>> = std::iter::once(raster).chain(overviews).collect();
+        let stored = |v: f32| if v.is_nan() { nodata } else { v };
+        write_levels(file, &mut levels, per_cell, options, &tags, nodata, stored)
+            .map_err(|e| Error::write(output.path, e))
+    });
+    match raster.failed {
+        Some(error) => Err(error),
+        None => written,
+    }
+}
+
+/// Whole rows of blocks that have about [`AT_ONCE`] numbers.
+fn at_once(size: (usize, usize), per_cell: usize, options: &TiffOptions) -> usize {
+    let rows = Block::of(size, options).height;
+    (AT_ONCE / (size.0 * per_cell * rows)).max(1) * rows
+}
+
+/// The rows of the raster.
+struct Made<'a, 'b> {
+    width: usize,
+    per_cell: usize,
+    cells: Vec<f32>,
+    nodata: f32,
+    fill: &'a mut FillRows<'b>,
+    /// Why rows could not be had.
+    failed: Option<Error>,
+}
+
+impl Made<'_, '_> {
+    fn fill(&mut self, rows: Range<usize>) -> Result<&[f32]> {
+        self.cells.resize(rows.len() * self.width * self.per_cell, f32::NAN);
+        (self.fill)(rows.start, &mut self.cells)?;
+        check_nodata(&self.cells, self.nodata)?;
+        Ok(&self.cells)
+    }
+}
+
+impl Rows<f32> for Made<'_, '_> {
+    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [f32]>> {
+        if let Err(error) = self.fill(rows) {
+            self.failed = Some(error);
+            // Another error's place, which the one above takes.
+            return Err(tiff_writer::Error::Other("its rows could not be had".to_owned()));
+        }
+        Ok(Cow::Borrowed(&self.cells))
+    }
+}
+
+/// Goes through the raster twice: its first overview, unless it is no larger than a tile, and the statistics of each band,
+/// if it has a value.
+fn survey(
+    raster: &mut Made,
+    size: (usize, usize),
+    path: &Path,
+) -> Result<(Option<Overview>, Vec<Option<Statistics>>)> {
+    let ((width, height), per_cell) = (size, raster.per_cell);
+    let mut overview = match width.max(height) > TILE {
+        true => Some(Overview::new((width.div_ceil(2), height.div_ceil(2)), per_cell, path)?),
+        false => None,
+    };
+    let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); per_cell];
+    let mut sums = vec![Sum::default(); per_cell];
+    for rows in strips(width * per_cell, height) {
+        let count = rows.len();
+        let cells = raster.fill(rows)?;
+        for cell in cells.chunks_exact(per_cell) {
+            for ((value, (low, high)), sum) in cell.iter().zip(&mut ends).zip(&mut sums) {
+                let value = Some(f64::from(*value)).filter(|value| value.is_finite());
+                if let Some(value) = value {
+                    (*low, *high) = (low.min(value), high.max(value));
+                }
+                sum.add(value);
+            }
+        }
+        if let Some(overview) = &mut overview {
+            overview.append((width, count), cells, path)?;
+        }
+    }
+    let sums: Vec<(f64, u64)> = sums.into_iter().map(Sum::end).collect();
+    if sums.iter().all(|&(_, count)| count == 0) {
+        return Ok((overview, vec![None; per_cell]));
+    }
+    let means: Vec<f64> = sums.iter().map(|&(sum, count)| sum / count as f64).collect();
+    let mut squares = vec![Sum::default(); per_cell];
+    for rows in strips(width * per_cell, height) {
+        for cell in raster.fill(rows)?.chunks_exact(per_cell) {
+            for ((value, mean), squares) in cell.iter().zip(&means).zip(&mut squares) {
+                let value = f64::from(*value);
+                squares.add(value.is_finite().then(|| (value - mean).powi(2)));
+            }
+        }
+    }
+    let of_band = |(band, squares): (usize, Sum)| {
+        let ((low, high), count) = (ends[band], sums[band].1);
+        let deviation = (squares.end().0 / count as f64).sqrt();
+        let percent = 100.0 * count as f64 / (width * height) as f64;
+        (count > 0).then_some([low, high, means[band], deviation, percent])
+    };
+    Ok((overview, squares.into_iter().enumerate().map(of_band).collect()))
+}
+
+/// Rows that are gone through at once, of so many numbers each.
+fn strips(width: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
+    let step = (AT_ONCE / (width * TILE)).max(1) * TILE;
+    (0..height).step_by(step).map(move |first| first..height.min(first + step))
+}
+
+/// A sum in the order of [`SUMMED`].
+#[derive(Clone, Default)]
+struct Sum {
+    total: f64,
+    part: f64,
+    cells: usize,
+    count: u64,
+}
+
+impl Sum {
+    fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.part += value;
+            self.count += 1;
+        }
+        self.cells += 1;
+        if self.cells == SUMMED {
+            self.total += std::mem::take(&mut self.part);
+            self.cells = 0;
+        }
+    }
+
+    fn end(self) -> (f64, u64) {
+        (self.total + self.part, self.count)
+    }
+}
+
+/// An overview in a file without a name, which goes with the program, however that ends.
+struct Overview {
+    size: (usize, usize),
+    per_cell: usize,
+    file: File,
+    cells: Vec<f32>,
+}
+
+impl Overview {
+    fn new(size: (usize, usize), per_cell: usize, path: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder_of(path)).map_err(|e| Error::write(path, e))?;
+        Ok(Self { size, per_cell, file, cells: Vec::new() })
+    }
+
+    /// Adds what some rows of the level before give: an even number of them, but for the last.
+    fn append(&mut self, size: (usize, usize), cells: &[f32], path: &Path) -> Result<()> {
+        let (_, rows) = halved(size, cells, self.per_cell, f32::NAN, &means_of);
+        let bytes = bytemuck::cast_slice(&rows);
+        self.file.write_all(bytes).map_err(|e| Error::write(path, e))
+    }
+
+    fn read(&mut self, rows: Range<usize>) -> std::io::Result<&[f32]> {
+        let row = self.size.0 * self.per_cell;
+        self.cells.resize(rows.len() * row, 0.0);
+        self.file.seek(SeekFrom::Start((rows.start * row * size_of::<f32>()) as u64))?;
+        self.file.read_exact(cast_slice_mut(&mut self.cells))?;
+        Ok(&self.cells)
+    }
+
+    /// The next overview, of half the columns and rows.
+    fn halved(&mut self, path: &Path) -> Result<Self> {
+        let (width, height) = self.size;
+        let half = (width.div_ceil(2), height.div_ceil(2));
+        let mut next = Self::new(half, self.per_cell, path)?;
+        for rows in strips(width * self.per_cell, height) {
+            let count = rows.len();
+            let cells = self.read(rows).map_err(|e| Error::write(path, e))?;
+            next.append((width, count), cells, path)?;
+        }
+        Ok(next)
+    }
+}
+
+impl Rows<f32> for Overview {
+    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [f32]>> {
+        Ok(Cow::Borrowed(self.read(rows)?))
+    }
+}

@@ -1,0 +1,274 @@
+//! The samples of a TIFF: of its first image, which has one band.
+//!
+//! Blocks (strips or tiles) that a sparse file does not have are NODATA, as GDAL has it, or 0 where the file names none.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use gpu_core::host_memory;
+use tiff_reader::TiffFile;
+use tiff_reader::ifd::{Ifd, RasterLayout};
+
+use crate::rasters::georeference::Place;
+use crate::rasters::nodata::Sample;
+use crate::rasters::npy::parts::check_window;
+use crate::rasters::pam::Band;
+use crate::rasters::tiff::image::TiffImage;
+use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
+
+/// Bytes of samples that are decoded together.
+const WINDOW: usize = 1 << 26;
+
+const GDAL_METADATA: u16 = 42112;
+const GDAL_NODATA: u16 = 42113;
+
+/// The first image of a TIFF, of one band, of which windows are read.
+pub(crate) struct SampleFile {
+    path: PathBuf,
+    image: TiffImage,
+    /// Columns and rows.
+    pub size: (usize, usize),
+    /// The type that its samples have in memory.
+    pub sample_type: SampleType,
+    blocks: Blocks,
+    /// NODATA as the file states it, whether or not the samples' type has it.
+    stated: Option<Number>,
+    /// Where it lies on the ground.
+    pub place: Option<Georeference>,
+    /// What a user must be told of it.
+    pub notes: Vec<String>,
+}
+
+impl SampleFile {
+    /// Opens a TIFF and reads no samples.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or a mask in it or beside it; several bands; samples of a type that is not read.
+    pub fn open(path: &Path) -> Result<Self> {
+        // Windows are of whole rows of blocks, so that hardly a block is wanted twice.
+        let image = TiffImage::open(path, (1 << 20, 2))?;
+        let (directory, layout) = (image.directory(), image.layout());
+        let sample_type = sample_type(layout).ok_or_else(|| {
+            let (format, bits) = (layout.sample_format, layout.bits_per_sample);
+            Error::malformed(path, format!("samples of format {format} and {bits} bits"))
+        })?;
+        if layout.samples_per_pixel != 1 {
+            let bands = layout.samples_per_pixel;
+            let reason = format!(
+                "a raster has one band, this image has {bands}: `gdal_translate -b 1` takes the first"
+            );
+            return Err(Error::malformed(path, reason));
+        }
+        require_no_mask(path, image.file())?;
+        let place = Place::of_tiff(path, directory)?;
+        let text = |tag| directory.tag(tag).and_then(|tag| tag.value.as_str());
+        // What is said beside the file counts before what is said in it, as GDAL has it.
+        let band =
+            Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
+        let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
+        let stated = band.nodata.or_else(of_tag);
+        let notes = band.note(path).into_iter().chain(place.note).collect();
+        let place = place.georeference;
+        let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
+        Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
+    }
+
+    /// The value that stands for NODATA, where the samples' type has it.
+    pub fn nodata(&self) -> Option<Number> {
+        self.sample_type.value(self.stated?)
+    }
+
+    /// Bytes that a window takes beside its own while its blocks are unpacked.
+    pub fn unpacking_bytes(&self) -> u64 {
+        self.image.unpacking_bytes()
+    }
+
+    /// Bytes of a sample in memory.
+    pub fn sample_bytes(&self) -> usize {
+        crate::rasters::nodata::with_sample_type!(self.sample_type, T => size_of::<T>())
+    }
+
+    /// Reads the samples of a window, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a window beyond the image and for samples that cannot be unpacked, [`Error::OutOfMemory`].
+    pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        check_window(&self.path, &rows, &columns, self.size)?;
+        Ok(match self.sample_type {
+            SampleType::U8 | SampleType::Bool => ArrayData::U8(self.samples(rows, columns)?),
+            SampleType::I8 => ArrayData::I8(self.samples(rows, columns)?),
+            SampleType::U16 => ArrayData::U16(self.samples(rows, columns)?),
+            SampleType::I16 => ArrayData::I16(self.samples(rows, columns)?),
+            SampleType::U32 => ArrayData::U32(self.samples(rows, columns)?),
+            SampleType::I32 => ArrayData::I32(self.samples(rows, columns)?),
+            SampleType::U64 => ArrayData::U64(self.samples(rows, columns)?),
+            SampleType::I64 => ArrayData::I64(self.samples(rows, columns)?),
+            SampleType::F16 => ArrayData::F16(self.samples(rows, columns)?),
+            SampleType::F32 => ArrayData::F32(self.samples(rows, columns)?),
+            SampleType::F64 => ArrayData::F64(self.samples(rows, columns)?),
+        })
+    }
+
+    /// Parts of some rows that are decoded together: whole rows of blocks, so that none is decoded twice.
+    pub fn parts(&self, rows: Range<usize>, columns: usize) -> impl Iterator<Item = Range<usize>> {
+        let (row, block) = ((columns * self.sample_bytes()).max(1), self.blocks.rows);
+        let step = (WINDOW / row / block).max(1).saturating_mul(block);
+        let mut top = rows.start;
+        std::iter::from_fn(move || {
+            let part = top..(top / step + 1).saturating_mul(step).min(rows.end);
+            top = part.end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
+    fn samples<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
+        let width = columns.len();
+        let most = self.parts(rows.clone(), width).map(|part| part.len()).max().unwrap_or(0);
+        // A sparse file of a few bytes may have any size; what is asked for must be there, a part of it twice.
+        let bytes =
+            |rows: usize| (rows as u64 * width as u64).saturating_mul(size_of::<T>() as u64);
+        let asked = bytes(rows.len()).saturating_add(bytes(most));
+        let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
+        host_memory::require(asked).map_err(memory)?;
+        let mut values = host_memory::with_capacity(rows.len() * width).map_err(memory)?;
+        if width == 0 {
+            return Ok(values);
+        }
+        let absent = self.stated.map_or_else(T::default, T::nearest);
+        // Many programs fill with the least float and state it with fewer digits; GDAL takes both for NODATA.
+        let extreme = self.stated.and_then(T::shortened_extreme);
+        for part in self.parts(rows, width) {
+            let start = values.len();
+            values.resize(start + part.len() * width, absent);
+            // The reader makes a whole block even of one that is absent, and a sparse file of a few bytes may state blocks
+            // of any size. Where one block is there, the file's length bounds the size of all.
+            if self.blocks.has_any(&part, &columns) {
+                let bytes = self.image.window(part.clone(), columns.clone())?;
+                bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
+                self.blocks.fill_absent(&mut values[start..], part, columns.clone(), absent);
+                if let Some(extreme) = extreme {
+                    replace(&mut values[start..], extreme, absent);
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Writes one value in place of another.
+fn replace<T: PartialEq + Copy>(samples: &mut [T], value: T, by: T) {
+    samples.iter_mut().filter(|sample| **sample == value).for_each(|sample| *sample = by);
+}
+
+/// The type in memory of samples of an image; those of fewer than 8 or 16 bits have that many there.
+fn sample_type(layout: &RasterLayout) -> Option<SampleType> {
+    Some(match (layout.sample_format, layout.bits_per_sample) {
+        (1, 1..=8) => SampleType::U8,
+        (1, 9..=16) => SampleType::U16,
+        (1, 32) => SampleType::U32,
+        (1, 64) => SampleType::U64,
+        (2, 8) => SampleType::I8,
+        (2, 16) => SampleType::I16,
+        (2, 32) => SampleType::I32,
+        (2, 64) => SampleType::I64,
+        (3, 16) => SampleType::F16,
+        (3, 32) => SampleType::F32,
+        (3, 64) => SampleType::F64,
+        _ => return None,
+    })
+}
+
+/// The blocks of an image, and which of them its file does not have.
+struct Blocks {
+    /// Rows of a block.
+    rows: usize,
+    /// Columns of a block.
+    columns: usize,
+    /// Blocks beside each other.
+    across: usize,
+    /// Whether each block is absent; `None` where none is.
+    absent: Option<Vec<bool>>,
+}
+
+impl Blocks {
+    fn of(image: &Ifd, layout: &RasterLayout) -> Self {
+        let (rows, columns) = match (image.tile_height(), image.tile_width()) {
+            (Some(rows), Some(columns)) => (rows, columns),
+            _ => (image.rows_per_strip(), u32::MAX),
+        };
+        let rows = (rows.max(1) as usize).min(layout.height.max(1));
+        let columns = columns.max(1) as usize;
+        let across = layout.width.div_ceil(columns).max(1);
+        let (offsets, counts) = match image.is_tiled() {
+            true => (image.tile_offsets(), image.tile_byte_counts()),
+            false => (image.strip_offsets(), image.strip_byte_counts()),
+        };
+        let offsets = offsets.unwrap_or_default();
+        // A block without a place or without bytes is not there.
+        let is_absent = |(i, &offset): (usize, &u64)| {
+            offset == 0 || counts.as_ref().and_then(|counts| counts.get(i)) == Some(&0)
+        };
+        let absent: Vec<bool> = offsets.iter().enumerate().map(is_absent).collect();
+        let absent = absent.contains(&true).then_some(absent);
+        Self { rows, columns, across, absent }
+    }
+
+    /// Whether the file has any of a window's blocks.
+    fn has_any(&self, rows: &Range<usize>, columns: &Range<usize>) -> bool {
+        let Some(absent) = &self.absent else { return true };
+        let is_there = |block: usize| absent.get(block) != Some(&true);
+        let mut lines = rows.start / self.rows..rows.end.div_ceil(self.rows);
+        let blocks = columns.start / self.columns..columns.end.div_ceil(self.columns);
+        lines.any(|line| blocks.clone().any(|block| is_there(line * self.across + block)))
+    }
+
+    /// Gives a value to the samples of a window that lie in absent blocks.
+    fn fill_absent<T: Copy>(
+        &self,
+        samples: &mut [T],
+        rows: Range<usize>,
+        columns: Range<usize>,
+        value: T,
+    ) {
+        let Some(absent) = &self.absent else { return };
+        for (line, row) in samples.chunks_exact_mut(columns.len()).zip(rows) {
+            let first = row / self.rows * self.across;
+            for block in columns.start / self.columns..columns.end.div_ceil(self.columns) {
+                if absent.get(first + block) == Some(&true) {
+                    let from = (block * self.columns).max(columns.start) - columns.start;
+                    let to = (block + 1).saturating_mul(self.columns).min(columns.end);
+                    line[from..to - columns.start].fill(value);
+                }
+            }
+        }
+    }
+}
+
+/// What is to be done about a mask.
+const INSTEAD: &str = "which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` makes of it";
+
+/// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a
+/// file beside it.
+fn require_no_mask(path: &Path, file: &TiffFile) -> Result<()> {
+    const SUBFILE_TYPE: u16 = 254;
+    const TRANSPARENCY: u32 = 4;
+    let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
+    match file.ifds().iter().filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {
+        false => require_no_mask_beside(path),
+        true => Err(Error::malformed(path, format!("a mask within it says {INSTEAD}"))),
+    }
+}
+
+/// Refuses a picture beside which a mask as GDAL writes it says which pixels have a value.
+pub(crate) fn require_no_mask_beside(path: &Path) -> Result<()> {
+    for ending in [".msk", ".MSK"] {
+        let mut mask = path.as_os_str().to_owned();
+        mask.push(ending);
+        let mask = Path::new(&mask);
+        if mask.is_file() {
+            let reason = format!("the mask beside it, {}, says {INSTEAD}", mask.display());
+            return Err(Error::malformed(path, reason));
+        }
+    }
+    Ok(())
+}

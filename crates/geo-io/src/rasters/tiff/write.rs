@@ -1,0 +1,428 @@
+//! GeoTIFF, readable by GDAL and everything built on it: values of float32, grey and coloured pictures.
+//!
+//! How the file is laid out, and packed on all cores, is [`crate::rasters::tiff::layout`]'s. Cloud-optimised, it has
+//! smaller and smaller copies beside the raster, each half the size of the one before down to a tile (means
+//! of the cells that have a value), and the raster's statistics as GDAL states them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{GridSpec, host_memory};
+use tiff_core::{Tag, TagValue};
+
+use crate::output::{Output, write_atomic};
+use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, write_levels};
+use crate::{Crs, Error, Georeference, Result};
+
+const GDAL_METADATA: u16 = 42112;
+const GDAL_NODATA: u16 = 42113;
+
+/// How the tiles of a GeoTIFF are packed; all of it comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Deflate, which every reader knows.
+    #[default]
+    Deflate,
+    /// Zstandard.
+    Zstd,
+    /// Lempel, Ziv and Welch.
+    Lzw,
+    /// Not at all.
+    None,
+}
+
+impl Compression {
+    const ALL: [(&str, Self); 4] = [
+        ("deflate", Self::Deflate),
+        ("zstd", Self::Zstd),
+        ("lzw", Self::Lzw),
+        ("none", Self::None),
+    ];
+}
+
+impl FromStr for Compression {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
+        found.map(|(_, compression)| *compression).ok_or_else(|| Error::UnknownChoice {
+            what: "compression",
+            text: text.to_owned(),
+            known: "deflate, zstd, lzw or none",
+        })
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, other)| other == self);
+        f.pad(name.map_or("", |(name, _)| name))
+    }
+}
+
+/// How a GeoTIFF is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TiffOptions {
+    /// How its tiles are packed.
+    pub compression: Compression,
+    /// With overviews and statistics, in the order that is read in parts over a network.
+    pub cloud_optimised: bool,
+}
+
+/// The cells of a raster: row-major, row 0 in the north.
+#[derive(Clone, Copy, Debug)]
+pub enum Cells<'a> {
+    /// One number a cell; NaN is written as `nodata`, which may be NaN too.
+    Values {
+        /// The numbers.
+        values: &'a [f32],
+        /// What the file holds where there is none.
+        nodata: f32,
+    },
+    /// Several numbers a cell; NaN is written as NODATA.
+    Bands {
+        /// The numbers of each band.
+        values: &'a [&'a [f32]],
+        /// What the file says of them: a name for each.
+        bands: Bands<'a>,
+    },
+    /// One byte a cell: 0 for NODATA, brightness from 1 to 255.
+    Grey(&'a [u8]),
+    /// Four bytes a cell: red, green, blue and opacity, which is 0 or 255.
+    Colours(&'a [u8]),
+}
+
+/// What a GeoTIFF says of its bands of numbers, one at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// The description of each band, as GDAL has it; empty for none.
+    pub names: &'a [&'a str],
+    /// What the file holds where there is no number; it may be NaN.
+    pub nodata: f32,
+}
+
+impl Bands<'static> {
+    /// One band without a description.
+    pub fn one(nodata: f32) -> Self {
+        Self { names: &[""], nodata }
+    }
+}
+
+impl Bands<'_> {
+    /// Refuses names of no band, and of more than a file can state.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bands = self.names.len();
+        if !(1..=usize::from(u16::MAX)).contains(&bands) {
+            let (value, expected) = (bands as f64, "from 1 to 65535");
+            return Err(Error::BadValue { what: "number of bands", value, expected });
+        }
+        Ok(())
+    }
+}
+
+/// Writes a raster as GeoTIFF. `values` are row-major, row 0 in the north; NaN becomes `nodata`.
+///
+/// The file states `nodata`, the grid's place on the ground (a pixel is an area) and, where
+/// given, the reference system. A `nodata` of NaN is allowed.
+///
+/// # Errors
+/// As [`write_tiff`].
+pub fn write_geotiff<'a>(
+    output: impl Into<Output<'a>>,
+    grid: &GridSpec,
+    values: &[f32],
+    crs: Option<&Crs>,
+    nodata: f32,
+) -> Result<()> {
+    let place = Georeference::of_grid(grid, crs);
+    write_georeferenced(output, &place, (grid.width, grid.height), values, nodata)
+}
+
+/// [`write_geotiff`] of a raster of `width` columns and `height` rows, wherever it lies: pixels that are
+/// not square, turned or mirrored.
+///
+/// # Errors
+/// As [`write_tiff`].
+pub fn write_georeferenced<'a>(
+    output: impl Into<Output<'a>>,
+    place: &Georeference,
+    size: (u32, u32),
+    values: &[f32],
+    nodata: f32,
+) -> Result<()> {
+    write_tiff(output, place, size, Cells::Values { values, nodata }, &TiffOptions::default())
+}
+
+/// Writes a raster of `width` columns and `height` rows as GeoTIFF.
+///
+/// Numbers of several bands lie in the file cell by cell.
+///
+/// # Errors
+/// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
+/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals `nodata` and would be lost.
+/// - Those of writing.
+pub fn write_tiff<'a>(
+    output: impl Into<Output<'a>>,
+    place: &Georeference,
+    (width, height): (u32, u32),
+    cells: Cells,
+    options: &TiffOptions,
+) -> Result<()> {
+    let output = output.into();
+    let expected = u64::from(width) * u64::from(height);
+    let check = |found: usize| match found as u64 {
+        found if found != expected => Err(Error::Shape { what: "raster", expected, found }),
+        0 => Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" }),
+        _ => Ok(()),
+    };
+    let (size, mut tags) = ((width as usize, height as usize), place.tags());
+    match cells {
+        Cells::Values { values, nodata } => {
+            check(values.len())?;
+            write_bands(output, size, (&[values], Bands::one(nodata)), tags, options)
+        }
+        Cells::Bands { values, bands } => {
+            let (expected, found) = (values.len() as u64, bands.names.len() as u64);
+            if expected != found {
+                return Err(Error::Shape { what: "names of bands", expected, found });
+            }
+            bands.check()?;
+            values.iter().try_for_each(|band| check(band.len()))?;
+            write_bands(output, size, (values, bands), tags, options)
+        }
+        Cells::Grey(bytes) => {
+            check(bytes.len())?;
+            tags.push(nodata_tag(0.0));
+            let number = |v: &u8| (*v != 0).then_some(f64::from(*v));
+            tags.extend(metadata_tag(&[""], &[statistics(options, bytes, number)]));
+            let levels = Levels { size, cells: bytes, per_cell: 1, padding: 0 };
+            let mean = |cells: &[u8], out: &mut [u8]| {
+                let known = cells.iter().filter(|v| **v != 0).map(|v| u32::from(*v));
+                out[0] = rounded_mean(known);
+            };
+            write(output, levels, options, tags, |v| v, mean)
+        }
+        Cells::Colours(bytes) => {
+            check(bytes.len() / 4)?;
+            let levels = Levels { size, cells: bytes, per_cell: 4, padding: 0 };
+            let mean = |cells: &[u8], out: &mut [u8]| {
+                for (colour, out) in out.iter_mut().enumerate() {
+                    let opaque = cells.as_chunks::<4>().0.iter().filter(|cell| cell[3] != 0);
+                    *out = rounded_mean(opaque.map(|cell| u32::from(cell[colour])));
+                }
+            };
+            write(output, levels, options, tags, |v| v, mean)
+        }
+    }
+}
+
+/// Writes bands of numbers, cell by cell.
+fn write_bands(
+    output: Output,
+    size: (usize, usize),
+    (values, bands): (&[&[f32]], Bands),
+    mut tags: Vec<Tag>,
+    options: &TiffOptions,
+) -> Result<()> {
+    let nodata = bands.nodata;
+    values.iter().try_for_each(|band| check_nodata(band, nodata))?;
+    tags.push(nodata_tag(nodata));
+    let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
+    let stated: Vec<_> = values.iter().map(|band| statistics(options, band, number)).collect();
+    tags.extend(metadata_tag(bands.names, &stated));
+    let per_cell = values.len();
+    let cells = match values {
+        [band] => Cow::Borrowed(*band),
+        _ => {
+            let numbers = per_cell * values[0].len();
+            let mut cells = host_memory::filled(nodata, numbers).map_err(|_| {
+                let asked = (numbers * size_of::<f32>()) as u64;
+                Error::OutOfMemory { path: output.path.to_owned(), asked }
+            })?;
+            parallel::for_chunks(&mut cells, per_cell, |i, cell| {
+                cell.iter_mut().zip(values).for_each(|(out, band)| *out = band[i]);
+            });
+            Cow::Owned(cells)
+        }
+    };
+    let stored = |v: f32| if v.is_nan() { nodata } else { v };
+    let levels = Levels { size, cells: &cells[..], per_cell, padding: nodata };
+    write(output, levels, options, tags, stored, means_of)
+}
+
+/// What a file says stands for no value.
+pub(crate) fn nodata_tag(nodata: f32) -> Tag {
+    let text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
+    Tag::new(GDAL_NODATA, TagValue::Ascii(text))
+}
+
+/// Refuses values of which one would be lost.
+pub(crate) fn check_nodata(values: &[f32], nodata: f32) -> Result<()> {
+    match parallel::first(values.len(), FINE, |i| values[i] == nodata) {
+        Some(_) => {
+            let expected = "usable as NODATA: a cell has that value; choose another";
+            Err(Error::BadValue { what: "the value", value: nodata.into(), expected })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A raster whose overviews are to be made.
+struct Levels<'a, T> {
+    size: (usize, usize),
+    cells: &'a [T],
+    per_cell: usize,
+    padding: T,
+}
+
+/// Makes the overviews, if they are asked for, and writes all levels. `mean` puts the mean of up to four
+/// cells, one behind the other, into a cell.
+fn write<T: Sample>(
+    output: Output,
+    raster: Levels<T>,
+    options: &TiffOptions,
+    tags: Vec<Tag>,
+    stored: impl Fn(T) -> T + Sync,
+    mean: impl Fn(&[T], &mut [T]) + Sync,
+) -> Result<()> {
+    let Levels { size, cells, per_cell, padding } = raster;
+    let mut overviews: Vec<((usize, usize), Vec<T>)> = Vec::new();
+    if options.cloud_optimised {
+        loop {
+            let (size, cells) =
+                overviews.last().map_or((size, cells), |(size, cells)| (*size, &cells[..]));
+            if size.0.max(size.1) <= TILE {
+                break;
+            }
+            let next = halved(size, cells, per_cell, padding, &mean);
+            overviews.push(next);
+        }
+    }
+    let all = std::iter::once((size, cells))
+        .chain(overviews.iter().map(|(size, cells)| (*size, &cells[..])));
+    let mut all: Vec<_> =
+        all.map(|(size, cells)| (size, Whole(cells, size.0 * per_cell))).collect();
+    let levels = all.iter_mut().map(|(size, rows)| Level { size: *size, rows, at_once: size.1 });
+    let mut levels: Vec<Level<T>> = levels.collect();
+    write_atomic(output, |file| {
+        write_levels(file, &mut levels, per_cell, options, &tags, padding, stored)
+            .map_err(|e| Error::write(output.path, e))
+    })
+}
+
+/// A raster of half the columns and half the rows, rounded up.
+pub(crate) fn halved<T: Sample>(
+    (width, height): (usize, usize),
+    cells: &[T],
+    per_cell: usize,
+    padding: T,
+    mean: &(impl Fn(&[T], &mut [T]) + Sync),
+) -> ((usize, usize), Vec<T>) {
+    let (columns, rows) = (width.div_ceil(2), height.div_ceil(2));
+    let mut out = vec![padding; columns * rows * per_cell];
+    parallel::for_chunks(&mut out, columns * per_cell, |row, line| {
+        let mut four = Vec::with_capacity(4 * per_cell);
+        for (column, cell) in line.chunks_exact_mut(per_cell).enumerate() {
+            four.clear();
+            for y in 2 * row..height.min(2 * row + 2) {
+                let start = (y * width + 2 * column) * per_cell;
+                let end = (y * width + width.min(2 * column + 2)) * per_cell;
+                four.extend_from_slice(&cells[start..end]);
+            }
+            mean(&four, cell);
+        }
+    });
+    ((columns, rows), out)
+}
+
+/// The mean of what has a value, in each band of some cells; NaN where nothing has.
+pub(crate) fn means_of(cells: &[f32], out: &mut [f32]) {
+    let bands = out.len();
+    for (band, out) in out.iter_mut().enumerate() {
+        let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
+        *out = if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN };
+    }
+}
+
+fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
+    let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
+    (sum + count / 2).checked_div(count).unwrap_or(0) as u8
+}
+
+/// Cells that are summed in order before their sum is added to that of those before.
+pub(crate) const SUMMED: usize = 1 << 16;
+
+/// What a file states of a band: lowest and highest value, mean, standard deviation and percentage of cells with a value.
+pub(crate) type Statistics = [f64; 5];
+
+/// The statistics of a band, where they are asked for and there is a value. Sums over rows of a stated length are added in
+/// order, so that the text does not depend on the number of cores.
+fn statistics<T: Sync>(
+    options: &TiffOptions,
+    values: &[T],
+    number: impl Fn(&T) -> Option<f64> + Sync,
+) -> Option<Statistics> {
+    if !options.cloud_optimised {
+        return None;
+    }
+    let rows: Vec<&[T]> = values.chunks(SUMMED).collect();
+    let finite = |row: usize| -> Vec<f64> {
+        rows[row].iter().filter_map(&number).filter(|v| v.is_finite()).collect()
+    };
+    let sums = |of: &(dyn Fn(f64) -> f64 + Sync)| {
+        let of_row = |row: usize| {
+            let numbers = finite(row);
+            (numbers.iter().map(|v| of(*v)).sum::<f64>(), numbers.len() as u64)
+        };
+        let of_rows = parallel::map(rows.len(), 1, of_row);
+        of_rows.iter().fold((0.0, 0), |(sum, n), row| (sum + row.0, n + row.1))
+    };
+    let (sum, count) = sums(&|v| v);
+    if count == 0 {
+        return None;
+    }
+    let mean = sum / count as f64;
+    let deviation = (sums(&|v| (v - mean).powi(2)).0 / count as f64).sqrt();
+    let ends = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let ends_of = |row: usize| finite(row).into_iter().map(|v| (v, v)).fold(nothing, ends);
+    let (low, high) = parallel::map(rows.len(), 1, ends_of).into_iter().fold(nothing, ends);
+    let percent = 100.0 * count as f64 / values.len() as f64;
+    Some([low, high, mean, deviation, percent])
+}
+
+/// GDAL's tag of the descriptions and the statistics of bands; none where there is neither.
+pub(crate) fn metadata_tag(names: &[&str], stated: &[Option<Statistics>]) -> Option<Tag> {
+    const NAMES: [&str; 5] = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
+    let mut items = String::new();
+    for (band, (name, stated)) in names.iter().zip(stated).enumerate() {
+        for (name, value) in NAMES.iter().zip(stated.iter().flatten()) {
+            items +=
+                &format!("  <Item name=\"STATISTICS_{name}\" sample=\"{band}\">{value}</Item>\n");
+        }
+        if !name.is_empty() {
+            // GDAL writes its values escaped twice, and reads them so.
+            let name = escaped(&escaped(name));
+            items += &format!(
+                "  <Item name=\"DESCRIPTION\" sample=\"{band}\" role=\"description\">{name}</Item>\n"
+            );
+        }
+    }
+    let text = format!("<GDALMetadata>\n{items}</GDALMetadata>\n");
+    (!items.is_empty()).then(|| Tag::new(GDAL_METADATA, TagValue::Ascii(text)))
+}
+
+/// A text as XML has it, without what XML has no form for.
+fn escaped(text: &str) -> String {
+    let of = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        c if c.is_control() => String::new(),
+        c => c.to_string(),
+    };
+    text.chars().map(of).collect()
+}

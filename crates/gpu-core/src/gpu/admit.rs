@@ -1,0 +1,293 @@
+//! Work on memory of another stream, put in order.
+//!
+//! A column lives on one stream: there it was written, and there it will be freed. Work of another
+//! stream on it must come after what that stream has enqueued by now, and before what it enqueues
+//! later. So each slice is admitted to the handle that work on it is enqueued on. [`Gpu::enqueue`] does it by
+//! itself for the slices among a kernel's arguments. What hands on an address by itself calls [`Gpu::admit`],
+//! and keeps what it gets until its work is enqueued:
+//!
+//! 1. At the admission the handle's stream waits for the memory's.
+//! 2. When the admission goes, the memory's stream waits for the handle's.
+//!
+//! Where both are one stream, as nearly always, this costs a comparison.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+
+use cuda_driver::sys::CUstream;
+use device_std::host::{self, Access, Arguments};
+use device_std::slice::Argument;
+use device_std::{In, Out};
+
+use crate::gpu::column::Owner;
+#[cfg(any(test, feature = "cust", feature = "cudarc"))]
+use crate::gpu::foreign::Buffer;
+use crate::gpu::stream::order_outside_captures;
+use crate::{Column, Element, Gpu, Result, Slice, SliceMut};
+
+/// Where memory lives.
+#[derive(Clone, Copy)]
+pub(crate) enum Home<'a> {
+    /// On the stream of a column's handle.
+    Column(&'a Owner),
+    /// Whoever made the slice from raw parts has promised the order.
+    Promised,
+    /// On the stream of a buffer of another crate.
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    Foreign(Buffer<'a>),
+}
+
+/// A home in the words that a kernel's argument carries it in.
+type Words = [MaybeUninit<usize>; 3];
+
+/// As many words as a home takes, of which the rest is not looked at.
+union Packed<'a> {
+    home: Home<'a>,
+    words: Words,
+}
+
+const _: () = assert!(size_of::<Home<'_>>() <= size_of::<Words>());
+
+impl<'a> Home<'a> {
+    fn pack(self) -> host::Home<'a> {
+        let mut packed = Packed { words: [MaybeUninit::uninit(); 3] };
+        packed.home = self;
+        // SAFETY: any bytes are such words.
+        host::Home::new(unsafe { packed.words })
+    }
+
+    /// None where a slice was made from raw parts in a kernel's way: whoever did has promised the order.
+    fn unpack(home: host::Home<'a>) -> Self {
+        let Some(words) = home.words() else { return Home::Promised };
+        // SAFETY: `pack` alone makes homes with words, for slices that live as long.
+        unsafe { Packed { words }.home }
+    }
+}
+
+impl<'a, T> Slice<'a, T> {
+    /// The slice as an argument of a kernel that reads it.
+    pub fn input(self) -> In<'a, T> {
+        // SAFETY: the slice has so many elements, which stay while it lives.
+        unsafe { In::with_home(self.as_ptr(), self.len(), self.home.pack()) }
+    }
+}
+
+impl<'a, T> SliceMut<'a, T> {
+    /// The slice as an argument of a kernel that writes it.
+    pub fn output(mut self) -> Out<'a, T> {
+        // SAFETY: the slice has so many elements, which stay while it lives.
+        unsafe { Out::with_home(self.as_mut_ptr(), self.len(), self.home.pack()) }
+    }
+}
+
+impl<T: Element> Column<T> {
+    /// The column as an argument of a kernel that reads it.
+    pub fn input(&self) -> In<'_, T> {
+        Slice::from(self).input()
+    }
+
+    /// The column as an argument of a kernel that writes it.
+    pub fn output(&mut self) -> Out<'_, T> {
+        SliceMut::from(self).output()
+    }
+}
+
+/// What is to be done with a slice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Read,
+    Write,
+}
+
+fn use_of(access: Access) -> Use {
+    if access == Access::Read { Use::Read } else { Use::Write }
+}
+
+impl Gpu {
+    /// Puts the work that is enqueued on this handle while the result lives in order with the
+    /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
+    ///
+    /// # Errors
+    /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another
+    /// stream while either captures; [`Error::NotLaunched`](crate::Error::NotLaunched) for memory of a graph that was never
+    /// launched; [`Error::Driver`](crate::Error::Driver).
+    pub fn admit<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
+        let slice = slice.into();
+        Ok(Reading { _order: self.order(slice.home, Use::Read)?, slice })
+    }
+
+    /// The same for a slice that is written.
+    ///
+    /// # Errors
+    /// As [`Gpu::admit`].
+    pub fn admit_mut<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
+        let slice = slice.into();
+        Ok(Writing { _order: self.order(slice.home, Use::Write)?, slice })
+    }
+
+    /// Checks that a launch would admit a slice, or none. A call of several launches checks all of its slices before the first one,
+    /// so that it is enqueued whole or not at all.
+    ///
+    /// # Errors
+    /// As [`Gpu::admit`].
+    pub fn check_argument(&self, slice: &impl Argument) -> Result<()> {
+        match slice.home() {
+            Some((home, access)) => self.order(Home::unpack(home), use_of(access)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Admits each slice among a kernel's arguments; the work on them is in order while the result lives.
+    pub(crate) fn admit_all<'a>(&self, arguments: &'a impl Arguments) -> Result<Vec<Order<'a>>> {
+        let mut admitted = Ok(Vec::new());
+        arguments.each_slice(&mut |home, access| {
+            let Ok(orders) = &mut admitted else { return };
+            match self.order(Home::unpack(home), use_of(access)) {
+                Ok(order) => orders.extend(order),
+                Err(error) => admitted = Err(error),
+            }
+        });
+        admitted
+    }
+
+    #[cfg_attr(not(any(test, feature = "cust", feature = "cudarc")), expect(unused_variables))]
+    fn order<'a>(&self, home: Home<'a>, use_: Use) -> Result<Option<Order<'a>>> {
+        match home {
+            Home::Promised => Ok(None),
+            Home::Column(owner) => {
+                if !owner.is_of_capture_on(self) {
+                    owner.check_launched()?;
+                }
+                self.same_device(owner.gpu.opened.device)?;
+                let streams = self.order_after(owner.gpu.stream.raw())?;
+                Ok(streams.map(|streams| Order::new(self, Some(streams))))
+            }
+            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            Home::Foreign(buffer) => self.order_foreign(buffer, use_).map(Some),
+        }
+    }
+
+    /// The order with a buffer of another crate.
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    fn order_foreign<'a>(&self, buffer: Buffer<'a>, use_: Use) -> Result<Order<'a>> {
+        let _current = self.make_current()?;
+        let place = buffer.place()?;
+        self.same_device(place.device)?;
+        if place.is_freed_at_once {
+            self.refuse_in_capture("memory that its owner frees in no stream's order")?;
+        }
+        // A graph that is recorded here runs on the handle's own stream.
+        let is_own = place.stream == self.stream.own();
+        let stream = if is_own { self.stream.raw() } else { place.stream };
+        buffer.tell(use_);
+        let mut order = Order::new(self, self.order_after(stream)?);
+        order.waits = place.is_freed_at_once;
+        order.buffer = Some((buffer, use_));
+        Ok(order)
+    }
+
+    /// Lets this handle's stream wait for the memory's, if they are two: this one and that one.
+    fn order_after(&self, memory: CUstream) -> Result<Option<(CUstream, CUstream)>> {
+        let own = self.stream.raw();
+        if memory == own {
+            return Ok(None);
+        }
+        let _current = self.make_current()?;
+        order_outside_captures(memory, own)?;
+        Ok(Some((own, memory)))
+    }
+}
+
+/// What is to be done once the work on a slice is enqueued.
+pub(crate) struct Order<'a> {
+    gpu: Gpu,
+    /// The handle's stream and the memory's, where they are two.
+    streams: Option<(CUstream, CUstream)>,
+    /// Whether the work is waited for.
+    waits: bool,
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    buffer: Option<(Buffer<'a>, Use)>,
+    slice: PhantomData<&'a ()>,
+}
+
+impl Order<'_> {
+    fn new(gpu: &Gpu, streams: Option<(CUstream, CUstream)>) -> Self {
+        Self {
+            gpu: gpu.clone(),
+            streams,
+            waits: false,
+            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            buffer: None,
+            slice: PhantomData,
+        }
+    }
+}
+
+impl Drop for Order<'_> {
+    fn drop(&mut self) {
+        let current = self.gpu.make_current();
+        let ordered = match self.streams {
+            Some((own, memory)) => order_outside_captures(own, memory),
+            None => Ok(()),
+        };
+        if self.waits || current.is_err() || ordered.is_err() {
+            // An error of the wait is reported by the next one.
+            let _ = self.gpu.synchronize();
+        }
+        // The buffer's owner is told after its stream waits for the work.
+        #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+        if let Some((buffer, use_)) = self.buffer {
+            buffer.tell(use_);
+        }
+    }
+}
+
+/// A [`Slice`] that a handle may read: see [`Gpu::admit`].
+#[must_use = "the order holds while this lives"]
+pub struct Reading<'a, T> {
+    slice: Slice<'a, T>,
+    _order: Option<Order<'a>>,
+}
+
+/// A [`SliceMut`] that a handle may write: see [`Gpu::admit_mut`].
+#[must_use = "the order holds while this lives"]
+pub struct Writing<'a, T> {
+    slice: SliceMut<'a, T>,
+    _order: Option<Order<'a>>,
+}
+
+impl<'a, T> Deref for Reading<'a, T> {
+    type Target = Slice<'a, T>;
+
+    fn deref(&self) -> &Slice<'a, T> {
+        &self.slice
+    }
+}
+
+impl<'a, T> Deref for Writing<'a, T> {
+    type Target = SliceMut<'a, T>;
+
+    fn deref(&self) -> &SliceMut<'a, T> {
+        &self.slice
+    }
+}
+
+impl<'a, T> DerefMut for Writing<'a, T> {
+    fn deref_mut(&mut self) -> &mut SliceMut<'a, T> {
+        &mut self.slice
+    }
+}
+
+impl<T> fmt::Debug for Reading<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.slice.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for Writing<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.slice.fmt(f)
+    }
+}

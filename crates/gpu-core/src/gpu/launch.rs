@@ -1,0 +1,108 @@
+//! Typed kernel launches.
+
+use std::ffi::c_void;
+
+use cuda_driver::sys;
+pub use device_std::host::Arguments;
+use device_std::host::{HostKernel, Kernel};
+
+use crate::gpu::driver::check;
+use crate::{Error, Gpu, Result};
+
+/// Blocks of a grid, in x and y.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// At most 2^31 - 1.
+    pub x: u32,
+    /// At most 65,535.
+    pub y: u32,
+}
+
+/// Most blocks of a grid in x.
+const MAX_X: u64 = i32::MAX as u64;
+
+impl Blocks {
+    /// A row of blocks.
+    pub fn x(x: u32) -> Self {
+        Self { x, y: 1 }
+    }
+
+    /// Blocks enough that each of `items` gets a thread.
+    ///
+    /// # Errors
+    /// [`Error::LaunchTooLarge`] beyond 2^31 - 1 blocks.
+    pub fn for_each<A>(kernel: &Kernel<A>, items: u64) -> Result<Self> {
+        let blocks = items.div_ceil(u64::from(kernel.host.block));
+        if blocks > MAX_X {
+            return Err(Error::LaunchTooLarge { kernel: kernel.host.name, blocks });
+        }
+        Ok(Self::x(blocks as u32))
+    }
+}
+
+impl Gpu {
+    /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and
+    /// `arguments` is the struct that the declaration made. Each slice among them is admitted as by
+    /// [`Gpu::admit`]: the launch is in order with the slice's own stream. A buffer that its owner frees at once, as cust's, makes
+    /// each launch wait for the device. No blocks: nothing is launched.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is
+    /// too old for the kernel's module, and those of [`Gpu::admit`]. What fails while the kernel runs is
+    /// reported by a later call that waits.
+    ///
+    /// # Safety
+    /// The arguments meet the kernel's own safety section. Where it takes raw pointers, their memory is of this
+    /// handle's device, is admitted, and stays allocated until the stream has passed the launch (a
+    /// [`Column`](crate::Column) of this handle that is dropped after the call does).
+    pub unsafe fn enqueue<A: Arguments>(
+        &self,
+        kernel: Kernel<A>,
+        blocks: Blocks,
+        arguments: A,
+    ) -> Result<()> {
+        let _orders = self.admit_all(&arguments)?;
+        let shared_bytes = kernel.shared_bytes(&arguments);
+        // SAFETY: the pointers are to values of the kernel's parameter types, in order; the rest is
+        // passed on to the caller.
+        arguments.with_pointers(|pointers| unsafe {
+            self.launch(kernel.host, blocks, shared_bytes, pointers)
+        })
+    }
+
+    /// What is the same for all types of arguments.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue); a pointer to each argument, in order.
+    unsafe fn launch(
+        &self,
+        kernel: &'static HostKernel,
+        blocks: Blocks,
+        shared_bytes: u32,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        if blocks.x == 0 || blocks.y == 0 {
+            return Ok(());
+        }
+        let _current = self.make_current()?;
+        let opened = &self.opened;
+        let function = opened.modules.function(kernel, &opened.properties)?;
+        // SAFETY: passed on to the caller.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                blocks.x,
+                blocks.y,
+                1,
+                kernel.block,
+                1,
+                1,
+                shared_bytes,
+                self.stream.raw(),
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check(kernel.name, code)
+    }
+}

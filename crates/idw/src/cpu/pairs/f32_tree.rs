@@ -1,0 +1,358 @@
+//! Boxes of points, and boxes of those, each with nodes that stand for its points far away: see
+//! [`crate::expansion`].
+//!
+//! Plan:
+//!
+//! 1. Leaves are the runs of [`LEAF`] points along the curve; an item of the next level stands for
+//!    [`CHILDREN`] of the one below, up to one root. Each has the box of its points.
+//! 2. A leaf's node (k, l) gets the weight `sum w L_k(x) L_l(y)` over its points, with the Lagrange
+//!    polynomials of the Chebyshev nodes, and likewise the weighted values. An item above sums over the
+//!    nodes of its children, as if they were points.
+//! 3. For a chunk of targets the items are visited from the root. One that is far from the box of the
+//!    targets gives its nodes, a leaf that is near its points, and any other item is opened.
+
+use gpu_core::parallel::{self, FINE};
+
+use crate::Params;
+use crate::cpu::index::Index;
+use crate::cpu::pairs::error_bound::Doubt;
+use crate::cpu::pairs::f64_tree::Double;
+use crate::cpu::pairs::frame::{Chunk, Frame, Sums, VECTORS, width};
+use crate::cpu::pairs::inner_loop::{Near, Point, TileSums, vectors};
+use crate::cpu::pairs::lanes::Lanes;
+use crate::cpu::pairs::limit::Share;
+use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
+
+/// Points and nodes that are summed over alike: places relative to the origin of their leaf or the middle
+/// of their item, a weight, and weighted values less their offsets.
+#[derive(Default)]
+struct Sources {
+    x: Vec<f32>,
+    y: Vec<f32>,
+    weights: Vec<f32>,
+    values: Vec<Vec<f32>>,
+}
+
+/// A box of points, in units.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    pub low: [f64; 2],
+    pub high: [f64; 2],
+    pub middle: [f64; 2],
+    /// Half of each side.
+    pub half: [f64; 2],
+}
+
+/// The items, leaves first.
+pub(crate) struct Tree<'a> {
+    levels: Vec<u32>,
+    items: Vec<Item>,
+    /// What the points of each leaf are relative to.
+    origins: Vec<[f64; 2]>,
+    /// Of leaves: what is far is expanded where it loses nothing.
+    doubt: Doubt<'a>,
+    points: Sources,
+    nodes: Sources,
+    /// How far is far, in halves of the longer side.
+    separation: f64,
+    smoothing: f32,
+    law: u32,
+    /// The leaves in f64 with a limit, where one decides which points count; `None` for all points.
+    limited: Option<Double>,
+}
+
+/// One source in f64, while weights are computed.
+type Source = (f64, f64, [f64; 5]);
+
+impl Item {
+    fn new(low: [f64; 2], high: [f64; 2]) -> Self {
+        let middle = [0, 1].map(|axis| low[axis] / 2.0 + high[axis] / 2.0);
+        let half = [0, 1].map(|axis| (high[axis] - middle[axis]).max(middle[axis] - low[axis]));
+        Self { low, high, middle, half }
+    }
+
+    pub fn around(places: impl Iterator<Item = ([f64; 2], [f64; 2])>) -> Self {
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for (l, h) in places {
+            low = [0, 1].map(|axis| low[axis].min(l[axis]));
+            high = [0, 1].map(|axis| high[axis].max(h[axis]));
+        }
+        Self::new(low, high)
+    }
+
+    /// Whether the box is far from that of targets.
+    pub fn is_far(&self, (low, high): &([f64; 2], [f64; 2]), separation: f64) -> bool {
+        let gap = |axis: usize| {
+            let middle = self.middle[axis];
+            (low[axis] - middle).max(middle - high[axis]).max(0.0)
+        };
+        let (gx, gy) = (gap(0), gap(1));
+        let reach = separation * self.half[0].max(self.half[1]);
+        // An item without extent that a target lies on is not far.
+        let squared = gx * gx + gy * gy;
+        squared >= reach * reach && squared > 0.0
+    }
+}
+
+/// The Chebyshev nodes of -1..1, and 1 / the product of each one's distances from the others.
+pub(crate) struct Chebyshev<const N: usize> {
+    pub nodes: [f64; N],
+    factors: [f64; N],
+}
+
+impl<const N: usize> Chebyshev<N> {
+    pub fn new() -> Self {
+        let angle = |k: usize| (2 * k + 1) as f64 * std::f64::consts::PI / (2 * N) as f64;
+        let nodes: [f64; N] = std::array::from_fn(|k| angle(k).cos());
+        let others = |k: usize| (0..N).filter(move |&j| j != k);
+        let factors =
+            std::array::from_fn(|k| 1.0 / others(k).map(|j| nodes[k] - nodes[j]).product::<f64>());
+        Self { nodes, factors }
+    }
+
+    /// The Lagrange polynomials at a place of -1..1.
+    fn basis(&self, t: f64) -> [f64; N] {
+        let mut all = self.factors;
+        let mut below = 1.0;
+        for (value, node) in all.iter_mut().zip(&self.nodes) {
+            *value *= below;
+            below *= t - node;
+        }
+        let mut above = 1.0;
+        for (value, node) in all.iter_mut().zip(&self.nodes).rev() {
+            *value *= above;
+            above *= t - node;
+        }
+        all
+    }
+}
+
+impl<'a> Tree<'a> {
+    /// Columns `first..first + columns` of the points' values.
+    pub fn new(
+        index: &'a Index<'a>,
+        params: &Params,
+        frame: Frame,
+        first: usize,
+        columns: usize,
+    ) -> Self {
+        let n = index.len();
+        let levels = expansion::levels(n);
+        let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
+        let leaf = |l: usize| {
+            Item::around((l * LEAF..n.min((l + 1) * LEAF)).map(place).map(|place| (place, place)))
+        };
+        let mut items = parallel::map(n.div_ceil(LEAF), 64, leaf);
+        // The point in the middle of the order: where points crowd, there f32 should keep most.
+        let origin = |l: usize| place(l * LEAF + LEAF.min(n - l * LEAF) / 2);
+        let origins: Vec<[f64; 2]> = (0..items.len()).map(origin).collect();
+        let along = |axis: usize| {
+            let relative = |i: usize| (place(i)[axis] - origins[i / LEAF][axis]) as f32;
+            parallel::map(n, FINE, relative)
+        };
+        let column = |v: usize| {
+            let offset = index.range(v).offset;
+            parallel::map(n, FINE, |i| (index.value(v, i) - offset) as f32)
+        };
+        let mut values: Vec<Vec<f32>> = (first..first + columns).map(column).collect();
+        values.resize(width(columns), vec![0.0; n]);
+        let points = Sources { x: along(0), y: along(1), weights: vec![1.0; n], values };
+        let mut tree = Self {
+            levels,
+            items: Vec::new(),
+            doubt: Doubt::new(index, params, frame, (LEAF, origins.clone()), (first, columns)),
+            origins,
+            points,
+            nodes: Sources { values: vec![Vec::new(); width(columns)], ..Sources::default() },
+            separation: expansion::separation(params),
+            smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
+            law: params.law(),
+            limited: None,
+        };
+        tree.add_nodes(&items, |tree, l| {
+            let range = l * LEAF..n.min((l + 1) * LEAF);
+            let from = [0, 1].map(|axis| tree.origins[l][axis] - items[l].middle[axis]);
+            range.map(|i| tree.points.source(i, from)).collect()
+        });
+        for level in 1..tree.levels.len() - 1 {
+            let (start, end) = (tree.levels[level - 1] as usize, tree.levels[level] as usize);
+            let children = &tree.items[start..end];
+            items = children
+                .chunks(CHILDREN)
+                .map(|four| Item::around(four.iter().map(|item| (item.low, item.high))))
+                .collect();
+            let parents = items.clone();
+            tree.add_nodes(&items, |tree, parent| {
+                let first = start + parent * CHILDREN;
+                let nodes_of = |child: usize| {
+                    let from = [0, 1]
+                        .map(|axis| tree.items[child].middle[axis] - parents[parent].middle[axis]);
+                    let nodes = child * NODES..(child + 1) * NODES;
+                    nodes.map(move |i| tree.nodes.source(i, from))
+                };
+                (first..end.min(first + CHILDREN)).flat_map(nodes_of).collect()
+            });
+        }
+        tree
+    }
+
+    /// The same for sums over the points within a limit, with the leaves that have it. Those of which a part counts are summed
+    /// in f64, in which the limit is decided.
+    pub fn within(self, limited: Double, separation: f64) -> Self {
+        Self { limited: Some(limited), separation, ..self }
+    }
+
+    /// Adds items, with the nodes that stand for their sources.
+    fn add_nodes(&mut self, items: &[Item], sources: impl Fn(&Self, usize) -> Vec<Source> + Sync) {
+        let (chebyshev, columns) = (Chebyshev::<SIDE>::new(), self.nodes.values.len());
+        let of_item = |i: usize| weigh(&chebyshev, items[i].half, sources(self, i), columns);
+        let all = parallel::map(items.len(), 16, of_item);
+        for (item, weights) in items.iter().zip(all) {
+            self.items.push(*item);
+            for (i, sums) in weights.iter().enumerate() {
+                let [x, y] = [i / SIDE, i % SIDE].map(|k| chebyshev.nodes[k]);
+                self.nodes.x.push((x * item.half[0]) as f32);
+                self.nodes.y.push((y * item.half[1]) as f32);
+                self.nodes.weights.push(sums[0] as f32);
+                for (column, sum) in self.nodes.values.iter_mut().zip(&sums[1..]) {
+                    column.push(*sum as f32);
+                }
+            }
+        }
+    }
+
+    /// Adds the sums over all points for a chunk of targets.
+    #[inline(always)]
+    pub fn add<L: Lanes<Scalar = f32>>(&self, chunk: &Chunk, sums: &mut Sums) {
+        match self.points.values.len() {
+            1 => self.add_columns::<L, 1>(chunk, sums),
+            2 => self.add_columns::<L, 2>(chunk, sums),
+            _ => self.add_columns::<L, 4>(chunk, sums),
+        }
+    }
+
+    #[inline(always)]
+    fn add_columns<L: Lanes<Scalar = f32>, const V: usize>(&self, chunk: &Chunk, sums: &mut Sums) {
+        match self.law {
+            1 => self.walk::<L, V, 1>(chunk, sums),
+            2 => self.walk::<L, V, 2>(chunk, sums),
+            3 => self.walk::<L, V, 3>(chunk, sums),
+            4 => self.walk::<L, V, 4>(chunk, sums),
+            _ => self.walk::<L, V, 0>(chunk, sums),
+        }
+    }
+
+    /// Visits the items from the root.
+    #[inline(always)]
+    fn walk<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
+        &self,
+        chunk: &Chunk,
+        sums: &mut Sums,
+    ) {
+        let around = chunk.bounds();
+        let mut visit = Visit::new(&self.levels);
+        loop {
+            let (item, at) = (visit.item(), visit.at);
+            let far = self.items[item].is_far(&around, self.separation);
+            let limited = self.limited.as_ref();
+            let share = limited.map_or(Share::All, |all| all.share(&self.items[item], &around));
+            if visit.level > 0 && (share == Share::Some || share == Share::All && !far) {
+                visit.open();
+                continue;
+            }
+            if let Some(limited) = limited.filter(|_| share != Share::All) {
+                if share == Share::Some {
+                    limited.add_leaf(at, share, chunk, sums);
+                }
+                if !visit.go_on() {
+                    return;
+                }
+                continue;
+            }
+            let (sources, range, origin, doubt) = if far {
+                (&self.nodes, item * NODES..(item + 1) * NODES, self.items[item].middle, None)
+            } else {
+                let points = at * LEAF..self.points.x.len().min((at + 1) * LEAF);
+                (&self.points, points, self.origins[at], Some(&self.doubt))
+            };
+            let of_item = self.sum_item::<L, V, LAW>(sources, range, origin, chunk);
+            of_item.add_to(chunk, (doubt, at, &around), sums);
+            if !visit.go_on() {
+                return;
+            }
+        }
+    }
+
+    /// The sums over sources relative to this place.
+    #[inline(always)]
+    fn sum_item<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
+        &self,
+        sources: &Sources,
+        mut range: std::ops::Range<usize>,
+        origin: [f64; 2],
+        chunk: &Chunk,
+    ) -> TileSums<L, V> {
+        let zero = L::splat(0.0);
+        let near = Near {
+            x: vectors::<L>(&chunk.x, origin[0]),
+            y: vectors::<L>(&chunk.y, origin[1]),
+            // One of the simple powers needs none.
+            exponents: if LAW == 0 { vectors(&chunk.exponents, 0.0) } else { [zero; VECTORS] },
+            smoothing: L::splat(self.smoothing),
+        };
+        let mut of_item =
+            TileSums::<L, V> { weights: [zero; VECTORS], values: [[zero; VECTORS]; V] };
+        let load = |i: usize| Point::<L, V> {
+            x: L::splat(sources.x[i]),
+            y: L::splat(sources.y[i]),
+            values: std::array::from_fn(|v| L::splat(sources.values[v][i])),
+        };
+        if LAW == 2 {
+            while range.len() >= 2 {
+                let i = range.start;
+                let weights = [i, i + 1].map(|i| L::splat(sources.weights[i]));
+                near.add_two_weighted(load(i), load(i + 1), weights, &mut of_item);
+                range.start += 2;
+            }
+        }
+        for i in range {
+            let weight = L::splat(sources.weights[i]);
+            near.add_weighted::<V, LAW>(load(i), weight, &mut of_item);
+        }
+        of_item
+    }
+}
+
+impl Sources {
+    /// A source, its place relative to a middle that lies so far from its own.
+    fn source(&self, i: usize, from: [f64; 2]) -> Source {
+        let mut sums = [f64::from(self.weights[i]), 0.0, 0.0, 0.0, 0.0];
+        for (sum, column) in sums[1..].iter_mut().zip(&self.values) {
+            *sum = f64::from(column[i]);
+        }
+        (f64::from(self.x[i]) + from[0], f64::from(self.y[i]) + from[1], sums)
+    }
+}
+
+/// The weights, and weighted values, of the nodes that stand for sources in a box with these halves of sides.
+pub(crate) fn weigh<const N: usize>(
+    chebyshev: &Chebyshev<N>,
+    half: [f64; 2],
+    sources: impl IntoIterator<Item = Source>,
+    columns: usize,
+) -> Vec<[f64; 5]> {
+    let mut all = vec![[0.0; 5]; N * N];
+    // A box without extent has all its nodes in one place, and any basis will do.
+    let [per_x, per_y] = half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
+    for (x, y, of_source) in sources {
+        let (across, up) = (chebyshev.basis(x * per_x), chebyshev.basis(y * per_y));
+        for (row, a) in all.chunks_exact_mut(N).zip(across) {
+            for (sums, b) in row.iter_mut().zip(up) {
+                for (sum, source) in sums[..=columns].iter_mut().zip(of_source) {
+                    *sum += a * b * source;
+                }
+            }
+        }
+    }
+    all
+}

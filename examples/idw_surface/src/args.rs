@@ -20,12 +20,6 @@ pub struct CommandLine {
     pub surface: Args,
 }
 
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        self.command.as_ref().map_or(&self.surface.run, Command::as_ref)
-    }
-}
-
 /// A surface made at once.
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -21,12 +21,6 @@ pub struct CommandLine {
     pub tree: Args,
 }
 
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        self.command.as_ref().map_or(&self.tree.run, Command::as_ref)
-    }
-}
-
 /// A tree that is built at once.
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -20,7 +20,7 @@ mod sums;
 mod surface;
 mod system;
 
-pub use args::{BinArgs, BudgetArgs, RunTileArgs};
+pub use args::{BinArgs, BudgetArgs, MergeArgs, PointCommand, RunTileArgs};
 pub use bins::bin;
 pub use headers::{Headers, joined};
 pub use inputs::{name, require_unchanged, stamp};
@@ -32,5 +32,5 @@ pub use points::{
 };
 pub use run::run;
 pub use sums::require_whole;
-pub use surface::{MergeSurface, SurfaceRecipe, merge_surface};
+pub use surface::{SurfaceRecipe, merge_surface};
 pub use system::System;

@@ -27,9 +27,9 @@ pub struct Args {
     #[command(flatten)]
     pub tree: TreeArgs,
     /// Save the tree
-    #[arg(short, long, value_name = "TREE.qtree")]
+    #[arg(short, long, value_name = "TREE.qtree", help_heading = None)]
     pub output: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = None)]
     pub ask: AskArgs,
     /// Use at most so much device memory, such as 512MiB: points pass through it in chunks
     #[arg(long, value_name = "BYTES", value_parser = bytes)]

@@ -28,7 +28,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub tree: TreeArgs,
     /// The plan; its bins and tiles go into folders beside it
-    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json", help_heading = None)]
     pub output: PathBuf,
     #[command(flatten)]
     pub budget: BudgetArgs,

@@ -13,6 +13,7 @@ mod inputs;
 mod memory;
 mod mosaic;
 mod planned;
+mod planning;
 mod points;
 mod queue;
 mod run;
@@ -27,8 +28,10 @@ pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
 pub use planned::{Planned, Recipe, folder_name};
+pub use planning::{Planning, report_surface};
 pub use points::{
-    PointRecipe, bounds_of, read_parts, read_points, report_bins_size, report_reading, report_tiles,
+    PointRecipe, Selection, bounds_of, read_parts, read_points, report_bins_size, report_reading,
+    report_tiles,
 };
 pub use run::run;
 pub use sums::require_whole;

@@ -113,6 +113,26 @@ impl Program {
         self.fails(folder, &["--completions", "csh"], &["csh", "bash"]);
     }
 
+    /// `--help` of the program, and of its command `plan`, lists the options under these headings: a heading goes on until the
+    /// next one.
+    ///
+    /// # Panics
+    /// Where it does not.
+    pub fn lists_under_headings(&self, options: &[[&str; 2]]) {
+        for command in [&["--help"][..], &["plan", "--help"]] {
+            let help = self.succeeds(Path::new("."), command);
+            for [heading, option] in options {
+                let is_it = |line: &str| {
+                    line.starts_with(' ') && line.split([' ', ',']).any(|word| word == *option)
+                };
+                let at = help.lines().position(is_it).expect("it has the option");
+                let is_heading = |line: &&str| !line.starts_with(' ') && line.ends_with(':');
+                let under = help.lines().take(at).filter(is_heading).last();
+                assert_eq!(under, Some(*heading), "{option} of {command:?}");
+            }
+        }
+    }
+
     /// Runs the program thrice on the CPU: its report comes in lines, with `--quiet` not at all, and with
     /// `--json` as one object, which has these fields and is given back. `arguments` may be repeated.
     ///

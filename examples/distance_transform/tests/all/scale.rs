@@ -4,7 +4,7 @@ use std::path::Path;
 
 use geo_io::{Crs, Georeference, write_georeferenced, write_npy};
 use proptest::prelude::*;
-use testing::tiles::{self, Suite, folder_of, in_tiles, kill_at_random, number};
+use testing::tiles::{Suite, folder_of, in_tiles, kill_at_random, number};
 use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
@@ -310,13 +310,13 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let mask: Vec<u8> = (0..side * side).map(|i| u8::from(i % 9973 == 0)).collect();
     write_npy(&folder.join("mask.npy"), &mask, side as usize, side as usize).unwrap();
     let plan = ["mask.npy", "--max-distance", "30", "--nearest"];
-    tiles::keeps_the_memory(&PROGRAM, folder, &plan, &[], (130, 7));
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &[], (130, 7));
     let merge = ["merge", "plan.json", "--nearest", "n.npy"];
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &merge);
     assert!(peak <= 300 << 20, "{} MiB", peak >> 20);
     // Without a limit, in strips; the first pass too.
     let plan = ["mask.npy", "-o", "plan.json"];
-    tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["scan"], (130, 7));
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["scan"], (130, 7));
     succeeds(folder, &[&["scan", "plan.json", "--remove"]]);
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &["scan", "plan.json"]);
     assert!(peak <= 143 << 20, "scan: {} MiB", peak >> 20);

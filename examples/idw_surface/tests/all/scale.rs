@@ -5,7 +5,7 @@ use std::path::Path;
 use geo_io::{LasPoints, write_las};
 use proptest::prelude::*;
 use testing::program::is_same;
-use testing::tiles::{self, Suite, bins_of, folder_of, in_tiles, kill_at_random, number};
+use testing::tiles::{Suite, bins_of, folder_of, in_tiles, kill_at_random, number};
 use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
@@ -486,7 +486,7 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     write_las(&folder.join("points.laz"), &points, None).unwrap();
     for search in [["--radius", "1.5"], ["--max-points", "4"]] {
         let plan = [&["points.laz", "--resolution", "2"], &search[..]].concat();
-        tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["bin"], (110, 4));
+        testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["bin"], (110, 4));
     }
 }
 

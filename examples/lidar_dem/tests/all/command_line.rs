@@ -13,6 +13,16 @@ fn version_completions_and_page_are_printed() {
 }
 
 #[test]
+fn inputs_and_outputs_are_under_no_other_heading() {
+    PROGRAM.lists_under_headings(&[
+        ["Arguments:", "[INPUT]..."],
+        ["Options:", "--output"],
+        ["Points:", "--columns"],
+        ["Surface:", "--resolution"],
+    ]);
+}
+
+#[test]
 fn the_report_is_lines_or_an_object_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();

@@ -463,3 +463,13 @@ fn real_points_make_trees() {
         assert_eq!(sum, tree.order().len());
     }
 }
+
+#[test]
+fn inputs_and_outputs_are_under_no_other_heading() {
+    PROGRAM.lists_under_headings(&[
+        ["Arguments:", "<POINTS>..."],
+        ["Options:", "--output"],
+        ["Options:", "--columns"],
+        ["Options:", "--threshold"],
+    ]);
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use geo_io::{LasPoints, write_las};
 use proptest::prelude::*;
 use testing::program::is_same;
-use testing::tiles::{self, Suite, in_tiles, number};
+use testing::tiles::{Suite, in_tiles, number};
 use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
@@ -138,7 +138,7 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let (x, y) = (column(), column());
     let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
     write_las(&folder.join("points.laz"), &points, None).unwrap();
-    tiles::keeps_the_memory(&PROGRAM, folder, &["points.laz"], &["bin"], (110, 4));
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &["points.laz"], &["bin"], (110, 4));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use geo_io::{Cells, Georeference, TiffOptions, f16, write_npy, write_tiff};
 use proptest::prelude::*;
 use testing::program::is_same;
-use testing::tiles::{self, Suite, in_tiles, number};
+use testing::tiles::{Suite, in_tiles, number};
 use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
@@ -141,7 +141,7 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let values: Vec<i16> = (0..64 << 20).map(|_| random.next_u64() as i16).collect();
     write_npy(&folder.join("raster.npy"), &values, 8192, 8192).unwrap();
     drop(values);
-    tiles::keeps_the_memory(&PROGRAM, folder, &["raster.npy"], &[], (80, 4));
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &["raster.npy"], &[], (80, 4));
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 use crate::files::las::Las;
 
 /// A program under test.
@@ -52,6 +54,26 @@ impl Program {
         String::from_utf8(output.stdout).expect("reports are UTF-8")
     }
 
+    /// Runs the program with `--json`, which must succeed, and gives its report.
+    ///
+    /// # Panics
+    /// Where it does not, or the report is no JSON.
+    pub fn json(&self, folder: &Path, arguments: &[&str]) -> Value {
+        let report = self.succeeds(folder, &[arguments, &["--json"]].concat());
+        serde_json::from_str(&report).expect("the report is JSON")
+    }
+
+    /// Runs the program, which must fail with code 2, and gives the lines that it writes on standard error.
+    ///
+    /// # Panics
+    /// Where it does not fail so.
+    pub fn errors(&self, folder: &Path, arguments: &[&str]) -> Vec<String> {
+        let output = self.run(folder, arguments);
+        let errors = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        errors.lines().map(str::to_owned).collect()
+    }
+
     /// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
     ///
     /// # Panics
@@ -91,18 +113,41 @@ impl Program {
         self.fails(folder, &["--completions", "csh"], &["csh", "bash"]);
     }
 
+    /// `--help` of the program, and of its command `plan`, lists the options under these headings: a heading goes on until the
+    /// next one.
+    ///
+    /// # Panics
+    /// Where it does not.
+    pub fn lists_under_headings(&self, options: &[[&str; 2]]) {
+        for command in [&["--help"][..], &["plan", "--help"]] {
+            let help = self.succeeds(Path::new("."), command);
+            for [heading, option] in options {
+                let is_it = |line: &str| {
+                    line.starts_with(' ') && line.split([' ', ',']).any(|word| word == *option)
+                };
+                let at = help.lines().position(is_it).expect("it has the option");
+                let is_heading = |line: &&str| !line.starts_with(' ') && line.ends_with(':');
+                let under = help.lines().take(at).filter(is_heading).last();
+                assert_eq!(under, Some(*heading), "{option} of {command:?}");
+            }
+        }
+    }
+
     /// Runs the program thrice on the CPU: its report comes in lines, with `--quiet` not at all, and with
-    /// `--json` as the text that is given back. `arguments` may be repeated.
+    /// `--json` as one object, which has these fields and is given back. `arguments` may be repeated.
     ///
     /// # Panics
     /// Where one of these is not so.
-    pub fn reports(&self, folder: &Path, arguments: &[&str]) -> String {
+    pub fn reports(&self, folder: &Path, arguments: &[&str], fields: &[&str]) -> Value {
         let base = [arguments, &["--device", "cpu", "--threads", "1", "--overwrite"]].concat();
-        let with = |more: &str| self.succeeds(folder, &[&base[..], &[more]].concat());
         let text = self.succeeds(folder, &base);
         assert!(text.contains("CPU (1 threads)"), "{text}");
-        assert_eq!(with("--quiet"), "");
-        with("--json")
+        assert_eq!(self.succeeds(folder, &[&base[..], &["--quiet"]].concat()), "");
+        let object = self.json(folder, &base);
+        for field in fields {
+            assert!(object.get(field).is_some(), "no {field} in {object}");
+        }
+        object
     }
 
     /// Runs the program on the CPU: what it writes is there, stays when it runs again without
@@ -195,6 +240,24 @@ impl Program {
 
 /// Points of a plane.
 pub const PLANE: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,5.5,2.5\n";
+
+/// The JSON of a file.
+///
+/// # Panics
+/// Where there is none.
+pub fn json_of(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("the file is there");
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// Whether two files of a folder have the same bytes.
+///
+/// # Panics
+/// Where one cannot be read.
+pub fn is_same(folder: &Path, a: &str, b: &str) -> bool {
+    let bytes = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    bytes(a) == bytes(b)
+}
 
 /// The files and folders in a folder, by name.
 ///

@@ -69,12 +69,6 @@ then one line on standard error says what, and no unfinished file is left.";
 /// The formats of the distances: float32 where the mask lies, a bare array, a coloured overview.
 const FORMATS: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
 
-impl AsRef<RunArgs> for Args {
-    fn as_ref(&self) -> &RunArgs {
-        &self.run
-    }
-}
-
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {

@@ -20,12 +20,6 @@ pub struct CommandLine {
     pub surface: Args,
 }
 
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        self.command.as_ref().map_or(&self.surface.run, Command::as_ref)
-    }
-}
-
 /// A surface made at once.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -103,22 +97,5 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         CommandLine::command().debug_assert();
-    }
-
-    /// A heading goes on until the next one.
-    #[test]
-    fn inputs_and_outputs_are_under_no_other_heading() {
-        use clap::CommandFactory;
-        let command = CommandLine::command();
-        let plan = command.find_subcommand("plan").unwrap();
-        for argument in [&command, plan].into_iter().flat_map(|command| command.get_arguments()) {
-            let heading = argument.get_help_heading();
-            match argument.get_id().as_str() {
-                "inputs" | "output" => assert_eq!(heading, None, "{argument}"),
-                "columns" => assert_eq!(heading, Some("Points")),
-                "resolution" => assert_eq!(heading, Some("Surface")),
-                _ => {}
-            }
-        }
     }
 }

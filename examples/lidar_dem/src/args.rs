@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clap::{Parser, Subcommand};
+use clap::{Arg, Parser};
 use geo_io::{Existing, Output};
 use nni_grid::Fill;
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
 use programs::products::Products;
-use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
+use programs::scale::{BudgetArgs, MergeArgs, PointCommand};
 
 use crate::above::Floor;
 use crate::asked::Asked;
@@ -18,6 +18,7 @@ use crate::triangles::mesh_format;
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
 #[command(name = "lidar_dem", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+#[command(mut_subcommand("merge", |merge| merge.mut_args(of_dem)))]
 pub struct CommandLine {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -26,18 +27,17 @@ pub struct CommandLine {
 }
 
 /// What is done with a DEM that is made in tiles.
-#[derive(Subcommand, Debug)]
-pub enum Command {
-    /// Divide a DEM into tiles that fit the memory, each a job of its own
-    Plan(Box<PlanArgs>),
-    /// Read the points of a plan once and put them on disk in bins, so that no tile unpacks the inputs again
-    Bin(BinArgs),
-    /// Make one tile of a plan, or all that are not there yet
-    Run(RunTileArgs),
-    /// Put the tiles of a plan together
-    Merge(MergeArgs),
+pub type Command = PointCommand<PlanArgs, MergeArgs>;
+
+/// Returns the option of `merge` for its output, in the words of a DEM.
+fn of_dem(arg: Arg) -> Arg {
+    match arg.get_id() == "output" {
+        true => arg.help("The DEM, a GeoTIFF (.tif, .tiff)").default_value("dem.tif"),
+        false => arg,
+    }
 }
 
+/// Divide a DEM into tiles that fit the memory, each a job of its own
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
     #[command(flatten)]
@@ -51,32 +51,6 @@ pub struct PlanArgs {
     pub surface: SurfaceArgs,
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-#[derive(clap::Args, Debug)]
-pub struct MergeArgs {
-    /// The plan
-    #[arg(value_name = "PLAN")]
-    pub plan: PathBuf,
-    /// The DEM, a GeoTIFF (.tif, .tiff)
-    #[arg(short, long, value_name = "PATH", default_value = "dem.tif")]
-    pub output: PathBuf,
-    #[command(flatten)]
-    pub raster: RasterArgs,
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        match &self.command {
-            None => &self.dem.run,
-            Some(Command::Plan(args)) => &args.run,
-            Some(Command::Bin(args)) => &args.run,
-            Some(Command::Run(args)) => &args.run,
-            Some(Command::Merge(args)) => &args.run,
-        }
-    }
 }
 
 /// A DEM made at once.
@@ -247,22 +221,5 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         CommandLine::command().debug_assert();
-    }
-
-    /// A heading goes on until the next one.
-    #[test]
-    fn inputs_and_outputs_are_under_no_other_heading() {
-        use clap::CommandFactory;
-        let command = CommandLine::command();
-        let plan = command.find_subcommand("plan").unwrap();
-        for argument in [&command, plan].into_iter().flat_map(|command| command.get_arguments()) {
-            let heading = argument.get_help_heading();
-            match argument.get_id().as_str() {
-                "inputs" | "output" => assert_eq!(heading, None, "{argument}"),
-                "columns" => assert_eq!(heading, Some("Points")),
-                "resolution" => assert_eq!(heading, Some("Surface")),
-                _ => {}
-            }
-        }
     }
 }

@@ -36,7 +36,7 @@ use serde_json::json;
 use terrain_grid::ContourParams;
 
 use above::Floor;
-use args::{Args, Command, CommandLine, LinesFormat, lines_format};
+use args::{Args, CommandLine, LinesFormat, lines_format};
 use bands::{HEIGHT, Made, Ranges, interpolated};
 use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
@@ -46,10 +46,7 @@ use surface::SurfaceArgs;
 fn main() -> ExitCode {
     program::run("lidar_dem", |line: &CommandLine| match &line.command {
         None => run(&line.dem),
-        Some(Command::Plan(args)) => scale::plan(args),
-        Some(Command::Bin(args)) => scale::bin(args),
-        Some(Command::Run(args)) => scale::run(args),
-        Some(Command::Merge(args)) => scale::merge(args),
+        Some(command) => scale::run(command),
     })
 }
 

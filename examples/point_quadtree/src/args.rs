@@ -21,21 +21,15 @@ pub struct CommandLine {
     pub tree: Args,
 }
 
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        self.command.as_ref().map_or(&self.tree.run, Command::as_ref)
-    }
-}
-
 /// A tree that is built at once.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
     pub tree: TreeArgs,
     /// Save the tree
-    #[arg(short, long, value_name = "TREE.qtree")]
+    #[arg(short, long, value_name = "TREE.qtree", help_heading = None)]
     pub output: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = None)]
     pub ask: AskArgs,
     /// Use at most so much device memory, such as 512MiB: points pass through it in chunks
     #[arg(long, value_name = "BYTES", value_parser = bytes)]

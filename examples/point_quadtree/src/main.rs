@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 
 /// A tree at once: check, read, build, ask, write, report.
 fn run(args: &Args) -> Result<()> {
-    let how = args.tree.points();
+    let how = &args.tree.points;
     let inputs = how.files()?;
     args.check(&inputs)?;
     let opening = Opening::begin(args.run.device);
@@ -45,11 +45,11 @@ fn run(args: &Args) -> Result<()> {
     let mut report = Report::default();
 
     let (device, cloud) = opening
-        .beside(&mut stages, "read", |p| Cloud::read(&inputs, &how, args.tree.extent(), p))?;
+        .beside(&mut stages, "read", |p| Cloud::read(&inputs, how, args.tree.extent(), p))?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    let strays = if args.tree.bounds.is_none() { cloud.note_on_strays() } else { None };
+    let strays = if args.tree.points.bounds.is_none() { cloud.note_on_strays() } else { None };
     for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
@@ -73,7 +73,7 @@ fn run(args: &Args) -> Result<()> {
             cloud.x.len()
         ));
     }
-    let rows = |points: &[usize]| cloud.places_of(points, &inputs, &how);
+    let rows = |points: &[usize]| cloud.places_of(points, &inputs, how);
     let rows = (!is_numbered).then_some(&rows as Rows<'_>);
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;

@@ -21,7 +21,7 @@ pub fn of_points(
     bounds: Bounds,
 ) -> Result<(Option<Crs>, Option<String>)> {
     let crs = with_flag(args.geographic, stated)?;
-    if crs.is_some() || !args.columns.are_degrees() {
+    if crs.is_some() || !args.are_degrees() {
         let is_geographic = crs.as_ref().is_some_and(Crs::is_geographic);
         let Bounds { min_x, min_y, max_x, max_y } = bounds;
         ensure!(
@@ -34,7 +34,7 @@ pub fn of_points(
     if on_globe(&bounds) {
         return Ok((Some(Crs::parse("EPSG:4326")?), None));
     }
-    let [x, y] = &args.columns.0;
+    let [x, y, _] = &args.points.columns.0;
     let note = format!("columns {x} and {y} have values that are no degrees: taken as a plane");
     Ok((None, Some(note)))
 }

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
-use clap::{Command, Parser};
+use clap::{ArgMatches, Command, Parser};
 use clap_complete::Shell;
 
-use crate::args::RunArgs;
 use crate::report;
 
 /// The exit status of a program that was interrupted from its terminal, as shells have it.
@@ -21,7 +20,7 @@ const FAILED: u8 = 2;
 
 /// Runs a program on its command line. Where it fails, one line on standard error says why, and the
 /// exit status is 2. A signal that ends it leaves no unfinished files either.
-pub fn run<Args: Parser + AsRef<RunArgs>>(
+pub fn run<Args: Parser>(
     name: &'static str,
     program: impl FnOnce(&Args) -> Result<()>,
 ) -> ExitCode {
@@ -29,7 +28,9 @@ pub fn run<Args: Parser + AsRef<RunArgs>>(
     // an error. Its one line is enough, so the panic's own message is kept for the last resort.
     set_hook(Box::new(|_| {}));
     let started = end_cleanly_at_signals(name).and_then(|()| command_line::<Args>(name));
-    let work = |args: Option<Args>| args.map_or(Ok(()), |args| on_threads(&args, program));
+    let work = |line: Option<(Args, Option<usize>)>| {
+        line.map_or(Ok(()), |(args, threads)| on_threads(threads, || program(&args)))
+    };
     // What a panic leaves behind is not looked at again: the program ends.
     let outcome = catch_unwind(AssertUnwindSafe(|| started.and_then(work)));
     let message = match outcome {
@@ -50,27 +51,35 @@ pub fn warn(name: &str, error: &anyhow::Error) {
 }
 
 /// Works on as many threads as asked for.
-fn on_threads<Args: AsRef<RunArgs>>(
-    args: &Args,
-    program: impl FnOnce(&Args) -> Result<()>,
-) -> Result<()> {
-    if let Some(threads) = args.as_ref().threads {
+fn on_threads(threads: Option<usize>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    if let Some(threads) = threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         pool.with_context(|| format!("--threads {threads}"))?;
     }
-    program(args)
+    work()
 }
 
-/// The command line, or one line that says what is wrong with it. `--help` and `--version` print
+/// Returns the value of `--threads`, which belongs to the command where the line has one.
+fn threads(mut matches: &ArgMatches) -> Option<usize> {
+    while let Some((_, of_command)) = matches.subcommand() {
+        matches = of_command;
+    }
+    matches.try_get_one("threads").ok().flatten().copied()
+}
+
+/// The command line and its `--threads`, or one line that says what is wrong with it. `--help` and `--version` print
 /// and end the program; a completion script and the manual page are printed in its stead.
-fn command_line<Args: Parser>(name: &'static str) -> Result<Option<Args>> {
+fn command_line<Args: Parser>(name: &'static str) -> Result<Option<(Args, Option<usize>)>> {
     let command = || Args::command().name(name).bin_name(name);
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if print_instead(&words, command)? {
         return Ok(None);
     }
-    let parsed = command().try_get_matches().and_then(|m| Args::from_arg_matches(&m));
+    let parsed = command().try_get_matches().and_then(|matches| {
+        let threads = threads(&matches);
+        Ok((Args::from_arg_matches(&matches)?, threads))
+    });
     parsed.map(Some).map_err(|error| match error.kind() {
         DisplayHelp | DisplayVersion => error.exit(),
         _ => {

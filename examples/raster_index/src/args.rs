@@ -119,19 +119,6 @@ with --raster then. Queries run on the CPU.\n\n\
 Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
 standard error says what, and no unfinished file is left.";
 
-impl AsRef<RunArgs> for Args {
-    fn as_ref(&self) -> &RunArgs {
-        match &self.command {
-            Command::Build(args) => &args.run,
-            Command::Query(args) => &args.run,
-            Command::Info(args) => &args.run,
-            Command::Plan(args) => &args.run,
-            Command::Run(args) => &args.run,
-            Command::Merge(args) => &args.run,
-        }
-    }
-}
-
 impl BuildArgs {
     /// Checks what clap does not, in particular that the output can be written.
     pub fn check(&self) -> Result<()> {

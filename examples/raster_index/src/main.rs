@@ -27,7 +27,7 @@ use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
 use cells::{Part, shown};
-use trees::{AnyTree, Values};
+use trees::{AnyTree, CellType, Values, of_name, of_type};
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -144,24 +144,16 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
-        macro_rules! tree {
-            ($kind:ident) => {{
-                let of = |(values, grid): (Values, GridSpec)| match values {
-                    Values::$kind(values) => Ok(Grid::new(values, grid)?),
-                    other => bail!("cells of {} beside those of {}", other.cells(), self.cells),
-                };
-                let grids = parts.into_iter().map(of).collect::<Result<_>>()?;
-                AnyTree::$kind(self.tree(grids)?)
-            }};
-        }
-        Ok(match self.cells {
-            "u8" => tree!(U8),
-            "i16" => tree!(I16),
-            "u16" => tree!(U16),
-            "i32" => tree!(I32),
-            "u32" => tree!(U32),
-            _ => tree!(F32),
-        })
+        Ok(of_name!(self.cells, T => {
+            let of = |(values, grid): (Values, GridSpec)| {
+                let cells = values.cells();
+                let values = <T as CellType>::own(values);
+                let values = values.with_context(|| format!("cells of {cells} beside those of {}", self.cells))?;
+                Ok(Grid::new(values, grid)?)
+            };
+            let grids = parts.into_iter().map(of).collect::<Result<Vec<Grid<T>>>>()?;
+            T::any(self.tree(grids)?)
+        }))
     }
 
     fn tree<T: Cell>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {

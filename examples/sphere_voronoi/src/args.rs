@@ -97,12 +97,6 @@ pub enum Projection {
     Orthographic,
 }
 
-impl AsRef<RunArgs> for Args {
-    fn as_ref(&self) -> &RunArgs {
-        &self.run
-    }
-}
-
 impl Args {
     /// All files to write, each with its option and the endings that it may have.
     fn outputs(&self) -> Vec<(&'static str, &Path, &'static [&'static str])> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use geo_io::{ArrayData, read_npy};
 use tempfile::TempDir;
-use testing::program::Program;
+use testing::program::{Program, json_of};
 
 const SITES: &str = "name,lon,lat\na,116.4,39.9\nb,-0.1,51.5\nc,-78.5,-0.2\nd,180,-17\n";
 
@@ -80,8 +80,7 @@ fn all_files_are_written_and_agree() {
     assert!((sum / 510_065_621.724 - 1.0).abs() < 1e-9, "{sum}");
     let neighbours = std::fs::read_to_string(at("neighbours.csv")).unwrap();
     assert!(neighbours.starts_with("site,neighbour\n0,1\n"), "{neighbours}");
-    let regions = std::fs::read_to_string(at("regions.geojson")).unwrap();
-    let regions: serde_json::Value = serde_json::from_str(&regions).unwrap();
+    let regions = json_of(&at("regions.geojson"));
     let features = regions["features"].as_array().unwrap();
     assert_eq!(features.len(), 4);
     // The one at 180 degrees, which has the south pole too, reaches all three edges of the map.
@@ -294,8 +293,7 @@ fn what_no_site_can_be_is_said_with_its_reason() {
     let said = PROGRAM.succeeds(folder.path(), &[&run[..], &["--overwrite"]].concat());
     assert!(said.contains("feature 0: an edge over more than 180 degrees"), "{said}");
     // Regions keep the properties of their sites, but for those that are written.
-    let text = std::fs::read_to_string(folder.path().join("r.geojson")).unwrap();
-    let regions: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let regions = json_of(&folder.path().join("r.geojson"));
     let properties = &regions["features"][0]["properties"];
     assert_eq!((&properties["name"], &properties["lon"]), (&"A".into(), &(-170).into()));
     let twice = r#"{"type":"LineString","coordinates":[[0,0],[0,0],[10,0]]}"#;
@@ -312,8 +310,7 @@ fn a_sample_may_be_there_already_and_maps_are_drawn() {
     for _ in 0..2 {
         PROGRAM.succeeds(folder.path(), &[&base[..], &globe].concat());
     }
-    let json = PROGRAM.succeeds(folder.path(), &[&base[..], &globe, &["--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json = PROGRAM.json(folder.path(), &[&base[..], &globe].concat());
     assert_eq!((json["sites"].as_u64(), json["cells"].as_u64()), (Some(1000), Some(512)));
     assert!(json["sites_without_cell"].as_u64() > Some(400));
     PROGRAM.fails(folder.path(), &["--level", "4"], &["cells.npy"]);

@@ -23,19 +23,6 @@ pub struct CommandLine {
     pub command: Option<Command>,
     #[command(flatten)]
     pub transform: Option<Args>,
-    /// Those of a line without either, which is refused.
-    #[arg(skip)]
-    none: RunArgs,
-}
-
-impl AsRef<RunArgs> for CommandLine {
-    fn as_ref(&self) -> &RunArgs {
-        match (&self.command, &self.transform) {
-            (Some(command), _) => command.as_ref(),
-            (None, Some(args)) => &args.run,
-            (None, None) => &self.none,
-        }
-    }
 }
 
 /// What is done with distances that are made in tiles.
@@ -106,17 +93,6 @@ pub struct MergeArgs {
     pub raster: RasterArgs,
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-impl AsRef<RunArgs> for Command {
-    fn as_ref(&self) -> &RunArgs {
-        match self {
-            Self::Plan(args) => &args.run,
-            Self::Scan(args) => &args.run,
-            Self::Run(args) => &args.run,
-            Self::Merge(args) => &args.run,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,15 @@
 //! Making a plan.
 
-use std::io::Write;
-
 use anyhow::{Context, Result, anyhow, ensure};
-use geo_io::{Georeference, MaskFile, Output};
+use geo_io::{Georeference, MaskFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::ending;
 use programs::report::Report;
-use programs::scale::{folder_name, name, stamp};
-use programs::stages::Stages;
+use programs::scale::{Planning, folder_name, name, stamp};
 use serde_json::json;
-use tile_plan::{Input, Params, Plan, Reach, Shape};
+use tile_plan::{Input, Plan, Reach, Shape};
 
 use crate::args::Spacing;
-use crate::scale::Planned;
 use crate::scale::args::PlanArgs;
 use crate::scale::recipe::Recipe;
 
@@ -25,16 +21,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         !["npz", "png"].contains(&&of[..]),
         "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
     );
-    geo_io::check_distinct(std::slice::from_ref(&args.mask), &[&args.output])?;
-    let output = Output { path: &args.output, existing: args.run.existing() };
-    geo_io::check_output(output)?;
-    let mut stages = Stages::new(args.run.quiet);
-    let (plan, notes) = stages.run("divide", |_| divide(args))?;
-    stages.run("write", |_| {
-        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
-    })?;
-    report(args, &plan, &notes, &stages);
-    Ok(())
+    let mut planning = Planning::begin(std::slice::from_ref(&args.mask), &args.output, &args.run)?;
+    let (plan, notes) = planning.stages.run("divide", |_| divide(args))?;
+    planning.end(&plan, report(args, &plan, &notes))
 }
 
 /// The plan, and what is to be said of the mask.
@@ -54,13 +43,9 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     let place = file.georeference().cloned().unwrap_or_else(corner);
     let recipe = Recipe::new(args, sides, &place, &file)?;
     let (kind, limit) = (recipe.kind(&grid), recipe.max_distance);
-    let mut params = Params::new(grid, args.budget.share()?, kind.model())
-        .device_model(kind.on_device())
-        .device_budget(args.budget.device_memory)
-        .ends_at_grid(true)
-        .most_side(args.budget.tile_size)
-        .program(Planned::held(recipe, args.budget.memory)?);
-    params = match limit {
+    let params = args.budget.params(grid, (kind.model(), kind.on_device()), recipe)?;
+    let params = params.ends_at_grid(true);
+    let params = match limit {
         Some(most) => {
             // A pixel more, for the rounding of the limit.
             let reach = (most / sides.0.min(sides.1)).ceil() + 1.0;
@@ -82,7 +67,7 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     Ok((plan, file.notes().to_vec()))
 }
 
-fn report(args: &PlanArgs, plan: &Plan, notes: &[String], stages: &Stages) {
+fn report(args: &PlanArgs, plan: &Plan, notes: &[String]) -> Report {
     let mut report = Report::default();
     notes.iter().for_each(|note| report.note(note));
     let (grid, tiles, halo) = (plan.grid(), plan.tiles(), plan.halo());
@@ -112,7 +97,5 @@ fn report(args: &PlanArgs, plan: &Plan, notes: &[String], stages: &Stages) {
         report.note("distances are in the unit of the mask's coordinate system");
     }
     report.field("folder", folder_name(plan));
-    report.stages(stages);
-    report.written([&args.output]);
-    report.print(&args.run, false);
+    report
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use geo_io::{
     Array, ArrayData, Crs, Georeference, Mask, SiteValues, read_npy, write_georeferenced, write_npy,
 };
-use serde_json::Value;
 use tempfile::TempDir;
 use testing::files::png::{Colour, Png};
 use testing::files::tiff::Tiff;
@@ -297,10 +296,7 @@ fn version_completions_and_page_are_printed() {
 #[test]
 fn the_report_is_lines_or_an_object_or_nothing() {
     let folder = folder_of_inputs();
-    let report = PROGRAM.reports(folder.path(), &["row.npy", "-o", "out.tif"]);
-    let object: Value = serde_json::from_str(&report).unwrap();
-    for field in ["raster", "distances", "device", "seconds"] {
-        assert!(object.get(field).is_some(), "no {field} in {object}");
-    }
+    let fields = ["raster", "distances", "device", "seconds"];
+    let object = PROGRAM.reports(folder.path(), &["row.npy", "-o", "out.tif"], &fields);
     assert_eq!(object["written"], serde_json::json!(["out.tif"]));
 }

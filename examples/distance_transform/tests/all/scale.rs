@@ -4,8 +4,8 @@ use std::path::Path;
 
 use geo_io::{Crs, Georeference, write_georeferenced, write_npy};
 use proptest::prelude::*;
-use testing::Random;
-use testing::tiles::{folder_of, kill_at_random, number};
+use testing::tiles::{Suite, folder_of, in_tiles, kill_at_random, number};
+use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
 
@@ -113,31 +113,6 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Plans, scans where there is no largest distance, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles. Of
-/// `software:3` three devices make them, which have no more memory than the plan says that a tile takes.
-fn in_tiles(folder: &Path, plan: &[&str], cog: &[&str], device: &str) -> u64 {
-    let planned = succeeds(folder, &[&["plan", "--json"], plan, &["--nearest"]]);
-    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
-    let memory = planned["tiles"]["device_bytes"].to_string();
-    if !plan.contains(&"--max-distance") {
-        succeeds(folder, &[&["scan", "plan.json"]]);
-    }
-    let (device, count) = match device.strip_prefix("software:") {
-        Some(count) => ("software:all", count),
-        None => (device, "1"),
-    };
-    let run = ["run", "plan.json", "--all", "--json", "--device", device];
-    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
-    let report = PROGRAM.succeeds_with(folder, &run, &devices);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let merge =
-        ["merge", "plan.json", "-o", "tiles.tif", "-o", "tiles.npy", "--nearest", "near.npy"];
-    let ground =
-        [["--direction", "direction.tif"], ["--nearest-x", "x.npy"], ["--nearest-y", "y.npy"]];
-    succeeds(folder, &[&merge, ground.as_flattened(), cog]);
-    report["tiles"]["made"].as_u64().unwrap()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: number("TESSERA_CASES", 40), failure_persistence: None, ..Default::default() })]
 
@@ -158,7 +133,11 @@ proptest! {
         succeeds(folder, &[&words, &plain, &ground, cog, &["--device", "cpu"]]);
         let (tile, memory) = (case.tile.to_string(), format!("{}MiB", case.memory));
         let plan = [&words[..], &["--tile-size", &tile, "--memory", &memory]].concat();
-        in_tiles(folder, &plan, cog, case.device);
+        let plan = [&plan[..], &["--nearest"]].concat();
+        let scan: &[&str] = if limit.is_empty() { &["scan"] } else { &[] };
+        let merge = ["-o", "tiles.tif", "-o", "tiles.npy", "--nearest", "near.npy"];
+        let ground = ["--direction", "direction.tif", "--nearest-x", "x.npy", "--nearest-y", "y.npy"];
+        in_tiles(&PROGRAM, folder, &plan, scan, case.device, &[&merge[..], &ground, cog].concat());
         for (a, b) in [
             ("plain.tif", "tiles.tif"), ("plain.npy", "tiles.npy"), ("near-plain.npy", "near.npy"),
             ("direction-plain.tif", "direction.tif"), ("x-plain.npy", "x.npy"), ("y-plain.npy", "y.npy"),
@@ -168,101 +147,32 @@ proptest! {
     }
 }
 
-const LIMIT: [&str; 5] = ["mask.tif", "--max-distance", "40", "--spacing", "georeference"];
+const SUITE: Suite = Suite {
+    program: PROGRAM,
+    write_inputs: |folder| {
+        let values = values(&mut Random::new(4), 120_000, 0.002);
+        write_mask(folder, "tif", &values, (400, 300));
+    },
+    input: "mask.tif",
+    at_once: &["-o", "plain.tif", "--nearest", "near-plain.npy"],
+    words: &["mask.tif", "--max-distance", "40", "--spacing", "georeference"],
+    plan: &["--nearest"],
+    sides: ["48", "150"],
+    before: &[],
+    merge: &["-o", "merged.tif", "--nearest", "near.npy"],
+    same: &[["plain.tif", "merged.tif"], ["near-plain.npy", "near.npy"]],
+    ends: &[".tif", ".nearest.npy"],
+    damaged: &["tile 2 is damaged", "distance_transform run"],
+    changed: ["\"invert\": false", "\"invert\": true"],
+};
 
-/// A folder with a mask of 400 x 300 pixels, and its distances of one run.
-fn folder_of_mask() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let size = (400, 300);
-    let values = values(&mut Random::new(4), 120_000, 0.002);
-    write_mask(folder.path(), "tif", &values, size);
-    let plain = ["-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
-    succeeds(folder.path(), &[&LIMIT, &plain]);
-    folder
-}
+suite_of_tiles! { SUITE }
 
 fn merged_is_plain(folder: &Path) {
     let merge = ["merge", "plan.json", "-o", "merged.tif", "--nearest", "near.npy", "--overwrite"];
     succeeds(folder, &[&merge]);
     assert!(bytes(folder, "plain.tif") == bytes(folder, "merged.tif"));
     assert!(bytes(folder, "near-plain.npy") == bytes(folder, "near.npy"));
-}
-
-/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
-#[test]
-fn killed_at_random_and_run_again_it_is_the_same() {
-    let folder = folder_of_mask();
-    let folder = folder.path();
-    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "48", "--nearest"]]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
-    succeeds(folder, &[&run]);
-    merged_is_plain(folder);
-    assert!(succeeds(folder, &[&run]).contains("0 made"));
-}
-
-#[test]
-fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
-    let folder = folder_of_mask();
-    let folder = folder.path();
-    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "256", "--nearest"]]);
-    let run =
-        |tile: &str| succeeds(folder, &[&["run", "plan.json", "--tile", tile, "--device", "cpu"]]);
-    for tile in ["3", "1", "2"] {
-        assert!(run(tile).contains("1 made, 0 were there"));
-    }
-    let merge = ["merge", "plan.json", "-o", "m.tif", "--nearest", "m.npy"];
-    PROGRAM.fails(folder, &merge, &["tile 0 is missing", "0.tif"]);
-    assert!(run("0").contains("1 made") && run("0").contains("1 were there"));
-    merged_is_plain(folder);
-    let tiles = folder_of(folder, "plan.json");
-    // Neither the mask nor a tile is what a merge may replace.
-    let (mask, near) = (bytes(folder, "mask.tif"), tiles.join("1.nearest.npy"));
-    let same = "the same file";
-    for output in [["-o", "mask.tif"], ["--nearest", near.to_str().unwrap()]] {
-        PROGRAM.fails(folder, &[&merge[..2], &["--overwrite"], &output].concat(), &[same]);
-    }
-    assert!(bytes(folder, "mask.tif") == mask);
-    merged_is_plain(folder);
-    for (name, other) in [("2.tif", "1.tif"), ("2.nearest.npy", "1.nearest.npy")] {
-        let whole = std::fs::read(tiles.join(name)).unwrap();
-        let other = std::fs::read(tiles.join(other)).unwrap();
-        for bad in [&whole[..whole.len() / 2], &other, b"text"] {
-            std::fs::write(tiles.join(name), bad).unwrap();
-            PROGRAM.fails(folder, &merge, &[name]);
-            assert!(run("2").contains("1 made"));
-            assert!(std::fs::read(tiles.join(name)).unwrap() == whole);
-        }
-    }
-    // Of the right length and with a header that is as it should be.
-    for name in ["2.tif", "2.nearest.npy"] {
-        let whole = std::fs::read(tiles.join(name)).unwrap();
-        let end = whole.len();
-        for (from, to) in [(128, end), (end / 2, end), (end / 2, end / 2 + 40), (end - 1, end)] {
-            let mut bad = whole.clone();
-            bad[from..to].fill(0);
-            if bad == whole {
-                bad[from] = 1;
-            }
-            std::fs::write(tiles.join(name), &bad).unwrap();
-            PROGRAM.fails(folder, &merge, &["tile 2 is damaged", name, "distance_transform run"]);
-            assert!(run("1").contains("1 were there") && run("2").contains("1 made"));
-            assert!(std::fs::read(tiles.join(name)).unwrap() == whole);
-        }
-    }
-    std::fs::remove_file(tiles.join("2.sums")).unwrap();
-    PROGRAM.fails(folder, &merge, &["tile 2 is not complete", "2.sums"]);
-    assert!(run("2").contains("1 made"));
-    std::fs::remove_file(tiles.join("1.nearest.npy")).unwrap();
-    PROGRAM.fails(folder, &merge, &["tile 1 is missing", "1.nearest.npy"]);
-    assert!(run("1").contains("1 made"));
-    merged_is_plain(folder);
-    // Another mask of that name.
-    std::fs::remove_dir_all(&tiles).unwrap();
-    std::fs::create_dir(&tiles).unwrap();
-    write_mask(folder, "tif", &vec![1.0; 120_000], (400, 300));
-    let words = ["tile 0", "mask.tif has changed"];
-    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
 }
 
 /// The same mask without a largest distance: few sites, so that they are far.
@@ -352,32 +262,12 @@ fn a_scan_killed_at_random_and_run_again_is_the_same() {
     merged_is_plain(folder);
 }
 
-/// As where the disk is full: the others are made, and the next run makes what is missing.
-#[test]
-fn a_tile_that_cannot_be_written_is_named_and_the_others_are_made() {
-    let folder = folder_of_mask();
-    let folder = folder.path();
-    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "100", "--nearest"]]);
-    let tiles = folder_of(folder, "plan.json");
-    std::fs::create_dir_all(tiles.join("3.tif")).unwrap();
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    let output = PROGRAM.command(folder, &run).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    let lines: Vec<&str> = errors.lines().collect();
-    let [tile, last] = lines[..] else { panic!("{errors}") };
-    assert!(tile.starts_with("distance_transform: tile 3: ") && tile.contains("3.tif"), "{tile}");
-    assert!(last.contains("1 of ") && last.contains("tiles failed: [3]"), "{last}");
-    std::fs::remove_dir(tiles.join("3.tif")).unwrap();
-    assert!(succeeds(folder, &[&run]).contains("1 made"));
-    merged_is_plain(folder);
-}
-
 #[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_mask(folder, "npy", &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], (3, 2));
+    write_mask(folder, "tif", &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], (3, 2));
     for name in ["mask.npz", "mask.png", "mask.jpg"] {
         std::fs::write(folder.join(name), "x").unwrap();
     }
@@ -397,20 +287,17 @@ fn what_has_no_plan_gets_one_line() {
         PROGRAM.fails(folder, &[&["plan"], more].concat(), words);
     }
     succeeds(folder, &[&["plan", "mask.npy"], &most]);
-    PROGRAM.fails(folder, &["plan", "mask.npy", "--max-distance", "4"], &["exists"]);
     PROGRAM.fails(folder, &["scan", "plan.json"], &["--max-distance", "no scan"]);
     succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
     let nearest = ["merge", "plan.json", "--nearest", "n.npy"];
     PROGRAM.fails(folder, &nearest, &["--nearest n.npy", "without --nearest"]);
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "d.png"], &["d.png", ".npy"]);
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
-    let text = String::from_utf8(bytes(folder, "plan.json")).unwrap();
-    std::fs::write(
-        folder.join("changed.json"),
-        text.replace("\"invert\": false", "\"invert\": true"),
-    )
-    .unwrap();
-    PROGRAM.fails(folder, &["run", "changed.json", "--all"], &["changed.json", "damaged"]);
+    // The mask is not what a merge may replace.
+    succeeds(folder, &[&["plan", "mask.tif", "-o", "tif.json"], &most]);
+    succeeds(folder, &[&["run", "tif.json", "--all", "--device", "cpu"]]);
+    let over = ["merge", "tif.json", "--overwrite", "-o", "mask.tif"];
+    PROGRAM.fails(folder, &over, &["mask.tif", "the same file"]);
 }
 
 /// The memory of a mask many times larger than the budget.
@@ -422,24 +309,15 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let side = 6000_u32;
     let mask: Vec<u8> = (0..side * side).map(|i| u8::from(i % 9973 == 0)).collect();
     write_npy(&folder.join("mask.npy"), &mask, side as usize, side as usize).unwrap();
-    let plan = ["plan", "mask.npy", "--max-distance", "30", "--memory", "130MiB", "--nearest"];
-    let report = succeeds(folder, &[&plan, &["--json"]]);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert!(report["tiles"]["count"].as_u64().unwrap() > 7, "{report}");
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
-    assert!(peak <= 143 << 20, "{} MiB", peak >> 20);
-    // Without a limit, in strips; the first pass too.
-    let plan = ["plan", "mask.npy", "--memory", "130MiB", "-o", "strips.json", "--json"];
-    let report = succeeds(folder, &[&plan]);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert!(report["tiles"]["count"].as_u64().unwrap() > 7, "{report}");
-    let run = ["run", "strips.json", "--all", "--device", "cpu"];
-    for words in [&["scan", "strips.json"][..], &run] {
-        let peak = testing::tiles::peak_memory(&PROGRAM, folder, words);
-        assert!(peak <= 143 << 20, "{words:?}: {} MiB", peak >> 20);
-    }
+    let plan = ["mask.npy", "--max-distance", "30", "--nearest"];
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &[], (130, 7));
     let merge = ["merge", "plan.json", "--nearest", "n.npy"];
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &merge);
     assert!(peak <= 300 << 20, "{} MiB", peak >> 20);
+    // Without a limit, in strips; the first pass too.
+    let plan = ["mask.npy", "-o", "plan.json"];
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["scan"], (130, 7));
+    succeeds(folder, &[&["scan", "plan.json", "--remove"]]);
+    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &["scan", "plan.json"]);
+    assert!(peak <= 143 << 20, "scan: {} MiB", peak >> 20);
 }

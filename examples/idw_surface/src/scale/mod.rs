@@ -12,7 +12,7 @@ mod recipe;
 mod tile;
 
 use anyhow::Result;
-use programs::scale::{self, MergeSurface};
+use programs::scale::{self, merge_surface};
 
 pub use args::Command;
 
@@ -23,12 +23,5 @@ type Planned = scale::Planned<Recipe>;
 
 /// Runs a command on tiles.
 pub fn run(command: &Command) -> Result<()> {
-    match command {
-        Command::Plan(args) => plan::plan(args),
-        Command::Bin(args) => scale::bin::<Recipe>(args),
-        Command::Run(args) => scale::run::<Recipe>(args),
-        Command::Merge(args::MergeArgs { plan, output, raster, run }) => {
-            scale::merge_surface::<Recipe>(&MergeSurface { plan, output, raster, run })
-        }
-    }
+    command.run::<Recipe>(plan::plan, merge_surface::<Recipe>)
 }

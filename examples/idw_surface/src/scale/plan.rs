@@ -2,20 +2,17 @@
 
 use std::f64::consts::PI;
 
-use std::io::Write;
-
 use anyhow::{Context, Result, bail};
-use geo_io::Output;
 use gpu_core::{Bounds, GridSpec};
 use programs::cloud::is_beyond_f32;
 use programs::report::Report;
-use programs::scale::{Headers, report_reading, report_tiles};
-use programs::stages::Stages;
+use programs::scale::{
+    Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
+};
 use serde_json::json;
-use tile_plan::{Params, Plan, Reach};
+use tile_plan::{Plan, Reach};
 
 use crate::extent;
-use crate::scale::Planned;
 use crate::scale::args::PlanArgs;
 use crate::scale::needs;
 use crate::scale::recipe::{Reads, Recipe};
@@ -25,21 +22,15 @@ use crate::surface::require_place;
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check(args.points.bounds)?;
     let paths = args.points.files()?;
-    geo_io::check_distinct(&paths, &[&args.output])?;
-    let output = Output { path: &args.output, existing: args.run.existing() };
-    geo_io::check_output(output)?;
-    let mut stages = Stages::new(args.run.quiet);
+    let mut planning = Planning::begin(&paths, &args.output, &args.run)?;
     // Of points at one distance the first counts.
-    let mut headers = stages.run("headers", |_| {
+    let mut headers = planning.stages.run("headers", |_| {
         Headers::read(&paths, (&args.points, &args.points.columns.names()), true)
     })?;
     headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
-    let (plan, reads) = stages.run("divide", |_| divide(args, &headers))?;
-    stages.run("write", |_| {
-        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
-    })?;
-    report(args, (&plan, reads), &headers, &stages);
-    Ok(())
+    let (plan, reads) = planning.stages.run("divide", |_| divide(args, &headers))?;
+    let report = report(args, (&plan, reads), &headers);
+    planning.end(&plan, report)
 }
 
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
@@ -96,13 +87,9 @@ fn try_divide(
         (Reads::Nearest, _) => ("--max-points", Reach::Ground(first_reach(args, headers, &grid))),
         _ => ("the search", Reach::Everywhere),
     };
-    let params = Params::new(grid, args.budget.share()?, needs::model(reads))
-        .device_model(needs::on_device(reads))
-        .device_budget(args.budget.device_memory)
-        .halo_has_cells(false)
-        .most_side(args.budget.tile_size)
-        .reach(parameter, reach)
-        .program(Planned::held(recipe, args.budget.memory)?);
+    let models = (needs::model(reads), needs::on_device(reads));
+    let params = args.budget.params(grid, models, recipe)?;
+    let params = params.halo_has_cells(false).reach(parameter, reach);
     Ok(tile_plan::plan(&headers.inputs, &params))
 }
 
@@ -119,23 +106,14 @@ fn first_reach(args: &PlanArgs, headers: &Headers, grid: &GridSpec) -> f64 {
     reach.clamp(grid.cell_size, across)
 }
 
-fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, stages: &Stages) {
+fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) -> Report {
     let mut report = Report::default();
-    let grid = plan.grid();
-    let (files, points) = (headers.inputs.len(), headers.points());
-    report.line("inputs", format_args!("{files} files, {points} points"));
-    report.field("inputs", files);
-    report.field("points", points);
+    let points = headers.points();
+    headers.report(&mut report);
     report.crs(headers.crs.as_ref());
     headers.notes.iter().for_each(|note| report.note(note));
     args.surface.note_on_degrees(headers.crs.as_ref()).iter().for_each(|note| report.note(note));
-    let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
-    report.line("surface", format_args!("{width} x {height} cells of {cell}"));
-    let b = grid.bounds();
-    report.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-    let bounds = [b.min_x, b.min_y, b.max_x, b.max_y];
-    let surface = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
-    report.field("surface", surface);
+    report_surface(Recipe::WHOLE, plan.grid(), &mut report);
     report_tiles(plan, &mut report);
     if let Reads::Parts(most) = reads {
         let parts = points.div_ceil(most);
@@ -157,7 +135,5 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
              from those of one run in their last digits (docs/scale.md)",
         ),
     }
-    report.stages(stages);
-    report.written([&args.output]);
-    report.print(&args.run, false);
+    report
 }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, CsvColumns, Filter};
+use geo_io::Crs;
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Adaptive, Params, ValueRange};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
-use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System, read_points};
+use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System, read_points};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -40,9 +40,8 @@ const EVERYWHERE: Bounds = Bounds {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    columns: [String; 3],
-    classes: Option<Vec<u8>>,
-    returns: String,
+    #[serde(flatten)]
+    points: Selection,
     power: f64,
     smoothing: f64,
     /// `None` for the nearest points, however far.
@@ -71,9 +70,7 @@ impl Recipe {
     ) -> Result<Self> {
         let Quadrants { min, max } = surface.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
         Ok(Self {
-            columns: points.columns.0.clone(),
-            classes: points.classes.as_ref().map(|classes| classes.0.clone()),
-            returns: points.returns.to_string(),
+            points: Selection::of(points),
             power: surface.power.unwrap_or(DEFAULT_POWER),
             smoothing: surface.smoothing,
             radius: surface.radius,
@@ -138,13 +135,8 @@ impl SurfaceRecipe for Recipe {
 }
 
 impl PointRecipe for Recipe {
-    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
-        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        Ok(Filter { classes, returns, bounds })
-    }
-
-    fn columns(&self) -> CsvColumns {
-        CsvColumns::new(self.columns.clone())
+    fn selection(&self) -> &Selection {
+        &self.points
     }
 
     fn reads_beyond(&self) -> bool {

@@ -4,10 +4,38 @@ use std::path::Path;
 
 use geo_io::{LasPoints, write_las};
 use proptest::prelude::*;
-use testing::Random;
-use testing::tiles::{bins_of, folder_of, kill_at_random, number};
+use testing::program::is_same;
+use testing::tiles::{Suite, bins_of, folder_of, in_tiles, kill_at_random, number};
+use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
+
+const MERGE: [&str; 3] = ["-o", "tiles.tif", "--overwrite"];
+
+const SUITE: Suite = Suite {
+    program: PROGRAM,
+    write_inputs: |folder| {
+        write_points(folder, &mut Random::new(4), 20_000);
+    },
+    input: "0.laz",
+    at_once: &["-o", "plain.tif"],
+    words: &["[0-9].*", "--max-points", "6", "--resolution", "0.5", "--bounds=0,0,90,80"],
+    plan: &[],
+    sides: ["32", "100"],
+    before: &["bin"],
+    merge: &["-o", "merged.tif"],
+    same: &[["plain.tif", "merged.tif"]],
+    ends: &[".tif"],
+    damaged: &["tile 2 is damaged", "idw_surface run"],
+    changed: ["\"power\": 2.0", "\"power\": 3.0"],
+};
+
+suite_of_tiles! { SUITE }
+
+/// The command that comes before `run`, where tiles are made of bins.
+fn bins(has_bins: bool) -> &'static [&'static str] {
+    if has_bins { &["bin"] } else { &[] }
+}
 
 /// Around a tile lie points that it reads, and no cells that it holds.
 #[test]
@@ -19,29 +47,10 @@ fn few_points_over_many_cells_are_planned_within_little_memory() {
     std::fs::write(folder.path().join("gauges.csv"), format!("x,y,z\n{rows}")).unwrap();
     for (more, cell) in [(&[][..], "100"), (&[], "10"), (&["--radius", "300000"], "10")] {
         let plan = ["plan", "gauges.csv", "--max-points", "12", "--memory", "8GiB"];
-        let rest = ["--resolution", cell, "--overwrite", "--json"];
-        let planned = PROGRAM.succeeds(folder.path(), &[&plan[..], &rest, more].concat());
-        let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+        let rest = ["--resolution", cell, "--overwrite"];
+        let planned = PROGRAM.json(folder.path(), &[&plan[..], &rest, more].concat());
         assert!(planned["tiles"]["count"].as_u64().unwrap() < 10_000, "{planned}");
     }
-}
-
-/// Plans, makes all tiles and puts them together, of bins if these are wanted; gives the number of tiles.
-fn in_tiles(folder: &Path, plan: &[&str], device: &str, has_bins: bool, output: &str) -> u64 {
-    let name = format!("{output}.json");
-    let planned = PROGRAM.succeeds(folder, &[&["plan", "-o", &name, "--json"], plan].concat());
-    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
-    if has_bins {
-        PROGRAM.succeeds(folder, &["bin", &name]);
-    }
-    PROGRAM.succeeds(folder, &["run", &name, "--all", "--device", device]);
-    PROGRAM.succeeds(folder, &["merge", &name, "-o", output]);
-    planned["tiles"]["count"].as_u64().unwrap()
-}
-
-fn is_same(folder: &Path, a: &str, b: &str) -> bool {
-    let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
-    bytes(a) == bytes(b)
 }
 
 /// Points in one to three files, with a void, some at one place, and some on a lattice whose distances are equal; of every
@@ -186,7 +195,7 @@ proptest! {
         PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", case.device]].concat());
         let memory = format!("{}MiB", case.memory);
         words.extend(["--tile-size", &tile, "--memory", &memory]);
-        in_tiles(folder, &words, case.device, case.has_bins, "tiles.tif");
+        in_tiles(&PROGRAM, folder, &words, bins(case.has_bins), case.device, &MERGE);
         prop_assert!(is_same(folder, "plain.tif", "tiles.tif"));
     }
 }
@@ -209,17 +218,17 @@ fn the_nearest_are_found_across_a_void() {
     let words = ["points.csv", "--max-points", "9", "--resolution", "10"];
     PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
     let plan = [&words[..], &["--tile-size", "32"]].concat();
-    for (output, has_bins) in [("inputs.tif", false), ("bins.tif", true)] {
-        assert!(in_tiles(folder, &plan, "cpu", has_bins, output) > 8);
-        assert!(is_same(folder, "plain.tif", output), "{output}");
+    for has_bins in [false, true] {
+        assert!(in_tiles(&PROGRAM, folder, &plan, bins(has_bins), "cpu", &MERGE) > 8);
+        assert!(is_same(folder, "plain.tif", "tiles.tif"), "bins: {has_bins}");
     }
     // Fewer points than are wanted: all of them count everywhere.
     std::fs::write(folder.join("few.csv"), "x,y,z\n1,1,5\n300,2,6\n4,200,9\n").unwrap();
     let words = ["few.csv", "--max-points", "9", "--resolution", "5"];
     PROGRAM.succeeds(folder, &[&words[..], &["-o", "few.tif", "--device", "cpu"]].concat());
     let plan = [&words[..], &["--tile-size", "16"]].concat();
-    in_tiles(folder, &plan, "cpu", false, "few_tiles.tif");
-    assert!(is_same(folder, "few.tif", "few_tiles.tif"));
+    in_tiles(&PROGRAM, folder, &plan, &[], "cpu", &MERGE);
+    assert!(is_same(folder, "few.tif", "tiles.tif"));
 }
 
 /// So many points that one run takes those far off together, and the tiles, which have fewer cells, do not.
@@ -236,10 +245,8 @@ fn sums_over_very_many_points_agree_to_what_is_promised() {
     write_las(&folder.join("points.laz"), &points, None).unwrap();
     let words = ["points.laz", "--resolution", "1", "--bounds=0,0,300,200"];
     PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
-    assert!(
-        in_tiles(folder, &[&words[..], &["--tile-size", "64"]].concat(), "cpu", true, "tiles.tif")
-            > 8
-    );
+    let plan = [&words[..], &["--tile-size", "64"]].concat();
+    assert!(in_tiles(&PROGRAM, folder, &plan, &["bin"], "cpu", &MERGE) > 8);
     let [plain, tiles] = ["plain.tif", "tiles.tif"]
         .map(|name| geo_io::RasterFile::open(&folder.join(name)).unwrap().rows(0, 200).unwrap());
     assert_eq!(plain.len(), 60_000);
@@ -291,8 +298,7 @@ fn points_that_memory_does_not_hold_are_added_up_in_parts() {
         PROGRAM.succeeds(folder, &run);
         let plan =
             [&words[..], &["--memory", "72MiB", "--tile-size", "32", "--overwrite"]].concat();
-        let report = PROGRAM.succeeds(folder, &[&["plan", "--json"], &plan[..]].concat());
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let report = PROGRAM.json(folder, &[&["plan"], &plan[..]].concat());
         assert!(report["parts"]["count"].as_u64().unwrap() > 2, "{report}");
         let mut made = Vec::new();
         for (output, has_bins) in [("inputs.tif", false), ("bins.tif", true)] {
@@ -321,9 +327,8 @@ fn parts_keep_the_memory_of_a_card() {
     let folder = folder.path();
     let words = write_survey(folder, 300_000);
     let words = [&words[..2], &["--resolution", "20", words[4]]].concat();
-    let plan = ["plan", "--device-memory", "44MiB", "--json"];
-    let report = PROGRAM.succeeds(folder, &[&plan[..], &words].concat());
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report =
+        PROGRAM.json(folder, &[&["plan", "--device-memory", "44MiB"], &words[..]].concat());
     assert!(report["parts"]["count"].as_u64().unwrap() > 3, "{report}");
     assert!(report["tiles"]["device_bytes"].as_u64().unwrap() <= CARD, "{report}");
     let run = ["run", "plan.json", "--all", "--device", "software"];
@@ -402,9 +407,8 @@ fn parts_keep_the_memory_of_the_plan() {
         let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
         write_las(&folder.join(format!("{file}.laz")), &points, None).unwrap();
     }
-    let words = ["plan", "*.laz", "--resolution", "40", "--memory", "72MiB", "--json"];
-    let report = PROGRAM.succeeds(folder, &words);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let words = ["plan", "*.laz", "--resolution", "40", "--memory", "72MiB"];
+    let report = PROGRAM.json(folder, &words);
     assert!(report["parts"]["count"].as_u64().unwrap() > 100, "{report}");
     for has_bins in [false, true] {
         if has_bins {
@@ -439,29 +443,10 @@ fn real_surveys_in_tiles_are_those_of_one_run() {
         let words = [&base[..], &search].concat();
         PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
         let plan = [&words[..], &["--tile-size", "100"]].concat();
-        let tiles = in_tiles(folder, &plan, "cpu", true, "tiles.tif");
+        let tiles = in_tiles(&PROGRAM, folder, &plan, &["bin"], "cpu", &MERGE);
         println!("{name}: {tiles} tiles");
         assert!(tiles > 1 && is_same(folder, "plain.tif", "tiles.tif"), "{name}");
     }
-}
-
-/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
-#[test]
-fn killed_at_random_and_run_again_it_is_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let names = write_points(folder, &mut Random::new(4), 20_000);
-    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-    words.extend(["--max-points", "6", "--resolution", "0.5", "--bounds=0,0,90,80"]);
-    PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
-    PROGRAM.succeeds(folder, &[&["plan", "--tile-size", "32"], &words[..]].concat());
-    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-    assert!(bins_of(folder, "plan.json").is_dir());
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
-    PROGRAM.succeeds(folder, &run);
-    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "merged.tif"]);
-    assert!(is_same(folder, "plain.tif", "merged.tif"));
 }
 
 /// The same of points in parts, read of the inputs, and what is left in the end of bins.
@@ -500,16 +485,8 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
     write_las(&folder.join("points.laz"), &points, None).unwrap();
     for search in [["--radius", "1.5"], ["--max-points", "4"]] {
-        let words =
-            ["plan", "points.laz", "--resolution", "2", "--memory", "110MiB", "--overwrite"];
-        let report = PROGRAM.succeeds(folder, &[&words[..], &search, &["--json"]].concat());
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-        assert!(report["tiles"]["count"].as_u64().unwrap() > 4, "{report}");
-        PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-        let run = ["run", "plan.json", "--all", "--device", "cpu"];
-        let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
-        println!("{}: {} MiB at the peak", search[0], peak >> 20);
-        assert!(peak <= 121 << 20, "{}: {} MiB", search[0], peak >> 20);
+        let plan = [&["points.laz", "--resolution", "2"], &search[..]].concat();
+        testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["bin"], (110, 4));
     }
 }
 
@@ -532,10 +509,5 @@ fn what_has_no_plan_gets_one_line() {
     PROGRAM.fails(folder, &["plan", "-", "--radius", "4"], &["standard input"]);
     PROGRAM.fails(folder, &["plan", "--radius", "4"], &["point files"]);
     PROGRAM.succeeds(folder, &["plan", "points.csv", "--radius", "4"]);
-    PROGRAM.fails(folder, &["merge", "plan.json"], &["tile 0 is missing", "idw_surface run"]);
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "a.npy"], &["--output", ".tif"]);
-    let text = std::fs::read_to_string(folder.join("plan.json")).unwrap();
-    std::fs::write(folder.join("other.json"), text.replace("\"power\": 2.0", "\"power\": 3.0"))
-        .unwrap();
-    PROGRAM.fails(folder, &["run", "other.json", "--all"], &["other.json", "damaged"]);
 }

@@ -11,28 +11,15 @@ mod recipe;
 mod tile;
 
 use anyhow::Result;
-use programs::scale::{self, BinArgs, MergeSurface, RunTileArgs};
+use programs::scale::{self, merge_surface};
 
-pub use plan::plan;
-
-use crate::args::MergeArgs;
+use crate::args::Command;
 use recipe::Recipe;
 
 /// A plan of this program's.
 type Planned = scale::Planned<Recipe>;
 
-/// Makes one tile, or all that are not there.
-pub fn run(args: &RunTileArgs) -> Result<()> {
-    scale::run::<Recipe>(args)
-}
-
-/// Puts the points of a plan into bins.
-pub fn bin(args: &BinArgs) -> Result<()> {
-    scale::bin::<Recipe>(args)
-}
-
-/// Puts the tiles of a plan together.
-pub fn merge(args: &MergeArgs) -> Result<()> {
-    let MergeArgs { plan, output, raster, run } = args;
-    scale::merge_surface::<Recipe>(&MergeSurface { plan, output, raster, run })
+/// Runs a command on tiles.
+pub fn run(command: &Command) -> Result<()> {
+    command.run::<Recipe>(plan::plan, merge_surface::<Recipe>)
 }

@@ -1,25 +1,21 @@
 //! Making a plan.
 
-use std::io::Write;
-
 use anyhow::{Result, anyhow, bail, ensure};
-use geo_io::Output;
 use gpu_core::GridSpec;
 use nni_grid::Duplicates;
 use programs::cloud::step_of_heights;
 use programs::report::Report;
-use programs::scale::{Headers, report_reading, report_tiles};
-use programs::stages::Stages;
+use programs::scale::{
+    Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
+};
 use programs::units;
-use serde_json::json;
-use tile_plan::{Params, Plan, Reach};
+use tile_plan::{Plan, Reach};
 
 use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
 use crate::extent::{FARTHEST, too_large};
 use crate::lattice::Lattice;
-use crate::scale::Planned;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::{Ends, Recipe};
 
@@ -36,13 +32,10 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let asked = Asked::of(&args.points, &args.surface)?;
     let paths = args.points.files()?;
     let read: Vec<_> = paths.iter().chain(args.surface.read_beside()).cloned().collect();
-    geo_io::check_distinct(&read, &[&args.output])?;
-    let output = Output { path: &args.output, existing: args.run.existing() };
-    geo_io::check_output(output)?;
-    let mut stages = Stages::new(args.run.quiet);
+    let mut planning = Planning::begin(&read, &args.output, &args.run)?;
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
     let columns = args.points.columns.names().values(args.surface.further());
-    let headers = stages.run("headers", |_| -> Result<Headers> {
+    let headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
         if let Some(path) = &args.surface.above {
@@ -50,12 +43,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         }
         Ok(headers)
     })?;
-    let plan = stages.run("divide", |_| divide(args, &asked, &headers))?;
-    stages.run("write", |_| {
-        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
-    })?;
-    report(args, &plan, &headers, &stages);
-    Ok(())
+    let plan = planning.stages.run("divide", |_| divide(args, &asked, &headers))?;
+    planning.end(&plan, report(args, &plan, &headers))
 }
 
 fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
@@ -70,12 +59,8 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
         bands: args.surface.bands().len() as u64,
         further: args.surface.further().len() as u64,
     };
-    let params = Params::new(grid, args.budget.share()?, kind.model())
-        .device_model(kind.on_device())
-        .device_budget(args.budget.device_memory)
-        .ends_at_grid(asked.bounds.is_none())
-        .most_side(args.budget.tile_size)
-        .program(Planned::held(recipe, args.budget.memory)?);
+    let params = args.budget.params(grid, (kind.model(), kind.on_device()), recipe)?;
+    let params = params.ends_at_grid(asked.bounds.is_none());
     let reaches = args.surface.reaches();
     let params = reaches
         .iter()
@@ -129,22 +114,12 @@ fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     Ok((grid, lattice))
 }
 
-fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
+fn report(args: &PlanArgs, plan: &Plan, headers: &Headers) -> Report {
     let mut report = Report::default();
-    let grid = plan.grid();
-    let (files, points) = (headers.inputs.len(), headers.points());
-    report.line("inputs", format_args!("{files} files, {points} points"));
-    report.field("inputs", files);
-    report.field("points", points);
+    headers.report(&mut report);
     report.crs(headers.crs.as_ref());
     headers.notes.iter().for_each(|note| report.note(note));
-    let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
-    report.line("dem", format_args!("{width} x {height} cells of {cell}"));
-    let b = grid.bounds();
-    report.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-    let bounds = [b.min_x, b.min_y, b.max_x, b.max_y];
-    let dem = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
-    report.field("dem", dem);
+    report_surface(Recipe::WHOLE, plan.grid(), &mut report);
     report_tiles(plan, &mut report);
     report_reading::<Recipe>(plan, 1 + args.surface.further().len(), &mut report);
     let exactness = match args.surface.is_exact_in_parts() {
@@ -153,7 +128,5 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     };
     report.line("mosaic", exactness);
     report.field("exact", args.surface.is_exact_in_parts());
-    report.stages(stages);
-    report.written([&args.output]);
-    report.print(&args.run, false);
+    report
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use geo_io::{Crs, CsvColumns, Filter};
-use gpu_core::{Bounds, Device, Progress};
+use geo_io::{Crs, CsvColumns};
+use gpu_core::{Device, Progress};
 use nni_grid::{Fill, Method, Weights};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
-use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
+use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::{Input, Tile};
 
@@ -23,9 +23,8 @@ use crate::surface::{self, SurfaceArgs, further};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    columns: [String; 3],
-    classes: Option<Vec<u8>>,
-    returns: String,
+    #[serde(flatten)]
+    points: Selection,
     method: String,
     weights: String,
     duplicates: String,
@@ -78,9 +77,7 @@ impl Recipe {
     ) -> Result<Self> {
         let limit = |cells: f64| cells.is_finite().then_some(cells);
         Ok(Self {
-            columns: points.columns.0.clone(),
-            classes: points.classes.as_ref().map(|classes| classes.0.clone()),
-            returns: points.returns.to_string(),
+            points: Selection::of(points),
             method: match surface.method {
                 Method::Exact => EXACT,
                 Method::Pixels => "pixels",
@@ -183,13 +180,12 @@ impl SurfaceRecipe for Recipe {
 }
 
 impl PointRecipe for Recipe {
-    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
-        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        Ok(Filter { classes, returns, bounds })
+    fn selection(&self) -> &Selection {
+        &self.points
     }
 
     fn columns(&self) -> CsvColumns {
-        CsvColumns::new(self.columns.clone()).values(further(&self.values))
+        self.points.columns().values(further(&self.values))
     }
 
     fn reads_beyond(&self) -> bool {

@@ -133,9 +133,8 @@ fn tiles_are_the_whole_and_know_their_ground() {
     assert!(std::fs::read(at("whole.tif")).unwrap() == std::fs::read(at("tiles.tif")).unwrap());
     // Another ground is not the plan's.
     std::fs::write(at("g.tif"), "other").unwrap();
-    let run = ["run", "tiles.tif.json", "--tile", "0", "--device", "cpu"];
-    let output = PROGRAM.command(folder.path(), &run).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
+    let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];
+    let errors = PROGRAM.errors(folder.path(), &run).concat();
     assert!(errors.contains("g.tif") && errors.contains("has changed"), "{errors}");
 }
 

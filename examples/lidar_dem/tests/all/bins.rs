@@ -67,8 +67,7 @@ fn a_second_start_goes_on_where_the_first_ended() {
         for path in &runs[left..] {
             std::fs::remove_file(path).unwrap();
         }
-        let report = PROGRAM.succeeds(folder, &["bin", "plan.json", "--json"]);
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let report = PROGRAM.json(folder, &["bin", "plan.json"]);
         assert_eq!(report["points"]["there"].as_u64().unwrap() > 0, left > 0, "{report}");
         let again: Vec<Vec<u8>> = runs.iter().map(|path| bytes(path)).collect();
         assert!(again == whole, "{left} were left");

@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use serde_json::Value;
 use testing::program::PLANE;
 
 use crate::PROGRAM;
@@ -14,14 +13,21 @@ fn version_completions_and_page_are_printed() {
 }
 
 #[test]
+fn inputs_and_outputs_are_under_no_other_heading() {
+    PROGRAM.lists_under_headings(&[
+        ["Arguments:", "[INPUT]..."],
+        ["Options:", "--output"],
+        ["Points:", "--columns"],
+        ["Surface:", "--resolution"],
+    ]);
+}
+
+#[test]
 fn the_report_is_lines_or_an_object_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();
-    let report = PROGRAM.reports(folder.path(), &["points.csv", "-o", "out.tif"]);
-    let object: Value = serde_json::from_str(&report).unwrap();
-    for field in ["inputs", "crs", "device", "dem", "sites", "seconds"] {
-        assert!(object.get(field).is_some(), "no {field} in {object}");
-    }
+    let fields = ["inputs", "crs", "device", "dem", "sites", "seconds"];
+    let object = PROGRAM.reports(folder.path(), &["points.csv", "-o", "out.tif"], &fields);
     assert_eq!(object["written"], serde_json::json!(["out.tif"]));
 }
 

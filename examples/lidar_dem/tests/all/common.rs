@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use testing::Random;
-use testing::tiles::folder_of;
+use testing::{Random, tiles};
 use tiff_reader::TiffFile;
 
 use crate::PROGRAM;
@@ -37,15 +36,8 @@ pub fn places(count: usize, [width, height]: [f64; 2], seed: u64) -> Vec<[f64; 2
 }
 
 /// Runs plan, run and merge; gives the number of tiles.
-pub fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> usize {
-    let name = format!("{output}.json");
-    PROGRAM.succeeds(folder, &[&["plan", "-o", &name], plan].concat());
-    let run = PROGRAM.succeeds(folder, &["run", &name, "--all", "--json", "--device", device]);
-    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
-    PROGRAM.succeeds(folder, &["merge", &name, "-o", output]);
-    // Another device makes them anew.
-    std::fs::remove_dir_all(folder_of(folder, &name)).unwrap();
-    run["tiles"]["made"].as_u64().unwrap() as usize
+pub fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> u64 {
+    tiles::in_tiles(&PROGRAM, folder, plan, &[], device, &["-o", output])
 }
 
 /// Whether all numbers have the same bits.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use geo_io::{LasPoints, write_las};
+use testing::tiles::make;
 
 use crate::PROGRAM;
 use crate::common::{are_same, bands, in_tiles, places};
@@ -122,10 +123,8 @@ fn tiles_and_parts_are_the_whole() {
         let same = |a: f32, b: f32| a.is_nan() && b.is_nan() || (a - b).abs() <= 2e-5;
         assert!(a.iter().zip(&b).all(|(a, b)| same(*a, *b)), "{method}");
         assert!(method == "exact" || are_same(&a, &b));
-        let plan = format!("{tiles}.json");
-        PROGRAM.succeeds(folder.path(), &["bin", &plan]);
-        PROGRAM.succeeds(folder.path(), &["run", &plan, "--all", "--device", "software"]);
-        PROGRAM.succeeds(folder.path(), &["merge", &plan, "-o", "binned.tif", "--overwrite"]);
+        PROGRAM.succeeds(folder.path(), &["bin", "plan.json"]);
+        make(&PROGRAM, folder.path(), "software", &["-o", "binned.tif", "--overwrite"]);
         assert!(are_same(&bands(&at("binned.tif")).0[0], &b), "{method}");
         // A part that begins within no cell of another side.
         let part =

@@ -6,7 +6,7 @@ use std::process::Command;
 use geo_io::{Crs, LasPoints, write_las};
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::program::files;
+use testing::program::{files, json_of};
 
 use crate::PROGRAM;
 
@@ -236,8 +236,7 @@ fn slope_and_contours_are_written_beside_the_dem() {
     }
     let slopes = floats_of_npy(&folder.path().join("slope.npy"));
     assert!(slopes[0].is_nan() && slopes[55] > 1.0 && slopes[55] < 89.0, "{}", slopes[55]);
-    let text = std::fs::read_to_string(folder.path().join("lines.geojson")).unwrap();
-    let lines: Value = serde_json::from_str(&text).unwrap();
+    let lines = json_of(&folder.path().join("lines.geojson"));
     let features = lines["features"].as_array().unwrap();
     assert!(!features.is_empty());
     for feature in features {

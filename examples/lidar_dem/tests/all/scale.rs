@@ -1,14 +1,13 @@
 //! A DEM in tiles: planned, made in any order, killed and made again, put together, it is the DEM of one run.
 
 use std::path::Path;
-use std::process::Command;
 
 use geo_io::{Crs, LasPoints, RasterFile, write_las};
 use proptest::prelude::*;
 use testing::files::las::Las;
 use testing::program::files;
-use testing::tiles::{folder_of, kill_at_random, number};
-use testing::{Cloud, Random};
+use testing::tiles::{self, Suite, folder_of, number};
+use testing::{Cloud, Random, suite_of_tiles};
 
 use crate::PROGRAM;
 
@@ -17,45 +16,17 @@ fn succeeds(folder: &Path, parts: &[&[&str]]) -> String {
     PROGRAM.succeeds(folder, &parts.concat())
 }
 
-/// Plans, makes all tiles and puts them together into a file; gives the number of tiles. Of `software:3` three devices
-/// make them, which have no more memory than the plan says that a tile takes.
-fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: &str) -> usize {
-    let name = format!("{output}.json");
-    let planned = succeeds(folder, &[&["plan", "-o", &name, "--json"], plan]);
-    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
-    let memory = planned["tiles"]["device_bytes"].to_string();
-    make_and_merge(folder, &name, merge, (device, &memory), output)
+/// Plans, makes all tiles and puts them together as `tiles.tif`; gives the number of tiles.
+fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str) -> u64 {
+    let merge = [&["-o", "tiles.tif"], merge].concat();
+    tiles::in_tiles(&PROGRAM, folder, plan, &[], device, &merge)
 }
 
-/// The same of a plan that is there.
-fn make_and_merge(
-    folder: &Path,
-    name: &str,
-    merge: &[&str],
-    (device, memory): (&str, &str),
-    output: &str,
-) -> usize {
-    let (device, count) = match device.strip_prefix("software:") {
-        Some(count) => ("software:all", count),
-        None => (device, "1"),
-    };
-    let run = ["run", name, "--all", "--json", "--device", device];
-    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", memory)];
-    let report = PROGRAM.succeeds_with(folder, &run, &devices);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    succeeds(folder, &[&["merge", name, "-o", output], merge]);
-    report["tiles"]["made"].as_u64().unwrap() as usize
-}
-
-/// The same tiles of the plan of `tiles.tif` once more, of bins: `binned.tif` and the points that were binned.
+/// The same tiles once more, of bins: `binned.tif` and the points that were binned.
 fn again_of_bins(folder: &Path, merge: &[&str], device: &str) -> u64 {
-    let plan = "tiles.tif.json";
-    let tiles = folder_of(folder, plan);
-    std::fs::remove_dir_all(&tiles).unwrap();
-    let report = succeeds(folder, &[&["bin", plan, "--json"]]);
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report = PROGRAM.json(folder, &["bin", "plan.json"]);
     let device = if device.starts_with("software") { "software" } else { device };
-    make_and_merge(folder, plan, merge, (device, "68719476736"), "binned.tif");
+    tiles::make(&PROGRAM, folder, device, &[&["-o", "binned.tif"], merge].concat());
     report["points"]["binned"].as_u64().unwrap()
 }
 
@@ -152,8 +123,8 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// The DEM of one run and that in tiles, as files `plain.tif` and `tiles.tif`; the number of tiles.
-fn both(folder: &Path, case: &Case, method: &str) -> usize {
+/// The DEM of one run and that in tiles, as files `plain.tif` and `tiles.tif`.
+fn both(folder: &Path, case: &Case, method: &str) {
     let mut random = Random::new(case.seed);
     let names = write_points(folder, &mut random, case.cell, case.points);
     let [site, query, cell] = [case.site, case.query, case.cell].map(|value| value.to_string());
@@ -178,7 +149,7 @@ fn both(folder: &Path, case: &Case, method: &str) -> usize {
     let memory = format!("{}MiB", case.memory);
     let on_device = format!("{}MiB", case.device_memory);
     words.extend(["--tile-size", &tile, "--memory", &memory, "--device-memory", &on_device]);
-    in_tiles(folder, &words, cog, case.device, "tiles.tif")
+    in_tiles(folder, &words, cog, case.device);
 }
 
 proptest! {
@@ -220,6 +191,26 @@ proptest! {
 const SURVEY: [&str; 4] = ["--survey-points", "60000", "--device", "cpu"];
 const RADII: [&str; 5] = ["survey.laz", "--method", "pixels", "--max-distance", "6"];
 
+const SUITE: Suite = Suite {
+    program: PROGRAM,
+    write_inputs: |folder| {
+        succeeds(folder, &[&SURVEY]);
+    },
+    input: "survey.laz",
+    at_once: &["-o", "plain.tif", "--cog"],
+    words: &RADII,
+    plan: &[],
+    sides: ["48", "150"],
+    before: &[],
+    merge: &["-o", "merged.tif", "--cog"],
+    same: &[["plain.tif", "merged.tif"]],
+    ends: &[".tif"],
+    damaged: &["tile 2 is damaged", "lidar_dem run"],
+    changed: ["\"supersample\": 1", "\"supersample\": 2"],
+};
+
+suite_of_tiles! { SUITE }
+
 /// A folder with the simulated survey, and its DEM of one run as `plain.tif`.
 fn survey() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -231,19 +222,6 @@ fn survey() -> tempfile::TempDir {
 fn merged_is_plain(folder: &Path) {
     succeeds(folder, &[&["merge", "plan.json", "-o", "merged.tif", "--cog", "--overwrite"]]);
     assert!(bytes(folder, "plain.tif") == bytes(folder, "merged.tif"));
-}
-
-/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
-#[test]
-fn killed_at_random_and_run_again_it_is_the_same() {
-    let folder = survey();
-    succeeds(folder.path(), &[&["plan"], &RADII, &["--tile-size", "48"]]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder.path(), &folder_of(folder.path(), "plan.json"), &run);
-    succeeds(folder.path(), &[&run]);
-    merged_is_plain(folder.path());
-    let again = succeeds(folder.path(), &[&run]);
-    assert!(again.contains("0 made, 64 were there"), "{again}");
 }
 
 /// A card that is lost after any number of launches: its tile is named and goes to another, and nothing is missing.
@@ -296,9 +274,8 @@ fn a_card_of_less_memory_than_planned_is_refused() {
     let folder = survey();
     let folder = folder.path();
     let plan = |most: &str| {
-        let words = ["--device-memory", most, "--overwrite", "--json"];
-        let report = succeeds(folder, &[&["plan"], &RADII, &words]);
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let words = ["--device-memory", most, "--overwrite"];
+        let report = PROGRAM.json(folder, &[&["plan"], &RADII[..], &words].concat());
         let tiles = &report["tiles"];
         (tiles["count"].as_u64().unwrap(), tiles["device_bytes"].as_u64().unwrap())
     };
@@ -333,57 +310,9 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let folder = folder.path();
     succeeds(folder, &[&["--survey-points", "400000", "--device", "cpu"]]);
     for (method, cell) in [("pixels", "0.4"), ("exact", "1")] {
-        let words = ["plan", "survey.laz", "--method", method];
-        let budget = ["--memory", "110MiB", "--resolution", cell, "--overwrite"];
-        let report = succeeds(folder, &[&words, &budget, &["--json"]]);
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-        assert!(report["tiles"]["count"].as_u64().unwrap() > 1, "{report}");
-        let run = ["run", "plan.json", "--all", "--device", "cpu"];
-        let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
-        assert!(peak <= 121 << 20, "{method}: {} MiB", peak >> 20);
+        let plan = ["survey.laz", "--method", method, "--resolution", cell];
+        tiles::keeps_the_memory(&PROGRAM, folder, &plan, &[], (110, 1));
     }
-}
-
-#[test]
-fn tiles_one_by_one_are_put_together_when_all_are_there() {
-    let folder = survey();
-    let folder = folder.path();
-    succeeds(folder, &[&["plan"], &RADII, &["--tile-size", "150"]]);
-    let run =
-        |tile: &str| succeeds(folder, &[&["run", "plan.json", "--tile", tile, "--device", "cpu"]]);
-    let count = 4;
-    for tile in (1..count).rev() {
-        assert!(run(&tile.to_string()).contains("1 made, 0 were there"));
-    }
-    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "m.tif"], &["tile 0 is missing", "0.tif"]);
-    assert!(run("0").contains("1 made"));
-    assert!(run("0").contains("0 made, 1 were there"));
-    merged_is_plain(folder);
-    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "merged.tif"], &["exists", "--overwrite"]);
-
-    // Not over one of the tiles, which would be gone.
-    let tile = folder_of(folder, "plan.json").join("0.tif");
-    let over = ["merge", "plan.json", "--overwrite", "-o", tile.to_str().unwrap()];
-    PROGRAM.fails(folder, &over, &["0.tif", "the same file"]);
-    merged_is_plain(folder);
-
-    // A tile that is damaged or another's is made again, and is not put together.
-    let tiles = folder_of(folder, "plan.json");
-    let whole = std::fs::read(tiles.join("2.tif")).unwrap();
-    let other = std::fs::read(tiles.join("1.tif")).unwrap();
-    let mut hole = whole.clone();
-    let middle = whole.len() / 2;
-    hole[middle..middle + 500].fill(0);
-    for bad in [&whole[..middle], &other, &hole, b"text"] {
-        std::fs::write(tiles.join("2.tif"), bad).unwrap();
-        PROGRAM.fails(folder, &["merge", "plan.json", "-o", "bad.tif"], &["2.tif"]);
-        assert!(run("2").contains("1 made"));
-        assert!(std::fs::read(tiles.join("2.tif")).unwrap() == whole);
-    }
-    std::fs::remove_file(tiles.join("1.tif")).unwrap();
-    std::fs::remove_file(tiles.join("3.tif")).unwrap();
-    let words = ["2 of 4 tiles are missing", "1.tif"];
-    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "bad.tif"], &words);
 }
 
 #[test]
@@ -406,14 +335,9 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
     assert!(first == bytes(folder, "plan.json"), "the order of inputs is of no account");
 
     std::fs::rename(folder.join("east.laz"), folder.join("away.laz")).unwrap();
-    let mut command = Command::new(PROGRAM.path);
-    command.current_dir(folder).args(["run", "plan.json", "--all", "--device", "cpu"]);
-    let output = command.output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    let lines: Vec<&str> = errors.lines().collect();
-    let (last, tiles) = lines.split_last().unwrap();
-    assert!(!tiles.is_empty() && last.contains("tiles failed"), "{errors}");
+    let errors = PROGRAM.errors(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    let (last, tiles) = errors.split_last().unwrap();
+    assert!(!tiles.is_empty() && last.contains("tiles failed"), "{errors:?}");
     for line in tiles {
         assert!(line.starts_with("lidar_dem: tile ") && line.contains("east.laz"), "{line}");
     }
@@ -421,17 +345,10 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
     std::fs::rename(folder.join("away.laz"), folder.join("east.laz")).unwrap();
     succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
     merged_is_plain(folder);
-
-    // Another file of that name.
-    std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
-    std::fs::copy(folder.join("east.laz"), folder.join("west.laz")).unwrap();
-    std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
-    let words = ["tile 0", "west.laz has changed"];
-    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
 }
 
 #[test]
-fn what_has_no_plan_or_is_none_gets_one_line() {
+fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     succeeds(folder, &[&["--survey-points", "3000", "--device", "cpu"]]);
@@ -489,29 +406,7 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     PROGRAM.fails(folder, &["plan"], &["point files"]);
 
     succeeds(folder, &[&["plan", "survey.laz"]]);
-    PROGRAM.fails(folder, &["plan", "survey.laz"], &["exists"]);
-    let run = |name: &str, words: &[&str]| {
-        PROGRAM.fails(folder, &["run", name, "--all", "--device", "cpu"], words);
-        PROGRAM.fails(folder, &["merge", name, "-o", "none.tif"], words);
-    };
-    let text = String::from_utf8(bytes(folder, "plan.json")).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    write("half.json", &text[..text.len() / 2]);
-    write("other.json", "{\"type\": \"FeatureCollection\"}");
-    write("newer.json", &text.replace("\"version\": 1,\n  \"id\"", "\"version\": 9,\n  \"id\""));
-    write("changed.json", &text.replace("\"supersample\": 1", "\"supersample\": 2"));
-    run("missing.json", &["missing.json", "No such file"]);
-    run("half.json", &["half.json", "damaged"]);
-    run("other.json", &["other.json", "no plan"]);
-    run("newer.json", &["newer.json", "version 9"]);
-    run("changed.json", &["changed.json", "damaged"]);
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
-    PROGRAM.fails(folder, &["run", "plan.json"], &["--tile", "--all"]);
-    for device in ["cuda:all", "software:all"] {
-        let one = ["run", "plan.json", "--tile", "0", "--device", device];
-        PROGRAM.fails(folder, &one, &[device, "--all"]);
-        PROGRAM.fails(folder, &["survey.laz", "-o", "d.tif", "--device", device], &[device, "one"]);
-    }
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
 }
 
@@ -537,9 +432,7 @@ fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
     succeeds(folder, &[&["plan", "a.las", "-o", "plan.json"]]);
     let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];
     let words = ["a.las", "lies outside of its header's bounds, from 700 50 to 700 50"];
-    let output = PROGRAM.command(folder, &run).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = PROGRAM.errors(folder, &run).concat();
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
 
@@ -572,7 +465,7 @@ fn tiles_of_points_with_gaps_have_the_heights_of_one_run() {
         let all = ["a.laz", "b.laz", "--bounds=-12,-4,332,260"];
         succeeds(folder, &[&all, &["-o", "plain.tif", "--device", "cpu"]]);
         let plan = [&all[..], &["--tile-size", "40"]].concat();
-        assert!(in_tiles(folder, &plan, &[], "cpu", "tiles.tif") > 60);
+        assert!(in_tiles(folder, &plan, &[], "cpu") > 60);
         let is_off = |(a, b): &(&f32, &f32)| (*a - *b).abs() > 26.0 * 1.2e-7;
         let (whole, made) = (values(folder, "plain.tif"), values(folder, "tiles.tif"));
         assert_eq!((whole.len(), made.len()), (width * height, width * height));
@@ -602,7 +495,7 @@ fn a_point_that_only_takes_ground_away_is_in_the_halo() {
     let words = [&words[..], &["--region-of-influence", "6", "--bounds=0,0,32,16"]].concat();
     succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
     let plan = [&words[..], &["--tile-size", "16"]].concat();
-    assert_eq!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif"), 2);
+    assert_eq!(in_tiles(folder.path(), &plan, &[], "cpu"), 2);
     assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
 }
 
@@ -620,7 +513,7 @@ fn tables_are_planned_too() {
     let words = ["points.csv", "--columns", "east,north,height", "--method", "pixels"];
     succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
     let plan = [&words[..], &["--tile-size", "33"]].concat();
-    assert!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif") > 6);
+    assert!(in_tiles(folder.path(), &plan, &[], "cpu") > 6);
     assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
     assert_eq!(again_of_bins(folder.path(), &[], "cpu"), 2000);
     assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "binned.tif"));
@@ -647,7 +540,7 @@ fn real_surveys_in_tiles_are_those_of_one_run() {
         let words = [&base[..], more].concat();
         succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--cog", "--device", "cpu"]]);
         let plan = [&words[..], &["--tile-size", "100"]].concat();
-        let tiles = in_tiles(folder.path(), &plan, &["--cog"], "cpu", "tiles.tif");
+        let tiles = in_tiles(folder.path(), &plan, &["--cog"], "cpu");
         println!("{name}: {tiles} tiles");
         assert!(
             tiles > 3 && bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif")

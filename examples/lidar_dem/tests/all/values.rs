@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use las::{Color, Point};
+use testing::tiles::make;
 
 use crate::PROGRAM;
 use crate::common::{are_named, are_same, bands, in_tiles, places, write_points};
@@ -146,10 +147,8 @@ fn bands_of_tiles_are_those_of_the_whole() {
                 assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-6 * a.abs()), "{name}");
             }
             // Of bins the tiles are the same.
-            let plan = format!("{tiles}.json");
-            PROGRAM.succeeds(folder.path(), &["bin", &plan]);
-            PROGRAM.succeeds(folder.path(), &["run", &plan, "--all", "--device", "cpu"]);
-            PROGRAM.succeeds(folder.path(), &["merge", &plan, "-o", "binned.tif", "--overwrite"]);
+            PROGRAM.succeeds(folder.path(), &["bin", "plan.json"]);
+            make(&PROGRAM, folder.path(), "cpu", &["-o", "binned.tif", "--overwrite"]);
             let bytes = |name: &str| std::fs::read(at(name)).unwrap();
             assert!(bytes("binned.tif") == bytes(&tiles), "{name}");
         }

@@ -27,9 +27,6 @@ type Planned = scale::Planned<Recipe>;
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Ask(args) => ask::ask(args),
-        Command::Plan(args) => plan::plan(args),
-        Command::Bin(args) => scale::bin::<Recipe>(args),
-        Command::Run(args) => scale::run::<Recipe>(args),
-        Command::Merge(args) => merge::merge(args),
+        Command::Tiles(command) => command.run::<Recipe>(plan::plan, merge::merge),
     }
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, CsvColumns, Filter};
+use geo_io::{Crs, Filter};
 use gpu_core::{Bounds, Device, Progress};
-use programs::scale::{self, Needs, PointRecipe};
+use programs::scale::{self, Needs, PointRecipe, Selection};
 use quadtree_sort::{Cells, Params, Quadtree};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
@@ -18,9 +18,8 @@ use crate::tree::TreeArgs;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    columns: [String; 3],
-    classes: Option<Vec<u8>>,
-    returns: String,
+    #[serde(flatten)]
+    points: Selection,
     /// Whether points outside of the bounds are left out; otherwise all inputs lie within them.
     has_bounds: bool,
     /// What the tree covers: least x and y, greatest x and y.
@@ -34,12 +33,9 @@ pub struct Recipe {
 impl Recipe {
     /// That of the command line, what the tree covers, and its system.
     pub fn new(args: &TreeArgs, bounds: Bounds, crs: Option<&Crs>) -> Self {
-        let points = args.points();
         Self {
-            columns: points.columns.0,
-            classes: points.classes.map(|classes| classes.0),
-            returns: points.returns.to_string(),
-            has_bounds: args.bounds.is_some(),
+            points: Selection::of(&args.points),
+            has_bounds: args.points.bounds.is_some(),
             bounds: [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y],
             threshold: args.threshold,
             max_depth: args.max_depth,
@@ -70,14 +66,12 @@ impl Recipe {
 }
 
 impl PointRecipe for Recipe {
-    fn filter(&self, _: Option<Bounds>) -> Result<Filter> {
-        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        let bounds = self.has_bounds.then(|| self.bounds());
-        Ok(Filter { classes, returns, bounds })
+    fn selection(&self) -> &Selection {
+        &self.points
     }
 
-    fn columns(&self) -> CsvColumns {
-        CsvColumns::new(self.columns.clone())
+    fn filter(&self, _: Option<Bounds>) -> Result<Filter> {
+        self.points.filter(self.has_bounds.then(|| self.bounds()))
     }
 
     /// Bins have every point that the tree has, so that each is numbered as among all.

@@ -109,7 +109,12 @@ pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
         // That nobody else changes it is asked for in docs/scale.md.
         let tree = unsafe { Quadtree::map(&path) }?;
-        let is_its = tree.cells() == cells && tree.threshold() == threshold;
+        // Points of another cell are known by the first or the last of them; `join` looks at all.
+        let place = |i: usize| Some((*tree.x().get(i)?, *tree.y().get(i)?));
+        let mut ends = [0, tree.x().len().wrapping_sub(1)].into_iter().filter_map(place);
+        let is_its = tree.cells() == cells
+            && tree.threshold() == threshold
+            && ends.all(|(x, y)| cells.code(cell.level, x, y) == cell.code);
         ensure!(is_its, "{} is not tile {number} of the plan", path.display());
         Ok((cell, tree))
     };

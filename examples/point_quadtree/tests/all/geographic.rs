@@ -5,6 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use testing::program::json_of;
+
 use crate::PROGRAM;
 
 /// Places of which, from (25, 70), the second and third by degrees are not those by great circles; the last is near 180.
@@ -19,8 +21,7 @@ fn with_places(header: &str) -> TempDir {
 
 /// Points and whole kilometres of `--nearest`.
 fn nearest(folder: &Path, arguments: &[&str]) -> Vec<(u64, f64)> {
-    let report = PROGRAM.succeeds(folder, &[arguments, &["--device", "cpu", "--json"]].concat());
-    let report: Value = serde_json::from_str(&report).unwrap();
+    let report = PROGRAM.json(folder, &[arguments, &["--device", "cpu"]].concat());
     let found = report["nearest"].as_array().unwrap().iter();
     let of = |near: &Value| {
         (
@@ -136,8 +137,7 @@ fn geojson_names_its_system() {
         }
     }
     // Properties stay, but for those that the program writes.
-    let text = std::fs::read_to_string(here.join("p.geojson")).unwrap();
-    let written: Value = serde_json::from_str(&text).unwrap();
+    let written = json_of(&here.join("p.geojson"));
     let properties = &written["features"][0]["properties"];
     assert_eq!((&properties["name"], &properties["points"]), (&"A".into(), &2.into()));
 }

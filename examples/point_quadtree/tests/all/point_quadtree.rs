@@ -6,6 +6,8 @@ use quadtree_sort::Quadtree;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use testing::program::json_of;
+
 use crate::PROGRAM;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/");
@@ -183,8 +185,7 @@ fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
         found.sort_unstable();
         assert_eq!(found, wanted);
         with("found.geojson");
-        let text = std::fs::read_to_string(folder.path().join("found.geojson")).unwrap();
-        let written: Value = serde_json::from_str(&text).unwrap();
+        let written = json_of(&folder.path().join("found.geojson"));
         for number in 0..shapes.len() {
             let count = wanted.iter().filter(|(polygon, _)| *polygon == number).count();
             assert!(count > 100 || number == 2);
@@ -341,8 +342,7 @@ fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
     std::fs::write(here.join("b.csv"), "x,y\n4,4\n8,8\n").unwrap();
     let run = |inputs: &[&str]| {
         let report =
-            succeeds(here, &[inputs, &["--nearest=9,9,9", "--device", "cpu", "--json"]].concat());
-        let report: Value = serde_json::from_str(&report).unwrap();
+            PROGRAM.json(here, &[inputs, &["--nearest=9,9,9", "--device", "cpu"]].concat());
         let near = report["nearest"].as_array().unwrap().iter();
         let near = near
             .map(|near| (near["point"].as_u64().unwrap(), near["row"].as_str().map(str::to_owned)));
@@ -390,8 +390,7 @@ fn features_without_geometry_are_counted() {
     let report = succeeds(folder.path(), &run);
     assert!(report.contains("1 of 2 features has no geometry"), "{report}");
     assert!(report.contains("polygon     1: 1 points"), "{report}");
-    let report = succeeds(folder.path(), &[&run[..], &["--json"]].concat());
-    let report: Value = serde_json::from_str(&report).unwrap();
+    let report = PROGRAM.json(folder.path(), &run);
     assert_eq!(
         (&report["features_skipped"], &report["polygons"][1]["points"]),
         (&1.into(), &1.into())
@@ -463,4 +462,14 @@ fn real_points_make_trees() {
         let sum: usize = counts.map(|count| count.parse::<usize>().unwrap()).sum();
         assert_eq!(sum, tree.order().len());
     }
+}
+
+#[test]
+fn inputs_and_outputs_are_under_no_other_heading() {
+    PROGRAM.lists_under_headings(&[
+        ["Arguments:", "<POINTS>..."],
+        ["Options:", "--output"],
+        ["Options:", "--columns"],
+        ["Options:", "--threshold"],
+    ]);
 }

@@ -4,27 +4,35 @@ use std::path::Path;
 
 use geo_io::{LasPoints, write_las};
 use proptest::prelude::*;
-use testing::Random;
-use testing::tiles::{bins_of, folder_of, kill_at_random, number};
+use testing::program::is_same;
+use testing::tiles::{Suite, in_tiles, number};
+use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
 
+const MERGE: [&str; 2] = ["-o", "tiles.qtree"];
+
+const SUITE: Suite = Suite {
+    program: PROGRAM,
+    write_inputs: |folder| {
+        write_points(folder, &mut Random::new(4), 60_000);
+    },
+    input: "0.laz",
+    at_once: &["-o", "one.qtree"],
+    words: &["[0-9].*", "--bounds=0,0,64,64"],
+    plan: &[],
+    sides: ["256", "2048"],
+    before: &["bin"],
+    merge: &MERGE,
+    same: &[["one.qtree", "tiles.qtree"]],
+    ends: &["-0.qtree"],
+    damaged: &["not a quadtree"],
+    changed: ["\"threshold\": 20", "\"threshold\": 21"],
+};
+
+suite_of_tiles! { SUITE }
+
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-
-/// Plans, makes all tiles and puts them together; gives the number of tiles.
-fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> u64 {
-    let planned = PROGRAM.succeeds(folder, &[&["plan", "--json", "--overwrite"], plan].concat());
-    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
-    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", device]);
-    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", output]);
-    planned["tiles"]["count"].as_u64().unwrap()
-}
-
-fn is_same(folder: &Path, a: &str, b: &str) -> bool {
-    let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
-    bytes(a) == bytes(b)
-}
 
 /// Points in one to three files, tables and surveys: even, in heaps, at one place, on a lattice that meets the cells' edges.
 fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String> {
@@ -83,7 +91,7 @@ proptest! {
         words.extend(["--threshold", &threshold, "--max-depth", &depth, &bounds]);
         PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", device]].concat());
         words.extend(["--tile-size", &tile]);
-        in_tiles(folder, &words, device, "tiles.qtree");
+        in_tiles(&PROGRAM, folder, &words, &["bin"], device, &MERGE);
         prop_assert!(is_same(folder, "one.qtree", "tiles.qtree"));
     }
 }
@@ -105,29 +113,17 @@ fn real_points_in_tiles_are_those_of_one_run() {
         let mut words = vec![input.to_str().unwrap(), "--columns", columns];
         words.extend(bounds.as_deref());
         PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", "cpu"]].concat());
-        let tiles =
-            in_tiles(folder, &[&words[..], &["--tile-size", tile]].concat(), "cpu", "tiles.qtree");
+        let tiles = in_tiles(
+            &PROGRAM,
+            folder,
+            &[&words[..], &["--tile-size", tile]].concat(),
+            &["bin"],
+            "cpu",
+            &MERGE,
+        );
         println!("{name}: {tiles} tiles");
         assert!(tiles > 4 && is_same(folder, "one.qtree", "tiles.qtree"), "{name}");
     }
-}
-
-/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
-#[test]
-fn killed_at_random_and_run_again_it_is_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let names = write_points(folder, &mut Random::new(4), 60_000);
-    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-    words.push("--bounds=0,0,64,64");
-    PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", "cpu"]].concat());
-    PROGRAM.succeeds(folder, &[&["plan", "--tile-size", "256"], &words[..]].concat());
-    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
-    PROGRAM.succeeds(folder, &run);
-    PROGRAM.succeeds(folder, &["merge", "plan.json"]);
-    assert!(is_same(folder, "one.qtree", "tree.qtree"));
 }
 
 /// Reading the next tile and writing the last beside it keeps what `--memory` says.
@@ -142,19 +138,11 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let (x, y) = (column(), column());
     let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
     write_las(&folder.join("points.laz"), &points, None).unwrap();
-    let words = ["plan", "points.laz", "--memory", "110MiB", "--json"];
-    let report: serde_json::Value =
-        serde_json::from_str(&PROGRAM.succeeds(folder, &words)).unwrap();
-    assert!(report["tiles"]["count"].as_u64().unwrap() > 4, "{report}");
-    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
-    println!("{} MiB at the peak", peak >> 20);
-    assert!(peak <= 121 << 20, "{} MiB", peak >> 20);
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &["points.laz"], &["bin"], (110, 4));
 }
 
 #[test]
-fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
+fn what_has_no_plan_or_bins_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("points.csv"), "x,y\n1,1\n9,1\n1,9\n9,9\n5,5.5\n").unwrap();
@@ -167,33 +155,8 @@ fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
     let plan = ["plan", "points.csv", "--threshold", "1", "--tile-size", "2048"];
     PROGRAM.succeeds(folder, &plan);
     let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    PROGRAM
-        .command(folder, &run)
-        .output()
-        .map(|output| {
-            let errors = String::from_utf8(output.stderr).unwrap();
-            assert!(
-                output.status.code() == Some(2) && errors.contains("point_quadtree bin"),
-                "{errors}"
-            );
-        })
-        .unwrap();
-    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
-    assert!(bins_of(folder, "plan.json").is_dir());
-    PROGRAM.fails(folder, &["merge", "plan.json"], &["tiles are missing", "point_quadtree run"]);
-    PROGRAM.succeeds(folder, &run);
-    // A damaged tile is named, and made again.
-    let tile = folder_of(folder, "plan.json").join("1-0.qtree");
-    let mut bytes = std::fs::read(&tile).unwrap();
-    bytes[140] ^= 1;
-    std::fs::write(&tile, bytes).unwrap();
-    PROGRAM.fails(folder, &["merge", "plan.json"], &["1-0.qtree", "not a quadtree"]);
-    let report = PROGRAM.succeeds(folder, &run);
-    assert!(report.contains("1 made, 3 were there"), "{report}");
-    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "tiles.qtree"]);
-    let one = ["points.csv", "--threshold", "1", "-o", "one.qtree", "--device", "cpu"];
-    PROGRAM.succeeds(folder, &one);
-    assert!(is_same(folder, "one.qtree", "tiles.qtree"));
+    let errors = PROGRAM.errors(folder, &run);
+    assert!(errors.len() == 1 && errors[0].contains("point_quadtree bin"), "{errors:?}");
 }
 
 /// A tree that was saved answers as it did when it was built.
@@ -259,13 +222,18 @@ fn points_a_rounding_outside_of_the_root_are_named() {
     PROGRAM.succeeds(folder, &plan);
     PROGRAM.succeeds(folder, &["bin", "plan.json"]);
     let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    let output = PROGRAM.command(folder, &run).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(2) && errors.contains("(9, 3) lies outside"), "{errors}");
-    assert!(errors.contains("--bounds"), "{errors}");
+    let errors = PROGRAM.errors(folder, &run).concat();
+    assert!(errors.contains("(9, 3) lies outside") && errors.contains("--bounds"), "{errors}");
     // The same with bounds that hold all.
     let words = ["points.las", "--threshold", "1", "--bounds=0,0,10,10"];
     PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", "cpu"]].concat());
-    in_tiles(folder, &[&words[..], &["--tile-size", "2048"]].concat(), "cpu", "tiles.qtree");
+    in_tiles(
+        &PROGRAM,
+        folder,
+        &[&words[..], &["--tile-size", "2048"]].concat(),
+        &["bin"],
+        "cpu",
+        &MERGE,
+    );
     assert!(is_same(folder, "one.qtree", "tiles.qtree"));
 }

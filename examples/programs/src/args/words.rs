@@ -99,15 +99,29 @@ impl Columns {
     pub fn names(&self) -> CsvColumns {
         CsvColumns::new(self.0.clone())
     }
+
+    /// Two columns. A table need not have a third.
+    ///
+    /// # Errors
+    /// They are more or fewer.
+    pub fn pair(text: &str) -> Result<Self, String> {
+        let [x, y] = words(text)?;
+        Ok(Self([x, y.clone(), y]))
+    }
+}
+
+/// So many words with commas between.
+fn words<const N: usize>(text: &str) -> Result<[String; N], String> {
+    let names: Vec<String> = text.split(',').map(|n| n.trim().to_owned()).collect();
+    let count = names.len();
+    names.try_into().map_err(|_| format!("expected {N} names, found {count}"))
 }
 
 impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<String> = text.split(',').map(|n| n.trim().to_owned()).collect();
-        let count = names.len();
-        names.try_into().map(Self).map_err(|_| format!("expected 3 names, found {count}"))
+        words(text).map(Self)
     }
 }
 
@@ -139,6 +153,11 @@ mod tests {
         assert_eq!("9, 2,2".parse(), Ok(Classes(vec![2, 9])));
         for bad in ["", "256", "-1", "2,,9", "ground"] {
             assert!(bad.parse::<Classes>().is_err(), "{bad:?} was taken");
+        }
+        let pair = Columns::pair("lon, lat").unwrap();
+        assert_eq!(pair.0, ["lon", "lat", "lat"]);
+        for bad in ["a", "a,b,c"] {
+            assert!(Columns::pair(bad).is_err(), "{bad:?} was taken");
         }
         let bounds = Bounds { min_x: -1.0, min_y: 0.0, max_x: 2.5, max_y: 3.0 };
         assert_eq!("-1,0,2.5,3".parse(), Ok(Extent(bounds)));

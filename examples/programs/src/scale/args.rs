@@ -3,10 +3,44 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use gpu_core::host_memory;
 
-use crate::args::{RunArgs, bytes};
+use super::{PointRecipe, bin, run};
+use crate::args::{RasterArgs, RunArgs, bytes};
+
+/// The commands of a program that makes its result of points in tiles. What its own `plan` and `merge` take are `P` and `M`.
+#[derive(Subcommand, Debug)]
+pub enum PointCommand<P: Args, M: Args> {
+    // The help is that of `P`.
+    #[allow(missing_docs)]
+    Plan(Box<P>),
+    /// Read the points of a plan once and put them on disk in bins, so that no tile unpacks the inputs again
+    Bin(BinArgs),
+    /// Make one tile of a plan, or all that are not there yet
+    Run(RunTileArgs),
+    /// Put the tiles of a plan together
+    Merge(M),
+}
+
+impl<P: Args, M: Args> PointCommand<P, M> {
+    /// Runs the command on tiles that are made by the recipe `R`.
+    ///
+    /// # Errors
+    /// Those of the command.
+    pub fn run<R: PointRecipe>(
+        &self,
+        plan: impl FnOnce(&P) -> Result<()>,
+        merge: impl FnOnce(&M) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Plan(args) => plan(args),
+            Self::Bin(args) => bin::<R>(args),
+            Self::Run(args) => run::<R>(args),
+            Self::Merge(args) => merge(args),
+        }
+    }
+}
 
 /// What a tile may take.
 #[derive(Args, Debug)]
@@ -83,6 +117,23 @@ pub struct BinArgs {
     /// Remove the plan's bins, which nothing else does
     #[arg(long)]
     pub remove: bool,
+    /// What every program has.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// What is put together of a surface in tiles, and where it goes.
+#[derive(Args, Debug)]
+pub struct MergeArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The surface, a GeoTIFF (.tif, .tiff)
+    #[arg(short, long, value_name = "PATH", default_value = "surface.tif")]
+    pub output: PathBuf,
+    /// How it is written.
+    #[command(flatten)]
+    pub raster: RasterArgs,
     /// What every program has.
     #[command(flatten)]
     pub run: RunArgs,

@@ -10,6 +10,7 @@ use tile_plan::Input;
 use super::{name, stamp};
 use crate::args::PointArgs;
 use crate::cloud::without_points;
+use crate::report::Report;
 use crate::systems::{Shared, require_on_globe};
 
 /// What the headers of the inputs say; of tables, which have none, the points.
@@ -109,6 +110,14 @@ impl Headers {
             })
         };
         self.ranges.iter().zip(names).map(range).collect()
+    }
+
+    /// Says what the inputs are.
+    pub fn report(&self, report: &mut Report) {
+        let (files, points) = (self.inputs.len(), self.points());
+        report.line("inputs", format_args!("{files} files, {points} points"));
+        report.field("inputs", files);
+        report.field("points", points);
     }
 
     /// Points of all inputs.

@@ -13,6 +13,7 @@ mod inputs;
 mod memory;
 mod mosaic;
 mod planned;
+mod planning;
 mod points;
 mod queue;
 mod run;
@@ -20,17 +21,19 @@ mod sums;
 mod surface;
 mod system;
 
-pub use args::{BinArgs, BudgetArgs, RunTileArgs};
+pub use args::{BinArgs, BudgetArgs, MergeArgs, PointCommand, RunTileArgs};
 pub use bins::bin;
 pub use headers::{Headers, joined};
 pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
 pub use planned::{Planned, Recipe, folder_name};
+pub use planning::{Planning, report_surface};
 pub use points::{
-    PointRecipe, bounds_of, read_parts, read_points, report_bins_size, report_reading, report_tiles,
+    PointRecipe, Selection, bounds_of, read_parts, read_points, report_bins_size, report_reading,
+    report_tiles,
 };
 pub use run::run;
 pub use sums::require_whole;
-pub use surface::{MergeSurface, SurfaceRecipe, merge_surface};
+pub use surface::{SurfaceRecipe, merge_surface};
 pub use system::System;

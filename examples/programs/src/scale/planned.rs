@@ -98,7 +98,7 @@ impl<R: Recipe> Planned<R> {
     ///
     /// # Errors
     /// None: what a recipe has can be written as JSON.
-    pub fn held(recipe: R, memory: Option<u64>) -> Result<Value> {
+    pub(super) fn held(recipe: R, memory: Option<u64>) -> Result<Value> {
         let (program, version) = (R::PROGRAM.to_owned(), R::VERSION);
         Ok(serde_json::to_value(Held { program, version, memory, recipe })?)
     }

@@ -5,25 +5,64 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, ensure};
 use geo_io::{BinSpec, Bins, CsvColumns, Filter, PointCloud, Strays};
 use gpu_core::{Bounds, Progress, host_memory};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tile_plan::{Input, Plan, Tile};
 
 use super::headers::joined;
 use super::{Planned, Recipe, folder_name, require_unchanged};
+use crate::args::PointArgs;
 use crate::cloud::Cloud;
 use crate::ground::Ground;
 use crate::report::Report;
 
-/// A recipe whose tiles are made of points.
-pub trait PointRecipe: Recipe {
+/// Which points of the inputs tiles are made of, as a plan has it: a field of the recipe, flattened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Selection {
+    columns: [String; 3],
+    classes: Option<Vec<u8>>,
+    returns: String,
+}
+
+impl Selection {
+    /// That of the command line.
+    pub fn of(args: &PointArgs) -> Self {
+        let classes = args.classes.as_ref().map(|classes| classes.0.clone());
+        Self { columns: args.columns.0.clone(), classes, returns: args.returns.to_string() }
+    }
+
     /// Which points are kept, of those within bounds.
     ///
     /// # Errors
     /// The recipe was changed by hand.
-    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter>;
+    pub fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
+        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
+        Ok(Filter { classes, returns, bounds })
+    }
 
     /// The columns of tables.
-    fn columns(&self) -> CsvColumns;
+    pub fn columns(&self) -> CsvColumns {
+        CsvColumns::new(self.columns.clone())
+    }
+}
+
+/// A recipe whose tiles are made of points.
+pub trait PointRecipe: Recipe {
+    /// Which points of the inputs are kept.
+    fn selection(&self) -> &Selection;
+
+    /// Which points are kept, of those within bounds.
+    ///
+    /// # Errors
+    /// The recipe was changed by hand.
+    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
+        self.selection().filter(bounds)
+    }
+
+    /// The columns of tables.
+    fn columns(&self) -> CsvColumns {
+        self.selection().columns()
+    }
 
     /// Whether a tile may find that it needs points beyond its ground: then bins have all points.
     fn reads_beyond(&self) -> bool {
@@ -305,4 +344,32 @@ pub fn report_tiles(plan: &Plan, report: &mut Report) {
     let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
     report.field("tiles", sizes);
     report.field("folder", folder_name(plan));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Held {
+        #[serde(flatten)]
+        points: Selection,
+        power: f64,
+    }
+
+    #[test]
+    fn a_selection_is_a_part_of_its_recipe_and_unknown_fields_are_refused() {
+        let columns = ["x", "y", "z"].map(str::to_owned);
+        let points = Selection { columns, classes: Some(vec![2]), returns: "all".to_owned() };
+        let held = Held { points, power: 2.0 };
+        let mut value = serde_json::to_value(&held).unwrap();
+        assert_eq!(
+            value,
+            json!({"columns": ["x", "y", "z"], "classes": [2], "returns": "all", "power": 2.0})
+        );
+        assert_eq!(serde_json::from_value::<Held>(value.clone()).unwrap(), held);
+        value["more"] = json!(1);
+        assert!(serde_json::from_value::<Held>(value).is_err());
+    }
 }

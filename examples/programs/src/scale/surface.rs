@@ -7,8 +7,8 @@ use geo_io::{Bands, Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
 use serde_json::json;
 use tile_plan::Tile;
 
-use super::{Mosaic, Planned, Recipe, require_whole};
-use crate::args::{Format, RasterArgs, RunArgs};
+use super::{MergeArgs, Mosaic, Planned, Recipe, require_whole};
+use crate::args::Format;
 use crate::report::Report;
 use crate::stages::Stages;
 
@@ -32,27 +32,15 @@ pub trait SurfaceRecipe: Recipe {
     }
 }
 
-/// What is put together, and where it goes.
-pub struct MergeSurface<'a> {
-    /// The plan.
-    pub plan: &'a PathBuf,
-    /// The GeoTIFF of the whole.
-    pub output: &'a PathBuf,
-    /// How it is written.
-    pub raster: &'a RasterArgs,
-    /// What every program has.
-    pub run: &'a RunArgs,
-}
-
 /// Writes the surface of all tiles, some rows at a time.
 ///
 /// # Errors
 /// A tile is missing or not the plan's, or the output cannot be written.
-pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
-    Format::of("--output", args.output, &[Format::GeoTiff])?;
-    let planned = Planned::<R>::read(args.plan)?;
-    let output = Output { path: args.output, existing: args.run.existing() };
-    planned.check_distinct(args.plan, &[args.output])?;
+pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
+    Format::of("--output", &args.output, &[Format::GeoTiff])?;
+    let planned = Planned::<R>::read(&args.plan)?;
+    let output = Output { path: &args.output, existing: args.run.existing() };
+    planned.check_distinct(&args.plan, &[&args.output])?;
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let tiles = planned.plan.tiles().len();
@@ -85,8 +73,8 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     report.field("tiles", tiles);
     report.crs(crs.as_ref());
     report.stages(&stages);
-    report.written([args.output]);
-    report.print(args.run, false);
+    report.written([&args.output]);
+    report.print(&args.run, false);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use programs::scale::require_all;
 use programs::stages::Stages;
 
 use super::{MergeArgs, Planned, side_of, tile};
-use crate::trees::{AnyForest, AnyTree};
+use crate::trees::{AnyTree, write_merged};
 use crate::{describe, kept};
 
 /// Writes the index of all tiles, which lie in mapped files.
@@ -27,9 +27,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     })?;
     let (crs, mut notes) = (planned.recipe.crs()?, Vec::new());
     stages.run("merge", |_| {
-        let forest = AnyForest::of(*planned.plan.grid(), side_of(&planned.plan), trees)?;
         let system = crs.as_ref().and_then(|crs| kept(crs, &mut notes));
-        forest.write_merged(system, output)
+        write_merged((*planned.plan.grid(), side_of(&planned.plan)), trees, system, output)
     })?;
     let mut report = Report::default();
     report.line("tiles", tiles);

@@ -1,37 +1,28 @@
 //! Making a plan.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use ccq_tree::{Params, mosaic_places};
-use geo_io::{Crs, Number, Output, SampleType, ValuesFile};
+use geo_io::{Crs, Number, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
-use programs::scale::{System, name, report_tiles, stamp};
-use programs::stages::Stages;
+use programs::scale::{Planning, System, name, report_tiles, stamp};
 use serde_json::json;
 use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
-use super::{PlanArgs, Planned, side_of};
+use super::{PlanArgs, side_of};
 use crate::cells::{Part, bound_in, cells_of_all, nodata_of_cells};
 use crate::trees::Values;
 use crate::{kept, nodata_of, of_part, place, systems};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    geo_io::check_distinct(&args.rasters, &[&args.output])?;
-    let output = Output { path: &args.output, existing: args.run.existing() };
-    geo_io::check_output(output)?;
-    let mut stages = Stages::new(args.run.quiet);
-    let rasters = stages.run("headers", |_| Rasters::open(args))?;
-    let plan = stages.run("divide", |_| divide(args, &rasters))?;
-    stages.run("write", |_| {
-        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
-    })?;
-    report(args, &plan, &rasters, &stages);
-    Ok(())
+    let mut planning = Planning::begin(&args.rasters, &args.output, &args.run)?;
+    let rasters = planning.stages.run("headers", |_| Rasters::open(args))?;
+    let plan = planning.stages.run("divide", |_| divide(args, &rasters))?;
+    planning.end(&plan, report(&plan, &rasters))
 }
 
 /// What the headers of rasters beside each other say.
@@ -127,13 +118,9 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
         .system(system)
         .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
-    let params = tile_plan::Params::new(rasters.grid, args.budget.share()?, sizes.model())
-        .device_model(sizes.on_device())
-        .device_budget(args.budget.device_memory)
-        .ends_at_grid(true)
-        .shape(Shape::Squares)
-        .most_side(args.budget.tile_size)
-        .program(Planned::held(recipe, args.budget.memory)?);
+    let models = (sizes.model(), sizes.on_device());
+    let params = args.budget.params(rasters.grid, models, recipe)?;
+    let params = params.ends_at_grid(true).shape(Shape::Squares);
     let plan =
         tile_plan::plan(&rasters.inputs, &params).map_err(|error| args.budget.explain(error))?;
     let (tiles, side) = (plan.tiles().len(), side_of(&plan));
@@ -144,7 +131,7 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     Ok(plan)
 }
 
-fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
+fn report(plan: &Plan, rasters: &Rasters) -> Report {
     let mut report = Report::default();
     let (grid, files) = (plan.grid(), rasters.inputs.len());
     let (width, height, side) = (grid.width, grid.height, side_of(plan));
@@ -161,7 +148,5 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report.field("side", side);
     rasters.crs.iter().for_each(|crs| report.line("system", crs));
     rasters.notes.iter().for_each(|note| report.note(note));
-    report.stages(stages);
-    report.written([&args.output]);
-    report.print(&args.run, false);
+    report
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
-use serde_json::Value;
 use testing::files::npy::{header, npy};
 use testing::files::tiff::{Field, Tiff};
+
+use testing::program::json_of;
 
 use crate::PROGRAM;
 
@@ -32,8 +33,7 @@ fn an_index_keeps_its_system_and_geojson_names_it() {
     assert!(report.contains("system      EPSG:32633"), "{report}");
     assert!(PROGRAM.succeeds(path, &["info", "a.ccq"]).contains("EPSG:32633"));
     PROGRAM.succeeds(path, &["query", "a.ccq", "--range", "2,4", "-o", "q.geojson"]);
-    let text = std::fs::read_to_string(path.join("q.geojson")).unwrap();
-    let json: Value = serde_json::from_str(&text).unwrap();
+    let json = json_of(&path.join("q.geojson"));
     assert_eq!(json["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32633");
     match Command::new("ogrinfo").args(["-al", "-so"]).arg(path.join("q.geojson")).output() {
         Ok(output) => {
@@ -72,8 +72,7 @@ fn geojson_keeps_the_vertical_part_of_a_system_or_a_note_says_that_it_does_not()
             is_noted,
             "{report}"
         );
-        let text = std::fs::read_to_string(path.join("q.geojson")).unwrap();
-        let json: Value = serde_json::from_str(&text).unwrap();
+        let json = json_of(&path.join("q.geojson"));
         let found = json["crs"]["properties"]["name"].as_str().unwrap();
         assert!(found.ends_with(name), "{found}");
     }

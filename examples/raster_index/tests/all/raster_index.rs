@@ -9,6 +9,8 @@ use geo_io::{
 use tempfile::TempDir;
 use testing::files::tiff::{Field, Tiff};
 
+use testing::program::json_of;
+
 use crate::PROGRAM;
 
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
@@ -61,8 +63,7 @@ fn cells_and_quadrants_of_a_range_are_written() {
             rows,
             ["row,col,size,min,max", "0,0,2,1,1", "0,2,1,5,5", "2,1,1,2,2", "2,2,2,2,2"]
         );
-        let text = std::fs::read_to_string(at("q.geojson")).unwrap();
-        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let json = json_of(&at("q.geojson"));
         let ring = &json["features"][3]["geometry"]["coordinates"][0];
         // The raster has three rows: of the last quadrant one is there.
         assert_eq!(ring.to_string(), "[[2.0,0.0],[4.0,0.0],[4.0,1.0],[2.0,1.0],[2.0,0.0]]");
@@ -191,8 +192,7 @@ fn rasters_beside_each_other_have_one_nodata() {
 fn cells_found(folder: &Path, build: &[&str], query: &[&str]) -> u64 {
     let start = ["build", "-o", "x.ccq", "--overwrite", "--device", "cpu"];
     succeeds(folder, &[&start[..], build].concat());
-    let report = succeeds(folder, &[&["query", "x.ccq", "--json"], query].concat());
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report = PROGRAM.json(folder, &[&["query", "x.ccq"], query].concat());
     report["found"]["cells"].as_u64().unwrap()
 }
 
@@ -342,8 +342,7 @@ fn a_sample_is_made_where_there_is_no_raster() {
     // The same once more is no loss; another needs a word.
     succeeds(folder.path(), &build);
     fails(folder.path(), &[&build[..], &["--seed", "2"]].concat(), &["index.ccq", "--overwrite"]);
-    let json = succeeds(folder.path(), &["info", "index.ccq", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json = PROGRAM.json(folder.path(), &["info", "index.ccq"]);
     assert_eq!(json["tree"]["bins"].as_array().unwrap().len(), 7);
     assert_eq!(json["tree"]["width"], 100);
 }
@@ -392,12 +391,10 @@ fn the_land_of_the_world_is_found() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mask = mask.to_str().unwrap();
-    let report = succeeds(folder.path(), &["build", mask, "--device", "cpu", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let json = PROGRAM.json(folder.path(), &["build", mask, "--device", "cpu"]);
     let cells = json["tree"]["width"].as_u64().unwrap() * json["tree"]["height"].as_u64().unwrap();
     let count = |range: &str| {
-        let report = succeeds(folder.path(), &["query", "index.ccq", "--range", range, "--json"]);
-        let json: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let json = PROGRAM.json(folder.path(), &["query", "index.ccq", "--range", range]);
         json["found"]["cells"].as_u64().unwrap()
     };
     let (land, sea) = (count("0,1"), count("1,2"));

@@ -4,24 +4,34 @@ use std::path::Path;
 
 use geo_io::{Cells, Georeference, TiffOptions, f16, write_npy, write_tiff};
 use proptest::prelude::*;
-use testing::Random;
-use testing::tiles::{folder_of, kill_at_random, number};
+use testing::program::is_same;
+use testing::tiles::{Suite, in_tiles, number};
+use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
 
-/// Plans, makes all tiles and puts them together; gives the number of tiles.
-fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> u64 {
-    let planned = PROGRAM.succeeds(folder, &[&["plan", "--json", "--overwrite"], plan].concat());
-    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
-    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", device]);
-    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", output]);
-    planned["tiles"]["count"].as_u64().unwrap()
-}
+const MERGE: [&str; 2] = ["-o", "tiles.ccq"];
 
-fn is_same(folder: &Path, a: &str, b: &str) -> bool {
-    let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
-    bytes(a) == bytes(b)
-}
+const SUITE: Suite = Suite {
+    program: PROGRAM,
+    write_inputs: |folder| {
+        let values = values(&mut Random::new(3), 1500, 1100);
+        write_array(&folder.join("raster.npy"), &values, 1500, "i16");
+    },
+    input: "raster.npy",
+    at_once: &["build", "-o", "one.ccq"],
+    words: &["raster.npy"],
+    plan: &[],
+    sides: ["128", "512"],
+    before: &[],
+    merge: &MERGE,
+    same: &[["one.ccq", "tiles.ccq"]],
+    ends: &[".ccq"],
+    damaged: &["damaged"],
+    changed: ["\"value_bytes\": 2", "\"value_bytes\": 4"],
+};
+
+suite_of_tiles! { SUITE }
 
 /// Steps of different sides, of few values or of many, some of which are -9.
 fn values(random: &mut Random, width: usize, height: usize) -> Vec<f64> {
@@ -85,7 +95,7 @@ proptest! {
         }
         PROGRAM.succeeds(folder, &[&["build", "-o", "one.ccq", "--device", device], &words[..]].concat());
         words.extend(["--tile-size", tile]);
-        in_tiles(folder, &words, device, "tiles.ccq");
+        in_tiles(&PROGRAM, folder, &words, &[], device, &MERGE);
         prop_assert!(is_same(folder, "one.ccq", "tiles.ccq"));
     }
 
@@ -115,25 +125,10 @@ proptest! {
         words.extend(["--bins", "2,5,100"]);
         PROGRAM.succeeds(folder, &[&["build", "-o", "one.ccq", "--device", "cpu"], &words[..]].concat());
         words.extend(["--tile-size", tile]);
-        let tiles = in_tiles(folder, &words, "cpu", "tiles.ccq");
+        let tiles = in_tiles(&PROGRAM, folder, &words, &[], "cpu", &MERGE);
         prop_assert!(names.len() == 1 || tiles > 1);
         prop_assert!(is_same(folder, "one.ccq", "tiles.ccq"));
     }
-}
-
-/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
-#[test]
-fn killed_at_random_and_run_again_it_is_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    write_array(&folder.join("raster.npy"), &values(&mut Random::new(3), 1500, 1100), 1500, "i16");
-    PROGRAM.succeeds(folder, &["build", "raster.npy", "-o", "one.ccq", "--device", "cpu"]);
-    PROGRAM.succeeds(folder, &["plan", "raster.npy", "--tile-size", "128"]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
-    PROGRAM.succeeds(folder, &run);
-    PROGRAM.succeeds(folder, &["merge", "plan.json"]);
-    assert!(is_same(folder, "one.ccq", "index.ccq"));
 }
 
 /// A raster of eight times the memory beyond what the program takes itself: what is in work keeps what `--memory` says.
@@ -146,18 +141,11 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let values: Vec<i16> = (0..64 << 20).map(|_| random.next_u64() as i16).collect();
     write_npy(&folder.join("raster.npy"), &values, 8192, 8192).unwrap();
     drop(values);
-    let words = ["plan", "raster.npy", "--memory", "80MiB", "--json"];
-    let report: serde_json::Value =
-        serde_json::from_str(&PROGRAM.succeeds(folder, &words)).unwrap();
-    assert!(report["tiles"]["count"].as_u64().unwrap() > 4, "{report}");
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
-    println!("{} MiB at the peak", peak >> 20);
-    assert!(peak <= 88 << 20, "{} MiB", peak >> 20);
+    testing::tiles::keeps_the_memory(&PROGRAM, folder, &["raster.npy"], &[], (80, 4));
 }
 
 #[test]
-fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
+fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let at = |name: &str| folder.join(name);
@@ -179,23 +167,5 @@ fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
         PROGRAM.fails(folder, &[&["plan"], arguments].concat(), words);
     }
     PROGRAM.succeeds(folder, &["plan", "raster.npy", "--tile-size", "64"]);
-    PROGRAM.fails(folder, &["merge", "plan.json"], &["tiles are missing", "raster_index run"]);
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "a.tif"], &["--output", ".ccq"]);
-    let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    PROGRAM.succeeds(folder, &run);
-    // A damaged tile is named, and made again.
-    let tile = folder_of(folder, "plan.json").join("1.ccq");
-    let mut bytes = std::fs::read(&tile).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&tile, bytes).unwrap();
-    PROGRAM.fails(folder, &["merge", "plan.json"], &["1.ccq", "damaged"]);
-    let report = PROGRAM.succeeds(folder, &run);
-    assert!(report.contains("1 made, 7 were there"), "{report}");
-    // An input that changed is named by the tiles that it has cells of.
-    std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
-    write_array(&at("raster.npy"), &values(&mut Random::new(2), 200, 100), 200, "i16");
-    let one = PROGRAM.command(folder, &["run", "plan.json", "--tile", "3"]).output().unwrap();
-    let errors = String::from_utf8(one.stderr).unwrap();
-    assert!(one.status.code() == Some(2) && errors.contains("has changed"), "{errors}");
 }

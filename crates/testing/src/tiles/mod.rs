@@ -1,11 +1,84 @@
 //! Programs that work in tiles.
 
+mod suite;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use crate::Random;
-use crate::program::{Program, files};
+use crate::program::{Program, files, json_of};
+
+pub use suite::Suite;
+
+/// Plans into `plan.json`, runs the commands that come before `run`, makes all tiles, puts them together and removes them;
+/// gives the number of tiles. Devices are as [`make`] has them.
+///
+/// # Panics
+/// Where one of these fails.
+pub fn in_tiles(
+    program: &Program,
+    folder: &Path,
+    plan: &[&str],
+    before: &[&str],
+    device: &str,
+    merge: &[&str],
+) -> u64 {
+    let planned = program.json(folder, &[&["plan", "--overwrite"], plan].concat());
+    for command in before {
+        program.succeeds(folder, &[command, "plan.json"]);
+    }
+    make(program, folder, device, merge);
+    planned["tiles"]["count"].as_u64().expect("the report counts tiles")
+}
+
+/// Makes the tiles of `plan.json`, all of which must be missing, puts them together and removes them. Of `software:3` three
+/// devices make them, which have no more memory than the plan says that a tile takes.
+///
+/// # Panics
+/// Where one of these fails.
+pub fn make(program: &Program, folder: &Path, device: &str, merge: &[&str]) {
+    let plan = json_of(&folder.join("plan.json"));
+    let tiles = plan["plan"]["tiles"].as_array().expect("it has tiles");
+    let memory = tiles.iter().filter_map(|tile| tile["device_bytes"].as_u64()).max();
+    let memory = memory.expect("a tile takes memory of a card").to_string();
+    let (device, count, memory) = match device.strip_prefix("software:") {
+        Some(count) => ("software:all", count, &memory[..]),
+        None => (device, "1", "68719476736"),
+    };
+    let run = ["run", "plan.json", "--all", "--device", device];
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", memory)];
+    let report = program.succeeds_with(folder, &run, &devices);
+    assert!(report.contains(&format!("{} made, 0 were there", tiles.len())), "{report}");
+    program.succeeds(folder, &[&["merge", "plan.json"], merge].concat());
+    std::fs::remove_dir_all(folder_of(folder, "plan.json")).expect("there are tiles");
+}
+
+/// Plans with so many MiB of `--memory`, into more tiles than `least`, and makes all tiles: reading the next one and writing the
+/// last beside it takes no more than a tenth above that (Linux).
+///
+/// # Panics
+/// Where it does.
+#[cfg(target_os = "linux")]
+pub fn keeps_the_memory(
+    program: &Program,
+    folder: &Path,
+    plan: &[&str],
+    before: &[&str],
+    (memory, least): (u64, u64),
+) {
+    let given = format!("{memory}MiB");
+    let words = [&["plan", "--overwrite", "--memory", &given], plan].concat();
+    let report = program.json(folder, &words);
+    assert!(report["tiles"]["count"].as_u64().is_some_and(|count| count > least), "{report}");
+    for command in before {
+        program.succeeds(folder, &[command, "plan.json"]);
+    }
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let peak = peak_memory(program, folder, &run);
+    println!("{plan:?}: {} MiB at the peak", peak >> 20);
+    assert!(peak <= (memory << 20) / 10 * 11, "{plan:?}: {} MiB", peak >> 20);
+}
 
 /// What a variable of the environment says, for longer tests.
 pub fn number(variable: &str, other: u32) -> u32 {

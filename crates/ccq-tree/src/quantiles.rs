@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(of(&[3i16, 1, 2, 4], 2), [3.0]);
         assert_eq!(of(&[-3.5f32, 1.0, f32::NAN, 2.0, 4.0], 2), [2.0]);
         assert_eq!(of(&[5i32, 5, 5, 5, 6, 6], 3), [6.0]);
-        assert_eq!(of(&[5u16, 5, 5], 8), []);
-        assert_eq!(of::<u32>(&[], 8), []);
+        assert!(of(&[5u16, 5, 5], 8).is_empty());
+        assert!(of::<u32>(&[], 8).is_empty());
         assert_eq!(of(&[7u32, u32::MAX], 2), [f64::from(u32::MAX)]);
         let many: Vec<f32> = (0..1000).map(|i| (i * 7 % 1000) as f32).collect();
         assert_eq!(of(&many, 4), [250.0, 500.0, 750.0].map(|b: f64| b + 0.0));

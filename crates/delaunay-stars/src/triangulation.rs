@@ -56,8 +56,8 @@ pub struct Triangulation {
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
-/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the
+/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`](crate::Error::Range) where exact decisions would take numbers of more
+/// bits than these have; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call; [`Error::Core`](crate::Error::Core) where memory or the
 /// device fails.
 pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
     let On { device, progress } = on.into();

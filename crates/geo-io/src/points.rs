@@ -29,7 +29,7 @@ pub struct PointCloud {
     pub z: Vec<f64>,
     /// ASPRS classes (2 ground, 9 water ...), where the file has them.
     pub class: Option<Vec<u8>>,
-    /// Further values, a column for each that [`CsvColumns::values`] names.
+    /// Further values, a column for each that [`CsvColumns::values`](crate::CsvColumns::values) names.
     pub values: Vec<Vec<f64>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,

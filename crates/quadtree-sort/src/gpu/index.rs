@@ -80,7 +80,7 @@ impl<T: Coordinate> DeviceIndex<T> {
 /// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
 ///
 /// # Errors
-/// [`Error::Core`] for the device.
+/// [`Error::Core`](crate::Error::Core) for the device.
 pub fn index_unchecked<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
@@ -264,7 +264,7 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// are called.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     #[doc(hidden)]
     pub fn over(
         gpu: &Gpu,
@@ -330,7 +330,7 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// Copies the index to the host, coordinates widened to f64. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Index> {
         let widened = |column: &Column<T>| -> Result<Vec<f64>> {
             Ok(column.to_host()?.into_iter().map(Place::widened).collect())
@@ -364,7 +364,7 @@ impl DeviceIndex<f64> {
     /// Copies an index to a device. Waits for the copies.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn from_host(gpu: &Gpu, index: &Index) -> Result<Self> {
         Ok(Self {
             x: gpu.upload(&index.x)?,
@@ -383,7 +383,7 @@ impl DeviceIndex<f64> {
 /// the curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
 ///
 /// # Errors
-/// [`Error::Core`], [`Error::NoNeighbours`] for k = 0.
+/// [`Error::Core`](crate::Error::Core), [`Error::NoNeighbours`](crate::Error::NoNeighbours) for k = 0.
 pub fn nearest<'a, T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,

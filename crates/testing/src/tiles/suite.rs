@@ -38,7 +38,7 @@ pub struct Suite {
     pub changed: [&'static str; 2],
 }
 
-/// Makes a test of each case of a [`Suite`](tiles::Suite), which is a constant.
+/// Makes a test of each case of a [`Suite`](Suite), which is a constant.
 #[macro_export]
 macro_rules! suite_of_tiles {
     ($suite:ident) => {

@@ -67,6 +67,8 @@ mod sites;
 mod triangulation;
 mod walk;
 
+use gpu_core::{On, Points};
+
 pub use cell::Cell;
 pub use error::{Error, Result};
 pub use lines::{LineSites, OnLine, Splitting, split_lines};
@@ -75,5 +77,41 @@ pub use natural::NaturalNeighbours;
 pub use range::{Scale, Span};
 #[doc(hidden)]
 pub use triangulation::triangulate_for;
-pub use triangulation::{MAX_POINTS, Triangulation, triangulate};
+pub use triangulation::{MAX_POINTS, Triangulation};
 pub use walk::{Location, Walk};
+
+/// Triangulates points, on any device. Values of points are ignored.
+///
+/// The result is the Delaunay triangulation as the [crate](crate) defines it: it depends on the places of the points alone,
+/// not on their order.
+///
+/// Cost: on the CPU time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs. On a GPU that of
+/// [`gpu::triangulate`], of [`gpu::DeviceTriangulation::to_host`], by one thread of
+/// the host, and of the copies.
+///
+/// ```
+/// # fn main() -> delaunay_stars::Result<()> {
+/// use gpu_core::{Device, Points};
+///
+/// let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
+/// let triangulation = delaunay_stars::triangulate(&Device::Cpu, Points::new(&x, &y))?;
+/// assert_eq!(triangulation.star(4), [0, 1, 2, 3]);
+/// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
+/// assert_eq!(triangulation.triangles().count(), 4);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
+/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
+/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the
+/// device fails.
+pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
+    let On { device, progress } = on.into();
+    gpu_core::on_device!(
+        device,
+        cpu => triangulation::triangulate_for(points, Span::EMPTY, progress),
+        gpu => gpu::host::triangulate(gpu, points, progress),
+    )
+}

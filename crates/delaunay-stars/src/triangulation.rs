@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gpu_core::{On, Points, Progress, host_memory, parallel};
+use gpu_core::{Points, Progress, host_memory, parallel};
 use kernels_rs::stars::predicates::Predicates;
 
 use crate::divide::{self, EDGES_OF_SITE, Edge, NONE, Site};
@@ -30,42 +30,6 @@ pub struct Triangulation {
     /// A bit for each point: whether it is on the hull.
     pub(crate) on_hull: Vec<u64>,
     pub(crate) duplicates: Vec<[u32; 2]>,
-}
-
-/// Triangulates points, on any device. Values of points are ignored.
-///
-/// The result is the Delaunay triangulation as the [crate](crate) defines it: it depends on the places of the points alone,
-/// not on their order.
-///
-/// Cost: on the CPU time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs. On a GPU that of
-/// [`gpu::triangulate`](crate::gpu::triangulate), of [`gpu::DeviceTriangulation::to_host`](crate::gpu::DeviceTriangulation::to_host), by one thread of
-/// the host, and of the copies.
-///
-/// ```
-/// # fn main() -> delaunay_stars::Result<()> {
-/// use gpu_core::{Device, Points};
-///
-/// let (x, y) = ([0.0, 4.0, 4.0, 0.0, 1.0], [0.0, 0.0, 4.0, 4.0, 2.0]);
-/// let triangulation = delaunay_stars::triangulate(&Device::Cpu, Points::new(&x, &y))?;
-/// assert_eq!(triangulation.star(4), [0, 1, 2, 3]);
-/// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
-/// assert_eq!(triangulation.triangles().count(), 4);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`](crate::Error::Range) where exact decisions would take numbers of more
-/// bits than these have; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call; [`Error::Core`](crate::Error::Core) where memory or the
-/// device fails.
-pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
-    let On { device, progress } = on.into();
-    gpu_core::on_device!(
-        device,
-        cpu => triangulate_for(points, Span::EMPTY, progress),
-        gpu => crate::gpu::host::triangulate(gpu, points, progress),
-    )
 }
 
 /// The places of points, if they can be triangulated.

@@ -1,6 +1,7 @@
 //! Point clouds in columns, which points are kept, and what became of the others.
 
 pub(crate) mod bins;
+pub(crate) mod chunk;
 pub(crate) mod copc;
 pub(crate) mod csv;
 pub(crate) mod las;

@@ -1,5 +1,6 @@
 //! The keys with which a GeoTIFF and a LAS file state a coordinate reference system (OGC 19-008r4).
 
+use super::units::{metres_of, unit_code};
 use super::vertical::Heights;
 use super::wkt::{self, Kind};
 
@@ -15,10 +16,6 @@ pub(super) const VERTICAL_TYPE: u16 = 4096;
 const VERTICAL_CITATION: u16 = 4097;
 const VERTICAL_UNITS: u16 = 4099;
 pub(super) const USER_DEFINED: u16 = 32767;
-
-/// Codes of units of length, and their metres.
-const UNITS: [(u16, f64); 4] =
-    [(9001, 1.0), (9002, 0.3048), (9003, 1200.0 / 3937.0), (9005, 0.304_797_265_4)];
 
 // The tags of a TIFF, and of the records of a LAS file.
 pub(crate) const DIRECTORY_TAG: u16 = 34735;
@@ -331,16 +328,6 @@ pub(crate) fn words_on_dropped(dropped: &[u16]) -> Option<String> {
 /// Revision 1.1 of GeoTIFF with a vertical system, which GDAL passes over in 1.0, else 1.0.
 fn minor_revision(entries: &[[u16; 4]]) -> u16 {
     entries.iter().any(|entry| entry[0] == VERTICAL_TYPE).into()
-}
-
-/// Metres of a unit with a code.
-pub(super) fn metres_of(unit: u16) -> Option<f64> {
-    UNITS.iter().find(|(code, _)| *code == unit).map(|(_, metres)| *metres)
-}
-
-/// The code of a unit of so many metres.
-pub(super) fn unit_code(metres: f64) -> Option<u16> {
-    UNITS.iter().find(|(_, size)| (size / metres - 1.0).abs() < 1e-9).map(|(code, _)| *code)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 
 mod geokeys;
 mod same;
+mod units;
 mod vertical;
 mod wkt;
 

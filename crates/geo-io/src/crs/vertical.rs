@@ -1,6 +1,6 @@
 //! Vertical systems: the list of coordinate systems has none, so the customary ones are here.
 
-use super::geokeys::{metres_of, unit_code};
+use super::units::{metres_of, unit_code};
 use super::wkt::{DATUMS, Node};
 
 /// Code of a vertical system, code of its unit, and its datum as [`known_datum`] calls it.

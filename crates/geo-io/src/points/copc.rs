@@ -8,20 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use gpu_core::Bounds;
 
-use crate::points::las::{holds, spread};
-
-/// A chunk of a LAZ file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Chunk {
-    /// Where it starts in the file.
-    pub offset: u64,
-    /// Its length.
-    pub bytes: u64,
-    /// Its points.
-    pub points: u64,
-    /// Of a COPC, the square that its node states for its points, a little widened.
-    pub square: Option<Bounds>,
-}
+use crate::points::chunk::{Chunk, holds, spread};
 
 /// Bytes of the record that states the root and its page of entries.
 const INFO: usize = 160;

@@ -219,20 +219,20 @@ fn without_its_last_run_there_are_none_and_the_writer_goes_on() {
 }
 
 /// As many values as a piece of 262,144 bytes holds of one point.
-const MOST_VALUES: usize = 32_765;
+const MAX_VALUES: usize = 32_765;
 
 #[test]
 fn points_of_more_values_than_fit_are_refused_and_of_as_many_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    for values in [MOST_VALUES + 1, 40_000, 1 << 40, usize::MAX] {
+    for values in [MAX_VALUES + 1, 40_000, 1 << 40, usize::MAX] {
         let spec = BinSpec::new("a", GROUND, 1).values(values);
         let error = BinWriter::open(folder.path(), &spec, 0).err().expect("they are too many");
         assert!(matches!(error, Error::Shape { .. }), "{error}");
-        assert!(spec.bytes(1) > 8 * (MOST_VALUES as u64));
+        assert!(spec.bytes(1) > 8 * (MAX_VALUES as u64));
     }
-    let spec = BinSpec::new("a", GROUND, 1).values(MOST_VALUES);
+    let spec = BinSpec::new("a", GROUND, 1).values(MAX_VALUES);
     let mut writer = BinWriter::open(folder.path(), &spec, 0).unwrap();
-    let columns: Vec<[f64; 3]> = (0..MOST_VALUES).map(|i| [i as f64, 1.0, -2.0]).collect();
+    let columns: Vec<[f64; 3]> = (0..MAX_VALUES).map(|i| [i as f64, 1.0, -2.0]).collect();
     let values: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
     writer.push(&[20.0, 30.0, 20.5], &[1.0, 2.0, 1.5], &values).unwrap();
     writer.next_input();

@@ -73,7 +73,7 @@ impl Dependence {
     /// [`Error::Dependence`] for the method on pixels, where it is known beforehand, and for the smooth interpolant and
     /// the hull, where other points matter too; else as [`interpolate`](crate::interpolate) for the parameters.
     pub fn new(grid: GridSpec, params: &Params, all: Bounds) -> Result<Self> {
-        OnGrid::new(grid, params)?;
+        let checked = OnGrid::new(grid, params)?;
         let refused = [
             ("the method on pixels", params.method == Method::Pixels),
             ("the smooth interpolant", params.weights == Weights::SibsonC1),
@@ -82,7 +82,7 @@ impl Dependence {
         if let Some((what, _)) = refused.into_iter().find(|(_, is_so)| *is_so) {
             return Err(Error::Dependence { what });
         }
-        let params = OnGrid::new(grid, &Params::new().max_distance(params.max_distance))?;
+        let params = OnGrid::new(grid, &Params::new().max_distance(checked.max_distance))?;
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 

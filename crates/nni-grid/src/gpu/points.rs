@@ -2,7 +2,7 @@
 
 use gpu_core::{Column, DevicePoints, Gpu, Slice};
 use kernels_rs::nni::pixels;
-use kernels_rs::nni::pixels::values::{Columns, MOST_VALUES};
+use kernels_rs::nni::pixels::values::{Columns, MAX_VALUES};
 
 use crate::params::OnGrid;
 use crate::{Result, ValueScale};
@@ -39,13 +39,13 @@ impl Values<'_> {
     }
 }
 
-/// Points with up to [`MOST_VALUES`] of their values, or some of the points.
+/// Points with up to [`MAX_VALUES`] of their values, or some of the points.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
     /// The columns of values. Kernels may take more of them than there are: the last stands for those.
-    pub z: [Slice<'a, f64>; MOST_VALUES],
+    pub z: [Slice<'a, f64>; MAX_VALUES],
     /// The index of its first point among all.
     pub first: u64,
 }

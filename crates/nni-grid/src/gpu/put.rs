@@ -11,10 +11,10 @@ pub(crate) fn put_numbers(gpu: &Gpu, numbers: &[f64]) -> Result<Column<f64>> {
     // SAFETY: the launches write every element; each has its part.
     unsafe {
         let mut column = gpu.uninitialized::<f64>(numbers.len())?;
-        for (launch, part) in numbers.chunks(kernels::MOST_PUT).enumerate() {
-            let mut padded = [0.0; kernels::MOST_PUT];
+        for (launch, part) in numbers.chunks(kernels::MAX_PUT).enumerate() {
+            let mut padded = [0.0; kernels::MAX_PUT];
             padded[..part.len()].copy_from_slice(part);
-            let (first, count) = (launch * kernels::MOST_PUT, part.len() as u32);
+            let (first, count) = (launch * kernels::MAX_PUT, part.len() as u32);
             let output = column.slice_mut(first..first + part.len())?.output();
             let arguments = kernels::put_numbers::Args { numbers: padded, count, output };
             gpu.enqueue(kernels::put_numbers, Blocks::x(1), arguments)?;

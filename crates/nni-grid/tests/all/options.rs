@@ -148,8 +148,8 @@ proptest! {
         let deviations = base.deviations.as_ref().unwrap().values();
         let (sites, scale) = (sites(&cloud, grid, &params), ValueScale::of(&cloud.z));
         let half = 2.0 * f64::from(supersample);
-        let [raster_width, raster_height] = raster(grid,&params);
-        for (i, q) in queries(grid,&params).into_iter().enumerate() {
+        let [raster_width, raster_height] = raster(grid, &params);
+        for (i, q) in queries(grid, &params).into_iter().enumerate() {
             // The nearest of the sites of the pixels that touch the query point.
             let reach = if supersample % 2 == 1 { 0 } else { 1 };
             let corners = [-reach, reach].map(|dy| [-reach, reach].map(|dx| [q[0] + dx, q[1] + dy]));

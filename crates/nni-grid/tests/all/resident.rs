@@ -311,6 +311,10 @@ fn arrays_of_the_caller_hold_the_same() {
         let refused = into(&more, &mut values, None).unwrap_err();
         assert!(matches!(refused, Error::NotPlain { .. }), "{refused}");
     }
+    let input = masked(points, Some(&[1; 4900]), square(70));
+    let silent = &gpu_core::Silent;
+    let refused = gpu::interpolate_into(&mut workspace, input, &params, &mut values, None, silent);
+    assert_eq!(refused.unwrap_err(), Error::NotPlain { what: "a mask" });
 }
 
 #[test]

@@ -21,11 +21,11 @@ use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
 use gpu_core::Progress;
 use rayon::Yield;
 
-use super::count::holds;
 use super::fields::selection;
 use super::{BATCH, Decoded, LasFile};
 use crate::error::unwinding;
-use crate::points::copc::Chunk;
+use crate::points::chunk::Chunk;
+use crate::points::chunk::holds;
 use crate::points::{Keep, report};
 use crate::{Error, Filter, PointCloud, Result};
 

@@ -3,8 +3,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use crate::points::chunk::{holds, spread};
 use ::laz::LazVlr;
-use gpu_core::Bounds;
 
 use super::LasFile;
 use super::chunks::{Table, is_layered, points_of};
@@ -216,18 +216,4 @@ impl LasFile {
         source.read_exact(&mut record)?;
         Ok(self.layout.place(&record))
     }
-}
-
-/// Whether bounds hold a place, edges included.
-pub(crate) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
-    x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
-}
-
-/// At most so many numbers of a range, the first and the last among them.
-pub(crate) fn spread(range: std::ops::Range<u64>, most: u64) -> impl Iterator<Item = u64> {
-    let count = range.end.saturating_sub(range.start);
-    let taken = count.min(most);
-    let last = taken.saturating_sub(1).max(1);
-    let at = move |i: u64| (u128::from(i) * u128::from(count - 1) / u128::from(last)) as u64;
-    (0..taken).map(move |i| range.start + at(i))
 }

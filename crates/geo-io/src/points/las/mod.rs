@@ -29,12 +29,12 @@ use ::laz::LazVlr;
 use gpu_core::{Bounds, Progress};
 
 use crate::error::unwinding;
-use crate::points::copc::{Chunk, Info};
+use crate::points::chunk::{Chunk, holds};
+use crate::points::copc::Info;
 use crate::points::{Keep, open};
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
 use count::Count;
-pub(crate) use count::{holds, spread};
 use fields::Taken;
 use one_by_one::{Decoded, chunk_by_chunk, point_by_point};
 use records::{Layout, bounds_of};

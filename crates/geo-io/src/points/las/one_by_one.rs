@@ -11,7 +11,7 @@ use super::chunks::{check_table, layers, record_decoder};
 use super::fields::selection;
 use super::{BATCH, BATCH_BYTES, LasFile};
 use crate::error::unwinding;
-use crate::points::copc::Chunk;
+use crate::points::chunk::Chunk;
 use crate::points::{Keep, report};
 use crate::{Filter, PointCloud, Result};
 

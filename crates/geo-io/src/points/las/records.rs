@@ -5,9 +5,9 @@ use std::path::Path;
 use ::las::{point, raw};
 use gpu_core::{Bounds, parallel};
 
-use super::count::holds;
 use super::fields::Taken;
 use crate::points::Attributes;
+use crate::points::chunk::holds;
 use crate::{Filter, PointCloud, Result};
 
 /// Records that a core takes at once.

@@ -14,7 +14,7 @@ mod query;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
-use kernels_rs::nni::pixels::values::MOST_VALUES;
+use kernels_rs::nni::pixels::values::MAX_VALUES;
 
 use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
@@ -49,7 +49,7 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
     let limits = QueryLimits::of(params)?;
     let extent = input.check()?;
     let (raster, values) = (params.raster()?, input.points.values);
-    let of_pixel = 30 + 16 * values.len().min(MOST_VALUES) as u64;
+    let of_pixel = 30 + 16 * values.len().min(MAX_VALUES) as u64;
     let of_cell = 8 + 4 * values.len() as u64;
     host_memory::require(raster.cells() * of_pixel + params.grid.cells() * of_cell)?;
     let (dem, spans) = (Dem::without_values(params.grid), limits.spans());

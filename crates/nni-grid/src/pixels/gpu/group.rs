@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use device_std::host::Kernel;
 use gpu_core::{Column, Gpu};
-use kernels_rs::nni::pixels::values::MOST_VALUES;
+use kernels_rs::nni::pixels::values::MAX_VALUES;
 use kernels_rs::nni::pixels::{NearShape, query_near};
 
 use crate::gpu::put::put_scales;
@@ -24,7 +24,7 @@ pub(super) enum Instances {
 }
 
 impl Instances {
-    /// Those for a number of values up to [`MOST_VALUES`], or for one more.
+    /// Those for a number of values up to [`MAX_VALUES`], or for one more.
     fn for_values(values: usize) -> Self {
         match values {
             0 | 1 => Self::One,
@@ -66,7 +66,7 @@ pub(super) fn groups(
 ) -> impl Iterator<Item = Range<usize>> + use<> {
     let has_near = |instances: Instances| instances.near(limits, params).is_some();
     let is_for_few = has_near(Instances::One) && !has_near(Instances::Four);
-    let most = if is_for_few { 2 } else { MOST_VALUES };
+    let most = if is_for_few { 2 } else { MAX_VALUES };
     (0..values).step_by(most).map(move |first| first..values.min(first + most))
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use gpu_core::{Column, Copying, Gpu, Points, Progress, ValueRange};
 use gpu_scan::gpu::{Workspace, reduce};
 use gpu_scan::{Max, Min};
-use kernels_rs::nni::pixels::values::MOST_VALUES;
+use kernels_rs::nni::pixels::values::MAX_VALUES;
 use kernels_rs::nni::tallies;
 
 use super::group::Group;
@@ -52,7 +52,7 @@ pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'stati
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for parameters
-/// that want more than Sibson's values and their counts, or points with another number of values;
+/// that want more than Sibson's values and their counts, points with another number of values, or a mask;
 /// [`Error::Core`] unless `values` and `counts` have an element for each cell.
 pub fn interpolate_into(
     workspace: &mut Workspace,
@@ -137,7 +137,7 @@ impl Resident {
         Ok(Part {
             x: self.x.slice(range.clone())?,
             y: self.y.slice(range.clone())?,
-            z: [self.z.slice(range.clone())?; MOST_VALUES],
+            z: [self.z.slice(range.clone())?; MAX_VALUES],
             first: range.start as u64,
         })
     }

@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use gpu_core::{Device, Points};
-use idw::{Below, Input, Invalid, Params, Targets, interpolate};
+use idw::{TooFewPoints, Input, NonFinite, Params, Targets, interpolate};
 use libfuzzer_sys::fuzz_target;
 use tessera_fuzz::{Coordinate, Place, columns};
 
@@ -35,10 +35,10 @@ fuzz_target!(|case: Case| {
         params = params.smoothing(case.smoothing.get());
     }
     if is_skipping {
-        params = params.invalid(Invalid::Skip);
+        params = params.non_finite(NonFinite::Skip);
     }
     if is_nearest {
-        params = params.below(Below::Nearest);
+        params = params.too_few_points(TooFewPoints::Nearest);
     }
     let finite = z.iter().copied().filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), z| (low.min(z), high.max(z)));

@@ -49,8 +49,8 @@ pub use cut::{Cut, Rule};
 pub use gather::{GATHERED, gather_places};
 #[cfg(feature = "quadtree")]
 pub use leaves::{
-    MOST_OF_WARP, MOST_SHARED, Nodes, collect_leaves, mark_leaves, order_large_leaves,
-    order_leaves, order_small_leaves,
+    MAX_OF_WARP, MAX_SHARED, Nodes, collect_leaves, mark_leaves, order_large_leaves, order_leaves,
+    order_small_leaves,
 };
 #[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, Notes, divide, plant};

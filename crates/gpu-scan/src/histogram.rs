@@ -1,7 +1,7 @@
 //! The bounds of histograms, for CPU and GPU alike.
 
 use device_std::scalar::Scalar;
-use kernels_rs::primitives::histogram::{Even, MOST_BINS, rank_of_bound};
+use kernels_rs::primitives::histogram::{Even, MAX_BINS, rank_of_bound};
 use kernels_rs::primitives::operators::Bits;
 
 use crate::error::{Error, Result};
@@ -52,8 +52,8 @@ pub(crate) fn even<T: Number>(lower: T, upper: T, bins: usize) -> Result<Even> {
 
 /// Checks that there are not too many bins.
 pub(crate) fn check_bins(bins: u64) -> Result<()> {
-    match bins > MOST_BINS {
-        true => Err(Error::TooLarge { elements: bins, most: MOST_BINS }),
+    match bins > MAX_BINS {
+        true => Err(Error::TooLarge { elements: bins, most: MAX_BINS }),
         false => Ok(()),
     }
 }

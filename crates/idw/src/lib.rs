@@ -80,7 +80,7 @@ pub use gpu_core::{Points, ValueRange};
 pub use ground::RADIUS;
 pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
-pub use params::{Adaptive, Baseline, Below, Invalid, Method, Params};
+pub use params::{Adaptive, Baseline, Method, NonFinite, Params, TooFewPoints};
 pub use part::{Part, Total};
 pub use points::{Input, MAX_POINTS, Targets};
 pub use statistics::Statistics;

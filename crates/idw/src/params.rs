@@ -37,13 +37,13 @@ pub struct Params {
     /// What a target without a value gets. On the device that is NaN in any case.
     pub nodata: f64,
     /// What becomes of a target with too few points.
-    pub below: Below,
+    pub too_few_points: TooFewPoints,
     /// x and y are degrees of longitude and latitude, and distances those on a sphere, in metres.
     pub geographic: bool,
     /// The power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,
     /// What becomes of points that are not finite.
-    pub invalid: Invalid,
+    pub non_finite: NonFinite,
     /// How all pairs are summed.
     pub method: Method,
     /// Whether statistics of the points of each target are given.
@@ -60,7 +60,7 @@ pub struct Params {
 /// What becomes of a target with too few points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Below {
+pub enum TooFewPoints {
     /// It gets no value.
     #[default]
     Nodata,
@@ -72,7 +72,7 @@ pub enum Below {
 /// What becomes of points that are not finite, or have a latitude beyond a pole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Invalid {
+pub enum NonFinite {
     /// They are an error.
     #[default]
     Refuse,
@@ -168,10 +168,10 @@ impl Default for Params {
             max_points_per_quadrant: 0,
             min_points_per_quadrant: 0,
             nodata: f64::NAN,
-            below: Below::Nodata,
+            too_few_points: TooFewPoints::Nodata,
             geographic: false,
             adaptive: None,
-            invalid: Invalid::Refuse,
+            non_finite: NonFinite::Refuse,
             method: Method::Auto,
             statistics: false,
             value_range: None,
@@ -196,9 +196,9 @@ impl Params {
         max_points_per_quadrant: u32;
         min_points_per_quadrant: u32;
         nodata: f64;
-        below: Below;
+        too_few_points: TooFewPoints;
         geographic: bool;
-        invalid: Invalid;
+        non_finite: NonFinite;
         method: Method;
         statistics: bool;
     }

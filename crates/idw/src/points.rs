@@ -7,7 +7,7 @@ use gpu_core::{Bounds, GridSpec, Points, ValueRange};
 use kernels_rs::spatial::sphere;
 
 use crate::ground::Ground;
-use crate::{Error, Invalid, Number, Params, Result};
+use crate::{Error, NonFinite, Number, Params, Result};
 
 /// Points, and where to interpolate them.
 ///
@@ -197,7 +197,7 @@ impl<'a> Data<'a> {
         check_count("points", n as u64)?;
         let fault = |i: usize| fault(&points, i, params.geographic);
         let bad = parallel::filter(n as u32, FINE, |i| fault(i as usize).is_some());
-        if let (Some(&first), Invalid::Refuse) = (bad.first(), params.invalid) {
+        if let (Some(&first), NonFinite::Refuse) = (bad.first(), params.non_finite) {
             return Err(fault(first as usize).unwrap_or(Error::NoValues));
         }
         let is_good = |i: u32| fault(i as usize).is_none();
@@ -328,7 +328,7 @@ mod tests {
         let points = Points { x: &x, y: &y, values: &[&values] };
         let error = Data::of(points, &Params::default()).unwrap_err();
         assert!(matches!(error, Error::NotFinite { index: 1, value: f64::INFINITY, .. }));
-        let skip = Params::default().invalid(Invalid::Skip);
+        let skip = Params::default().non_finite(NonFinite::Skip);
         let data = Data::of(points, &skip).unwrap();
         assert_eq!((data.len(), data.skipped), (2, 2));
         assert_eq!(data.kept, Some(vec![0, 3]));

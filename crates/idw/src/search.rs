@@ -3,7 +3,7 @@
 use kernels_rs::spatial::sphere;
 
 use crate::ground::RADIUS;
-use crate::{Below, Params};
+use crate::{Params, TooFewPoints};
 
 /// Of a radius that holds more points than these, the points are summed without a list of them.
 const MANY: u32 = 256;
@@ -17,7 +17,7 @@ pub(crate) struct Search {
     pub max_per_quadrant: u32,
     pub min_per_quadrant: u32,
     pub quadrants: bool,
-    pub below: Below,
+    pub too_few_points: TooFewPoints,
     /// The farthest distance: on the ground; on the sphere the chord. Infinite where there is no limit.
     pub reach: f64,
     /// The same on the sphere as an angle.
@@ -83,7 +83,7 @@ impl Search {
             max_per_quadrant: no_limit(params.max_points_per_quadrant),
             min_per_quadrant: params.min_points_per_quadrant,
             quadrants: params.has_quadrants(),
-            below: params.below,
+            too_few_points: params.too_few_points,
             reach: f64::INFINITY,
             arc: f64::INFINITY,
             ellipse: None,
@@ -115,7 +115,7 @@ impl Search {
         search
     }
 
-    /// The search for the points to fall back on with [`Below::Nearest`]: how many, however far.
+    /// The search for the points to fall back on with [`TooFewPoints::Nearest`]: how many, however far.
     pub fn fallback(&self) -> u32 {
         let of_quadrants = if self.quadrants { self.min_per_quadrant.saturating_mul(4) } else { 0 };
         self.min_points.max(of_quadrants).max(1)

@@ -10,7 +10,7 @@ use device_std::{In, thread, vector, warp};
 
 use super::BLOCK;
 use super::points::range;
-use super::staged::{GroupSums, MulAdd, Room, slot};
+use super::staged::{GroupSums, MulAdd, Shared, slot};
 use super::targets::{Frame, Targets};
 use super::weights::{Law, Weighting, any_power};
 
@@ -39,13 +39,13 @@ pub struct Group<'a> {
 
 /// Above this, what f32 may have taken from the sums over a group is too much: the relative error of a
 /// weight, in multiples of `2^-24`, times its share. See [`Block::add`].
-const MOST_DOUBT: f32 = 128.0;
+const MAX_DOUBT: f32 = 128.0;
 
 /// The targets of a block, the sums of each, and what they follow from.
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
     /// Its shared memory.
-    pub room: Room,
+    pub room: Shared,
     /// The targets.
     pub targets: &'a Targets<'a>,
     /// The middle of the data and the unit.
@@ -161,12 +161,12 @@ impl Block<'_> {
             // Above power 4 what is promised is in proportion to the power.
             let rounding = f32::min(-2.0 * exponent, 4.0) * group.reach * share;
             // What is not a number is in doubt too.
-            if weight > 0.0 && !(rounding * inverse <= MOST_DOUBT) {
+            if weight > 0.0 && !(rounding * inverse <= MAX_DOUBT) {
                 let place = self.room.place_from(j * BLOCK + me, group.origin);
                 let points = self.room.sources.as_elements();
                 let nearest = nearest_square(points, group.count, place);
                 let nearest = nearest + unknown(self.weighting.smoothing) as f32;
-                if !(rounding * Real::reciprocal_sqrt(nearest) <= MOST_DOUBT) {
+                if !(rounding * Real::reciprocal_sqrt(nearest) <= MAX_DOUBT) {
                     return true;
                 }
             }

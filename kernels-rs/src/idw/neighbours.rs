@@ -1,9 +1,9 @@
-//! Neighbours: the points near each query.
+//! Neighbours: the points near each target.
 //!
-//! In the plane a warp takes 32 queries that lie side by side, and finds up to 64 nearest points of each, or 16 of each
+//! In the plane a warp takes 32 targets that lie side by side, and finds up to 64 nearest points of each, or 16 of each
 //! quadrant, in the R-tree of the points: [`together`].
 //!
-//! For more neighbours, and on the sphere, a thread takes a query, and searches the index of module
+//! For more neighbours, and on the sphere, a thread takes a target, and searches the index of module
 //! [`index`](super::index):
 //!
 //! 1. It widens a box of cells until the box holds points enough, and estimates from them the radius
@@ -19,7 +19,7 @@
 //! Distances are squares of differences in f64, the same on every back end, so the same neighbours are
 //! found; equal distances go by the index of the point. On the sphere they are those of the chord.
 //!
-//! The adaptive power of each query follows from its neighbours' distances: [`powers`].
+//! The adaptive power of each target follows from its neighbours' distances: [`powers`].
 
 pub mod circle;
 mod lists;
@@ -42,14 +42,14 @@ use nearest::Nearest;
 use ranked::Nearby;
 pub use results::{Results, Values};
 pub use search::Sorted;
-use search::{Index, Query, Search};
+use search::{Index, Search, TargetPlace};
 
 /// How a kernel searches.
 pub trait Method {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
-    /// Writes values, and statistics, of the query of this thread.
+    /// Writes values, and statistics, of the target of this thread.
     ///
     /// # Safety
     /// The block has [`SHARED`](Self::SHARED) bytes of shared memory, which nothing else uses.
@@ -57,7 +57,7 @@ pub trait Method {
         index: &Index,
         values: &Values<'_>,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         limits: &Limits,
         results: &Results<'_>,
     );
@@ -72,20 +72,20 @@ pub struct Weights<'a> {
     pub smoothing: f64,
     /// Minus half the power.
     pub exponent: f64,
-    /// The same of each query, in place of `exponent`.
+    /// The same of each target, in place of `exponent`.
     pub exponents: Option<In<'a, f64>>,
 }
 
 impl Weights<'_> {
-    /// Brings what a query's neighbours weigh into a search.
+    /// Brings what a target's neighbours weigh into a search.
     #[inline(always)]
-    fn weigh(&self, search: &mut Search, query: u64) {
+    fn weigh(&self, search: &mut Search, target: u64) {
         (search.law, search.smoothing) = (self.law, self.smoothing);
-        search.exponent = self.exponents.map_or(self.exponent, |exponents| exponents.get(query));
+        search.exponent = self.exponents.map_or(self.exponent, |exponents| exponents.get(target));
     }
 }
 
-/// Which points are neighbours of a query, and how many.
+/// Which points are neighbours of a target, and how many.
 #[arguments]
 pub struct Limits {
     /// The farthest distance, or infinity; on the sphere that of the chord.
@@ -96,19 +96,19 @@ pub struct Limits {
     pub extent: [f64; 2],
     /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros for no ellipse.
     pub ellipse: [f64; 3],
-    /// 1 where query `i` leaves point `i` out, else 0.
+    /// 1 where target `i` leaves point `i` out, else 0.
     pub leaves_out: u32,
     /// 1 where neighbours count by quadrants, else 0.
     pub by_quadrants: u32,
     /// The most neighbours.
     pub max_points: u32,
-    /// With fewer a query has no value, or falls back.
+    /// With fewer a target has no value, or falls back.
     pub min_points: u32,
     /// The most of each quadrant.
     pub max_per_quadrant: u32,
-    /// With fewer in any quadrant a query has no value, or falls back.
+    /// With fewer in any quadrant a target has no value, or falls back.
     pub min_per_quadrant: u32,
-    /// 1 where a query with too few takes as many nearest as it needs, however they lie, else 0.
+    /// 1 where a target with too few takes as many nearest as it needs, however they lie, else 0.
     pub falls_back: u32,
 }
 
@@ -146,8 +146,8 @@ impl Limits {
 
 /// Interpolates over at most `max_points` points, by a list of the nearest or, in the instance `any`, without one. That
 /// takes `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by turns. Where there are fewer than
-/// `min_points`, or in a quadrant `min_per_quadrant`, a query has no value, or, if `falls_back` is not 0, that of as many
-/// nearest, however they lie. Grid: a thread a query.
+/// `min_points`, or in a quadrant `min_per_quadrant`, a target has no value, or, if `falls_back` is not 0, that of as many
+/// nearest, however they lie. Grid: a thread a target.
 ///
 /// # Safety
 /// The slices have what their structs say; the points are those that the values are of; on the sphere `vectors` has x, y
@@ -174,15 +174,15 @@ pub unsafe fn interpolate<M: Method>(
     if mine >= targets.count {
         return;
     }
-    let query = Query::new(mine, &targets, vectors);
-    if !query.is_place() {
-        results.put_nothing(values.columns, query.index);
+    let target = TargetPlace::new(mine, &targets, vectors);
+    if !target.is_place() {
+        results.put_nothing(values.columns, target.index);
         return;
     }
     let mut search = Search { sphere, ..limits.search() };
-    weights.weigh(&mut search, query.index);
+    weights.weigh(&mut search, target.index);
     // SAFETY: the kernel is declared with that shared memory.
-    unsafe { M::interpolate(&index, &values, &search, &query, &limits, &results) };
+    unsafe { M::interpolate(&index, &values, &search, &target, &limits, &results) };
 }
 
 device_std::ptx_module! { "idw_neighbours" }

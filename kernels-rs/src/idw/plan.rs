@@ -19,7 +19,7 @@ const LEAST_SAMPLE: u64 = 100;
 const POINTS_OF_CELL: f64 = 2.0;
 
 /// The most cells in the bulk, about.
-const MOST_CELLS: f64 = 4_194_304.0;
+const MAX_CELLS: f64 = 4_194_304.0;
 
 /// Bits of a place along each axis of the curve.
 const CURVE_BITS: u32 = 16;
@@ -101,7 +101,7 @@ pub fn most_cells(points: u64) -> u64 {
 #[inline(always)]
 #[allow(clippy::manual_clamp)] // `clamp` has a panic path
 fn cells_of(points: u64) -> f64 {
-    f64::max(1.0, f64::min(points as f64 / POINTS_OF_CELL, MOST_CELLS))
+    f64::max(1.0, f64::min(points as f64 / POINTS_OF_CELL, MAX_CELLS))
 }
 
 /// The cells to search `points` points by, over their bulk along x and y.
@@ -116,7 +116,7 @@ pub fn cells_over([west, east]: [f64; 2], [south, north]: [f64; 2], points: u64)
     if !(side > 0.0 && side < f64::INFINITY) {
         return whole;
     }
-    let along = |length: f64| f64::min(math::floor(length / side) + 1.0, 2.0 * MOST_CELLS) as u32;
+    let along = |length: f64| f64::min(math::floor(length / side) + 1.0, 2.0 * MAX_CELLS) as u32;
     let (columns, rows) = (along(width), along(height));
     if columns as u64 * rows as u64 > most_cells(points) {
         return whole;

@@ -28,7 +28,7 @@ impl MulAdd for f32 {
 
 /// The shared memory of a block that sums.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct Shared {
     /// Places of the targets, relative to the middle of the data, in units: x and the rest that f32
     /// leaves of it, y and the rest.
     pub targets: SharedArray<Vector>,
@@ -40,7 +40,7 @@ pub struct Room {
     pub values: SharedArray<Vector>,
 }
 
-impl Room {
+impl Shared {
     /// For `targets` targets of a thread and `values` values of a point. The vectors begin at multiples of 16, since
     /// whatever lies before has whole ones.
     #[inline(always)]
@@ -178,7 +178,7 @@ impl<const WEIGHTED: bool, const V: usize> Source<WEIGHTED, V> {
     /// # Safety
     /// `slot` holds a source.
     #[inline(always)]
-    pub unsafe fn load(room: &Room, slot: u32) -> Self {
+    pub unsafe fn load(room: &Shared, slot: u32) -> Self {
         // SAFETY: the slot holds a source, as the caller says.
         unsafe {
             let [x, y, third, fourth] = room.sources.load(slot);
@@ -215,7 +215,7 @@ impl<const Q: usize> Near<Q> {
     /// # Safety
     /// The thread has stored its targets.
     #[inline(always)]
-    pub unsafe fn place(&mut self, room: &Room, me: u32, origin: [f32; 2]) {
+    pub unsafe fn place(&mut self, room: &Shared, me: u32, origin: [f32; 2]) {
         let mut j = 0;
         while j < Q {
             // SAFETY: the thread has stored its targets, as the caller says.
@@ -284,7 +284,7 @@ impl<const Q: usize> Near<Q> {
 /// `count` sources are staged.
 #[inline(always)]
 pub unsafe fn sum_staged<L: Law, const ROW: bool, const W: bool, const Q: usize, const V: usize>(
-    room: &Room,
+    room: &Shared,
     near: &Near<Q>,
     count: u32,
 ) -> GroupSums<Q, V> {

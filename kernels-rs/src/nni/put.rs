@@ -8,16 +8,16 @@ use device_std::{Out, kernel, thread};
 use super::pixels::MODULE;
 
 /// The most numbers of a launch.
-pub const MOST_PUT: usize = 16;
+pub const MAX_PUT: usize = 16;
 
 /// Writes `count` numbers. Grid: one block.
 ///
 /// # Safety
-/// `output` has `count` elements, of [`MOST_PUT`] at most.
+/// `output` has `count` elements, of [`MAX_PUT`] at most.
 #[kernel(block = 32)]
 pub unsafe fn put_numbers(numbers: [f64; 16], count: u32, output: Out<'_, f64>) {
     let mut i = 0;
-    while i < MOST_PUT {
+    while i < MAX_PUT {
         if i as u32 == thread::thread_idx_x() && (i as u32) < count {
             output.set(i, numbers[i]);
         }

@@ -29,7 +29,7 @@ const THREADS: u64 = 1 << 18;
 const LEAST_ROWS: u64 = 32;
 
 /// The most chunks of a column: one thread goes over their sums.
-const MOST_CHUNKS: u64 = 1024;
+const MAX_CHUNKS: u64 = 1024;
 
 /// Rows that a thread has under way at once.
 const BATCH: usize = 8;
@@ -40,8 +40,8 @@ pub const fn chunks(width: u32, height: u32) -> (u32, u32) {
         return (1, 0);
     }
     let mut chunks = THREADS.div_ceil(width as u64);
-    if chunks > MOST_CHUNKS {
-        chunks = MOST_CHUNKS;
+    if chunks > MAX_CHUNKS {
+        chunks = MAX_CHUNKS;
     }
     let mut rows = (height as u64).div_ceil(chunks);
     if rows < LEAST_ROWS {

@@ -23,9 +23,9 @@ const ROWS: usize = 4;
 const TILE: u64 = (BLOCK * ROWS * f64::LANES) as u64;
 
 /// The most columns of a launch.
-pub const MOST_COLUMNS: usize = 8;
+pub const MAX_COLUMNS: usize = 8;
 /// The most chunks of a column.
-const MOST_CHUNKS: u64 = 512;
+const MAX_CHUNKS: u64 = 512;
 
 /// Words of a result: the bits of the least and of the greatest element; the index of the first that is
 /// not finite, all ones without one, and its bits.
@@ -34,7 +34,7 @@ pub const WORDS: u64 = 4;
 /// Tiles of each chunk, and number of chunks, for columns of `len` elements.
 pub const fn chunks(len: u64) -> (u64, u64) {
     let tiles = len.div_ceil(TILE);
-    let of_chunk = if tiles > MOST_CHUNKS { tiles.div_ceil(MOST_CHUNKS) } else { 1 };
+    let of_chunk = if tiles > MAX_CHUNKS { tiles.div_ceil(MAX_CHUNKS) } else { 1 };
     (of_chunk, tiles.div_ceil(of_chunk))
 }
 
@@ -173,12 +173,12 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// Columns of `len` elements.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub fn new([a, b, c, d, e, f, g, h]: [In<'a, u64>; MOST_COLUMNS], len: u64) -> Self {
+    pub fn new([a, b, c, d, e, f, g, h]: [In<'a, u64>; MAX_COLUMNS], len: u64) -> Self {
         Self { a, b, c, d, e, f, g, h, len }
     }
 
     #[inline(always)]
-    fn all(self) -> [In<'a, u64>; MOST_COLUMNS] {
+    fn all(self) -> [In<'a, u64>; MAX_COLUMNS] {
         let Self { a, b, c, d, e, f, g, h, .. } = self;
         [a, b, c, d, e, f, g, h]
     }
@@ -186,10 +186,10 @@ impl<'a> Columns<'a> {
 
 /// A column; by choosing, since registers cannot be indexed.
 #[inline(always)]
-fn column_of(columns: [In<u64>; MOST_COLUMNS], column: u32) -> In<u64> {
+fn column_of(columns: [In<u64>; MAX_COLUMNS], column: u32) -> In<u64> {
     let mut found = columns[0];
     let mut i = 1;
-    while i < MOST_COLUMNS {
+    while i < MAX_COLUMNS {
         found = if i as u32 == column { columns[i] } else { found };
         i += 1;
     }

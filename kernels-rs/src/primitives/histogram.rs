@@ -65,16 +65,16 @@ pub const fn tile_len(element_size: usize) -> u64 {
 }
 
 /// The most tiles of a block: its counters have 32 bits.
-pub const MOST_TILES: u64 = (u32::MAX as u64) / tile_len(1);
+pub const MAX_TILES: u64 = (u32::MAX as u64) / tile_len(1);
 
 /// Counters beyond those of the bins.
 pub const OUTSIDE: u64 = 3;
 
 /// The most bins: slots have 32 bits.
-pub const MOST_BINS: u64 = u32::MAX as u64 - OUTSIDE;
+pub const MAX_BINS: u64 = u32::MAX as u64 - OUTSIDE;
 
 /// Bytes of shared memory that counters and bounds may take: what every device gives a block.
-const MOST_SHARED: u64 = 48 << 10;
+const MAX_SHARED: u64 = 48 << 10;
 
 /// Bytes of shared memory that copies of the counters may take: enough blocks still fit on a
 /// multiprocessor that all its threads are busy.
@@ -131,7 +131,7 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
     if size_of::<B>() == 1 {
         return COPIES_OF_BYTES;
     }
-    if bins >= MOST_SHARED || shared_bytes::<B>(bins, 1) as u64 > MOST_SHARED {
+    if bins >= MAX_SHARED || shared_bytes::<B>(bins, 1) as u64 > MAX_SHARED {
         return 0;
     }
     let mut copies = 1;
@@ -139,7 +139,7 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
         copies *= 2;
     }
     // Should the bounds leave no room for them, there are fewer copies.
-    while shared_bytes::<B>(bins, copies) as u64 > MOST_SHARED {
+    while shared_bytes::<B>(bins, copies) as u64 > MAX_SHARED {
         copies /= 2;
     }
     copies
@@ -165,7 +165,7 @@ pub unsafe fn make_bounds<B: Bits>(
     }
 }
 
-/// Counts in shared memory by one of the methods. Grid: any number of blocks that leaves each at most [`MOST_TILES`].
+/// Counts in shared memory by one of the methods. Grid: any number of blocks that leaves each at most [`MAX_TILES`].
 ///
 /// # Safety
 /// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`] as

@@ -30,13 +30,13 @@ pub const fn tile_len(element_size: usize) -> u64 {
 
 /// The most chunks of an array. Most kernels leave room for 8 blocks on a multiprocessor: 132 of them have all
 /// chunks under way at once.
-pub const MOST_CHUNKS: u64 = 1056;
+pub const MAX_CHUNKS: u64 = 1056;
 
 /// Tiles of each chunk and number of chunks, for an array of `len` elements. A chunk is whole
 /// tiles; the last may be shorter.
 pub const fn chunks(len: u64, element_size: usize) -> (u64, u64) {
     let tiles = len.div_ceil(tile_len(element_size));
-    let tiles_of_chunk = if tiles > MOST_CHUNKS { tiles.div_ceil(MOST_CHUNKS) } else { 1 };
+    let tiles_of_chunk = if tiles > MAX_CHUNKS { tiles.div_ceil(MAX_CHUNKS) } else { 1 };
     (tiles_of_chunk, tiles.div_ceil(tiles_of_chunk))
 }
 

@@ -40,13 +40,13 @@ const READS: usize = 8;
 const READS_OF_FEW: usize = 16;
 
 /// The most elements of a lane: longer segments are cut into chunks.
-const MOST_OF_LANE: u64 = 512;
+const MAX_OF_LANE: u64 = 512;
 
 /// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
 
 /// The most segments that count as few: each block that takes chunks looks at all of them.
-pub const MOST_FEW: u64 = 4096;
+pub const MAX_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.
 pub const fn lanes_log2(len: u64, segments: u64) -> u32 {
@@ -60,7 +60,7 @@ pub const fn lanes_log2(len: u64, segments: u64) -> u32 {
 /// The most elements of a segment that a group of lanes takes.
 #[inline(always)]
 pub const fn most_of_group(lanes_log2: u32) -> u64 {
-    MOST_OF_LANE << lanes_log2
+    MAX_OF_LANE << lanes_log2
 }
 
 /// How many segments may be long, and how many chunks they have together.

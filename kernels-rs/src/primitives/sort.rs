@@ -31,7 +31,7 @@ mod lookback;
 mod part;
 mod pass;
 
-pub use digits::{DIGITS, Key, MOST_PASSES, RADIX_BITS};
+pub use digits::{DIGITS, Key, MAX_PASSES, RADIX_BITS};
 pub use histogram::{RESIDENT, count_digits, histogram_tile};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use pass::tile;

@@ -36,7 +36,7 @@ pub const fn tile_len(size: usize) -> u64 {
 }
 
 /// The greatest k.
-pub const MOST: u64 = 1 << 31;
+pub const MAX_K: u64 = 1 << 31;
 
 /// Words of a search: the known bits of the k-th rank; how many elements with just these bits are
 /// among the first k; the counter of finished blocks; the counts of the digits.
@@ -221,12 +221,12 @@ impl CollectShared {
     }
 }
 
-/// Two counts in one word: of elements below the k-th rank, fewer than [`MOST`], and of elements
-/// with it, of which more than `MOST` count as that.
+/// Two counts in one word: of elements below the k-th rank, fewer than [`MAX_K`], and of elements
+/// with it, of which more than `MAX_K` count as that.
 #[inline(always)]
 fn add(a: u64, b: u64) -> u64 {
     let below = (a >> 32) + (b >> 32);
-    let equal = u64::min((a & 0xffff_ffff) + (b & 0xffff_ffff), MOST);
+    let equal = u64::min((a & 0xffff_ffff) + (b & 0xffff_ffff), MAX_K);
     below << 32 | equal
 }
 

@@ -92,13 +92,13 @@ unsafe fn rank_among(value: u32, count: u32) -> u32 {
 }
 
 /// The most points of a leaf that a warp orders by itself.
-pub const MOST_OF_WARP: u32 = 32 * 8;
+pub const MAX_OF_WARP: u32 = 32 * 8;
 
 /// Values of a thread of the block that orders a large leaf.
 const LARGE: usize = 16;
 
 /// The most points of a leaf that a block orders.
-pub const MOST_SHARED: u32 = (BLOCK * LARGE) as u32;
+pub const MAX_SHARED: u32 = (BLOCK * LARGE) as u32;
 
 /// The node that each lane of a warp looks at: where its points start and how many they are, 0 unless they are from
 /// `least` to `most` and to be ordered.
@@ -120,7 +120,7 @@ fn leaf_of_lane(
     (0, 0)
 }
 
-/// Orders the leaves of at most [`MOST_OF_WARP`] points, larger ones not at all. A warp looks at 32 nodes, and orders the
+/// Orders the leaves of at most [`MAX_OF_WARP`] points, larger ones not at all. A warp looks at 32 nodes, and orders the
 /// leaves among them one after the other, in registers. Grid: any number of blocks.
 ///
 /// # Safety
@@ -135,7 +135,7 @@ pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32
         let mut first = thread::index_1d() - lane as u64;
         while first < count {
             let (start, points) =
-                leaf_of_lane(nodes, first + lane as u64, count, in_order, [2, MOST_OF_WARP]);
+                leaf_of_lane(nodes, first + lane as u64, count, in_order, [2, MAX_OF_WARP]);
             let mut leaves = warp::ballot(warp::FULL, points > 0);
             while leaves != 0 {
                 let owner = leaves.trailing_zeros();
@@ -352,7 +352,7 @@ impl Exchange {
     }
 }
 
-/// Orders the leaves of more than [`MOST_OF_WARP`] points and at most [`MOST_SHARED`], others not at all. A block looks at
+/// Orders the leaves of more than [`MAX_OF_WARP`] points and at most [`MAX_SHARED`], others not at all. A block looks at
 /// 32 nodes, and orders the leaves among them one after the other. Grid: any number of blocks.
 ///
 /// # Safety
@@ -367,7 +367,7 @@ pub unsafe fn order_large_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
         let (step, count) = (thread::grid_dim_x() as u64 * 32, count.get(0u32));
         let mut first = thread::block_idx_x() as u64 * 32;
         while first < count {
-            let range = [MOST_OF_WARP + 1, MOST_SHARED];
+            let range = [MAX_OF_WARP + 1, MAX_SHARED];
             let (start, points) = leaf_of_lane(nodes, first + lane, count, in_order, range);
             let mut leaves = warp::ballot(warp::FULL, points > 0);
             while leaves != 0 {

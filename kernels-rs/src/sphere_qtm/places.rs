@@ -83,13 +83,13 @@ pub struct Tables<'a> {
 
 /// What a block that finds cells keeps: the tables, and the points of each warp that wait for the long way.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     factors: SharedArray<f64>,
     depths: SharedArray<f32>,
     waiting: SharedArray<u64>,
 }
 
-impl Room {
+impl Shared {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Room {
     }
 }
 
-impl quick::Table for Room {
+impl quick::Table for Shared {
     #[inline(always)]
     fn factors(&self, number: u32) -> [f64; 3] {
         // SAFETY: there are as many, and nobody writes to them any more.
@@ -147,7 +147,7 @@ impl quick::Table for Room {
 /// The whole block is here, and the tables are in its room.
 #[inline(always)]
 unsafe fn find_all(
-    room: Room,
+    room: Shared,
     count: u64,
     level: u32,
     cells: Out<'_, u64>,
@@ -199,7 +199,7 @@ unsafe fn find_all(
 ///
 /// # Safety
 /// Columns have `count` elements, and the tables what [`Tables`] says; `level` is at most [`MAX_LEVEL`].
-#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+#[kernel(block = FIND_BLOCK, carve = |carver| Shared::new(carver), instances(
     f32: <f32>, resident = 4;
     f64: <f64>, resident = 4;
 ))]
@@ -211,7 +211,7 @@ pub unsafe fn find_cells<T: Real>(
     tables: Tables<'_>,
     cells: Out<'_, u64>,
 ) {
-    let room = Room::new(&mut Carver::new());
+    let room = Shared::new(&mut Carver::new());
     let point = |i: u64| (longitudes.get(i).to_f64(), latitudes.get(i).to_f64());
     let quick = |i| {
         let (longitude, latitude) = point(i);
@@ -235,7 +235,7 @@ pub unsafe fn find_cells<T: Real>(
 ///
 /// # Safety
 /// As [`mod@find_cells`].
-#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+#[kernel(block = FIND_BLOCK, carve = |carver| Shared::new(carver), instances(
     f32: <f32>, resident = 4;
     f64: <f64>, resident = 4;
 ))]
@@ -248,7 +248,7 @@ pub unsafe fn find_cells_of_vectors<T: Real>(
     tables: Tables<'_>,
     cells: Out<'_, u64>,
 ) {
-    let room = Room::new(&mut Carver::new());
+    let room = Shared::new(&mut Carver::new());
     let vector = |i: u64| [x.get(i).to_f64(), y.get(i).to_f64(), z.get(i).to_f64()];
     let quick = |i| Start::of_direction(vector(i)).locate(level, &room);
     let exact = |i| locate_vector(vector(i), level);

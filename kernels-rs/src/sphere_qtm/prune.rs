@@ -269,13 +269,13 @@ impl Share {
 
 /// What a block keeps that makes lists.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     pivots: BlockReduce<(u64, u64)>,
     scan: BlockScan<u32>,
     start: SharedArray<u64>,
 }
 
-impl Room {
+impl Shared {
     #[inline(always)]
     const fn new(carver: &mut Carver, threads: u32) -> Self {
         Self {
@@ -343,7 +343,7 @@ fn is_short(list: List) -> bool {
 /// # Safety
 /// The slices have what [`Sites`] and [`Pool`] say; `narrow` has the bits of four numbers for each site, its
 /// unit vector in f32 and nothing; `lists` has an element for each cell of the level.
-#[kernel(block = FIRST_BLOCK, carve = |carver| Room::new(carver, FIRST_BLOCK))]
+#[kernel(block = FIRST_BLOCK, carve = |carver| Shared::new(carver, FIRST_BLOCK))]
 pub unsafe fn first_lists(
     sites: Sites<'_>,
     narrow: In<'_, Four>,
@@ -352,7 +352,7 @@ pub unsafe fn first_lists(
     pool: Pool<'_>,
     lists: Out<'_, List>,
 ) {
-    let room = Room::new(&mut Carver::new(), FIRST_BLOCK);
+    let room = Shared::new(&mut Carver::new(), FIRST_BLOCK);
     let (cell, count) = (thread::block_idx_x(), sites.count);
     let sites = Listed { places: sites.places, pool: pool.sites };
     let triangle = Triangle::of_index(level, cell as u64);
@@ -387,7 +387,7 @@ pub unsafe fn first_lists(
 /// # Safety
 /// The slices have what [`Mesh`] and [`Pool`] say; `places` has an element for each site that is on a list, `parents` the
 /// list of each cell of the level above, and `lists` an element for each cell of the level.
-#[kernel(block = LONG_BLOCK, carve = |carver| Room::new(carver, LONG_BLOCK))]
+#[kernel(block = LONG_BLOCK, carve = |carver| Shared::new(carver, LONG_BLOCK))]
 pub unsafe fn next_long_lists(
     places: In<'_, Place>,
     mesh: Mesh<'_>,
@@ -397,7 +397,7 @@ pub unsafe fn next_long_lists(
     pool: Pool<'_>,
     lists: Out<'_, List>,
 ) {
-    let room = Room::new(&mut Carver::new(), LONG_BLOCK);
+    let room = Shared::new(&mut Carver::new(), LONG_BLOCK);
     let (cell, sites) = (thread::block_idx_x(), Listed { places, pool: pool.sites });
     let triangle = mesh.triangle(level, cell as u64);
     let list = parents.get(cell as usize >> 2);

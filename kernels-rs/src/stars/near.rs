@@ -34,9 +34,9 @@ const LONGEST: u32 = 16;
 const WARPS: u32 = BLOCK / warp::SIZE;
 
 #[inline(always)]
-const fn rooms(carver: &mut Carver) -> (window::Room, nearby::Room, SharedArray<u8>) {
-    let window = window::Room::carve(carver, WARPS);
-    let lists = nearby::Room::carve(carver, WARPS);
+const fn rooms(carver: &mut Carver) -> (window::Shared, nearby::Shared, SharedArray<u8>) {
+    let window = window::Shared::carve(carver, WARPS);
+    let lists = nearby::Shared::carve(carver, WARPS);
     (window, lists, carver.array(WARPS * LONGEST * warp::SIZE))
 }
 

@@ -21,9 +21,9 @@ const ATTEMPTS: u32 = 6;
 
 /// Shared memory for the lists of a warp.
 #[derive(Clone, Copy)]
-pub struct Room(SharedArray<u8>);
+pub struct Shared(SharedArray<u8>);
 
-impl Room {
+impl Shared {
     /// For so many warps.
     #[inline(always)]
     pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
@@ -50,7 +50,7 @@ pub struct Lane<'a> {
 /// The sites that are nearer to a lane's own site than others.
 pub struct Nearby {
     /// Their places in the window, each [`warp::SIZE`] elements after the one before.
-    room: Room,
+    room: Shared,
     count: u32,
     /// All sites that are nearer than this are there.
     reach: f32,
@@ -69,7 +69,7 @@ impl Nearby {
         group: &Group,
         site: u32,
         is_there: bool,
-        room: Room,
+        room: Shared,
     ) -> Self {
         let free = window.room_around(group.x, group.y);
         let most = window.area_of_site() * (WANTED * core::f32::consts::FRAC_1_PI);

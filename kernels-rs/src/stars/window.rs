@@ -13,7 +13,7 @@ use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
 
 /// Sites of a window.
-pub const MOST: u32 = 255;
+pub const MAX_SITES: u32 = 255;
 
 /// How much wider the window is than the box around the warp's sites on each side, in mean distances of these.
 const MARGIN: f32 = 3.6;
@@ -23,30 +23,30 @@ const ATTEMPTS: u32 = 3;
 
 /// Shared memory for the sites of a warp's window.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct Shared {
     /// x and y of each relative to the group's origin.
     places: SharedArray<u64>,
     numbers: SharedArray<u32>,
 }
 
-impl Room {
+impl Shared {
     /// For so many warps.
     #[inline(always)]
     pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
-        Self { places: carver.array(warps * MOST), numbers: carver.array(warps * MOST) }
+        Self { places: carver.array(warps * MAX_SITES), numbers: carver.array(warps * MAX_SITES) }
     }
 
     /// That of the warp.
     #[inline(always)]
     pub fn own(self) -> Self {
-        let first = warp::warp_id() * MOST;
+        let first = warp::warp_id() * MAX_SITES;
         Self { places: self.places.skip(first), numbers: self.numbers.skip(first) }
     }
 }
 
 /// The sites in a box around those of the warp.
 pub struct Window {
-    room: Room,
+    room: Shared,
     /// How many there are; 0 where they were too many.
     pub count: u32,
     /// All sites within these bounds are there.
@@ -70,7 +70,7 @@ impl Window {
     /// # Safety
     /// The whole warp comes to the same call; the room is its own.
     #[inline(always)]
-    pub unsafe fn around(tree: &Tree<'_, f64>, group: &Group, room: Room) -> Self {
+    pub unsafe fn around(tree: &Tree<'_, f64>, group: &Group, room: Shared) -> Self {
         let [west, south, east, north] = group.bounds();
         let (width, height) = (east - west, north - south);
         let mean = math::sqrt_f32(width * height * (1.0 / FANOUT as f32));
@@ -89,7 +89,7 @@ impl Window {
                 let y = f32::max(south - below, above - north);
                 window.reach = math::mul_add_f32(x, x, y * y).to_bits() + 1;
                 walk(tree, group, &mut window);
-                if window.count <= MOST {
+                if window.count <= MAX_SITES {
                     break;
                 }
                 margin *= 0.5;
@@ -97,7 +97,7 @@ impl Window {
             }
             warp::sync_warp(warp::FULL);
         }
-        if window.count > MOST {
+        if window.count > MAX_SITES {
             window.count = 0;
         }
         window
@@ -257,7 +257,7 @@ impl Visitor<f64> for Window {
 
     #[inline(always)]
     fn reach(&self) -> u32 {
-        if self.count > MOST { 0 } else { self.reach }
+        if self.count > MAX_SITES { 0 } else { self.reach }
     }
 
     #[inline(always)]
@@ -274,7 +274,7 @@ impl Visitor<f64> for Window {
         unsafe {
             let inside = warp::ballot(warp::FULL, is_inside);
             let at = self.count + (inside & warp::lanes_below()).count_ones();
-            if is_inside && at < MOST {
+            if is_inside && at < MAX_SITES {
                 let place = u64::from(x.to_bits()) | u64::from(y.to_bits()) << 32;
                 self.room.places.store(at, place);
                 self.room.numbers.store(at, leaf * FANOUT + warp::lane_id());

@@ -2,7 +2,7 @@
 
 use device_std::In;
 use gpu_core::{Blocks, Bounds, Error as CoreError, Extent, Slice, ValueRange};
-use kernels_rs::primitives::extent::{Columns, MOST_COLUMNS, WORDS, chunks, find_extent};
+use kernels_rs::primitives::extent::{Columns, MAX_COLUMNS, WORDS, chunks, find_extent};
 
 use super::Workspace;
 use super::workspace::Layout;
@@ -77,7 +77,7 @@ pub fn extent<'a>(
 unsafe fn search(workspace: &mut Workspace, columns: &[In<'_, u64>], len: u64) -> Result<Vec<u64>> {
     let (tiles, chunks) = chunks(len);
     let mut layout = Layout::default();
-    let partials = layout.part::<u64>(chunks * MOST_COLUMNS as u64 * WORDS);
+    let partials = layout.part::<u64>(chunks * MAX_COLUMNS as u64 * WORDS);
     let results = layout.part::<u64>(columns.len() as u64 * WORDS);
     let arena = workspace.arena(&layout)?;
     let (partials, results) = (arena.at(&partials), arena.at(&results));
@@ -87,11 +87,11 @@ unsafe fn search(workspace: &mut Workspace, columns: &[In<'_, u64>], len: u64) -
     // SAFETY: the columns are as the caller promises; there are words for each chunk and each column; `host` lives until
     // the stream is synchronised.
     unsafe {
-        for (launch, some) in columns.chunks(MOST_COLUMNS).enumerate() {
-            let mut columns = [some[0]; MOST_COLUMNS];
+        for (launch, some) in columns.chunks(MAX_COLUMNS).enumerate() {
+            let mut columns = [some[0]; MAX_COLUMNS];
             columns[..some.len()].copy_from_slice(some);
             let columns = Columns::new(columns, len);
-            let results = results.from(launch * MOST_COLUMNS * WORDS as usize);
+            let results = results.from(launch * MAX_COLUMNS * WORDS as usize);
             let arguments = find_extent::Args { columns, tiles, partials, done, results };
             let blocks = Blocks { x: chunks as u32, y: some.len() as u32 };
             gpu.enqueue(find_extent, blocks, arguments)?;

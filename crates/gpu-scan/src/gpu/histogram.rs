@@ -4,7 +4,7 @@ use device_std::Out;
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::histogram::{
-    Bounds, Counted, Even, Histograms, How, Line, MOST_TILES, OUTSIDE, RESIDENT, Tiles, copies,
+    Bounds, Counted, Even, Histograms, How, Line, MAX_TILES, OUTSIDE, RESIDENT, Tiles, copies,
     count, count_in_global, make_bounds, tile_len,
 };
 
@@ -150,7 +150,7 @@ impl<'a, T: Number, C: Count> Call<'a, T, C> {
 fn blocks(gpu: &Gpu, len: u64, element: usize) -> Blocks {
     let tiles = len.div_ceil(tile_len(element));
     let most = u64::from(gpu.multiprocessors() * RESIDENT);
-    let blocks = u64::max(u64::min(tiles, most), tiles.div_ceil(MOST_TILES));
+    let blocks = u64::max(u64::min(tiles, most), tiles.div_ceil(MAX_TILES));
     Blocks::x(u64::max(blocks, 1) as u32)
 }
 

@@ -5,7 +5,7 @@ use gpu_core::{Blocks, Element, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::offsets::Offsets;
 use kernels_rs::primitives::reduce_by_key::{Arrays, RunKey, by_key, tile};
 use kernels_rs::primitives::segment_totals::{
-    BLOCK, Chunks, Entry, Input, MOST_FEW, by_chunks, by_groups, lanes_log2, most_long, reduce_few,
+    BLOCK, Chunks, Entry, Input, MAX_FEW, by_chunks, by_groups, lanes_log2, most_long, reduce_few,
 };
 use kernels_rs::primitives::select::Runs;
 
@@ -144,7 +144,7 @@ pub fn segmented_reduce<'a, T: Number, O: ReduceOperator<T>>(
     let call = SegmentsCall::<O::Element> { input, totals: totals.cast().output() };
     // SAFETY: there is an offset more than segments, and a total for each, apart from the rest.
     unsafe {
-        match segments <= MOST_FEW {
+        match segments <= MAX_FEW {
             true => call.reduce_few::<O::Reduction>(workspace),
             false => call.reduce_many::<O::Reduction>(workspace),
         }

@@ -432,7 +432,7 @@ impl<B: Element, V: Element> Scratch<B, V> {
 #[cfg(test)]
 mod tests {
     use gpu_core::{DeviceChoice, Gpu};
-    use kernels_rs::primitives::sort::MOST_PASSES;
+    use kernels_rs::primitives::sort::MAX_PASSES;
 
     use super::*;
 
@@ -483,7 +483,7 @@ mod tests {
             software_gpu::set_seed(seed);
             let mut w = Workspace::new(&gpu).unwrap();
             for round in [1u64, 2] {
-                let begin = (round << 22) - u64::from(MOST_PASSES);
+                let begin = (round << 22) - u64::from(MAX_PASSES);
                 let end = begin + (1 << 22);
                 set_epoch(&mut w, begin);
                 check(&mut w, &zeros, 0..8);

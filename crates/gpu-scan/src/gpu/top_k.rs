@@ -61,8 +61,8 @@ pub(crate) fn check(len: usize, k: usize) -> Result<()> {
     if k > len {
         return Err(length("keys", k, len));
     }
-    if k as u64 > kernels::MOST {
-        return Err(Error::TooLarge { elements: k as u64, most: kernels::MOST });
+    if k as u64 > kernels::MAX_K {
+        return Err(Error::TooLarge { elements: k as u64, most: kernels::MAX_K });
     }
     Ok(())
 }

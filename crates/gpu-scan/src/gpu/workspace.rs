@@ -3,7 +3,7 @@
 use device_std::Out;
 use device_std::atomic::Pair;
 use gpu_core::{Column, Element, Gpu, Slice};
-use kernels_rs::primitives::sort::{DIGITS, MOST_PASSES};
+use kernels_rs::primitives::sort::{DIGITS, MAX_PASSES};
 
 use crate::{Error, Result};
 
@@ -66,7 +66,7 @@ pub(crate) struct Digits<'a> {
 const SORT_CONTROL: usize = 1;
 
 /// Digit counts of a sort.
-const COUNTS: usize = (MOST_PASSES * DIGITS) as usize;
+const COUNTS: usize = (MAX_PASSES * DIGITS) as usize;
 
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;

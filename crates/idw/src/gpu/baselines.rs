@@ -21,7 +21,7 @@ impl Group<'_> {
                 with: "f64, several values or leaving points out",
             });
         }
-        let (call, queries) = (self.call, self.queries);
+        let (call, targets) = (self.call, self.targets);
         let about = &call.index.about;
         let Range { offset, low, high } = about.range(self.first);
         let points = self.points()?;
@@ -30,7 +30,7 @@ impl Group<'_> {
             values: points.values,
             range: [offset, low, high],
             points: points.count,
-            targets: queries.argument()?,
+            targets: targets.argument()?,
             frame: self.frame(),
             smoothing: self.smoothing(),
             exponent: self.exponent(),
@@ -46,7 +46,7 @@ impl Group<'_> {
         };
         // SAFETY: the columns have the lengths that the kernel needs; results are f32.
         unsafe {
-            let blocks = Blocks::for_each(&kernel, queries.count)?;
+            let blocks = Blocks::for_each(&kernel, targets.count)?;
             Ok(call.gpu.enqueue(kernel, blocks, arguments)?)
         }
     }

@@ -65,26 +65,26 @@ impl Double {
         }
     }
 
-    /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
+    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
     /// they are.
     pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
-        let (call, queries) = (group.call, group.queries);
+        let (call, targets) = (group.call, group.targets);
         let blocks = group.blocks(TARGETS)?;
         let rows = rows(blocks);
         // The same kernels take powers of the targets' own.
         let summing = Summing { has_each: false, ..group.summing() };
         let kernel = instance(summing, |wanted| sum_in_double::find(|of| of == wanted));
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
-        // every query.
+        // every target.
         unsafe {
-            let sums = u64::from(rows * 2) * queries.count;
+            let sums = u64::from(rows * 2) * targets.count;
             let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
             let arguments = sum_in_double::Args {
                 items: self.items,
                 top: self.top,
                 tree: self.output(group)?,
                 separation: expansion::separation_in_f64(call.params),
-                targets: queries.argument()?,
+                targets: targets.argument()?,
                 law: group.law(),
                 weighting: group.weighting(group.smoothing()),
                 partial: partial.output(),

@@ -62,25 +62,25 @@ impl Globe {
         }
     }
 
-    /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
+    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
     /// they are.
     pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
-        let (call, queries) = (group.call, group.queries);
+        let (call, targets) = (group.call, group.targets);
         let blocks = group.blocks(TARGETS)?;
         let rows = rows(blocks);
         let kernel = if group.law() == 2 { sum_globe::square } else { sum_globe::any };
-        let vectors = queries.vectors().expect("targets on the sphere have vectors");
+        let vectors = targets.vectors().expect("targets on the sphere have vectors");
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
-        // every query.
+        // every target.
         unsafe {
-            let sums = u64::from(rows * 2) * queries.count;
+            let sums = u64::from(rows * 2) * targets.count;
             let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
             let arguments = sum_globe::Args {
                 top: self.top,
                 globe: self.output(),
                 separation: expansion::separation(call.params),
                 vectors,
-                count: queries.count,
+                count: targets.count,
                 weighting: group.weighting((call.params.smoothing / RADIUS).powi(2)),
                 leave_out: u32::from(call.leave_out),
                 partial: partial.output(),

@@ -23,11 +23,11 @@ pub(super) fn instance<K>(summing: Summing, find: impl Fn(&Summing) -> Option<K>
 pub(super) struct Group<'a> {
     pub call: &'a Call<'a>,
     pub tiled: &'a Tiled,
-    /// The queries, along a curve where far points are expanded.
-    pub queries: &'a OnDevice<'a>,
-    /// Minus half the power of each query.
+    /// The targets, along a curve where far points are expanded.
+    pub targets: &'a OnDevice<'a>,
+    /// Minus half the power of each target.
     pub exponents: Option<&'a Column<f64>>,
-    /// For each sorted point the query that leaves it out.
+    /// For each sorted point the target that leaves it out.
     pub left_out: Option<&'a Column<u32>>,
     /// The first of the values, and how many.
     pub first: usize,
@@ -40,7 +40,7 @@ impl Group<'_> {
         self.values > 1
     }
 
-    /// Whether queries have powers of their own, or leave themselves out.
+    /// Whether targets have powers of their own, or leave themselves out.
     pub fn has_each(&self) -> bool {
         self.exponents.is_some() || self.call.leave_out
     }
@@ -48,7 +48,7 @@ impl Group<'_> {
     /// What tells the kernels apart that sum the group.
     pub fn summing(&self) -> Summing {
         Summing {
-            on_grid: self.queries.grid.is_some(),
+            on_grid: self.targets.grid.is_some(),
             law: self.law(),
             values: self.values as usize,
             has_each: self.has_each(),
@@ -124,14 +124,14 @@ impl Group<'_> {
         self.call.index.about.extent.map(|half| half / self.unit())
     }
 
-    /// Blocks of the kernels in f32, whose threads have this number of queries.
+    /// Blocks of the kernels in f32, whose threads have this number of targets.
     pub fn blocks(&self, per_thread: u32) -> Result<u32> {
-        let blocks = match self.queries.grid {
+        let blocks = match self.targets.grid {
             Some(grid) => {
                 let across = grid.width.div_ceil(ROW_THREADS * per_thread);
                 u64::from(across) * u64::from(grid.height.div_ceil(PATCH_ROWS))
             }
-            None => self.queries.count.div_ceil(u64::from(BLOCK * per_thread)),
+            None => self.targets.count.div_ceil(u64::from(BLOCK * per_thread)),
         };
         gpu_core::require_at_most("blocks of targets", blocks, i32::MAX as u64)?;
         Ok(blocks as u32)

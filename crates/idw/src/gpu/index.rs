@@ -41,7 +41,7 @@ pub struct Index {
 struct Needs {
     /// All pairs.
     tiles: bool,
-    /// Up to [`MOST`](kernels_rs::idw::neighbours::together::MOST) nearest points in the plane.
+    /// Up to [`MAX_LISTED`](kernels_rs::idw::neighbours::together::MAX_LISTED) nearest points in the plane.
     tree: bool,
     /// More of them, or any on the sphere.
     cells: bool,

@@ -129,7 +129,7 @@ impl<'a> Input<'a> {
 ///
 /// Contents are not looked at: a point outside of the extent that was given, or that is not finite, makes
 /// results meaningless, and nothing else; so may coordinates whose squares are no numbers
-/// ([`Error::Place`]), and latitudes beyond the poles. [`Params::invalid`] is not heard.
+/// ([`Error::Place`]), and latitudes beyond the poles. [`Params::non_finite`] does not apply here.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
@@ -171,8 +171,8 @@ impl Index {
         if targets.is_empty() || self.is_empty() || (constant && too_few) {
             return DeviceSurface::nothing(&gpu, self, targets, params);
         }
-        let queries = OnDevice::new(&gpu, targets, params.geographic)?;
-        let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
+        let checked = OnDevice::new(&gpu, targets, params.geographic)?;
+        let call = Call { gpu: &gpu, index: self, targets: &checked, params, leave_out: false };
         let (values, statistics) = call.run(workspace)?;
         let sums =
             if constant && params.statistics { Some(self.moments(workspace)?) } else { None };
@@ -184,14 +184,14 @@ impl Index {
 struct Call<'a> {
     gpu: &'a Gpu,
     index: &'a Index,
-    queries: &'a OnDevice<'a>,
+    targets: &'a OnDevice<'a>,
     params: &'a Params,
-    /// Whether query `i` leaves point `i` out.
+    /// Whether target `i` leaves point `i` out.
     leave_out: bool,
 }
 
 impl Call<'_> {
-    /// The values of each query, and statistics.
+    /// The values of each target, and statistics.
     fn run<T: Number>(&self, workspace: &mut Workspace) -> Result<(Column<T>, Option<Column<T>>)> {
         let exponents = self.exponents(workspace)?;
         if !self.params.is_all_pairs() {
@@ -207,18 +207,18 @@ impl Call<'_> {
         Ok((values, statistics))
     }
 
-    /// Minus half the power of each query, where that is adaptive.
+    /// Minus half the power of each target, where that is adaptive.
     fn exponents(&self, workspace: &mut Workspace) -> Result<Option<Column<f64>>> {
         let Some(how) = self.params.adaptive else { return Ok(None) };
         let search = self.params.of_pattern(how).statistics(true);
         let (_, statistics) = Call { params: &search, ..*self }.search::<f64>(workspace, None)?;
         let Some(statistics) = statistics else { return Ok(None) };
         let pattern = self.index.about.ground.pattern(how, self.leave_out);
-        let count = self.queries.count;
+        let count = self.targets.count;
         let distances = statistics.slice(
             statistic::DISTANCE * count as usize..(statistic::DISTANCE + 1) * count as usize,
         )?;
-        // SAFETY: both columns have an element for each query, and every exponent is written.
+        // SAFETY: both columns have an element for each target, and every exponent is written.
         unsafe {
             let mut exponents = self.gpu.uninitialized(count as usize)?;
             let blocks = gpu_core::Blocks::for_each(&adapt_powers, count)?;
@@ -334,8 +334,8 @@ pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<V
     let uploaded = Uploaded::new(gpu, data)?;
     let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;
     let targets = DeviceTargets::points(uploaded.0.x(), uploaded.0.y());
-    let queries = OnDevice::new(gpu, targets, params.geographic)?;
-    let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
+    let targets = OnDevice::new(gpu, targets, params.geographic)?;
+    let call = Call { gpu, index: &index, targets: &targets, params, leave_out: true };
     let (values, _) = call.run::<f64>(&mut workspace)?;
     Ok(values.first_to_host(data.len())?)
 }

@@ -5,9 +5,9 @@ use device_std::host::Kernel;
 use gpu_core::{Column, Element};
 use kernels_rs::idw::index::scatter_values;
 use kernels_rs::idw::neighbours::interpolate;
-use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
-use kernels_rs::idw::neighbours::ranked::MOST_RANKED;
-use kernels_rs::idw::neighbours::together::{MOST, MOST_OF_QUADRANT, interpolate_together};
+use kernels_rs::idw::neighbours::nearest::MAX_KEPT;
+use kernels_rs::idw::neighbours::ranked::MAX_RANKED;
+use kernels_rs::idw::neighbours::together::{MAX_LISTED, MAX_OF_QUADRANT, interpolate_together};
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::pairs::total::{add_part, write_means};
@@ -19,7 +19,7 @@ use crate::search::Search;
 pub trait Kernels: Element {
     /// Makes results of sums over all points.
     const COMBINE: Kernel<combine::Args<'static, Self>>;
-    /// Brings results of queries along a curve into the queries' own order.
+    /// Brings results of targets along a curve into the targets' own order.
     const SCATTER: Kernel<scatter_values::Args<'static, Self>>;
     /// Computes results anew.
     const RESCUE: Kernel<rescue::Args<'static, Self>>;
@@ -34,7 +34,7 @@ pub trait Kernels: Element {
 /// A column of results: in f32, or in f64.
 pub type OfType<'a> = (Option<Out<'a, f32>>, Option<Out<'a, f64>>);
 
-/// What a search keeps of each query.
+/// What a search keeps of each target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// So many nearest.
@@ -50,11 +50,11 @@ impl Kept {
     pub fn of(params: &Params) -> Self {
         let search = Search::of(params);
         let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);
-        // What a query falls back on must fit as well.
-        let is_short = search.fallback() <= MOST;
+        // What a target falls back on must fit as well.
+        let is_short = search.fallback() <= MAX_LISTED;
         match search.quadrants {
-            false if is_short && wanted <= MOST => Self::Nearest(wanted),
-            true if is_short && wanted <= MOST_OF_QUADRANT && !params.geographic => {
+            false if is_short && wanted <= MAX_LISTED => Self::Nearest(wanted),
+            true if is_short && wanted <= MAX_OF_QUADRANT && !params.geographic => {
                 Self::OfQuadrants(wanted)
             }
             _ => Self::Nothing,
@@ -70,8 +70,8 @@ impl Kept {
     pub fn by_cells<'a>(self) -> Kernel<interpolate::Args<'a>> {
         match self {
             Self::Nearest(0..=8) => interpolate::nearest_8,
-            Self::Nearest(9..=MOST_KEPT) => interpolate::nearest_24,
-            Self::Nearest(..=MOST_RANKED) => interpolate::nearest_64,
+            Self::Nearest(9..=MAX_KEPT) => interpolate::nearest_24,
+            Self::Nearest(..=MAX_RANKED) => interpolate::nearest_64,
             _ => interpolate::any,
         }
     }
@@ -91,7 +91,7 @@ impl Kept {
                 9..=12 => interpolate_together::nearest_12,
                 13..=16 => interpolate_together::nearest_16,
                 17..=32 => interpolate_together::nearest_32,
-                33..=MOST => interpolate_together::nearest_64,
+                33..=MAX_LISTED => interpolate_together::nearest_64,
                 _ => interpolate_together::part_64,
             },
             Self::OfQuadrants(0..=4) => interpolate_together::quadrants_4,

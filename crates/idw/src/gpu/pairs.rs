@@ -23,16 +23,16 @@ const MAX_SEGMENTS: u32 = 128;
 /// Blocks that a launch should have for each multiprocessor, where the targets alone do not give them.
 const BLOCKS_EACH: u32 = 8;
 
-/// Queries in an order in which those near each other follow one another, and what goes with them.
+/// Targets in an order in which those near each other follow one another, and what goes with them.
 struct Along<'a> {
-    queries: OnDevice<'a>,
+    targets: OnDevice<'a>,
     order: Order<'a>,
     exponents: Option<Column<f64>>,
     /// Where each leaves itself out: the numbers of the points.
     left_out: Option<Column<u32>>,
 }
 
-/// What the queries are in the order of.
+/// What the targets are in the order of.
 enum Order<'a> {
     OfCurve(Column<u32>),
     /// The points'.
@@ -51,7 +51,7 @@ impl std::ops::Deref for Order<'_> {
 }
 
 impl Call<'_> {
-    /// The values of all queries from all points, and, if they are wanted, how much these weigh: powers of two, then sums
+    /// The values of all targets from all points, and, if they are wanted, how much these weigh: powers of two, then sums
     /// beside them. Enqueues and returns.
     pub(super) fn all_pairs<T: Number>(
         &self,
@@ -63,35 +63,35 @@ impl Call<'_> {
         let tiled = index.tiled()?;
         let single = T::IS_SINGLE || self.leave_out;
         expansion::check(params, single)?;
-        let (points, targets) = (index.len(), self.queries.count);
+        let (points, count) = (index.len(), self.targets.count);
         let least_pairs = self.least_pairs(T::IS_SINGLE);
-        let expanded = expansion::is_used(params, single, points, targets, least_pairs);
+        let expanded = expansion::is_used(params, single, points, count, least_pairs);
         let along = if expanded { self.along_curve(workspace, exponents)? } else { None };
-        let queries = along.as_ref().map_or(self.queries, |along| &along.queries);
+        let targets = along.as_ref().map_or(self.targets, |along| &along.targets);
         let exponents = along.as_ref().map_or(exponents, |along| along.exponents.as_ref());
         let own = along.as_ref().and_then(|along| along.left_out.as_ref()).unwrap_or(&tiled.order);
         let left_out = self.leave_out.then_some(own);
         let columns = index.about.padded();
-        // SAFETY: every value of every query is written below; what fills up nobody reads.
-        let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
+        // SAFETY: every value of every target is written below; what fills up nobody reads.
+        let mut values = unsafe { gpu.uninitialized::<T>(columns * count as usize)? };
         let mut weights = match weighs {
             // SAFETY: so is every weight.
-            true => Some(unsafe { gpu.uninitialized::<f64>(2 * targets as usize)? }),
+            true => Some(unsafe { gpu.uninitialized::<f64>(2 * count as usize)? }),
             false => None,
         };
-        // In f64, on the sphere, and where queries have powers of their own, one value at a time.
+        // In f64, on the sphere, and where targets have powers of their own, one value at a time.
         let one_by_one = expanded && (!single || params.geographic || exponents.is_some());
         let (columns, each) = match one_by_one {
             true => (index.about.ranges.len(), 1),
             false => (columns, columns.min(SEVERAL as usize)),
         };
         for first in (0..columns).step_by(each) {
-            let of_group = first * targets as usize..(first + each) * targets as usize;
+            let of_group = first * count as usize..(first + each) * count as usize;
             // Weights are the same for all values.
             let weights = weights.as_mut().filter(|_| first == 0);
             let results = Results { values: values.slice_mut(of_group)?, weights };
             let values = each as u32;
-            let group = Group { call: self, tiled, queries, exponents, left_out, first, values };
+            let group = Group { call: self, tiled, targets, exponents, left_out, first, values };
             group.interpolate(expanded.then_some(single), results)?;
         }
         match along {
@@ -103,7 +103,7 @@ impl Call<'_> {
         }
     }
 
-    /// The values of all queries from a part of the points, and how much these weigh. Enqueues and returns.
+    /// The values of all targets from a part of the points, and how much these weigh. Enqueues and returns.
     pub(super) fn sum_part<T: Number>(
         &self,
         workspace: &mut Workspace,
@@ -121,20 +121,20 @@ impl Call<'_> {
         }
     }
 
-    /// The queries along a curve: where they are the points, in the order of these. `None` for a grid, whose blocks
+    /// The targets along a curve: where they are the points, in the order of these. `None` for a grid, whose blocks
     /// are compact.
     fn along_curve(
         &self,
         workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
     ) -> Result<Option<Along<'_>>> {
-        let (gpu, queries) = (self.gpu, self.queries);
-        if queries.grid.is_some() {
+        let (gpu, targets) = (self.gpu, self.targets);
+        if targets.grid.is_some() {
             return Ok(None);
         }
         let order = match self.leave_out {
             true => Order::OfPoints(&self.index.tiled()?.order),
-            false => match queries.order_along_curve(workspace)? {
+            false => match targets.order_along_curve(workspace)? {
                 Some(order) => Order::OfCurve(order),
                 None => return Ok(None),
             },
@@ -152,12 +152,12 @@ impl Call<'_> {
             }
             false => None,
         };
-        let queries = queries.in_order(gpu, &order)?;
-        Ok(Some(Along { queries, order, exponents, left_out }))
+        let targets = targets.in_order(gpu, &order)?;
+        Ok(Some(Along { targets, order, exponents, left_out }))
     }
 }
 
-/// The values of queries along a curve, in the queries' own order.
+/// The values of targets along a curve, in the targets' own order.
 fn scatter<T: Number>(
     gpu: &Gpu,
     order: &Column<u32>,
@@ -165,7 +165,7 @@ fn scatter<T: Number>(
     values: Column<T>,
 ) -> Result<Column<T>> {
     let len = order.len() as u64;
-    // SAFETY: the order names every query once, so that every value is written.
+    // SAFETY: the order names every target once, so that every value is written.
     unsafe {
         let mut scattered = gpu.uninitialized::<T>(values.len())?;
         let arguments = scatter_values::Args {
@@ -182,9 +182,9 @@ fn scatter<T: Number>(
 
 /// Where the results of a group go.
 struct Results<'a, T: Number> {
-    /// The values of all queries, column after column.
+    /// The values of all targets, column after column.
     values: SliceMut<'a, T>,
-    /// The powers of two of all queries, then the sums of weights beside them.
+    /// The powers of two of all targets, then the sums of weights beside them.
     weights: Option<&'a mut Column<f64>>,
 }
 
@@ -194,7 +194,7 @@ impl Group<'_> {
         let Call { gpu, params, .. } = self.call;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe {
-            let mut rescued = gpu.uninitialized::<u32>(1 + self.queries.count as usize)?;
+            let mut rescued = gpu.uninitialized::<u32>(1 + self.targets.count as usize)?;
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
             rescued
         };
@@ -221,7 +221,7 @@ impl Group<'_> {
     /// The direct sums in f32, and in how many rows they are.
     fn sum_tiles(&self) -> Result<(u32, Column<f64>)> {
         let several = self.is_several();
-        let (index, queries) = (self.call.index, self.queries);
+        let (index, targets) = (self.call.index, self.targets);
         let blocks = self.blocks(TARGETS[usize::from(several)])?;
         let split = Split::new(self.call.gpu, index.len(), blocks);
         // The same kernels take powers of the targets' own.
@@ -230,7 +230,7 @@ impl Group<'_> {
         let mut partial = self.partial(&split)?;
         let arguments = sum_tiles::Args {
             points: Segmented { points: self.points()?, segment: split.segment },
-            targets: queries.argument()?,
+            targets: targets.argument()?,
             frame: self.frame(),
             extent: self.extent(),
             weighting: self.weighting(self.smoothing()),
@@ -244,15 +244,15 @@ impl Group<'_> {
 
     /// The sums in f64, and in how many rows they are.
     fn sum_in_f64(&self) -> Result<(u32, Column<f64>)> {
-        let (index, queries) = (self.call.index, self.queries);
+        let (index, targets) = (self.call.index, self.targets);
         let kernel = if self.is_several() { sum_in_f64::several } else { sum_in_f64::one };
-        let blocks = Blocks::for_each(&kernel, queries.count)?.x;
+        let blocks = Blocks::for_each(&kernel, targets.count)?.x;
         let split = Split::new(self.call.gpu, index.len(), blocks);
         let mut partial = self.partial(&split)?;
         let arguments = sum_in_f64::Args {
             points: Segmented { points: self.points()?, segment: split.segment },
-            targets: queries.argument()?,
-            vectors: queries.vectors(),
+            targets: targets.argument()?,
+            vectors: targets.vectors(),
             law: self.law(),
             scale: self.scale(),
             weighting: self.weighting(self.smoothing()),
@@ -266,7 +266,7 @@ impl Group<'_> {
 
     /// Room for the sums of weights and of values.
     fn partial(&self, split: &Split) -> Result<Column<f64>> {
-        let sums = u64::from(split.rows()) * u64::from(1 + self.values) * self.queries.count;
+        let sums = u64::from(split.rows()) * u64::from(1 + self.values) * self.targets.count;
         // SAFETY: every block writes the sums of its segments, and together they have all.
         Ok(unsafe { self.call.gpu.uninitialized(sums as usize)? })
     }
@@ -279,7 +279,7 @@ impl Group<'_> {
         to: &mut Results<'_, T>,
         rescued: &mut Column<u32>,
     ) -> Result<()> {
-        let queries = self.queries;
+        let targets = self.targets;
         let Results { values, weights } = to;
         let arguments = combine::Args {
             sums: Sums {
@@ -288,7 +288,7 @@ impl Group<'_> {
                 in_f32: u32::from(in_f32),
                 partial: partial.input(),
             },
-            targets: queries.argument()?,
+            targets: targets.argument()?,
             frame: self.frame(),
             smoothing: self.smoothing(),
             ranges: self.ranges()?,
@@ -297,22 +297,22 @@ impl Group<'_> {
             weights: weights.as_mut().map(|weights| weights.output()),
             rescued: rescued.output(),
         };
-        // SAFETY: the sums are those of as many rows; the rest has an element for each query.
+        // SAFETY: the sums are those of as many rows; the rest has an element for each target.
         unsafe {
-            let blocks = Blocks::for_each(&T::COMBINE, queries.count)?;
+            let blocks = Blocks::for_each(&T::COMBINE, targets.count)?;
             Ok(self.call.gpu.enqueue(T::COMBINE, blocks, arguments)?)
         }
     }
 
     /// Computes anew what is on the list.
     fn rescue<T: Number>(&self, to: &mut Results<'_, T>, rescued: &Column<u32>) -> Result<()> {
-        let (call, queries) = (self.call, self.queries);
+        let (call, targets) = (self.call, self.targets);
         let Results { values, weights } = to;
         let arguments = rescue::Args {
             points: self.points()?,
             value_count: self.values,
-            targets: queries.argument()?,
-            vectors: queries.vectors(),
+            targets: targets.argument()?,
+            vectors: targets.vectors(),
             scale: self.ground_scale(),
             weighting: self.weighting(call.params.smoothing * call.params.smoothing),
             left_out: self.left_out.map(Column::input),
@@ -320,8 +320,8 @@ impl Group<'_> {
             weights: weights.as_mut().map(|weights| weights.output()),
             rescued: rescued.input(),
         };
-        let blocks = u64::min(queries.count, 4 * u64::from(call.gpu.multiprocessors()));
-        // SAFETY: the list has queries that a kernel before put there.
+        let blocks = u64::min(targets.count, 4 * u64::from(call.gpu.multiprocessors()));
+        // SAFETY: the list has targets that a kernel before put there.
         unsafe { Ok(call.gpu.enqueue(T::RESCUE, Blocks::x(blocks as u32), arguments)?) }
     }
 }

@@ -63,8 +63,8 @@ impl Index {
             let values = gpu.filled_with_byte(0xff, self.about.padded() * count)?;
             (values, gpu.filled_with_byte(0, 2 * count)?)
         } else {
-            let queries = OnDevice::new(&gpu, targets, params.geographic)?;
-            let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
+            let targets = OnDevice::new(&gpu, targets, params.geographic)?;
+            let call = Call { gpu: &gpu, index: self, targets: &targets, params, leave_out: false };
             call.sum_part(workspace)?
         };
         let grid = match targets {

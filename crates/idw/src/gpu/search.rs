@@ -11,13 +11,13 @@ use super::number::Kept;
 use super::{Call, Workspace};
 use crate::ground::RADIUS;
 use crate::search::Search;
-use crate::{Below, Number, Result};
+use crate::{Number, Result, TooFewPoints};
 
 /// Values, and statistics where they are wanted.
 struct Columns<T: Number> {
     values: Column<T>,
     statistics: Option<Column<T>>,
-    queries: u64,
+    targets: u64,
 }
 
 impl<T: Number> Columns<T> {
@@ -25,8 +25,8 @@ impl<T: Number> Columns<T> {
         let (values_f32, values_f64) = T::results(&mut self.values);
         let statistics = self.statistics.as_mut().map(T::results);
         let (statistics_f32, statistics_f64) = statistics.unwrap_or_default();
-        let queries = self.queries;
-        Results { values_f32, values_f64, statistics_f32, statistics_f64, queries }
+        let targets = self.targets;
+        Results { values_f32, values_f64, statistics_f32, statistics_f64, targets }
     }
 }
 
@@ -44,11 +44,11 @@ impl Search {
             min_points: self.min_points,
             max_per_quadrant: self.max_per_quadrant,
             min_per_quadrant: self.min_per_quadrant,
-            falls_back: (self.below == Below::Nearest).into(),
+            falls_back: (self.too_few_points == TooFewPoints::Nearest).into(),
         }
     }
 
-    /// The search of the queries that have too few points in this one.
+    /// The search of the targets that have too few points in this one.
     fn of_fallback(&self) -> Self {
         Self {
             max_points: self.fallback(),
@@ -56,7 +56,7 @@ impl Search {
             max_per_quadrant: u32::MAX,
             min_per_quadrant: 0,
             quadrants: false,
-            below: Below::Nodata,
+            too_few_points: TooFewPoints::Nodata,
             reach: f64::INFINITY,
             arc: f64::INFINITY,
             ellipse: None,
@@ -67,16 +67,16 @@ impl Search {
 }
 
 impl Call<'_> {
-    /// The values of all queries from their neighbours, and statistics of those; `exponents`, where each
-    /// query has a power of its own. Enqueues and returns.
+    /// The values of all targets from their neighbours, and statistics of those; `exponents`, where each
+    /// target has a power of its own. Enqueues and returns.
     pub(super) fn search<T: Number>(
         &self,
         workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
     ) -> Result<(Column<T>, Option<Column<T>>)> {
         let about = &self.index.about;
-        let count = self.queries.count as usize;
-        // SAFETY: every value of every query, and every statistic, is written, but for the columns that
+        let count = self.targets.count as usize;
+        // SAFETY: every value of every target, and every statistic, is written, but for the columns that
         // only fill up.
         let mut columns = unsafe {
             let values = self.gpu.uninitialized::<T>(about.padded() * count)?;
@@ -84,7 +84,7 @@ impl Call<'_> {
                 true => Some(self.gpu.uninitialized::<T>(statistic::ALL * count)?),
                 false => None,
             };
-            Columns { values, statistics, queries: self.queries.count }
+            Columns { values, statistics, targets: self.targets.count }
         };
         let search = Search::of(self.params);
         let kept = Kept::of(self.params);
@@ -95,7 +95,7 @@ impl Call<'_> {
         Ok((columns.values, columns.statistics))
     }
 
-    /// Searches the tree for 32 queries at a time, and once more for those that fall back.
+    /// Searches the tree for 32 targets at a time, and once more for those that fall back.
     fn search_tree<T: Number>(
         &self,
         workspace: &mut Workspace,
@@ -104,10 +104,10 @@ impl Call<'_> {
         exponents: Option<&Column<f64>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let order = self.queries.order_along_curve(workspace)?;
+        let order = self.targets.order_along_curve(workspace)?;
         let (order, mut too_few) = (order.as_ref(), None);
         let threads = self.threads();
-        if search.below == Below::Nearest {
+        if search.too_few_points == TooFewPoints::Nearest {
             let words = threads.div_ceil(u64::from(SIZE)).next_multiple_of(2);
             // SAFETY: each warp of the launch writes its word.
             too_few = Some(unsafe { self.gpu.uninitialized::<u32>(words as usize)? });
@@ -120,13 +120,13 @@ impl Call<'_> {
         self.launch(Together { kept, search, ..together }, Some(&too_few), None, columns)
     }
 
-    /// Threads for the patches of the queries.
+    /// Threads for the patches of the targets.
     fn threads(&self) -> u64 {
-        let queries = self.queries;
-        queries.grid.map_or(queries.count, |grid| threads_of_grid(grid.width, grid.height))
+        let targets = self.targets;
+        targets.grid.map_or(targets.count, |grid| threads_of_grid(grid.width, grid.height))
     }
 
-    /// Enqueues a search of the tree for all queries, or those that are `wanted`.
+    /// Enqueues a search of the tree for all targets, or those that are `wanted`.
     fn launch<T: Number>(
         &self,
         together: Together<'_>,
@@ -134,7 +134,7 @@ impl Call<'_> {
         too_few: Option<&mut Column<u32>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let targets = self.queries.argument()?;
+        let targets = self.targets.argument()?;
         let in_part = together.search.ellipse.is_some();
         let kernel = together.kept.together(in_part, self.leave_out);
         let tree = self.index.tree()?;
@@ -162,7 +162,7 @@ impl Call<'_> {
         }
     }
 
-    /// Searches the cells, for each query by itself.
+    /// Searches the cells, for each target by itself.
     fn search_cells<T: Number>(
         &self,
         search: &Search,
@@ -170,7 +170,7 @@ impl Call<'_> {
         exponents: Option<&Column<f64>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let &Self { index, queries, .. } = self;
+        let &Self { index, targets, .. } = self;
         let (kernel, cells) = (kept.by_cells(), index.cells()?);
         let arguments = interpolate::Args {
             sorted: Sorted {
@@ -179,17 +179,17 @@ impl Call<'_> {
                 order: cells.order.input(),
                 places: cells.places.input(),
             },
-            targets: queries.argument()?,
-            vectors: queries.vectors(),
+            targets: targets.argument()?,
+            vectors: targets.vectors(),
             sphere: if index.about.ground.geographic { RADIUS } else { 0.0 },
             values: index.own_values(),
             weights: self.weights(exponents),
             limits: search.limits(self.leave_out),
             results: columns.results(),
         };
-        // SAFETY: the index's columns and the queries' have the lengths that the kernel needs.
+        // SAFETY: the index's columns and the targets' have the lengths that the kernel needs.
         unsafe {
-            let blocks = Blocks::for_each(&kernel, queries.count)?;
+            let blocks = Blocks::for_each(&kernel, targets.count)?;
             Ok(self.gpu.enqueue(kernel, blocks, arguments)?)
         }
     }
@@ -210,7 +210,7 @@ impl Call<'_> {
 struct Together<'a> {
     kept: Kept,
     search: &'a Search,
-    /// The order in which threads have the queries, unless they are a grid's.
+    /// The order in which threads have the targets, unless they are a grid's.
     order: Option<&'a Column<u32>>,
     exponents: Option<&'a Column<f64>>,
 }

@@ -95,19 +95,19 @@ impl Tree {
         }
     }
 
-    /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
+    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
     /// they are.
     pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
         let several = group.is_several();
         let columns = 1 + if several { SEVERAL } else { 1 };
-        let (call, queries) = (group.call, group.queries);
+        let (call, targets) = (group.call, group.targets);
         let blocks = group.blocks(TARGETS[usize::from(several)])?;
         let rows = rows(blocks);
         let kernel = instance(group.summing(), |wanted| sum_items::find(|of| of == wanted));
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
-        // every query.
+        // every target.
         unsafe {
-            let sums = u64::from(rows * columns) * queries.count;
+            let sums = u64::from(rows * columns) * targets.count;
             let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
             let arguments = sum_items::Args {
                 top: self.top,
@@ -118,7 +118,7 @@ impl Tree {
                     reaches: group.tiled.reaches.input(),
                     ranges: group.ranges()?,
                 },
-                targets: queries.argument()?,
+                targets: targets.argument()?,
                 frame: group.frame(),
                 extent: group.extent(),
                 weighting: group.weighting(group.smoothing()),

@@ -4,7 +4,7 @@
 use crate::common::{Cloud, Random, assert_close, devices, expected, targets_at, values};
 use crate::{neighbours, together};
 use gpu_core::GridSpec;
-use idw::{Below, Method, Params, Targets};
+use idw::{Method, Params, Targets, TooFewPoints};
 use testing::clouds::{self, SIDE};
 
 /// The list's clouds, with values of which each point has another than those beside it, and at its place.
@@ -82,7 +82,7 @@ fn sums_within_a_radius_are_those_of_the_definition_in_every_cloud() {
             base.power(2.5).radius(1e4 * SIDE).min_points(300),
             base.power(3.0).radius1(0.8 * SIDE).radius2(0.2 * SIDE).angle(30.0),
             base.power(4.0).smoothing(1e-3 * SIDE).radius(0.4 * SIDE).min_points(400),
-            base.radius(0.3 * SIDE).min_points(500).below(Below::Nearest),
+            base.radius(0.3 * SIDE).min_points(500).too_few_points(TooFewPoints::Nearest),
             base.radius(0.4 * SIDE).method(Method::Direct),
         ] {
             let wanted = expected(&cloud, &targets, &params);

@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
 use gpu_core::Device;
-use idw::{Adaptive, Below, Input, Number, Params, Targets, interpolate};
+use idw::{Adaptive, Input, Number, Params, Targets, TooFewPoints, interpolate};
 
 pub use testing::{Cloud, Random, devices};
 
@@ -93,9 +93,9 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
         taken.extend(reached.iter().take(limit(params.max_points)));
     }
     enough = enough && taken.len() >= params.min_points.max(1) as usize;
-    match params.below {
+    match params.too_few_points {
         _ if enough => taken,
-        Below::Nearest => {
+        TooFewPoints::Nearest => {
             let of_each = params.min_points_per_quadrant.saturating_mul(4);
             let of_quadrants = if has_quadrants { of_each } else { 0 };
             all.truncate(params.min_points.max(of_quadrants).max(1) as usize);

@@ -3,8 +3,8 @@
 use crate::common::{devices, random_cloud, targets_at};
 use gpu_core::GridSpec;
 use idw::{
-    Baseline, Below, Error, Input, Invalid, Method, Params, Points, Targets, cross_validate,
-    interpolate,
+    Baseline, Error, Input, Method, NonFinite, Params, Points, Targets, TooFewPoints,
+    cross_validate, interpolate,
 };
 
 const EMPTY: Points = Points { x: &[], y: &[], values: &[&[]] };
@@ -77,7 +77,7 @@ fn what_is_not_finite_is_refused_or_counted() {
     for device in devices() {
         let error = interpolate::<f32>(&device, Input::new(points, targets), &Params::default());
         assert!(error.unwrap_err().to_string().contains("point 1"));
-        let skip = Params::default().invalid(Invalid::Skip);
+        let skip = Params::default().non_finite(NonFinite::Skip);
         let surface = interpolate::<f64>(&device, Input::new(points, targets), &skip).unwrap();
         assert_eq!((surface.values[0][0], surface.summary.skipped), (2.0, 2));
         assert_eq!(surface.summary.points, 4);
@@ -141,7 +141,7 @@ fn more_points_than_there_are_means_all() {
             }
             let none = Params::default().min_points(8).max_points(max_points.max(8));
             assert_eq!(run(&none).summary.nodata, 20);
-            let regardless = none.below(Below::Nearest);
+            let regardless = none.too_few_points(TooFewPoints::Nearest);
             assert_eq!(run(&regardless).summary.nodata, 20, "there are only seven");
         }
     }
@@ -163,7 +163,7 @@ fn places_and_lengths_whose_squares_leave_f64_are_refused() {
                 assert!(matches!(error, Error::Place { what: "point", index: 4, .. }), "{error}");
                 let error = run(&device, 0.5, x, &params).unwrap_err();
                 assert!(matches!(error, Error::Place { what: "target", index: 1, .. }), "{error}");
-                let skip = params.invalid(Invalid::Skip);
+                let skip = params.non_finite(NonFinite::Skip);
                 assert_eq!(run(&device, x, 0.5, &skip), Ok(()));
                 // Degrees are not squared.
                 if x.abs() < 1.0 {
@@ -234,7 +234,7 @@ fn the_largest_and_the_least_lengths_give_the_value_of_the_definition() {
 fn what_an_f32_does_not_hold_is_refused_by_its_index() {
     let (x, y) = ([0.0, 1.0, f64::NAN, 3.0], [0.0; 4]);
     let targets = Targets::Points { x: &[1.5], y: &[0.5] };
-    let skip = |params: Params| params.invalid(Invalid::Skip);
+    let skip = |params: Params| params.non_finite(NonFinite::Skip);
     for device in devices() {
         for params in [skip(Params::default()), skip(Params::nearest(2))] {
             let of_z = |z: &[f64], params: &Params| {

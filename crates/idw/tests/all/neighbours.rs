@@ -5,7 +5,7 @@ use crate::common::{
     targets_at, values,
 };
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Below, Input, Params, ValueRange, interpolate};
+use idw::{Adaptive, Input, Params, TooFewPoints, ValueRange, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -106,14 +106,14 @@ fn radius_ellipse_and_counts_limit_the_neighbours() {
         [(9.0, 9.0, 0.0), (20.0, 5.0, 0.0), (20.0, 5.0, 30.0), (3.0, 25.0, -75.0)]
     {
         for (max_points, min_points) in [(0, 0), (0, 3), (5, 2), (40, 4)] {
-            for below in [Below::Nodata, Below::Nearest] {
+            for below in [TooFewPoints::Nodata, TooFewPoints::Nearest] {
                 let params = base
                     .radius1(radius1)
                     .radius2(radius2)
                     .angle(angle)
                     .max_points(max_points)
                     .min_points(min_points)
-                    .below(below);
+                    .too_few_points(below);
                 check(&cloud, &targets, &params, 1e-12);
             }
         }
@@ -128,9 +128,11 @@ fn quadrants_have_their_own_limits() {
         [(1, 0), (3, 1), (2, 2), (0, 2), (16, 5), (17, 3)]
     {
         for (max_points, min_points) in [(0, 0), (7, 3)] {
-            for (radius, below) in
-                [(0.0, Below::Nodata), (15.0, Below::Nodata), (15.0, Below::Nearest)]
-            {
+            for (radius, below) in [
+                (0.0, TooFewPoints::Nodata),
+                (15.0, TooFewPoints::Nodata),
+                (15.0, TooFewPoints::Nearest),
+            ] {
                 let params = Params::default()
                     .max_points_per_quadrant(max_points_per_quadrant)
                     .min_points_per_quadrant(min_points_per_quadrant)
@@ -138,7 +140,7 @@ fn quadrants_have_their_own_limits() {
                     .min_points(min_points)
                     .radius1(radius)
                     .radius2(radius)
-                    .below(below)
+                    .too_few_points(below)
                     .smoothing(0.5);
                 check(&cloud, &targets, &params, 1e-12);
             }
@@ -162,7 +164,7 @@ fn quadrants_on_the_sphere_are_by_longitude_and_latitude() {
     for params in [
         by_quadrants,
         by_quadrants.min_points_per_quadrant(1).radius1(4e6).radius2(4e6),
-        by_quadrants.max_points(5).min_points_per_quadrant(2).below(Below::Nearest),
+        by_quadrants.max_points(5).min_points_per_quadrant(2).too_few_points(TooFewPoints::Nearest),
     ] {
         check(&cloud, &targets, &params, 1e-9);
     }
@@ -282,7 +284,7 @@ proptest! {
         }
         let mut targets = random_cloud(12, [-30.0, -30.0, 130.0, 130.0], seed + 1);
         (targets.x[0], targets.y[0]) = (cloud.x[0], cloud.y[0]);
-        let params = Params::default().max_points(max_points).min_points(if max_points > 0 { min.min(max_points) } else { min }).radius1(radius.unwrap_or(0.0)).radius2(radius.map_or(0.0, |r| r * stretch)).angle(angle).max_points_per_quadrant(quadrants.0).min_points_per_quadrant(if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 }).below(if nearest { Below::Nearest } else { Below::Nodata });
+        let params = Params::default().max_points(max_points).min_points(if max_points > 0 { min.min(max_points) } else { min }).radius1(radius.unwrap_or(0.0)).radius2(radius.map_or(0.0, |r| r * stretch)).angle(angle).max_points_per_quadrant(quadrants.0).min_points_per_quadrant(if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 }).too_few_points(if nearest { TooFewPoints::Nearest } else { TooFewPoints::Nodata });
         check(&cloud, &targets, &params, 1e-11);
     }
 }
@@ -320,7 +322,8 @@ fn as_many_points_of_a_quadrant_as_there_are_numbers_means_all() {
     let cloud = random_cloud(40, SQUARE, 45);
     let targets = random_cloud(10, SQUARE, 46);
     for least in [1 << 30, (1 << 30) + 1, u32::MAX] {
-        let params = Params::default().min_points_per_quadrant(least).below(Below::Nearest);
+        let params =
+            Params::default().min_points_per_quadrant(least).too_few_points(TooFewPoints::Nearest);
         check(&cloud, &targets, &params, 1e-12);
     }
 }

@@ -381,7 +381,7 @@ fn no_points_and_too_few_have_no_value() {
         // Points that are left out do not count.
         let mut holed = cloud.clone();
         holed.push((f64::NAN, 1.0, 1.0));
-        let params = params.invalid(idw::Invalid::Skip);
+        let params = params.non_finite(idw::NonFinite::Skip);
         let found = added::<f32>(&device, &[holed], grid.into(), &params);
         assert_eq!((found.summary.nodata, found.summary.skipped), (25, 1));
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::common::{Cloud, devices, random_cloud};
 use gpu_core::{Device, GridSpec, Points};
-use idw::{Below, Input, Params, Statistics, Surface, Targets, cross_validate, interpolate};
+use idw::{Input, Params, Statistics, Surface, Targets, TooFewPoints, cross_validate, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -158,7 +158,7 @@ fn a_radius_limits_what_is_searched_together() {
         for params in [Params::nearest(12), Params::nearest(40), of_quadrant(3)] {
             let params = params.radius(radius);
             check(&cloud, targets, &params);
-            check(&cloud, targets, &params.min_points(4).below(Below::Nearest));
+            check(&cloud, targets, &params.min_points(4).too_few_points(TooFewPoints::Nearest));
         }
     }
 }
@@ -223,7 +223,7 @@ fn an_ellipse_limits_what_is_searched_together() {
         for params in [Params::nearest(12), Params::nearest(40), of_quadrant(3)] {
             let params = params.radius1(radius1).radius2(radius2).angle(angle);
             check(&cloud, targets, &params);
-            check(&cloud, targets, &params.min_points(4).below(Below::Nearest));
+            check(&cloud, targets, &params.min_points(4).too_few_points(TooFewPoints::Nearest));
         }
     }
     // Points on the ellipse itself.
@@ -243,7 +243,7 @@ fn quadrants_are_searched_together() {
         check(&cloud, targets, &of_quadrant(max_points).max_points(max_points * 3));
         check(&cloud, targets, &of_quadrant(max_points).min_points_per_quadrant(1));
     }
-    let few = Params::nearest(7).min_points_per_quadrant(2).below(Below::Nearest);
+    let few = Params::nearest(7).min_points_per_quadrant(2).too_few_points(TooFewPoints::Nearest);
     check(&cloud, targets, &few);
     // Targets on points, and in rows and columns with them, where signs of f32 differences are in doubt.
     let mut aligned = cloud.clone();
@@ -282,8 +282,8 @@ proptest! {
             None => Params::nearest(max_points).min_points(least.min(max_points)),
         };
         let radius = radius.unwrap_or(0.0);
-        let below = if nearest { Below::Nearest } else { Below::Nodata };
-        let params = params.radius1(radius).radius2(radius * stretch).angle(angle).below(below);
+        let below = if nearest { TooFewPoints::Nearest } else { TooFewPoints::Nodata };
+        let params = params.radius1(radius).radius2(radius * stretch).angle(angle).too_few_points(below);
         check(&cloud, grid(20.0, 80.0, cell, 18, 13), &params);
     }
 }

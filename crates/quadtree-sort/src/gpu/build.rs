@@ -7,7 +7,7 @@ use gpu_scan::gpu::{
 };
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{
-    self as kernels, Cut, FOUND, Level, MOST_OF_WARP, MOST_SHARED, Moved, Place, Places, Rule,
+    self as kernels, Cut, FOUND, Level, MAX_OF_WARP, MAX_SHARED, Moved, Place, Places, Rule,
 };
 use kernels_rs::spatial::frame::Frame;
 
@@ -528,7 +528,7 @@ impl Call<'_> {
         let Params { threshold, .. } = *self.params;
         let gpu = workspace.gpu().clone();
         let (nodes, blocks) = (nodes.counted(deepest)?, Blocks::x(MAX_BLOCKS));
-        if threshold > MOST_SHARED {
+        if threshold > MAX_SHARED {
             // SAFETY: the tree is over the indices.
             return unsafe { self.sort_as_given(workspace, nodes, order) };
         }
@@ -541,7 +541,7 @@ impl Call<'_> {
             }
             let arguments = kernels::order_leaves::Args { nodes, in_order, indices };
             gpu.enqueue(kernels::order_leaves, blocks, arguments)?;
-            if threshold > MOST_OF_WARP {
+            if threshold > MAX_OF_WARP {
                 let arguments = kernels::order_large_leaves::Args { nodes, in_order, indices };
                 gpu.enqueue(kernels::order_large_leaves, blocks, arguments)?;
             }

@@ -17,11 +17,11 @@ use crate::ccq::writer::{Nodes, Writer};
 
 /// The shared memory of a block that has a square of elements: what it keeps of its patches.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     words: SharedArray<u32>,
 }
 
-impl Room {
+impl Shared {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
         Self { words: carver.array(PATCH_WORDS) }
@@ -45,7 +45,7 @@ unsafe fn square_of_elements(
     tier: &Tier,
     place: (u32, u32),
     squares: &Squares<'_>,
-    room: &Room,
+    room: &Shared,
 ) -> (Square, [Tally; 2]) {
     let mut own = own_half();
     // SAFETY: the whole block is here; a barrier stands between writing and reading.
@@ -70,9 +70,9 @@ unsafe fn square_of_elements(
 ///
 /// # Safety
 /// As for [`reduce`](mod@super::reduce).
-#[kernel(block = BLOCK, carve = |carver| Room::new(carver))]
+#[kernel(block = BLOCK, carve = |carver| Shared::new(carver))]
 pub unsafe fn reduce_squares(squares: Squares<'_>, tier: Tier, counting: Counting<'_>) {
-    let room = Room::new(&mut Carver::new());
+    let room = Shared::new(&mut Carver::new());
     let index = thread::block_idx_x();
     let place = square_at(&tier, index);
     // SAFETY: all threads of the block go the same way.
@@ -93,7 +93,7 @@ pub unsafe fn reduce_squares(squares: Squares<'_>, tier: Tier, counting: Countin
 ///
 /// # Safety
 /// As for [`write`](mod@super::write).
-#[kernel(block = BLOCK, carve = |carver| Room::new(carver))]
+#[kernel(block = BLOCK, carve = |carver| Shared::new(carver))]
 pub unsafe fn write_squares(
     squares: Squares<'_>,
     tier: Tier,
@@ -101,7 +101,7 @@ pub unsafe fn write_squares(
     counted: Counted<'_>,
     nodes: Nodes<'_>,
 ) {
-    let shared = Room::new(&mut Carver::new());
+    let shared = Shared::new(&mut Carver::new());
     let index = thread::block_idx_x();
     if counted.lacks_nodes(&tier, index) {
         return;

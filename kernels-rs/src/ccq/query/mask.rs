@@ -6,7 +6,7 @@ use device_std::{Out, kernel, thread, vector};
 use super::super::{LEVELS, SIDE};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::slots::{Room, in_square};
+use super::slots::{Shared, in_square};
 use super::{BLOCK, Ground, HIT_PARTLY, HIT_WHOLE, NONE, OPEN, Part, Question, Search};
 use crate::spatial::morton;
 
@@ -15,7 +15,7 @@ use crate::spatial::morton;
 /// # Safety
 /// The slices have what [`Question`] says, the rasters the sides of the ground; `mask` has an element a cell of it. A
 /// condition that cuts bins has a raster.
-#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), key: usize = N, instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<N>::new(carver), key: usize = N, instances(
     one: <1>;
     two: <2>;
     four: <4>;
@@ -23,7 +23,7 @@ use crate::spatial::morton;
 pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
     let search = Search::<N>::new(question);
     let Ground { width, height, .. } = search.ground;
-    let shared = Room::<N>::new(&mut Carver::new());
+    let shared = Shared::<N>::new(&mut Carver::new());
     let (square, _) = search.ground.square(thread::block_idx_x());
     let (mut positions, mut i) = ([0; N], 0);
     // SAFETY: all threads of the block go the same way; a barrier stands between writing and reading.
@@ -77,7 +77,7 @@ impl<const N: usize> Search<'_, N> {
         &self,
         (column, row): (u32, u32),
         (x, y): (u32, u32),
-        shared: &Room<N>,
+        shared: &Shared<N>,
     ) -> u32 {
         let slot = morton::encode(x / 2, y / 2) as u32;
         let bits = self.ground.bits;

@@ -13,7 +13,7 @@ const SLOTS: u32 = 1024;
 
 /// The shared memory of a block.
 #[derive(Clone, Copy)]
-pub struct Room<const N: usize> {
+pub struct Shared<const N: usize> {
     /// The state of each slot.
     pub states: SharedArray<u8>,
     positions: SharedArray<u32>,
@@ -27,7 +27,7 @@ pub struct Room<const N: usize> {
     pub what: SharedArray<u32>,
 }
 
-impl<const N: usize> Room<N> {
+impl<const N: usize> Shared<N> {
     /// Takes the memory.
     #[inline(always)]
     pub const fn new(carver: &mut Carver) -> Self {
@@ -90,7 +90,7 @@ pub unsafe fn in_square<const N: usize>(
     search: &Search<'_, N>,
     (column, row): (u32, u32),
     positions: [u32; N],
-    shared: &Room<N>,
+    shared: &Shared<N>,
 ) {
     let bits = search.ground.bits;
     let (root, above) = if bits < LEVELS { (LEVELS - bits, 0) } else { (0, bits - LEVELS) };
@@ -143,7 +143,7 @@ unsafe fn open_children<const N: usize>(
     (column, row): (u32, u32),
     (level, tree_level): (u32, u32),
     slot: u32,
-    shared: &Room<N>,
+    shared: &Shared<N>,
 ) {
     let (x, y) = morton::decode(slot as u64);
     let place = (column * SIDE + 2 * x, row * SIDE + 2 * y);
@@ -175,7 +175,7 @@ unsafe fn open_children<const N: usize>(
 pub unsafe fn each_in_slots<const N: usize>(
     search: &Search<'_, N>,
     (column, row): (u32, u32),
-    shared: &Room<N>,
+    shared: &Shared<N>,
     mut take: impl FnMut((u32, u32), u32, Verdict),
 ) {
     let bits = search.ground.bits;

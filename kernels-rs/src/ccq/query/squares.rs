@@ -5,7 +5,7 @@ use device_std::{In, kernel, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::slots::{Room, each_in_slots, in_square};
+use super::slots::{Shared, each_in_slots, in_square};
 use super::{BLOCK, Found, Question, Results, Search, listed_words};
 
 /// Searches the squares that [`descend`](mod@super::descend) listed, and leaves their numbers or quadrants as it does. Grid: any
@@ -13,7 +13,7 @@ use super::{BLOCK, Found, Question, Results, Search, listed_words};
 ///
 /// # Safety
 /// As for [`descend`](mod@super::descend), which wrote `listed`.
-#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), key: usize = N, instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<N>::new(carver), key: usize = N, instances(
     one: <1>;
     two: <2>;
     four: <4>;
@@ -25,7 +25,7 @@ pub unsafe fn search<const N: usize>(
     listed_len: In<'_, u32>,
 ) {
     let search = Search::<N>::new(question);
-    let shared = Room::<N>::new(&mut Carver::new());
+    let shared = Shared::<N>::new(&mut Carver::new());
     let mut next = thread::block_idx_x();
     let len = listed_len.get(0u32);
     while next < len {
@@ -51,7 +51,7 @@ unsafe fn search_square<const N: usize>(
     results: &Results<'_>,
     index: u32,
     positions: [u32; N],
-    shared: &Room<N>,
+    shared: &Shared<N>,
 ) {
     let (square, place) = search.ground.square(index);
     // SAFETY: the whole block is here; what ends it early is the same for all threads.

@@ -3,7 +3,7 @@
 use device_std::math;
 
 use super::results::{Results, Sums, Values, mean};
-use super::search::{Candidate, CellBox, Index, Query, Search};
+use super::search::{Candidate, CellBox, Index, Search, TargetPlace};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Method};
 
@@ -31,11 +31,11 @@ impl Circle {
         &self,
         index: &Index,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         mut see: impl FnMut(Candidate, u32),
     ) {
         let quadrants = search.by_quadrants;
-        index.visit(&self.cells, query, search, self.limited, |candidate| {
+        index.visit(&self.cells, target, search, self.limited, |candidate| {
             if candidate.squared <= self.squared {
                 see(candidate, if quadrants { candidate.quadrant } else { 0 });
             }
@@ -48,7 +48,7 @@ impl Circle {
     fn around(
         index: &Index,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         wanted: u32,
         limited: bool,
     ) -> (Self, [u32; 4]) {
@@ -58,17 +58,17 @@ impl Circle {
         let mut radius = if endless {
             f64::INFINITY
         } else {
-            index.first_radius(query, u32::min(wanted, 1 << 20) * groups, sphere).radius
+            index.first_radius(target, u32::min(wanted, 1 << 20) * groups, sphere).radius
         };
         loop {
             let reach = search.reach_within(radius, limited);
-            let cells = index.cells_within(query, reach, sphere);
+            let cells = index.cells_within(target, reach, sphere);
             let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
             let squared = if is_all { f64::INFINITY } else { search.certain(radius) };
             let cells = if is_all { cells } else { cells.round(radius, sphere) };
             let circle = Self { cells, squared, limited };
             let mut counts = [0; 4];
-            circle.visit(index, search, query, |_, group| {
+            circle.visit(index, search, target, |_, group| {
                 counts[0] += (group == 0) as u32;
                 counts[1] += (group == 1) as u32;
                 counts[2] += (group == 2) as u32;
@@ -92,7 +92,7 @@ impl Circle {
         &self,
         index: &Index,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         group: u32,
         wanted: u32,
     ) -> Limit {
@@ -101,7 +101,7 @@ impl Circle {
         while low < high {
             let middle = low + (high - low) / 2;
             let mut count = 0;
-            self.visit(index, search, query, |candidate, of| {
+            self.visit(index, search, target, |candidate, of| {
                 count += (of == group && candidate.squared.to_bits() <= middle) as u32;
             });
             if count >= wanted {
@@ -115,7 +115,7 @@ impl Circle {
         while low < high {
             let middle = low + (high - low) / 2;
             let mut count = 0;
-            self.visit(index, search, query, |candidate, of| {
+            self.visit(index, search, target, |candidate, of| {
                 let nearer = candidate.squared < squared
                     || (candidate.squared == squared && index.point(candidate.at) <= middle);
                 count += (of == group && nearer) as u32;
@@ -138,16 +138,16 @@ impl Method for Circle {
         index: &Index,
         values: &Values<'_>,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         wanted: &Limits,
         results: &Results<'_>,
     ) {
-        let (search, taken) = take(index, *search, query, wanted);
-        interpolate(index, values, &search, query, &taken, results);
+        let (search, taken) = take(index, *search, target, wanted);
+        interpolate(index, values, &search, target, &taken, results);
     }
 }
 
-/// The circle of a query, and how many of each group in it, a quadrant or all, are its neighbours.
+/// The circle of a target, and how many of each group in it, a quadrant or all, are its neighbours.
 struct Taken {
     circle: Circle,
     limits: [Limit; 4],
@@ -155,13 +155,13 @@ struct Taken {
     enough: bool,
 }
 
-/// Finds the neighbours of a query, and the search that found them.
+/// Finds the neighbours of a target, and the search that found them.
 #[inline(always)]
-fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Search, Taken) {
+fn take(index: &Index, search: Search, target: &TargetPlace, wanted: &Limits) -> (Search, Taken) {
     let mut search = search;
     let &Limits { max_points, min_points, max_per_quadrant, min_per_quadrant, .. } = wanted;
     let of_group = wanted.of_list();
-    let (mut circle, mut counts) = Circle::around(index, &search, query, of_group, true);
+    let (mut circle, mut counts) = Circle::around(index, &search, target, of_group, true);
     let mut taken = by_turns(counts, max_per_quadrant, max_points);
     let mut enough = total(taken) >= min_points && total(taken) > 0;
     if search.by_quadrants {
@@ -171,7 +171,7 @@ fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Searc
         // Without quadrants and without reach.
         search.by_quadrants = false;
         let least = u32::max(1, u32::max(min_points, min_per_quadrant.saturating_mul(4)));
-        (circle, counts) = Circle::around(index, &search, query, least, false);
+        (circle, counts) = Circle::around(index, &search, target, least, false);
         taken = by_turns(counts, u32::MAX, least);
         enough = total(taken) >= min_points && total(taken) > 0;
     }
@@ -180,7 +180,7 @@ fn take(index: &Index, search: Search, query: &Query, wanted: &Limits) -> (Searc
     let mut group = 0;
     while group < 4 {
         if taken[group] < counts[group] {
-            limits[group] = circle.limit(index, &search, query, group as u32, taken[group]);
+            limits[group] = circle.limit(index, &search, target, group as u32, taken[group]);
         }
         group += 1;
     }
@@ -204,13 +204,13 @@ impl Taken {
     }
 }
 
-/// Writes values, and statistics, from the neighbours of a query.
+/// Writes values, and statistics, from the neighbours of a target.
 #[inline(always)]
 fn interpolate(
     index: &Index,
     values: &Values<'_>,
     search: &Search,
-    query: &Query,
+    target: &TargetPlace,
     taken: &Taken,
     results: &Results<'_>,
 ) {
@@ -219,7 +219,7 @@ fn interpolate(
     let mut all = Sums::EMPTY;
     let smooth = search.smoothing > 0.0;
     let mut nearest = f64::INFINITY;
-    circle.visit(index, search, query, |candidate, of| {
+    circle.visit(index, search, target, |candidate, of| {
         if taken.has(index, candidate, of) {
             nearest = f64::min(nearest, candidate.squared);
             all.coincident += (candidate.squared == 0.0 && !smooth) as u32 as f64;
@@ -231,7 +231,7 @@ fn interpolate(
         }
     });
     if results.has_statistics() {
-        all.write(first_offset, query.index, results);
+        all.write(first_offset, target.index, results);
     }
     let coincident = all.coincident > 0.0;
     let nearest = search.smoothed(nearest);
@@ -240,7 +240,7 @@ fn interpolate(
         let [offset, low, high] = values.range(v);
         let offset = if coincident { 0.0 } else { offset };
         let (mut weights, mut sum) = (0.0, 0.0);
-        circle.visit(index, search, query, |candidate, of| {
+        circle.visit(index, search, target, |candidate, of| {
             if taken.has(index, candidate, of) {
                 let weight = if coincident {
                     (candidate.squared == 0.0) as u32 as f64
@@ -253,7 +253,7 @@ fn interpolate(
             }
         });
         let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };
-        results.put(v, query.index, value);
+        results.put(v, target.index, value);
         v += 1;
     }
 }

@@ -1,4 +1,4 @@
-//! The neighbours of the queries of a block, in shared memory once they are known.
+//! The neighbours of the targets of a block, in shared memory once they are known.
 
 use device_std::shared::SharedArray;
 

@@ -1,16 +1,16 @@
-//! The nearest points of a query, kept in registers while they are searched.
+//! The nearest points of a target, kept in registers while they are searched.
 
 use device_std::shared::Carver;
 use device_std::thread;
 
 use super::lists::Lists;
 use super::results::{Results, Values};
-use super::search::{Index, Query, Search};
+use super::search::{Index, Search, TargetPlace};
 use super::{Limits, Method};
 use crate::idw::BLOCK;
 
 /// The most points that a kernel keeps.
-pub const MOST_KEPT: u32 = 24;
+pub const MAX_KEPT: u32 = 24;
 
 /// The nearest points found, nearest first; places beyond the number wanted hold -1, before all others.
 pub struct Nearest<const K: usize> {
@@ -91,27 +91,27 @@ impl<const K: usize> Nearest<K> {
     }
 }
 
-/// The `wanted` nearest points of a query, `limited` by the search's reach.
+/// The `wanted` nearest points of a target, `limited` by the search's reach.
 #[inline(always)]
 fn nearest_points<const K: usize>(
     index: &Index,
     search: &Search,
-    query: &Query,
+    target: &TargetPlace,
     wanted: u32,
     limited: bool,
 ) -> Nearest<K> {
     let sphere = search.is_sphere();
-    let start = index.first_radius(query, wanted, sphere);
+    let start = index.first_radius(target, wanted, sphere);
     let mut radius = start.radius;
     let most = if limited { search.reach[0] } else { f64::INFINITY };
     loop {
         let mut nearest = Nearest::<K>::new(wanted);
         let reach = search.reach_within(radius, limited);
-        let cells = index.cells_within(query, reach, sphere);
+        let cells = index.cells_within(target, reach, sphere);
         let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
         let of_circle = if is_all { most } else { f64::min(radius, most) };
         let cells = cells.round(of_circle, sphere);
-        index.visit(&cells, query, search, limited, |candidate| {
+        index.visit(&cells, target, search, limited, |candidate| {
             nearest.insert(candidate.squared, index.point(candidate.at));
         });
         let farthest = nearest.farthest();
@@ -145,21 +145,21 @@ impl<const K: usize> Method for Nearest<K> {
         index: &Index,
         values: &Values<'_>,
         search: &Search,
-        query: &Query,
+        target: &TargetPlace,
         wanted: &Limits,
         results: &Results<'_>,
     ) {
         let lists = lists(&mut Carver::new(), K as u32, thread::thread_idx_x());
         // SAFETY: the lists lie in the shared memory that the method asks for, and have K slots a thread.
         unsafe {
-            let found = find::<K>(lists, index, search, query, wanted);
+            let found = find::<K>(lists, index, search, target, wanted);
             let found = lists.holding(found, wanted.min_points);
-            results.interpolate(values, search, query.index, &found);
+            results.interpolate(values, search, target.index, &found);
         }
     }
 }
 
-/// Leaves the neighbours of a query in the thread's list; returns how many.
+/// Leaves the neighbours of a target in the thread's list; returns how many.
 ///
 /// # Safety
 /// The list has `K` slots.
@@ -168,14 +168,14 @@ unsafe fn find<const K: usize>(
     lists: Lists,
     index: &Index,
     search: &Search,
-    query: &Query,
+    target: &TargetPlace,
     wanted: &Limits,
 ) -> u32 {
     // No neighbour at all is too few, whatever the least.
     let least = u32::max(1, wanted.min_points);
     let (mut most, mut limited) = (wanted.max_points, true);
     loop {
-        let nearest = nearest_points::<K>(index, search, query, most, limited);
+        let nearest = nearest_points::<K>(index, search, target, most, limited);
         let found = nearest.found();
         if limited && found < least && wanted.falls_back != 0 {
             (most, limited) = (least, false);

@@ -1,4 +1,4 @@
-//! Which query a thread has where a warp takes 32 that lie side by side.
+//! Which target a thread has where a warp takes 32 that lie side by side.
 
 use device_std::{In, arguments, thread, warp};
 

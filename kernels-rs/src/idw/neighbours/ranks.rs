@@ -4,7 +4,7 @@
 use device_std::shared::SharedArray;
 
 use super::results::Neighbours;
-use super::search::{Index, Query};
+use super::search::{Index, TargetPlace};
 
 /// A neighbour: where it is in the sorted order, and the square of its distance.
 #[derive(Clone, Copy)]
@@ -62,20 +62,20 @@ impl Ranks {
     /// The neighbour in slot `i`.
     ///
     /// # Safety
-    /// There is one, of this index and query.
+    /// There is one, of this index and target.
     #[inline(always)]
-    pub unsafe fn rank(self, index: &Index, query: &Query, i: u32) -> Rank {
+    pub unsafe fn rank(self, index: &Index, target: &TargetPlace, i: u32) -> Rank {
         // SAFETY: there is a neighbour in the slot, as the caller says.
         let position = unsafe { self.load(i) };
-        Rank { squared: index.squared(query, position), position }
+        Rank { squared: index.squared(target, position), position }
     }
 
     /// Puts a neighbour among the `found` in the first slots, which are in order.
     ///
     /// # Safety
-    /// There is a slot more; they are of this index and query.
+    /// There is a slot more; they are of this index and target.
     #[inline(always)]
-    pub unsafe fn insert(self, index: &Index, query: &Query, found: u32, new: Rank) {
+    pub unsafe fn insert(self, index: &Index, target: &TargetPlace, found: u32, new: Rank) {
         let (mut low, mut high) = (0, found);
         // SAFETY: slots below `found` hold neighbours, and there is one more, as the caller says.
         unsafe {
@@ -83,7 +83,7 @@ impl Ranks {
             let mut step = 1;
             while low < high {
                 let middle = u32::max(low, high.saturating_sub(step));
-                if new.is_before(index, self.rank(index, query, middle)) {
+                if new.is_before(index, self.rank(index, target, middle)) {
                     high = middle;
                     step *= 2;
                 } else {
@@ -106,7 +106,7 @@ impl Ranks {
 pub struct Ranked<'a> {
     pub ranks: Ranks,
     pub index: &'a Index<'a>,
-    pub query: &'a Query,
+    pub target: &'a TargetPlace,
     /// How many there are.
     pub found: u32,
     pub are_enough: bool,
@@ -124,7 +124,7 @@ impl Neighbours for Ranked<'_> {
         while i < self.found {
             // SAFETY: slots below `found` hold neighbours, which are points of the index.
             unsafe {
-                let Rank { squared, position } = self.ranks.rank(self.index, self.query, i);
+                let Rank { squared, position } = self.ranks.rank(self.index, self.target, i);
                 see(squared, self.index.point(position));
             }
             i += 1;

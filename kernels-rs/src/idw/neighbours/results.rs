@@ -1,4 +1,4 @@
-//! What becomes of a query's neighbours: values and statistics.
+//! What becomes of a target's neighbours: values and statistics.
 
 use device_std::{In, Out, arguments, math};
 
@@ -32,7 +32,7 @@ impl Values<'_> {
     }
 }
 
-/// Where results go, in one of two types: the values of all queries, column after column, and the [`statistic`]s likewise,
+/// Where results go, in one of two types: the values of all targets, column after column, and the [`statistic`]s likewise,
 /// where these are wanted.
 #[arguments]
 pub struct Results<'a> {
@@ -44,8 +44,8 @@ pub struct Results<'a> {
     pub statistics_f32: Option<Out<'a, f32>>,
     /// Statistics in f64.
     pub statistics_f64: Option<Out<'a, f64>>,
-    /// How many queries.
-    pub queries: u64,
+    /// How many targets.
+    pub targets: u64,
 }
 
 /// Sets element `i` of the column that is there.
@@ -58,7 +58,7 @@ fn set(f32s: Option<Out<'_, f32>>, f64s: Option<Out<'_, f64>>, i: u64, value: f6
     }
 }
 
-/// The neighbours of a query, once they are known.
+/// The neighbours of a target, once they are known.
 pub trait Neighbours {
     /// Whether they are as many as are wanted at least.
     fn are_enough(&self) -> bool;
@@ -70,11 +70,11 @@ pub trait Neighbours {
     unsafe fn visit(&self, see: impl FnMut(f64, u32));
 }
 
-/// The sums over a query's neighbours.
+/// The sums over a target's neighbours.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
     count: f64,
-    /// Neighbours that lie on the query.
+    /// Neighbours that lie on the target.
     pub coincident: f64,
     values: f64,
     squares: f64,
@@ -110,12 +110,12 @@ impl Sums {
 
     /// Writes the statistics of values whose sums had `offset` taken off.
     #[inline(always)]
-    pub fn write(&self, offset: f64, query: u64, results: &Results<'_>) {
+    pub fn write(&self, offset: f64, target: u64, results: &Results<'_>) {
         let mean = self.values / self.count;
         let variance = f64::max(0.0, self.squares / self.count - mean * mean);
         let some = self.count > 0.0;
         let put = |i: usize, value: f64, missing: f64| {
-            let at = i as u64 * results.queries + query;
+            let at = i as u64 * results.targets + target;
             let value = if some { value } else { missing };
             set(results.statistics_f32, results.statistics_f64, at, value);
         };
@@ -136,7 +136,7 @@ impl Results<'_> {
         self.statistics_f32.is_some() || self.statistics_f64.is_some()
     }
 
-    /// Writes values, and statistics, from a query's neighbours, added in their order.
+    /// Writes values, and statistics, from a target's neighbours, added in their order.
     ///
     /// # Safety
     /// As [`Neighbours::visit`].
@@ -145,7 +145,7 @@ impl Results<'_> {
         &self,
         values: &Values<'_>,
         search: &Search,
-        query: u64,
+        target: u64,
         neighbours: &impl Neighbours,
     ) {
         // SAFETY: the neighbours may be visited, as the caller says.
@@ -157,37 +157,37 @@ impl Results<'_> {
                     let distance = math::sqrt(search.on_ground(squared));
                     statistics.add(values.get(0, point), offset, distance);
                 });
-                statistics.write(offset, query, self);
+                statistics.write(offset, target, self);
             }
             let mut v = 0;
             while v < values.columns {
-                self.put(v, query, interpolate_one(values, search, neighbours, v));
+                self.put(v, target, interpolate_one(values, search, neighbours, v));
                 v += 1;
             }
         }
     }
 
-    /// Writes value `v` of a query.
+    /// Writes value `v` of a target.
     #[inline(always)]
-    pub fn put(&self, v: u32, query: u64, value: f64) {
-        set(self.values_f32, self.values_f64, v as u64 * self.queries + query, value);
+    pub fn put(&self, v: u32, target: u64, value: f64) {
+        set(self.values_f32, self.values_f64, v as u64 * self.targets + target, value);
     }
 
-    /// Writes that a query has no neighbour, and none of its values.
+    /// Writes that a target has no neighbour, and none of its values.
     #[inline(always)]
-    pub fn put_nothing(&self, columns: u32, query: u64) {
+    pub fn put_nothing(&self, columns: u32, target: u64) {
         let mut v = 0;
         while v < columns {
-            self.put(v, query, f64::NAN);
+            self.put(v, target, f64::NAN);
             v += 1;
         }
         if self.has_statistics() {
-            Sums::EMPTY.write(0.0, query, self);
+            Sums::EMPTY.write(0.0, target, self);
         }
     }
 }
 
-/// Value `v` of a query. To have several from one walk over the neighbours takes registers, and so warps.
+/// Value `v` of a target. To have several from one walk over the neighbours takes registers, and so warps.
 ///
 /// # Safety
 /// As [`Neighbours::visit`].

@@ -1,4 +1,4 @@
-//! The search of the index: boxes of cells around a query, and the points in them.
+//! The search of the index: boxes of cells around a target, and the points in them.
 
 use device_std::real::Real;
 use device_std::{In, arguments, math};
@@ -46,15 +46,15 @@ pub struct Search {
     pub extent: [f64; 2],
     /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros where there is none.
     pub ellipse: [f64; 3],
-    /// Whether query `i` leaves point `i` out.
+    /// Whether target `i` leaves point `i` out.
     pub leaves_out: bool,
     /// Whether neighbours count by quadrants.
     pub by_quadrants: bool,
 }
 
-/// A query: where it is in the index (x, y; or longitude, latitude), and in space.
+/// A target: where it is in the index (x, y; or longitude, latitude), and in space.
 #[derive(Clone, Copy)]
-pub struct Query {
+pub struct TargetPlace {
     pub index: u64,
     pub x: f64,
     pub y: f64,
@@ -80,7 +80,7 @@ pub struct CellBox {
     runs: u32,
     /// Whether it is the whole index.
     pub whole: bool,
-    /// Of each row only the cells count that lie within so much of the query; infinite for all of them.
+    /// Of each row only the cells count that lie within so much of the target; infinite for all of them.
     radius: f64,
 }
 
@@ -97,7 +97,7 @@ impl Start {
     /// The next radius after one within which there were too few.
     #[inline(always)]
     pub fn wider(self, radius: f64) -> f64 {
-        // Up to the box an estimate was too low, however far; the circle around the box has enough, if the query wants no
+        // Up to the box an estimate was too low, however far; the circle around the box has enough, if the target wants no
         // more than points; beyond nothing is known.
         if radius < self.half {
             f64::min(radius * 2.0, self.half)
@@ -177,7 +177,7 @@ impl Search {
         [f64::min(radius, self.extent[0]), f64::min(radius, self.extent[1])]
     }
 
-    /// Whether a place, seen from the query, is in the ellipse, if there is one.
+    /// Whether a place, seen from the target, is in the ellipse, if there is one.
     #[inline(always)]
     pub fn is_inside(&self, dx: f64, dy: f64) -> bool {
         let [xx, xy, yy] = self.ellipse;
@@ -206,8 +206,8 @@ impl Search {
     }
 }
 
-impl Query {
-    /// Query `index` of the targets; on the sphere `vectors` has three columns of them.
+impl TargetPlace {
+    /// TargetPlace `index` of the targets; on the sphere `vectors` has three columns of them.
     #[inline(always)]
     pub fn new(index: u64, targets: &Targets<'_>, vectors: Option<In<'_, f64>>) -> Self {
         let n = targets.count;
@@ -227,7 +227,7 @@ impl Query {
 }
 
 impl CellBox {
-    /// The part within a radius of the query, in the plane.
+    /// The part within a radius of the target, in the plane.
     #[inline(always)]
     pub fn round(self, radius: f64, sphere: bool) -> Self {
         if sphere { self } else { Self { radius, ..self } }
@@ -247,19 +247,19 @@ impl<'a> Index<'a> {
         self.sorted.order.get(position)
     }
 
-    /// The cells within `reach` of a query: in the plane on the ground, on the sphere in radians.
+    /// The cells within `reach` of a target: in the plane on the ground, on the sphere in radians.
     #[inline(always)]
-    pub fn cells_within(&self, query: &Query, reach: [f64; 2], sphere: bool) -> CellBox {
+    pub fn cells_within(&self, target: &TargetPlace, reach: [f64; 2], sphere: bool) -> CellBox {
         let (c, radius) = (&self.cells, f64::INFINITY);
         // A little more than that, so that no rounding leaves out a point on the edge.
         let slack = c.side * 0.001;
         let degrees = 180.0 / core::f64::consts::PI;
         let up = if sphere { reach[1] * degrees } else { reach[1] } + slack;
-        let (first_row, last_row) = (c.row(query.y - up), c.row(query.y + up));
+        let (first_row, last_row) = (c.row(target.y - up), c.row(target.y + up));
         let all_rows = first_row == 0 && last_row == c.rows - 1;
         if !sphere {
             let side = reach[0] + slack;
-            let columns = [c.column(query.x - side), c.column(query.x + side)];
+            let columns = [c.column(target.x - side), c.column(target.x + side)];
             let whole = all_rows && columns[0] == 0 && columns[1] == c.columns - 1;
             return CellBox {
                 first_row,
@@ -271,17 +271,17 @@ impl<'a> Index<'a> {
             };
         }
         // The widest longitude of a cap: sin(dlon) = sin(reach) / cos(latitude).
-        let [px, py, _] = query.place;
+        let [px, py, _] = target.place;
         let sine = f64::min(reach[0] * 1.000001, 1.0);
         let ratio = sine * sine / f64::max(px * px + py * py, 1e-30);
         let half = (4.0 * ratio).arc_of_squared_chord() * 0.5 * degrees + slack;
         // Beyond a right angle, over a pole, or around the world: every column.
-        let pole = up + f64::max(query.y, -query.y) >= 89.999;
+        let pole = up + f64::max(target.y, -target.y) >= 89.999;
         if pole || ratio >= 0.999 || half >= 180.0 || reach[0] >= 1.5 {
             let columns = [[0, c.columns - 1], [0, 0]];
             return CellBox { first_row, last_row, columns, runs: 1, whole: all_rows, radius };
         }
-        let (from, to) = (query.x - half, query.x + half);
+        let (from, to) = (target.x - half, target.x + half);
         let mut found = CellBox {
             first_row,
             last_row,
@@ -311,31 +311,31 @@ impl<'a> Index<'a> {
 
     /// The square of the distance of the point at a position of the sorted order.
     #[inline(always)]
-    pub fn squared(&self, query: &Query, position: u32) -> f64 {
+    pub fn squared(&self, target: &TargetPlace, position: u32) -> f64 {
         let (i, n, places) = (position as usize, self.points as usize, self.sorted.places);
-        let dx = places.get(i) - query.place[0];
-        let dy = places.get(i + n) - query.place[1];
+        let dx = places.get(i) - target.place[0];
+        let dy = places.get(i + n) - target.place[1];
         let squared = dx * dx + dy * dy;
-        if !query.on_sphere {
+        if !target.on_sphere {
             return squared;
         }
-        let dz = places.get(i + 2 * n) - query.place[2];
+        let dz = places.get(i + 2 * n) - target.place[2];
         squared + dz * dz
     }
 
     /// The sorted points of run `run` of a row of a box.
     #[inline(always)]
-    fn run(&self, cells: &CellBox, query: &Query, row: u32, run: u32) -> [u32; 2] {
+    fn run(&self, cells: &CellBox, target: &TargetPlace, row: u32, run: u32) -> [u32; 2] {
         let [mut from, mut to] = if run == 0 { cells.columns[0] } else { cells.columns[1] };
         if cells.radius < f64::INFINITY {
             let c = &self.cells;
-            let (y, [low, high]) = (query.y - c.south, c.strip(row));
+            let (y, [low, high]) = (target.y - c.south, c.strip(row));
             let away = f64::max(0.0, f64::max(low - y, y - high));
             let square = cells.radius * cells.radius - away * away;
             // The slack of a box.
             let half = math::sqrt(f64::max(square, 0.0)) + c.side * 0.001;
-            from = u32::max(from, c.column(query.x - half));
-            to = u32::min(to, c.column(query.x + half));
+            from = u32::max(from, c.column(target.x - half));
+            to = u32::min(to, c.column(target.x + half));
             if away > cells.radius || from > to {
                 return [0, 0];
             }
@@ -346,13 +346,13 @@ impl<'a> Index<'a> {
 
     /// How many points a box holds.
     #[inline(always)]
-    fn count(&self, cells: &CellBox, query: &Query) -> u32 {
+    fn count(&self, cells: &CellBox, target: &TargetPlace) -> u32 {
         let mut count = 0;
         let mut row = cells.first_row;
         while row <= cells.last_row {
             let mut run = 0;
             while run < cells.runs {
-                let [from, to] = self.run(cells, query, row, run);
+                let [from, to] = self.run(cells, target, row, run);
                 count += to - from;
                 run += 1;
             }
@@ -366,7 +366,7 @@ impl<'a> Index<'a> {
     pub fn visit(
         &self,
         cells: &CellBox,
-        query: &Query,
+        target: &TargetPlace,
         search: &Search,
         limited: bool,
         mut see: impl FnMut(Candidate),
@@ -379,25 +379,25 @@ impl<'a> Index<'a> {
         while row <= cells.last_row {
             let mut run = 0;
             while run < cells.runs {
-                let [mut at, end] = self.run(cells, query, row, run);
+                let [mut at, end] = self.run(cells, target, row, run);
                 while at < end {
                     let i = at as usize;
-                    let dx = places.get(i) - query.place[0];
-                    let dy = places.get(i + n) - query.place[1];
+                    let dx = places.get(i) - target.place[0];
+                    let dy = places.get(i + n) - target.place[1];
                     let mut squared = dx * dx + dy * dy;
                     let mut quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
                     if sphere {
                         let place = [0, n, 2 * n].map(|plane| places.get(i + plane));
-                        let dz = place[2] - query.place[2];
+                        let dz = place[2] - target.place[2];
                         squared += dz * dz;
-                        quadrant = sphere::quadrant(place, query.place);
+                        quadrant = sphere::quadrant(place, target.place);
                     }
                     let mut counts = squared <= reach;
                     if limited {
                         counts = counts && search.is_inside(dx, dy);
                     }
                     if search.leaves_out {
-                        counts = counts && self.point(at) as u64 != query.index;
+                        counts = counts && self.point(at) as u64 != target.index;
                     }
                     if counts {
                         see(Candidate { at, squared, quadrant });
@@ -412,17 +412,17 @@ impl<'a> Index<'a> {
 
     /// The radius, of a box of cells, that about `wanted` points lie within.
     #[inline(always)]
-    pub fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> Start {
+    pub fn first_radius(&self, target: &TargetPlace, wanted: u32, sphere: bool) -> Start {
         let degree = core::f64::consts::PI / 180.0;
         let mut half = if sphere { self.cells.side * degree } else { self.cells.side };
         // Far outside the index the box widens until it reaches it.
-        let mut cells = self.cells_within(query, [half; 2], sphere);
-        let mut count = self.count(&cells, query);
+        let mut cells = self.cells_within(target, [half; 2], sphere);
+        let mut count = self.count(&cells, target);
         let mut is_widened = false;
         while count < wanted && !cells.whole {
             half *= 2.0;
-            cells = self.cells_within(query, [half; 2], sphere);
-            count = self.count(&cells, query);
+            cells = self.cells_within(target, [half; 2], sphere);
+            count = self.count(&cells, target);
             is_widened = true;
         }
         if is_widened && !sphere && count / TOO_MANY > wanted {
@@ -431,8 +431,8 @@ impl<'a> Index<'a> {
             let (mut low, mut step) = (0.5 * half, 0);
             while half - low > self.cells.side && step < 10 {
                 let middle = 0.5 * (low + half);
-                let cells = self.cells_within(query, [middle; 2], sphere);
-                if self.count(&cells, query) < wanted {
+                let cells = self.cells_within(target, [middle; 2], sphere);
+                if self.count(&cells, target) < wanted {
                     low = middle
                 } else {
                     half = middle

@@ -1,4 +1,4 @@
-//! Neighbours of 32 queries that lie side by side, for which a warp walks down the R-tree of the points together:
+//! Neighbours of 32 targets that lie side by side, for which a warp walks down the R-tree of the points together:
 //! [`rtree`](crate::rtree). In the plane.
 //!
 //! 1. Each lane's lists are filled with the nearest points, in all or of each quadrant: [`Few`]. Where the points of an
@@ -6,7 +6,7 @@
 //! 2. Of the lists those count that are within reach, and by turns of the quadrants.
 //! 3. Values are added nearest first.
 //!
-//! Queries with too few neighbours may fall back on the nearest ones, however far. The kernel marks these queries, and a
+//! Targets with too few neighbours may fall back on the nearest ones, however far. The kernel marks these targets, and a
 //! second launch takes them alone.
 
 use device_std::{Out, kernel, thread, warp};
@@ -23,16 +23,16 @@ use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
 
-/// The most neighbours of a query.
-pub const MOST: u32 = 64;
+/// The most neighbours of a target.
+pub const MAX_LISTED: u32 = 64;
 
 /// The most neighbours of each quadrant.
-pub const MOST_OF_QUADRANT: u32 = MOST / 4;
+pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 
-/// Interpolates over the nearest points of each query, in the plane. Of the warps of the launch `too_few` has a word each,
-/// whose bits tell which lanes have a query with too few neighbours; `None` gives these queries no value. An instance
-/// takes up to as many points of a query as its name says: `nearest` of all points, one fewer where a point is left out,
-/// `part` of those in an ellipse, `quadrants` of each quadrant. Grid: a thread for each query of the patches.
+/// Interpolates over the nearest points of each target, in the plane. Of the warps of the launch `too_few` has a word each,
+/// whose bits tell which lanes have a target with too few neighbours; `None` gives these targets no value. An instance
+/// takes up to as many points of a target as its name says: `nearest` of all points, one fewer where a point is left out,
+/// `part` of those in an ellipse, `quadrants` of each quadrant. Grid: a thread for each target of the patches.
 ///
 /// # Safety
 /// The tree is whole, and has points, of which the values are. The patches' columns have `count` elements, and their
@@ -91,10 +91,10 @@ pub trait Finder {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
-    /// The neighbours of a lane's query.
+    /// The neighbours of a lane's target.
     type Found<'a>: Neighbours;
 
-    /// Finds the neighbours of each lane's query that `is_place`.
+    /// Finds the neighbours of each lane's target that `is_place`.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole and has points.
@@ -170,7 +170,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
     }
 }
 
-/// The neighbours of a lane's query: the first entries of its lists.
+/// The neighbours of a lane's target: the first entries of its lists.
 pub struct Found<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
     tree: &'a Tree<'a, f64>,
     lists: Few<K, L, LISTS, SLOTS>,

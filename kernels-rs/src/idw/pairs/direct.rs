@@ -8,7 +8,7 @@ use super::MODULE;
 use super::Segmented;
 use crate::idw::doubt::{Block, Group};
 use crate::idw::points::Points;
-use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
+use crate::idw::staged::{Near, Shared, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
 use crate::idw::{BLOCK, SEVERAL, Summing, TILE};
@@ -23,7 +23,7 @@ const MANY: usize = SEVERAL as usize;
 /// Bytes of shared memory.
 const fn shared_bytes(targets: usize, values: usize) -> u32 {
     let mut carver = Carver::new();
-    let _ = Room::new(&mut carver, targets as u32, values as u32);
+    let _ = Shared::new(&mut carver, targets as u32, values as u32);
     carver.bytes()
 }
 
@@ -65,7 +65,7 @@ pub unsafe fn sum_tiles<const LAW: u32, const ROW: bool, const Q: usize, const V
     partial: Out<'_, f64>,
 ) {
     let block = Block {
-        room: Room::new(&mut Carver::new(), Q as u32, V as u32),
+        room: Shared::new(&mut Carver::new(), Q as u32, V as u32),
         targets: &targets,
         frame,
         weighting,
@@ -179,7 +179,7 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 /// The whole block comes to the same call; `first` is a point.
 #[inline(always)]
 unsafe fn stage<const V: usize>(
-    room: &Room,
+    room: &Shared,
     points: &Points<'_>,
     frame: &Frame,
     first: u32,

@@ -9,7 +9,7 @@ use super::MODULE;
 use super::visit::{Found, Way};
 use super::{LEAF, Tree, box_of};
 use crate::idw::doubt::{Block, Group, unknown};
-use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
+use crate::idw::staged::{Near, Shared, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
 use crate::idw::{BLOCK, SEVERAL, Summing};
@@ -23,8 +23,8 @@ const MANY: usize = SEVERAL as usize;
 
 /// The shared memory of a block.
 #[inline(always)]
-const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Room, BlockReduce<f64>) {
-    let room = Room::new(carver, targets as u32, values as u32);
+const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Shared, BlockReduce<f64>) {
+    let room = Shared::new(carver, targets as u32, values as u32);
     (room, BlockReduce::new(carver, BLOCK as usize))
 }
 

@@ -9,7 +9,7 @@ use device_std::{In, Out, kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::rasterise::{Points, Raster, quantise};
-use super::values::{MOST_VALUES, Scales};
+use super::values::{MAX_VALUES, Scales};
 use crate::nni::policies::rounded_mean;
 use crate::nni::tallies::{COUNTED, OUTSIDE, SITES};
 
@@ -78,7 +78,7 @@ pub unsafe fn accumulate_crowded(
             counts.fetch_add(pixel, 1);
             // To a constant number, for which the columns' addresses stay in registers.
             let mut k = 0;
-            while k < MOST_VALUES {
+            while k < MAX_VALUES {
                 if k < value_count as usize {
                     let value = quantise(z[k].get(point), Scales(scales).inverse_of(k));
                     sums.fetch_add(value_count as usize * pixel + k, value as i64);

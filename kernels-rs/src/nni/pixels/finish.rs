@@ -8,7 +8,7 @@ use device_std::{In, Out, kernel, thread, warp};
 use super::MODULE;
 use super::NONE;
 use super::geometry::{Width, mean};
-use super::query::{Areas, Lattice};
+use super::query::Lattice;
 use super::region::{Bounds, Region};
 use super::spans::Diagram;
 use super::values::Scales;
@@ -33,17 +33,6 @@ pub fn nearest_touching(cell: &impl Region) -> (u64, u32) {
 #[inline(always)]
 pub fn in_cells(squared: u64, supersample: u32) -> f32 {
     (math::sqrt(squared as f64) / (2 * supersample) as f64) as f32
-}
-
-/// How far the mean of the counted sites' places, weighted as their values, is from the query point, in
-/// cells: 0 for exact weights.
-#[inline(always)]
-pub fn deviation<const N: usize>(areas: &Areas<N>, supersample: u32) -> f32 {
-    if areas.count == 0 {
-        return f32::NAN;
-    }
-    let (x, y) = (areas.way[0] as f64, areas.way[1] as f64);
-    (math::sqrt(x * x + y * y) / areas.count as f64 / (2 * supersample) as f64) as f32
 }
 
 /// What becomes of a cell's value: nothing outside the hull, farther from its nearest site than the

@@ -28,7 +28,7 @@ use super::MODULE;
 use super::geometry::{Width, means, squared};
 use super::query::Results;
 use super::values::{Scales, Sites};
-use packing::{MOST_WORDS, Packing, add_words};
+use packing::{MAX_WORDS, Packing, add_words};
 
 pub use shape::NearShape;
 
@@ -40,7 +40,7 @@ const WARPS: u32 = BLOCK / warp::SIZE;
 const BATCH: usize = 4;
 
 /// The most cells of a thread.
-const MOST_CELLS: usize = 8;
+const MAX_CELLS: usize = 8;
 
 /// A tile of a kernel's shape. Positions of queries are in half pixels.
 #[derive(Clone, Copy)]
@@ -72,15 +72,15 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
     /// # Safety
     /// The tile has the pixel, and has been gathered.
     #[inline(always)]
-    unsafe fn load(&self, index: u32) -> [u32; MOST_WORDS] {
-        let mut words = [0; MOST_WORDS];
+    unsafe fn load(&self, index: u32) -> [u32; MAX_WORDS] {
+        let mut words = [0; MAX_WORDS];
         let mut pair = 0;
         while pair < Self::PAIRS {
             // SAFETY: the tile has the pixel, as the caller says.
             let both = unsafe { self.pixels.load(pair as u32 * Self::SHAPE.pixels() + index) };
             // Else a comparison of this half becomes one of 64 bits.
-            words[(2 * pair) % MOST_WORDS] = vector::unknown((both >> 32) as u32);
-            words[(2 * pair + 1) % MOST_WORDS] = both as u32;
+            words[(2 * pair) % MAX_WORDS] = vector::unknown((both >> 32) as u32);
+            words[(2 * pair + 1) % MAX_WORDS] = both as u32;
             pair += 1;
         }
         words
@@ -91,11 +91,11 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
     /// # Safety
     /// The tile has the pixel, which is this thread's own until the next barrier.
     #[inline(always)]
-    unsafe fn store(&self, index: u32, words: [u32; MOST_WORDS]) {
+    unsafe fn store(&self, index: u32, words: [u32; MAX_WORDS]) {
         let mut pair = 0;
         while pair < Self::PAIRS {
-            let high = words[(2 * pair) % MOST_WORDS] as u64;
-            let both = high << 32 | words[(2 * pair + 1) % MOST_WORDS] as u64;
+            let high = words[(2 * pair) % MAX_WORDS] as u64;
+            let both = high << 32 | words[(2 * pair + 1) % MAX_WORDS] as u64;
             // SAFETY: the pixel is this thread's own, as the caller says.
             unsafe { self.pixels.store(pair as u32 * Self::SHAPE.pixels() + index, both) };
             pair += 1;
@@ -213,8 +213,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
     /// # Safety
     /// As [`row`](Self::row).
     #[inline(always)]
-    unsafe fn touching_sites(&self, base: u32) -> [u32; MOST_WORDS] {
-        let mut sums = [0; MOST_WORDS];
+    unsafe fn touching_sites(&self, base: u32) -> [u32; MAX_WORDS] {
+        let mut sums = [0; MAX_WORDS];
         let mut k = 0;
         while k < 4 {
             // SAFETY: the circles have the pixels that touch the query point.
@@ -245,7 +245,7 @@ macro_rules! all_rows {
 }
 
 /// The running sums of the words of what a thread's cells steal.
-type Stolen = [[u32; MOST_WORDS]; MOST_CELLS];
+type Stolen = [[u32; MAX_WORDS]; MAX_CELLS];
 
 /// What a query looks at and writes.
 #[derive(Clone, Copy)]
@@ -325,7 +325,7 @@ impl<const N: usize> Scene<'_, N> {
         let width = shape.sides()[0];
         let to_base = SUPERSAMPLE / 2 + shape.reach();
         let base = (row * SUPERSAMPLE + to_base) * width + column * SUPERSAMPLE + to_base;
-        let mut stolen = [[0; MOST_WORDS]; MOST_CELLS];
+        let mut stolen = [[0; MAX_WORDS]; MAX_CELLS];
         if has_sites {
             // SAFETY: the tile has the circles of its cells, and has been gathered.
             unsafe {

@@ -1,12 +1,11 @@
 //! The queries by Sibson's areas: what each sums, and a cell [row by row](super::spans).
 
+use device_std::{In, Out, arguments, math, thread};
 #[cfg(feature = "nni")]
 use device_std::kernel;
-use device_std::{In, Out, arguments, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
-use super::finish::deviation;
 use super::geometry::{Width, means};
 use super::region::{Bounds, Neighbour, Region};
 use super::spans::Diagram;
@@ -28,6 +27,17 @@ pub struct Areas<const N: usize> {
     pub sums: [i64; N],
     /// Ways to the sites, likewise; in half pixels.
     pub way: [i64; 2],
+}
+
+/// How far the mean of the counted sites' places, weighted as their values, is from the query point, in
+/// cells: 0 for exact weights.
+#[inline(always)]
+pub fn deviation<const N: usize>(areas: &Areas<N>, supersample: u32) -> f32 {
+    if areas.count == 0 {
+        return f32::NAN;
+    }
+    let (x, y) = (areas.way[0] as f64, areas.way[1] as f64);
+    (math::sqrt(x * x + y * y) / areas.count as f64 / (2 * supersample) as f64) as f32
 }
 
 impl<const N: usize> Areas<N> {

@@ -11,7 +11,7 @@ use device_std::{In, Out, arguments, math, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
-use super::values::{Columns, MOST_VALUES, Scales};
+use super::values::{Columns, MAX_VALUES, Scales};
 use crate::nni::policies::{FIRST, MAX, MEAN, MIN};
 use crate::nni::tallies::{BAD, OUTSIDE, count_flags};
 
@@ -41,7 +41,7 @@ pub(super) const ONE_POINT: u64 = 1 << 48;
 pub(super) const SHIFT: i64 = 1 << 30;
 
 /// The most steps of a value from 0 that its part of a word has room for.
-const MOST_STEPS: f64 = (SHIFT - 1) as f64;
+const MAX_STEPS: f64 = (SHIFT - 1) as f64;
 
 /// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two. A value
 /// beyond the range that the scale was made for is brought to what a word has room for.
@@ -49,7 +49,7 @@ const MOST_STEPS: f64 = (SHIFT - 1) as f64;
 #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 pub(super) fn quantise(z: f64, [offset, reciprocal_step]: [f64; 2]) -> i32 {
     let steps = math::round_ties_even((z - offset) * reciprocal_step);
-    f64::max(-MOST_STEPS, f64::min(MOST_STEPS, steps)) as i32
+    f64::max(-MAX_STEPS, f64::min(MAX_STEPS, steps)) as i32
 }
 
 /// Where the pixels of the Voronoi raster lie.
@@ -123,7 +123,7 @@ pub unsafe fn accumulate_points<const N: usize>(
         let mut z = [0.0; N];
         let mut k = 0;
         while k < N {
-            z[k] = columns[k & (MOST_VALUES - 1)].get(point);
+            z[k] = columns[k & (MAX_VALUES - 1)].get(point);
             k += 1;
         }
         let (pixel, is_inside) = raster.pixel_of(x, y);

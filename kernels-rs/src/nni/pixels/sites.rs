@@ -8,7 +8,7 @@ use device_std::{In, Out, kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::rasterise::{ONE_POINT, SHIFT, neutral_word, quantise};
-use super::values::{Columns, MOST_VALUES, Scales};
+use super::values::{Columns, MAX_VALUES, Scales};
 use crate::nni::policies::{MAX, MEAN, MIN, rounded_mean};
 use crate::nni::tallies::{COUNTED, SITES};
 
@@ -23,7 +23,7 @@ pub const RESOLVED: u64 = 4;
 struct Words<'a> {
     words: In<'a, i64>,
     /// The columns of the values of all points.
-    z: [In<'a, f64>; MOST_VALUES],
+    z: [In<'a, f64>; MAX_VALUES],
     scales: Scales<'a>,
     policy: u32,
     pixels: u64,

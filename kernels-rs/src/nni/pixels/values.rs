@@ -8,7 +8,7 @@ use device_std::{In, arguments};
 use crate::nni::tallies::SITES;
 
 /// The most values that go through a query together.
-pub const MOST_VALUES: usize = 4;
+pub const MAX_VALUES: usize = 4;
 
 /// The sites of a raster, with their diagram and their values.
 #[arguments]
@@ -98,7 +98,7 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// The columns by their numbers.
     #[inline(always)]
-    pub fn all(&self) -> [In<'a, f64>; MOST_VALUES] {
+    pub fn all(&self) -> [In<'a, f64>; MAX_VALUES] {
         [self.first, self.second, self.third, self.fourth]
     }
 }

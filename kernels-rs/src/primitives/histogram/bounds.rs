@@ -19,7 +19,7 @@ pub struct Even {
     pub quotient: u64,
     /// See [`Even`].
     pub rest: u64,
-    /// Bins, at most [`MOST_BINS`](super::MOST_BINS).
+    /// Bins, at most [`MAX_BINS`](super::MAX_BINS).
     pub bins: u64,
     /// Whether elements are floats.
     pub floats: bool,

@@ -2,12 +2,20 @@
 
 use crate::primitives::operators::Bits;
 
+/// Threads of a block of a pass.
+pub(super) const BLOCK: u32 = 384;
+
+/// Keys of a tile, where a thread has `items`.
+pub(super) const fn tile_len(items: usize) -> u32 {
+    BLOCK * items as u32
+}
+
 /// Bits of a digit.
 pub const RADIX_BITS: u32 = 8;
 /// Digits.
 pub const DIGITS: u32 = 1 << RADIX_BITS;
 /// The most passes of one sort.
-pub const MOST_PASSES: u32 = 8;
+pub const MAX_PASSES: u32 = 8;
 
 /// A key as the sort sees it: unsigned bits.
 pub trait Key: Bits {

@@ -15,7 +15,7 @@ use crate::primitives::operators::Order;
 const BLOCK: usize = 256;
 const ROWS: usize = 4;
 /// Keys of a vector, where they are as narrow as they get.
-const MOST_LANES: usize = 4;
+const MAX_LANES: usize = 4;
 
 /// Keys of a tile of the histogram, for keys of `size` bytes.
 pub const fn histogram_tile(size: usize) -> u64 {
@@ -46,8 +46,8 @@ impl Counters {
 
 /// The ranks of a thread's keys; as many as there are come first.
 #[inline(always)]
-fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MOST_LANES] {
-    let mut ranks = [K::ONES; ROWS * MOST_LANES];
+fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MAX_LANES] {
+    let mut ranks = [K::ONES; ROWS * MAX_LANES];
     let mut i = 0;
     while i < ROWS * K::LANES {
         ranks[i] = order.rank(K::lane(rows[i / K::LANES], i % K::LANES));

@@ -5,7 +5,7 @@
 use device_std::lookback::{Ticket, next_epoch};
 use device_std::{Out, atomic, thread};
 
-use super::digits::{DIGITS, MOST_PASSES};
+use super::digits::{DIGITS, MAX_PASSES};
 
 const COUNT_BITS: u32 = 40;
 const EPOCH_BITS: u32 = 22;
@@ -110,7 +110,7 @@ impl<'a> DigitLookback<'a> {
 /// Every thread of the block comes here; `status` has `len + 1` words; no pass runs.
 #[inline(always)]
 pub(super) unsafe fn clear_stale(control: Out<u64>, status: Out<u64>, len: u64) {
-    let round = (next_epoch(control) + MOST_PASSES as u64) >> EPOCH_BITS;
+    let round = (next_epoch(control) + MAX_PASSES as u64) >> EPOCH_BITS;
     let cleared = status.get(len);
     // SAFETY: the whole block comes here, by the caller's promise. The barrier orders the reads before the write.
     unsafe { thread::sync_threads() };

@@ -2,7 +2,7 @@
 
 use device_std::{In, warp};
 
-use super::pass::{BLOCK, tile_len};
+use super::digits::{BLOCK, tile_len};
 use crate::primitives::value::Value;
 
 /// A block's part of the arrays.

@@ -7,20 +7,13 @@ use device_std::{In, Out, arguments, global, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::digits::{DIGITS, Digit, Key, RADIX_BITS};
+use super::digits::{BLOCK, DIGITS, Digit, Key, RADIX_BITS, tile_len};
 use super::lookback::DigitLookback;
 use super::part::{Packed, Part};
 use crate::primitives::operators::Order;
 use crate::primitives::value::Value;
 
-/// Threads of a block.
-pub(super) const BLOCK: u32 = 384;
 const WARPS: u32 = BLOCK / 32;
-
-/// Keys of a tile, where a thread has `items`.
-pub(super) const fn tile_len(items: usize) -> u32 {
-    BLOCK * items as u32
-}
 
 /// In the word of a pass: the keys in memory are elements, to be ranked.
 pub const RANK: u32 = 1 << 16;

@@ -276,7 +276,7 @@ mod tests {
     use testing::Random;
 
     use super::*;
-    use crate::Below;
+    use crate::TooFewPoints;
     use crate::cpu::search::neighbours::Candidate;
     use crate::points::Data;
 
@@ -429,15 +429,19 @@ mod tests {
     fn radius_and_ellipse_limit_what_is_found_together() {
         let points = even(2500, 3);
         let targets = grid(-20.0, 120.0, 2.9, 49, 47);
-        for below in [Below::Nodata, Below::Nearest] {
+        for below in [TooFewPoints::Nodata, TooFewPoints::Nearest] {
             for (a, b, angle) in
                 [(0.5, 0.5, 0.0), (3.0, 3.0, 0.0), (9.0, 2.0, 30.0), (1e3, 1.0, -75.0)]
             {
                 let params = Params::nearest(12).radius1(a).radius2(b).angle(angle);
                 for least in [0, 3, 12] {
-                    let count =
-                        check(&points, targets, &params.min_points(least).below(below), false);
-                    assert!(below == Below::Nearest || count.iter().all(|&count| count > 0));
+                    let count = check(
+                        &points,
+                        targets,
+                        &params.min_points(least).too_few_points(below),
+                        false,
+                    );
+                    assert!(below == TooFewPoints::Nearest || count.iter().all(|&count| count > 0));
                 }
             }
         }

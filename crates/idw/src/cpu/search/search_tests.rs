@@ -12,7 +12,7 @@ use crate::cpu::index::Index;
 use crate::cpu::search::patches::Patches;
 use crate::points::Data;
 use crate::search::Search;
-use crate::{Below, Params, Targets};
+use crate::{Params, Targets, TooFewPoints};
 
 type Cloud = (&'static str, Vec<[f64; 2]>);
 
@@ -164,7 +164,7 @@ fn by_definition(
     let is_full = !search.quadrants || (0..4).all(|q| quadrant(q).count() >= of_quadrant);
     if !(is_enough(&taken) && is_full) {
         all.truncate(search.fallback() as usize);
-        taken = if params.below == Below::Nearest { all } else { Vec::new() };
+        taken = if params.too_few_points == TooFewPoints::Nearest { all } else { Vec::new() };
     }
     is_enough(&taken).then(|| taken.iter().map(|&(squared, number, _)| (squared, number)).collect())
 }
@@ -175,7 +175,7 @@ fn every_way_finds_the_neighbours_of_the_definition() {
     let by_quadrants = base.max_points_per_quadrant(3).min_points_per_quadrant(1);
     let within = |radius: f64| Params::default().radius(radius);
     let ellipse = base.radius1(30.0).radius2(0.5).angle(35.0);
-    let nearest = |params: Params| params.below(Below::Nearest).min_points(2);
+    let nearest = |params: Params| params.too_few_points(TooFewPoints::Nearest).min_points(2);
     let in_plane = [ellipse, within(3.0), nearest(ellipse), nearest(within(1.0).max_points(5))];
     let on_globe = [within(3e5), within(2e6).max_points(9), nearest(within(1e5)), within(1.9e7)];
     let anywhere = [base, Params::nearest(1), Params::nearest(64), Params::nearest(90)];

@@ -7,7 +7,7 @@
 
 use kernels_rs::spatial::sphere;
 
-use crate::Below;
+use crate::TooFewPoints;
 use crate::cpu::index::Index;
 use crate::cpu::search::boxes::Place;
 use crate::cpu::search::diagonal::Diagonal;
@@ -26,7 +26,7 @@ const MAX_TRIES: u32 = 4;
 const MAX_LOOKS: usize = 8;
 
 /// A target as the search sees it.
-struct Query<'a, 'b> {
+struct Target<'a, 'b> {
     at: Place<'a, 'b>,
     search: &'a Search,
     left_out: Option<u32>,
@@ -42,17 +42,17 @@ pub(crate) fn find(
     scratch: &mut Scratch,
 ) -> bool {
     let at = Place::new(index, target);
-    let mut query = Query { at, search, left_out, limited: true };
+    let mut target = Target { at, search, left_out, limited: true };
     scratch.many = false;
-    let Some(tree) = tree else { return query.take_from_cells(scratch) };
-    scratch.enough = query.take(tree, scratch);
+    let Some(tree) = tree else { return target.take_from_cells(scratch) };
+    scratch.enough = target.take(tree, scratch);
     if scratch.many {
         return true;
     }
-    if !scratch.enough && search.below == Below::Nearest {
-        query.limited = false;
+    if !scratch.enough && search.too_few_points == TooFewPoints::Nearest {
+        target.limited = false;
         let wanted = search.fallback();
-        query.nearest(tree, wanted, false, scratch);
+        target.nearest(tree, wanted, false, scratch);
         keep_first(&mut scratch.candidates, wanted as usize);
         scratch.enough = scratch.candidates.len() >= search.min_points.max(1) as usize;
     }
@@ -68,7 +68,7 @@ fn keep_first(candidates: &mut Vec<Candidate>, most: usize) {
     }
 }
 
-impl Query<'_, '_> {
+impl Target<'_, '_> {
     /// Takes the neighbours that the search wants from the cells around; false where these do not serve.
     fn take_from_cells(&self, scratch: &mut Scratch) -> bool {
         let (s, wanted) = (self.search, self.search.max_points as usize);
@@ -96,7 +96,7 @@ impl Query<'_, '_> {
                 keep_first(&mut scratch.candidates, wanted);
                 scratch.candidates.sort_unstable_by_key(Candidate::key);
                 scratch.enough = scratch.candidates.len() >= s.min_points.max(1) as usize;
-                return scratch.enough || s.below != Below::Nearest;
+                return scratch.enough || s.too_few_points != TooFewPoints::Nearest;
             }
             radius *= 1.5;
         }

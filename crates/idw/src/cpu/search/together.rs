@@ -12,7 +12,7 @@
 //! their distances and indices, as in a search by itself. So all ways have the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
-use crate::Below;
+use crate::TooFewPoints;
 use crate::cpu::index::Index;
 use crate::cpu::search::candidates::{Candidates, Seen, greatest, place, prefix};
 use crate::cpu::search::kd_tree::Way;
@@ -167,7 +167,7 @@ impl Together {
             candidates.extend(list().take(wanted).map(|key| self.near(index, lane, place(key))));
         }
         scratch.enough = candidates.len() >= search.min_points.max(1) as usize;
-        scratch.enough || search.below != Below::Nearest
+        scratch.enough || search.too_few_points != TooFewPoints::Nearest
     }
 
     /// Chooses a target's neighbours where keys do not tell them apart.

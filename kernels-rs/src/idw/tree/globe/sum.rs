@@ -50,7 +50,7 @@ const ANY_ARC: [f32; 7] = [
 
 /// The shared memory of a block.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     /// The targets' unit vectors.
     targets: SharedArray<f64>,
     /// Sums, as [`slot`] places them.
@@ -60,9 +60,9 @@ struct Room {
 }
 
 #[inline(always)]
-const fn shared(carver: &mut Carver) -> (Room, BlockReduce<f64>) {
+const fn shared(carver: &mut Carver) -> (Shared, BlockReduce<f64>) {
     let of_block = BLOCK * TARGETS;
-    let room = Room {
+    let room = Shared {
         targets: carver.array(3 * of_block),
         sums: carver.array(2 * of_block),
         sources: carver.array(2 * TILE),
@@ -70,7 +70,7 @@ const fn shared(carver: &mut Carver) -> (Room, BlockReduce<f64>) {
     (room, BlockReduce::new(carver, BLOCK as usize))
 }
 
-impl Room {
+impl Shared {
     /// Target `j` of the thread.
     ///
     /// # Safety
@@ -130,7 +130,7 @@ fn opposite([x, y, z]: [f32; 3]) -> [f32; 3] {
 /// A block, and what its sums follow from.
 #[derive(Clone, Copy)]
 struct Block<'a> {
-    room: Room,
+    room: Shared,
     targets: &'a Targets<'a>,
     weighting: Weighting<'a>,
     /// Whether target `i` leaves point `i` out.
@@ -220,7 +220,7 @@ impl Source {
     /// # Safety
     /// `slot` holds a source.
     #[inline(always)]
-    unsafe fn load(room: &Room, slot: u32) -> Self {
+    unsafe fn load(room: &Shared, slot: u32) -> Self {
         // SAFETY: the slot holds a source, as the caller says.
         unsafe {
             let (first, second) = (room.sources.load(2 * slot), room.sources.load(2 * slot + 1));
@@ -285,7 +285,7 @@ impl Near {
     #[inline(always)]
     unsafe fn sum<L: Law, A: Arc, const REST: bool>(
         &self,
-        room: &Room,
+        room: &Shared,
         arc: A,
         count: u32,
     ) -> GroupSums<Q, 1> {
@@ -385,7 +385,7 @@ pub unsafe fn sum_globe<const LAW: u32>(
 /// The whole block comes to the same call.
 #[inline(always)]
 unsafe fn place_targets(
-    room: &Room,
+    room: &Shared,
     targets: &Targets<'_>,
     vectors: In<'_, f64>,
     reduce: BlockReduce<f64>,

@@ -2,13 +2,13 @@
 
 use super::NearShape;
 use crate::nni::pixels::rasterise::SHIFT;
-use crate::nni::pixels::values::MOST_VALUES;
+use crate::nni::pixels::values::MAX_VALUES;
 
 /// Bits of a value that is made unsigned.
 const VALUE_BITS: u32 = 31;
 
 /// The most words of a pixel.
-pub(super) const MOST_WORDS: usize = 8;
+pub(super) const MAX_WORDS: usize = 8;
 
 /// What the words of a pixel hold: word `k < N` the upper bits of value `k`, those after them the
 /// lower bits of the values, and a one.
@@ -17,9 +17,9 @@ pub(super) struct Packing {
     /// How many there are.
     pub(super) words: usize,
     /// Lower bits of each value.
-    low_bits: [u32; MOST_VALUES],
+    low_bits: [u32; MAX_VALUES],
     /// Where they are: word and shift.
-    low: [(usize, u32); MOST_VALUES],
+    low: [(usize, u32); MAX_VALUES],
     /// Where the one is.
     one: (usize, u32),
     /// Bits of the number of a circle's pixels.
@@ -38,8 +38,8 @@ impl Packing {
         let first_bits = u32::BITS - distance_bits;
         let mut packing = Self {
             words: shape.values,
-            low_bits: [0; MOST_VALUES],
-            low: [(0, 0); MOST_VALUES],
+            low_bits: [0; MAX_VALUES],
+            low: [(0, 0); MAX_VALUES],
             one: (shape.values, 0),
             count_bits,
             first_bits,
@@ -59,18 +59,14 @@ impl Packing {
             k += 1;
         }
         packing.words += 1;
-        assert!(packing.words <= MOST_WORDS);
+        assert!(packing.words <= MAX_WORDS);
         packing
     }
 
     /// The words of a pixel.
     #[inline(always)]
-    pub(super) fn pack<const N: usize>(
-        &self,
-        distance: u32,
-        values: [i32; N],
-    ) -> [u32; MOST_WORDS] {
-        let mut words = [0; MOST_WORDS];
+    pub(super) fn pack<const N: usize>(&self, distance: u32, values: [i32; N]) -> [u32; MAX_WORDS] {
+        let mut words = [0; MAX_WORDS];
         words[0] = distance << self.first_bits;
         words[self.one.0] = 1 << self.one.1;
         let mut k = 0;
@@ -86,7 +82,7 @@ impl Packing {
 
     /// The sums of the values, and how many they are of each, from sums of words.
     #[inline(always)]
-    pub(super) fn unpack<const N: usize>(&self, words: &[u32; MOST_WORDS]) -> ([i64; N], u32) {
+    pub(super) fn unpack<const N: usize>(&self, words: &[u32; MAX_WORDS]) -> ([i64; N], u32) {
         let count = words[self.one.0] >> self.one.1 & ((1 << self.count_bits) - 1);
         let mut sums = [0; N];
         let mut k = 0;
@@ -108,8 +104,8 @@ impl Packing {
 pub(super) fn add_words(
     count: usize,
     condition: bool,
-    sums: &mut [u32; MOST_WORDS],
-    words: &[u32; MOST_WORDS],
+    sums: &mut [u32; MAX_WORDS],
+    words: &[u32; MAX_WORDS],
 ) {
     #[cfg(target_arch = "nvptx64")]
     {

@@ -6,7 +6,7 @@
 //! *key*, and the least key of a row names its winner and its cost.
 
 use super::outputs::Output;
-use super::span::{Part, ROWS, Span};
+use super::span::{End, Part, ROWS, Span};
 use super::{COARSE, FOUR, LONG, OCTET};
 use crate::voronoi::monotone::rows::Column;
 use crate::voronoi::monotone::search::{Metric, Won};
@@ -26,15 +26,6 @@ pub const MAX_NARROW: u32 = u16::MAX as u32 - NEAR - 4 * SPAN;
 
 /// The last of eight rows.
 const LAST: usize = ROWS - 1;
-
-/// A candidate at the end of a walk: its row, and its gap squared.
-#[derive(Clone, Copy)]
-pub struct End {
-    /// The row.
-    pub row: u32,
-    /// The square.
-    pub square: u64,
-}
 
 impl End {
     /// With the square in fewer bits.

@@ -6,7 +6,6 @@
 
 use device_std::vector;
 
-use super::near::End;
 use super::outputs::Output;
 use super::{Cut, OCTET, Raster};
 use crate::voronoi::monotone::cut::{self, Sides};
@@ -28,6 +27,15 @@ pub struct Span<'a, M: Metric> {
     pub end: u32,
     /// Most squared distance of a site.
     pub limit: M::Cost,
+}
+
+/// A candidate at the end of a walk: its row, and its gap squared.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// The row.
+    pub row: u32,
+    /// The square.
+    pub square: u64,
 }
 
 /// Rows of a span, the last exclusive, of which the winners lie between two.

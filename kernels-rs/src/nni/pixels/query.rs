@@ -1,8 +1,8 @@
 //! The queries by Sibson's areas: what each sums, and a cell [row by row](super::spans).
 
-use device_std::{In, Out, arguments, math, thread};
 #[cfg(feature = "nni")]
 use device_std::kernel;
+use device_std::{In, Out, arguments, math, thread};
 
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;

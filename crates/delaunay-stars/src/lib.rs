@@ -82,7 +82,7 @@ pub use walk::{Location, Walk};
 
 /// Triangulates points, on any device. Values of points are ignored.
 ///
-/// The result is the Delaunay triangulation as the [crate](crate) defines it: it depends on the places of the points alone,
+/// The result is the Delaunay triangulation as the [crate] defines it: it depends on the places of the points alone,
 /// not on their order.
 ///
 /// Cost: on the CPU time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs. On a GPU that of

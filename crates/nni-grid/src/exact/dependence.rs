@@ -67,7 +67,7 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// That of a DEM of these cells. All points there are lie within `all`.
+    /// The dependence of a DEM of these cells. All points there are lie within `all`.
     ///
     /// # Errors
     /// [`Error::Dependence`] for the method on pixels, where it is known beforehand, and for the smooth interpolant and

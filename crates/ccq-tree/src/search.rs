@@ -8,10 +8,11 @@ use crate::{Cell, Query, Result, Tree};
 /// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
 ///
 /// A GPU gets a copy of the trees and rasters for each call; who asks often keeps them there
-/// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)).
+/// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)). It takes at most
+/// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///
 /// # Errors
-/// As [`quadrants()`].
+/// As [`quadrants()`]; on a GPU [`Error::OtherType`](crate::Error::OtherType) for a raster whose cells are not of its tree's type.
 pub fn count<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],

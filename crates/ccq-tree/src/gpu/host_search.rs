@@ -54,7 +54,10 @@ pub(crate) fn quadrants(
     asked: &[HostCondition<'_>],
     query: &Query,
 ) -> Result<Vec<Quadrant>> {
-    let there = Uploaded::new(gpu, asked, query)?;
+    check(asked, query)?;
+    // No raster is consulted: none is copied.
+    let trees: Vec<_> = asked.iter().map(|one| HostCondition { raster: None, ..*one }).collect();
+    let there = Uploaded::new(gpu, &trees, query)?;
     super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
 }
 

@@ -19,8 +19,16 @@
 //! find_near_stars   a warp takes 32 sites that follow each other along the curve, and the sites around them into shared
 //!                   memory (window); a lane makes the star of one site, from those nearest to it (nearby) if these tell
 //!                   how far circles reach (reach), else with the whole warp from all
-//! find_far_stars    a warp makes the star of one site whose circles reach farther: from the stars of its neighbours as far
-//!                   as these are made, else by searches in the tree
+//! find_far_stars    a warp makes the star of one site whose circles reach farther (star): from the stars of its neighbours as
+//!                   far as these are made, else by searches in the tree (descent, corners)
+//!
+//! if searches cost too much:
+//! gather_sample        a random sample of the sites, whose stars are made first, in the same way
+//! mark_triangles, number_halves, join_halves   the sample's triangles, each with those beside it (mesh)
+//! find_conflicts       a thread finds which triangles of the sample have one site inside their circles
+//! list_conflicts       the sites of each triangle
+//! find_sampled_stars   a warp makes the star of one site, as above, but from the sites of its triangles alone (candidates)
+//!
 //! gather_stars      the stars, which were written in any order, in the order of the sites
 //! queries           where places lie, values there, and cells
 //! ```
@@ -30,11 +38,19 @@ pub mod cell;
 pub mod circle;
 pub mod exact;
 #[cfg(feature = "stars")]
+mod candidates;
+#[cfg(feature = "stars")]
+mod corners;
+#[cfg(feature = "stars")]
+mod descent;
+#[cfg(feature = "stars")]
 mod far;
 #[cfg(feature = "stars")]
 mod gather;
 pub mod linear;
 pub mod natural;
+#[cfg(feature = "stars")]
+mod mesh;
 #[cfg(feature = "stars")]
 mod near;
 #[cfg(feature = "stars")]
@@ -47,22 +63,30 @@ mod reach;
 #[cfg(feature = "stars")]
 mod rough;
 #[cfg(feature = "stars")]
-mod search;
+mod sample;
 #[cfg(feature = "stars")]
 mod sites;
 #[cfg(feature = "stars")]
+mod star;
+#[cfg(feature = "stars")]
 mod window;
 
+#[cfg(feature = "stars")]
+pub use candidates::{Lists, find_sampled_stars};
+#[cfg(feature = "stars")]
+pub use descent::VISITS;
 #[cfg(feature = "stars")]
 pub use far::{FAR_BLOCK, find_far_stars};
 #[cfg(feature = "stars")]
 pub use gather::gather_stars;
 #[cfg(feature = "stars")]
-pub use near::find_near_stars;
+pub use near::{Turn, find_near_stars};
 #[cfg(feature = "stars")]
-pub use rough::{LISTED, Rough, SPENT, TALLIES, WRITTEN};
+pub use mesh::{Mesh, join_halves, mark_triangles, number_halves};
 #[cfg(feature = "stars")]
-pub use search::NONE;
+pub use rough::{ALL, LEFT, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
+#[cfg(feature = "stars")]
+pub use sample::{Conflicts, RATE, find_conflicts, gather_sample, list_conflicts};
 #[cfg(feature = "stars")]
 pub use sites::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,

@@ -28,6 +28,7 @@
 
 pub(crate) mod host;
 mod queries;
+mod sample;
 mod stars;
 
 pub use gpu_scan::gpu::Workspace;
@@ -101,7 +102,7 @@ pub fn triangulate_for(
     refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
-    let stars = stars::of(workspace, &sites, predicates, stars::most_visits(sites.len()))?;
+    let stars = stars::of(workspace, &sites, predicates, stars::most_visits)?;
     let stars::Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })
 }

@@ -318,7 +318,7 @@ impl<S: Stars> Query<'_, S> {
 
     /// The slot of a neighbour in a site's star.
     #[inline(always)]
-    fn slot_of(&self, site: u32, neighbour: u32, place: P) -> u32 {
+    pub(super) fn slot_of(&self, site: u32, neighbour: u32, place: P) -> u32 {
         let [first, end] = self.stars.star(site);
         if end - first > FEW {
             return self.bisect(site, [first, end], place);

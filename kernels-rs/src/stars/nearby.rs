@@ -5,7 +5,7 @@ use device_std::{math, vector, warp};
 
 use super::predicates::{Place, Predicates};
 use super::reach::{Chord, HALF_ULP, Least};
-use super::search::NONE;
+use super::rough::NONE;
 use super::window::Window;
 use crate::rtree::Tree;
 use crate::rtree::group::Group;

@@ -63,20 +63,30 @@ impl Predicates {
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
     pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
+        self.quick_orientation(a, b, c).unwrap_or_else(|| self.exact_orientation(a, b, c))
+    }
+
+    /// As [`orientation`](Self::orientation), if f64 tells.
+    #[inline(always)]
+    pub fn quick_orientation(&self, a: Place, b: Place, c: Place) -> Option<i32> {
         let left = (a[0] - c[0]) * (b[1] - c[1]);
         let right = (a[1] - c[1]) * (b[0] - c[0]);
         let (twice_area, sum) = (left - right, left.abs() + right.abs());
         // Two differences, a product and the last difference, each rounded, and the sum.
-        if twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas {
-            return sign(twice_area);
-        }
-        self.exact_orientation(a, b, c)
+        let is_sure = twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas;
+        is_sure.then(|| sign(twice_area))
     }
 
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
     /// it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
+        self.quick_in_circle(a, b, c, d).unwrap_or_else(|| self.exact_in_circle([a, b, c, d]))
+    }
+
+    /// As [`in_circle`](Self::in_circle), if f64 tells.
+    #[inline(always)]
+    pub fn quick_in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> Option<i32> {
         let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
         let [bx, by] = [b[0] - d[0], b[1] - d[1]];
         let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
@@ -87,10 +97,8 @@ impl Predicates {
         let size = |i: usize| lifts[i] * (left[i].abs() + right[i].abs());
         let (determinant, sum) = (term(0) + term(1) + term(2), size(0) + size(1) + size(2));
         // Four differences, two squares or products with a sum or difference each, the product of both, and two sums: 11.
-        if determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles {
-            return sign(determinant);
-        }
-        self.exact_in_circle([a, b, c, d])
+        let is_sure = determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles;
+        is_sure.then(|| sign(determinant))
     }
 
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle

@@ -9,7 +9,7 @@ use super::cell::{self, Polygon};
 use super::linear;
 use super::natural::{Located, OPEN, Query, Stars};
 use super::predicates::{Place, Predicates};
-use super::search::NONE;
+use super::rough::NONE;
 
 /// Threads of a block.
 const BLOCK: usize = 128;

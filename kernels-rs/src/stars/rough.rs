@@ -2,27 +2,48 @@
 
 use device_std::{Out, arguments};
 
+/// Stands for no site.
+pub const NONE: u32 = u32::MAX;
+
 /// Stars in the order in which they were made.
 #[arguments]
 pub struct Rough<'a> {
     /// The number of neighbours of each site; 0 until its star is made.
     pub counts: Out<'a, u32>,
-    /// Where the neighbours of each site begin; [`NONE`](super::NONE) before.
+    /// Where the neighbours of each site begin; [`NONE`] before.
     pub starts: Out<'a, u32>,
-    /// The neighbours of all, [`NONE`](super::NONE) before: room for six of each site, which is more than there can be. The last
+    /// The neighbours of all, [`NONE`] before: room for six of each site, which is more than there can be. The last
     /// one has the bit [`OPEN`](super::natural::OPEN) if they do not go all around.
     pub neighbours: Out<'a, u32>,
-    /// The sites whose stars are yet to be made.
+    /// The sites whose stars are yet to be made. In the last search, room.
     pub listed: Out<'a, u32>,
+    /// Those that are left to a last search.
+    pub left: Out<'a, u32>,
     /// [`TALLIES`] numbers.
     pub tallies: Out<'a, u32>,
+    /// How many sites there are.
+    pub sites: u32,
 }
 
 /// How many neighbours were written.
 pub const WRITTEN: u32 = 0;
 /// How many sites are listed.
 pub const LISTED: u32 = 1;
-/// How many nodes and leaves searches visited, in thousands.
+/// How many nodes and leaves searches visited, in units of [`VISITS`](super::VISITS).
 pub const SPENT: u32 = 2;
+/// How many sites are left for a last search.
+pub const LEFT: u32 = 3;
+/// How many pieces of stars the last search has kept.
+pub const PIECES: u32 = 4;
+/// In place of a tally: all sites.
+pub const ALL: u32 = u32::MAX;
 /// How many tallies there are.
-pub const TALLIES: usize = 3;
+pub const TALLIES: usize = 5;
+
+impl Rough<'_> {
+    /// Leaves a site to the last search. One lane of a warp comes here.
+    #[inline(always)]
+    pub fn leave(&self, site: u32) {
+        self.left.set(self.tallies.fetch_add(LEFT, 1), site);
+    }
+}

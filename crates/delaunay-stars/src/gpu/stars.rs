@@ -1,22 +1,26 @@
 //! The stars of sites.
 
-use gpu_core::{Blocks, Column, Gpu, Points};
+use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::{Workspace, scan};
 use gpu_scan::{Scan, Sum};
-use kernels_rs::stars::natural::OPEN;
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
-    FAR_BLOCK, Rough, SPENT, TALLIES, WRITTEN, find_far_stars, find_near_stars, gather_stars,
+    ALL, FAR_BLOCK, LEFT, LISTED, Rough, SPENT, TALLIES, VISITS, WRITTEN, find_far_stars,
+    Turn, find_near_stars, find_sampled_stars, gather_stars,
 };
 use quadtree_sort::gpu::DeviceIndex;
 
+use super::sample::Sample;
 use crate::Result;
 
-/// The most warps that search for stars, a site each.
+/// The most warps that make stars, one after the other.
 const MAX_WARPS: u64 = 1 << 13;
 
 /// The byte of which [`NONE`](kernels_rs::stars::NONE) is made.
 const NONE_BYTE: u8 = u8::MAX;
+
+/// Of so many sites searches are always short enough.
+const FEW: usize = 4096;
 
 /// Stars in the order of their sites; see [`DeviceTriangulation`](super::DeviceTriangulation).
 pub(super) struct Stars {
@@ -24,78 +28,165 @@ pub(super) struct Stars {
     pub(super) neighbours: Column<u32>,
 }
 
-/// Stars in any order.
-struct InAnyOrder {
-    counts: Column<u32>,
-    starts: Column<u32>,
-    neighbours: Column<u32>,
-    tallies: Column<u32>,
-}
-
-/// How many thousands of nodes searches for the stars of some sites may visit before the host takes over: about what takes
-/// the host as long.
+/// How many nodes searches for the stars of so many sites may visit, in units of [`VISITS`], before a sample of the sites helps: fewer than
+/// take as long as the sample does.
 pub(super) fn most_visits(sites: usize) -> u32 {
-    u32::try_from(10_000 + sites as u64 / 2).unwrap_or(u32::MAX)
+    match sites {
+        0..=FEW => u32::MAX,
+        _ => u32::try_from(sites as u64 / u64::from(VISITS)).unwrap_or(u32::MAX - 1),
+    }
 }
 
-/// The stars of sites, by the host where searches visit more than so many thousands of nodes. Waits.
+/// The stars of sites. Searches for those of any number of sites may visit `most` times [`VISITS`] nodes. Waits.
 pub(super) fn of(
     workspace: &mut Workspace,
     sites: &DeviceIndex<f64>,
     predicates: Predicates,
-    most: u32,
+    most: fn(usize) -> u32,
 ) -> Result<Stars> {
     let gpu = workspace.gpu().clone();
     if sites.is_empty() {
         return Ok(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? });
     }
-    let rough = InAnyOrder::new(&gpu, sites, predicates, most)?;
-    let tallies = rough.tallies.to_host()?;
-    if tallies[SPENT as usize] > most {
-        return by_host(&gpu, sites);
+    let most_of_these = most(sites.len());
+    let mut rough = InAnyOrder::new(&gpu, sites.len())?;
+    if !rough.find(sites, predicates, most_of_these)? {
+        let sample = Sample::of(workspace, sites, predicates, most)?;
+        rough.make_sampled(sites, predicates, sample)?;
+    }
+    let mut tallies = rough.tallies.to_host()?;
+    if tallies[LEFT as usize] > 0 {
+        rough.search(sites, predicates, u32::MAX, LEFT)?;
+        tallies = rough.tallies.to_host()?;
     }
     rough.in_order(workspace, tallies[WRITTEN as usize])
 }
 
+/// Stars in any order.
+struct InAnyOrder {
+    counts: Column<u32>,
+    starts: Column<u32>,
+    neighbours: Column<u32>,
+    /// The sites that have no near star.
+    listed: Column<u32>,
+    /// The sites that are left to the last search.
+    left: Column<u32>,
+    tallies: Column<u32>,
+}
+
 impl InAnyOrder {
-    /// Enqueues and returns.
-    fn new(gpu: &Gpu, sites: &DeviceIndex<f64>, predicates: Predicates, most: u32) -> Result<Self> {
-        let (len, unit) = (sites.len(), predicates.unit());
-        // SAFETY: lengths are as the kernels need them; of each site what is read was written, or the host is asked instead.
+    /// No stars yet.
+    fn new(gpu: &Gpu, sites: usize) -> Result<Self> {
+        // SAFETY: of each site what is read was written.
         unsafe {
-            let mut made = Self {
+            Ok(Self {
                 // One more, so that the sums end with the number of neighbours.
-                counts: gpu.zeroed(len + 1)?,
-                starts: gpu.filled_with_byte(NONE_BYTE, len)?,
-                neighbours: gpu.filled_with_byte(NONE_BYTE, 6 * len)?,
+                counts: gpu.zeroed(sites + 1)?,
+                starts: gpu.filled_with_byte(NONE_BYTE, sites)?,
+                neighbours: gpu.filled_with_byte(NONE_BYTE, 6 * sites)?,
+                listed: gpu.uninitialized(sites)?,
+                left: gpu.uninitialized(sites)?,
                 tallies: gpu.zeroed(TALLIES)?,
-            };
-            let mut listed = gpu.uninitialized::<u32>(len)?;
-            let arguments =
-                find_near_stars::Args { tree: sites.tree(), unit, rough: made.rough(&mut listed) };
-            let blocks = Blocks::for_each(&find_near_stars, len as u64)?;
-            gpu.enqueue(find_near_stars, blocks, arguments)?;
-            let threads = 32 * u64::min(len as u64, MAX_WARPS);
-            let blocks = Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32);
-            let arguments = find_far_stars::Args {
-                tree: sites.tree(),
-                unit,
-                most,
-                rough: made.rough(&mut listed),
-            };
-            gpu.enqueue(find_far_stars, blocks, arguments)?;
-            Ok(made)
+            })
         }
     }
 
-    fn rough<'a>(&'a mut self, listed: &'a mut Column<u32>) -> Rough<'a> {
+    /// Finds near stars, and those of the others that searches of so many visits give. Returns whether all are made, or left to
+    /// the last search. Waits.
+    fn find(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        most: u32,
+    ) -> Result<bool> {
+        if most == u32::MAX {
+            self.find_near(sites, predicates, Turn::Once)?;
+            self.search(sites, predicates, most, LISTED)?;
+            return Ok(true);
+        }
+        self.find_near(sites, predicates, Turn::Trial)?;
+        let tried = 32 * Turn::Trial.warps(sites.len() as u32);
+        if self.tally(LISTED)? > tried / 2 {
+            return Ok(false);
+        }
+        self.find_near(sites, predicates, Turn::Rest)?;
+        self.search(sites, predicates, most, LISTED)?;
+        Ok(self.tally(SPENT)? <= most)
+    }
+
+    /// A tally. Waits.
+    fn tally(&self, which: u32) -> Result<u32> {
+        Ok(self.tallies.to_host()?[which as usize])
+    }
+
+    fn find_near(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        turn: Turn,
+    ) -> Result<()> {
+        let (tree, unit, rough) = (sites.tree(), predicates.unit(), self.rough());
+        let arguments = find_near_stars::Args { tree, unit, turn: turn.number(), rough };
+        let threads = 32 * u64::from(turn.warps(sites.len() as u32));
+        if threads > 0 {
+            let blocks = Blocks::for_each(&find_near_stars, threads)?;
+            // SAFETY: lengths are as the kernel needs them.
+            unsafe { sites.x().gpu().enqueue(find_near_stars, blocks, arguments)? };
+        }
+        Ok(())
+    }
+
+    fn rough(&mut self) -> Rough<'_> {
         Rough {
+            sites: self.starts.len() as u32,
             counts: self.counts.output(),
             starts: self.starts.output(),
             neighbours: self.neighbours.output(),
-            listed: listed.output(),
+            listed: self.listed.output(),
+            left: self.left.output(),
             tallies: self.tallies.output(),
         }
+    }
+
+    /// Searches for those stars that are not made yet, of the sites that a tally counts, or of all. Enqueues and returns.
+    fn search(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        most: u32,
+        tally: u32,
+    ) -> Result<()> {
+        let (tree, unit, rough) = (sites.tree(), predicates.unit(), self.rough());
+        let arguments = find_far_stars::Args { tree, unit, most, tally, rough };
+        // SAFETY: lengths are as the kernel needs them; near stars are made.
+        unsafe { sites.x().gpu().enqueue(find_far_stars, warps(sites.len()), arguments)? };
+        Ok(())
+    }
+
+    /// Makes the stars that are not made yet, from a sample. If that lies in line, by searches. Waits.
+    fn make_sampled(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        sample: Option<Sample>,
+    ) -> Result<()> {
+        let mut tallies = self.tallies.to_host()?;
+        tallies[LEFT as usize] = 0;
+        self.tallies = sites.x().gpu().upload(&tallies)?;
+        let Some(sample) = sample else {
+            return self.search(sites, predicates, u32::MAX, ALL);
+        };
+        let arguments = find_sampled_stars::Args {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            sites: sites.len() as u32,
+            unit: predicates.unit(),
+            lists: sample.lists(),
+            rough: self.rough(),
+        };
+        // SAFETY: lengths are as the kernel needs them; the lists are those of these sites.
+        unsafe { sites.x().gpu().enqueue(find_sampled_stars, warps(sites.len()), arguments)? };
+        Ok(())
     }
 
     /// The stars in the order of their sites, which have so many neighbours together.
@@ -121,17 +212,10 @@ impl InAnyOrder {
     }
 }
 
-/// The stars that the host makes of sites in device memory.
-fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
-    let (x, y) = (sites.x().to_host()?, sites.y().to_host()?);
-    let found = crate::triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
-    let mut neighbours = found.neighbours().to_vec();
-    for site in (0..sites.len() as u32).filter(|&site| found.is_on_hull(site)) {
-        if let Some(last) = found.slots(site).last() {
-            neighbours[last] |= OPEN;
-        }
-    }
-    Ok(Stars { starts: gpu.upload(found.starts())?, neighbours: gpu.upload(&neighbours)? })
+/// Blocks of warps that take so many sites in turns.
+fn warps(sites: usize) -> Blocks {
+    let threads = 32 * u64::min(sites as u64, MAX_WARPS);
+    Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32)
 }
 
 #[cfg(test)]
@@ -147,27 +231,36 @@ mod tests {
             let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
             let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
             let found = triangulate(&mut workspace, &index).unwrap();
-            let made = InAnyOrder::new(&gpu, &found.index, found.predicates, u32::MAX).unwrap();
-            // No warp has come to a thousand.
-            assert_eq!(made.tallies.to_host().unwrap()[SPENT as usize], 0, "{}", cloud.name);
+            let mut made = InAnyOrder::new(&gpu, found.index.len()).unwrap();
+            made.find(&found.index, found.predicates, u32::MAX).unwrap();
+            let spent = made.tally(SPENT).unwrap();
+            assert!(spent * VISITS < 60_000, "{}: {spent}", cloud.name);
         }
     }
 
+    /// Searches give up at once where there are more than a few sites.
+    fn give_up(sites: usize) -> u32 {
+        if sites > 20 { 0 } else { u32::MAX }
+    }
+
+    fn never_give_up(_: usize) -> u32 {
+        u32::MAX
+    }
+
     #[test]
-    fn the_host_makes_the_same_stars() {
+    fn a_sample_gives_the_same_stars() {
         let gpu = testing::gpu();
         let mut workspace = Workspace::new(&gpu).unwrap();
-        for cloud in [testing::clouds::circle(2000, 1), testing::clouds::oblique_line(2000, 1)] {
+        let large = if testing::is_slow() { 1500 } else { 100_000 };
+        for cloud in [30, 200, large].into_iter().flat_map(|size| testing::clouds::all(size, 3)) {
             let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
             let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
             let found = triangulate(&mut workspace, &index).unwrap();
-            for most in [0, u32::MAX] {
+            let [a, b] = [give_up, never_give_up].map(|most| {
                 let stars = of(&mut workspace, &found.index, found.predicates, most).unwrap();
-                let [a, b] = [&found.starts, &stars.starts].map(|all| all.to_host().unwrap());
-                assert!(a == b, "{}", cloud.name);
-                let [a, b] = [&found.neighbours, &stars.neighbours];
-                assert!(a.to_host().unwrap() == b.to_host().unwrap(), "{}", cloud.name);
-            }
+                [stars.starts, stars.neighbours].map(|column| column.to_host().unwrap())
+            });
+            assert!(a == b, "{} points, {}", cloud.len(), cloud.name);
         }
     }
 }

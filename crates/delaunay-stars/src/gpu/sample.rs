@@ -1,0 +1,275 @@
+//! A sample of sites, and which sites conflict with its triangles: see `kernels_rs::stars::sample`.
+
+use gpu_core::{Blocks, Column, Gpu};
+use gpu_scan::gpu::{Workspace, scan};
+use gpu_scan::{Scan, Sum};
+use kernels_rs::stars::predicates::Predicates;
+use kernels_rs::stars::queries::SiteColumns;
+use kernels_rs::stars::{
+    Conflicts, Lists, Mesh, RATE, find_conflicts, gather_sample, join_halves, list_conflicts,
+    mark_triangles, number_halves,
+};
+use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
+
+use super::stars::{self, Stars};
+use crate::Result;
+
+/// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
+const TRIANGLES: usize = 10;
+
+/// The sites that conflict with each triangle of a sample, and the triangles of each site.
+pub(super) struct Sample {
+    starts: Column<u32>,
+    counts: Column<u32>,
+    triangles: Column<u32>,
+    begins: Column<u32>,
+    sites: Column<u32>,
+}
+
+impl Sample {
+    /// Takes one of the sites, makes its stars, and finds all conflicts. `None` if the sample lies in line. Waits.
+    pub(super) fn of(
+        workspace: &mut Workspace,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        most: fn(usize) -> u32,
+    ) -> Result<Option<Self>> {
+        let gpu = workspace.gpu().clone();
+        let sample = gathered(&gpu, sites)?;
+        let stars = stars::of(workspace, &sample, predicates, most)?;
+        // Sites in line have two neighbours at most, and two of them one.
+        if stars.neighbours.len() < 2 * sample.len() {
+            return Ok(None);
+        }
+        let nearest = nearest_in_order(workspace, &sample, sites.x(), sites.y(), 1)?.indices;
+        let triangles = Triangles::new(workspace, sample, stars, predicates.unit())?;
+        let mut room = TRIANGLES * sites.len();
+        loop {
+            let mut found = Found::new(&gpu, sites.len(), triangles.len(), room)?;
+            found.find(sites, &triangles, &nearest, predicates.unit())?;
+            let written = found.written.to_host()?[0] as usize;
+            if written <= room {
+                return Ok(Some(found.list(workspace)?));
+            }
+            room = written;
+        }
+    }
+
+    pub(super) fn lists(&self) -> Lists<'_> {
+        Lists {
+            starts: self.starts.input(),
+            counts: self.counts.input(),
+            triangles: self.triangles.input(),
+            begins: self.begins.input(),
+            sites: self.sites.input(),
+        }
+    }
+}
+
+/// The sample of sites, numbered in their order.
+fn gathered(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<DeviceIndex<f64>> {
+    let len = sites.len().div_ceil(RATE as usize);
+    // SAFETY: the columns are as long as the kernel needs them, and written whole.
+    unsafe {
+        let (mut x, mut y) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
+        let mut numbers = gpu.uninitialized(len)?;
+        let arguments = gather_sample::Args {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            sites: sites.len() as u32,
+            sample_x: x.output(),
+            sample_y: y.output(),
+            numbers: numbers.output(),
+        };
+        gpu.enqueue(gather_sample, Blocks::for_each(&gather_sample, len as u64)?, arguments)?;
+        Ok(DeviceIndex::over(gpu, (x, y, numbers), sites.bounds())?)
+    }
+}
+
+/// The triangles of a sample, as [`Mesh`].
+struct Triangles {
+    sites: DeviceIndex<f64>,
+    starts: Column<u32>,
+    of_slots: Column<u32>,
+    halves: Column<u64>,
+}
+
+impl Triangles {
+    /// From the stars of sites, which are not in line. Enqueues and returns.
+    fn new(
+        workspace: &mut Workspace,
+        sites: DeviceIndex<f64>,
+        stars: Stars,
+        unit: i32,
+    ) -> Result<Self> {
+        let (gpu, len) = (workspace.gpu().clone(), sites.len() as u64);
+        let Stars { starts, neighbours } = stars;
+        let slots = neighbours.len();
+        let columns = || SiteColumns {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            points: sites.order().input(),
+            starts: starts.input(),
+            neighbours: neighbours.input(),
+            sites: len as u32,
+        };
+        // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+        unsafe {
+            let (mut flags, mut before) =
+                (gpu.uninitialized::<u32>(slots)?, gpu.uninitialized::<u32>(slots)?);
+            let arguments = mark_triangles::Args { sites: columns(), flags: flags.output() };
+            gpu.enqueue(mark_triangles, Blocks::for_each(&mark_triangles, len)?, arguments)?;
+            scan(workspace, Sum, Scan::exclusive(0), &flags, &mut before)?;
+            let mut of_slots = flags;
+            let arguments = number_halves::Args {
+                sites: columns(),
+                unit,
+                before: before.input(),
+                of_slots: of_slots.output(),
+            };
+            gpu.enqueue(number_halves, Blocks::for_each(&number_halves, len)?, arguments)?;
+            let mut halves = gpu.uninitialized(3 * Mesh::triangles(sites.len()))?;
+            let arguments = join_halves::Args {
+                sites: columns(),
+                unit,
+                of_slots: of_slots.input(),
+                halves: halves.output(),
+            };
+            gpu.enqueue(join_halves, Blocks::for_each(&join_halves, len)?, arguments)?;
+            Ok(Self { sites, starts, of_slots, halves })
+        }
+    }
+
+    fn len(&self) -> usize {
+        Mesh::triangles(self.sites.len())
+    }
+
+    fn mesh(&self) -> Mesh<'_> {
+        Mesh {
+            x: self.sites.x().input(),
+            y: self.sites.y().input(),
+            halves: self.halves.input(),
+            starts: self.starts.input(),
+            of_slots: self.of_slots.input(),
+        }
+    }
+}
+
+/// The conflicts of sites with triangles, by site.
+struct Found {
+    starts: Column<u32>,
+    counts: Column<u32>,
+    triangles: Column<u32>,
+    /// How many sites conflict with each triangle.
+    sites_of: Column<u32>,
+    written: Column<u32>,
+}
+
+impl Found {
+    fn new(gpu: &Gpu, sites: usize, triangles: usize, room: usize) -> Result<Self> {
+        // SAFETY: each element is written before it is read.
+        unsafe {
+            Ok(Self {
+                starts: gpu.uninitialized(sites)?,
+                counts: gpu.uninitialized(sites)?,
+                triangles: gpu.uninitialized(room)?,
+                // One more, so that the sums end with the number of conflicts.
+                sites_of: gpu.zeroed(triangles + 1)?,
+                written: gpu.zeroed(1)?,
+            })
+        }
+    }
+
+    fn conflicts(&mut self) -> Conflicts<'_> {
+        Conflicts {
+            starts: self.starts.output(),
+            counts: self.counts.output(),
+            room: self.triangles.len() as u32,
+            triangles: self.triangles.output(),
+            sites_of: self.sites_of.output(),
+            written: self.written.output(),
+        }
+    }
+
+    /// Enqueues and returns.
+    fn find(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        sample: &Triangles,
+        nearest: &Column<u32>,
+        unit: i32,
+    ) -> Result<()> {
+        let arguments = find_conflicts::Args {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            sites: sites.len() as u32,
+            unit,
+            sample: sample.mesh(),
+            nearest: nearest.input(),
+            conflicts: self.conflicts(),
+        };
+        let blocks = Blocks::for_each(&find_conflicts, sites.len() as u64)?;
+        // SAFETY: lengths are as the kernel needs them; nothing is counted yet.
+        unsafe { sites.x().gpu().enqueue(find_conflicts, blocks, arguments)? };
+        Ok(())
+    }
+
+    /// The sites of each triangle, too. Waits for their number.
+    fn list(mut self, workspace: &mut Workspace) -> Result<Sample> {
+        let (gpu, triangles) = (workspace.gpu().clone(), self.sites_of.len() - 1);
+        // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+        unsafe {
+            let mut begins = gpu.uninitialized::<u32>(triangles + 1)?;
+            scan(workspace, Sum, Scan::exclusive(0), &self.sites_of, &mut begins)?;
+            let mut count = gpu.zeroed::<u32>(1)?;
+            count.copy_from(begins.slice(triangles..triangles + 1)?)?;
+            let mut listed = gpu.uninitialized::<u32>(count.to_host()?[0] as usize)?;
+            let len = self.counts.len();
+            let arguments = list_conflicts::Args {
+                conflicts: self.conflicts(),
+                sites: len as u32,
+                begins: begins.input(),
+                listed: listed.output(),
+            };
+            let blocks = Blocks::for_each(&list_conflicts, len as u64)?;
+            gpu.enqueue(list_conflicts, blocks, arguments)?;
+            let Self { starts, counts, triangles, .. } = self;
+            Ok(Sample { starts, counts, triangles, begins, sites: listed })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_of_candidates() {
+        let gpu = testing::gpu();
+        let mut workspace = Workspace::new(&gpu).unwrap();
+        for cloud in [testing::clouds::uniform(20_000, 1), testing::clouds::contours(20_000, 1), testing::clouds::sections(20_000, 1)] {
+            let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+            let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
+            let found = crate::gpu::triangulate(&mut workspace, &index).unwrap();
+            let s = Sample::of(&mut workspace, &found.index, found.predicates, |_| u32::MAX).unwrap().unwrap();
+            let (st, ct, tr, be, si) = (s.starts.to_host().unwrap(), s.counts.to_host().unwrap(), s.triangles.to_host().unwrap(), s.begins.to_host().unwrap(), s.sites.to_host().unwrap());
+            let fst = found.starts.to_host().unwrap();
+            let mut h = [0usize; 12];
+            let (mut tot, mut uni, mut uin, mut tris, mut two) = (0, 0, 0, 0, 0);
+            let mut big = vec![];
+            for i in 0..st.len() {
+                let t = &tr[st[i] as usize..(st[i] + ct[i]) as usize];
+                tris += t.len();
+                let mut ids: Vec<u32> = t.iter().flat_map(|&t| { let t = (t & !(1 << 31)) as usize; si[be[t] as usize..be[t + 1] as usize].iter().copied() }).collect();
+                let mut ins: Vec<u32> = t.iter().filter(|&&t| t >> 31 == 0).flat_map(|&t| { let t = t as usize; si[be[t] as usize..be[t + 1] as usize].iter().copied() }).collect();
+                tot += ids.len();
+                ids.sort(); ids.dedup(); ins.sort(); ins.dedup();
+                uni += ids.len(); uin += ins.len(); two += ids.len().div_ceil(32);
+                h[(ids.len() as f64).log2() as usize] += 1;
+                if ids.len() > 700 { big.push((ids.len(), fst[i+1]-fst[i])); }
+            }
+            let n = st.len() as f64;
+            println!("{} tris {:.1} total {:.1} unique {:.1} inside {:.1} chunks {:.2} {h:?} big {} {:?}", cloud.name, tris as f64 / n, tot as f64 / n, uni as f64 / n, uin as f64 / n, two as f64 / n, big.len(), &big[..big.len().min(12)]);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The triangles of a Delaunay triangulation as half-edges, from its stars, and the cavity of a new site.
+//!
+//! Beyond each side of the hull lies a triangle whose third corner is at infinity. So every edge lies between two triangles. There are
+//! [`Mesh::triangles`] of them, whatever the sites, if these are not in line.
+//!
+//! A triangle `t` has three *half-edges*, `3 t`, `3 t + 1` and `3 t + 2`. Each goes from a corner to the next one
+//! counter-clockwise. Its *twin* is the half-edge that goes back, in the triangle on its right, and its *apex* that triangle's third corner.
+//!
+//! # The cavity
+//!
+//! The triangles that have a new site inside their circles are none any more when it joins (Bowyer 1981,
+//! doi:10.1093/comjnl/24.2.162; Watson 1981, doi:10.1093/comjnl/24.2.167). The circle of a triangle at infinity is the half plane beyond
+//! its side, with the side itself. Sites on one circle are decided by the rule of [`is_inside`](Predicates::is_inside). Together these
+//! triangles are a polygon, the *cavity*, without a corner inside. So they hang together as a tree, and a walk along the border meets each
+//! of their half-edges once:
+//!
+//! ```text
+//! from a half-edge of a triangle of the cavity:
+//!     the triangle across is in the cavity:  enter it, and go to the half-edge that follows the twin
+//!     else:                                  go to the triangle's next half-edge
+//! until the first half-edge comes again
+//! ```
+//!
+//! Nothing is stored, so a cavity may be of any size.
+
+use device_std::{In, Out, arguments, kernel, thread, vector};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::natural::{Query, Stars};
+use super::predicates::{Place, Predicates, is_before};
+use super::queries::SiteColumns;
+use super::rough::NONE;
+
+/// Threads of a block.
+const BLOCK: usize = 128;
+
+/// The triangles of some sites, and those at infinity.
+#[arguments]
+pub struct Mesh<'a> {
+    /// Where each site lies.
+    pub x: In<'a, f64>,
+    /// As `x`.
+    pub y: In<'a, f64>,
+    /// For each half-edge its twin, and in the upper word its apex; [`NONE`] if that is at infinity.
+    pub halves: In<'a, u64>,
+    /// For each site where its half-edges begin in `of_slots`, and where the last ones end.
+    pub starts: In<'a, u32>,
+    /// The half-edges from each site, counter-clockwise; from one on the hull, without that to infinity, from the hull on.
+    pub of_slots: In<'a, u32>,
+}
+
+/// The star of a site.
+struct Star {
+    site: u32,
+    first: u32,
+    end: u32,
+    is_on_hull: bool,
+}
+
+impl Star {
+    #[inline(always)]
+    fn of(sites: &SiteColumns<'_>, site: u32) -> Self {
+        let [first, end] = sites.star(site);
+        Self { site, first, end, is_on_hull: sites.is_on_hull(site) }
+    }
+
+    /// The neighbours behind a slot and the next one, which are corners of a triangle; [`NONE`] for the second if it is at infinity.
+    #[inline(always)]
+    fn corners(&self, sites: &SiteColumns<'_>, slot: u32) -> [u32; 2] {
+        let is_last = slot + 1 == self.end;
+        let next = if is_last { self.first } else { slot + 1 };
+        let second = if is_last && self.is_on_hull { NONE } else { sites.neighbour(next) };
+        [sites.neighbour(slot), second]
+    }
+
+    /// Whether the site is the lowest corner of its triangle behind a slot.
+    #[inline(always)]
+    fn is_lowest(&self, sites: &SiteColumns<'_>, slot: u32) -> bool {
+        let [a, b] = self.corners(sites, slot);
+        // A triangle at infinity goes to the site that infinity follows.
+        b == NONE || self.site < a && self.site < b
+    }
+}
+
+/// Marks the slots whose triangles have their lowest site here: 1 for these, 0 for others. At infinity this is the site that infinity
+/// follows. Grid: a thread for each site.
+///
+/// # Safety
+/// The slices have what [`struct@SiteColumns`] says; `flags` has an element for each neighbour.
+#[kernel(block = BLOCK)]
+pub unsafe fn mark_triangles(sites: SiteColumns<'_>, flags: Out<'_, u32>) {
+    let site = thread::index_1d() as u32;
+    if site >= sites.sites {
+        return;
+    }
+    let star = Star::of(&sites, site);
+    let mut slot = star.first;
+    while slot < vector::unknown(star.end) {
+        flags.set(slot, u32::from(star.is_lowest(&sites, slot)));
+        slot += 1;
+    }
+}
+
+/// Numbers the half-edges from each site: three times the number of its triangle, and which of its half-edges it is. Grid: a thread for each
+/// site.
+///
+/// # Safety
+/// As [`mark_triangles`](mod@mark_triangles): `before` tells how many marked slots come before each one. `of_slots` has an element for each neighbour.
+/// `unit` is the exponent of the unit of all coordinates.
+// What spills is around calls of exact decisions.
+#[kernel(block = BLOCK, spills = 200)]
+pub unsafe fn number_halves(
+    sites: SiteColumns<'_>,
+    unit: i32,
+    before: In<'_, u32>,
+    of_slots: Out<'_, u32>,
+) {
+    let site = thread::index_1d() as u32;
+    if site >= sites.sites {
+        return;
+    }
+    let (star, at) = (Star::of(&sites, site), sites.place(site));
+    let predicates = Predicates::new(unit);
+    let query = Query { stars: &sites, predicates: &predicates, at };
+    let mut slot = star.first;
+    while slot < vector::unknown(star.end) {
+        let [a, b] = star.corners(&sites, slot);
+        let half = if star.is_lowest(&sites, slot) {
+            3 * before.get(slot)
+        } else if a < b {
+            3 * before.get(query.slot_of(a, b, sites.place(b))) + 2
+        } else {
+            3 * before.get(query.slot_of(b, site, at)) + 1
+        };
+        of_slots.set(slot, half);
+        slot += 1;
+    }
+}
+
+/// Finds twin and apex of each half-edge. Grid: a thread for each site.
+///
+/// # Safety
+/// As [`number_halves`](mod@number_halves), which has run. `halves` has three elements for each triangle.
+// As there.
+#[kernel(block = BLOCK, spills = 200)]
+pub unsafe fn join_halves(
+    sites: SiteColumns<'_>,
+    unit: i32,
+    of_slots: In<'_, u32>,
+    halves: Out<'_, u64>,
+) {
+    let site = thread::index_1d() as u32;
+    if site >= sites.sites {
+        return;
+    }
+    let (star, at) = (Star::of(&sites, site), sites.place(site));
+    let predicates = Predicates::new(unit);
+    let query = Query { stars: &sites, predicates: &predicates, at };
+    let join = |half: u32, twin: u32, apex: u32| {
+        halves.set(half, u64::from(twin) | u64::from(apex) << 32);
+    };
+    let mut apex = if star.is_on_hull { NONE } else { sites.neighbour(star.end - 1) };
+    let mut slot = star.first;
+    while slot < vector::unknown(star.end) {
+        let neighbour = sites.neighbour(slot);
+        let twin = of_slots.get(query.slot_of(neighbour, site, at));
+        join(of_slots.get(slot), twin, apex);
+        apex = neighbour;
+        slot += 1;
+    }
+    if star.is_on_hull {
+        // From infinity to the site, and back: both are in a triangle at infinity, beyond a side from the site and one to it.
+        let next = sites.neighbour(star.first);
+        let [_, end] = sites.star(next);
+        let (from, back) = (of_slots.get(star.end - 1) + 2, of_slots.get(end - 1) + 1);
+        join(from, back, next);
+        join(back, from, apex);
+    }
+}
+
+/// A half-edge of the walk around a cavity.
+#[derive(Clone, Copy)]
+struct Half {
+    number: u32,
+    /// Where it begins, where it ends, and where the third corner of its triangle lies. Not a number at infinity.
+    corners: [Place; 3],
+}
+
+impl Mesh<'_> {
+    /// The number of triangles of so many sites, with those at infinity: by Euler's formula, as a polyhedron of these corners and infinity has
+    /// triangles alone.
+    pub const fn triangles(sites: usize) -> usize {
+        2 * sites - 2
+    }
+
+    /// Shows the triangles at a site.
+    #[inline(always)]
+    pub fn around(&self, site: u32, mut show: impl FnMut(u32)) {
+        let (mut slot, end) = (self.starts.get(site), self.starts.get(site + 1));
+        let first = self.of_slots.get(slot);
+        while slot < vector::unknown(end) {
+            show(self.of_slots.get(slot) / 3);
+            slot += 1;
+        }
+        let (twin, apex) = self.across(first);
+        if apex == NONE {
+            // Beyond the side to the next site of the hull.
+            show(twin / 3);
+        }
+    }
+
+    /// Shows each triangle of the cavity of a place, which is on no site, and each one beside it, once for each edge between: with whether it
+    /// is in the cavity. The walk there begins at a site, the nearer the better.
+    ///
+    /// Cost: the triangles between, and those of the cavity.
+    #[inline(always)]
+    pub fn cavity(&self, predicates: &Predicates, at: Place, site: u32, mut show: impl FnMut(u32, bool)) {
+        let begin = self.locate(predicates, at, site);
+        let mut here = begin;
+        let mut known = None;
+        // What f64 does not tell is decided out of the inner loop, which has the registers to itself.
+        while vector::unknown(1) == 1 {
+            while vector::unknown(1) == 1 {
+                let (twin, apex) = self.across(here.number);
+                let [from, to, third] = here.corners;
+                let place = self.place(apex);
+                let is_inside = known.or_else(|| quick_inside(predicates, [to, from, place], at));
+                let Some(is_inside) = is_inside else {
+                    break;
+                };
+                known = None;
+                if here.number.is_multiple_of(3) {
+                    show(here.number / 3, true);
+                }
+                here = if is_inside {
+                    Half { number: next(twin), corners: [from, place, to] }
+                } else {
+                    show(twin / 3, false);
+                    Half { number: next(here.number), corners: [to, third, from] }
+                };
+                if here.number == begin.number {
+                    return;
+                }
+            }
+            let [from, to, _] = here.corners;
+            let place = self.place(self.across(here.number).1);
+            known = Some(is_inside(predicates, [to, from, place], at));
+        }
+    }
+
+    /// A half-edge of the triangle that a place lies in, or of one at infinity whose side it is beyond.
+    ///
+    /// From triangle to triangle, always across an edge that the place lies beyond. In a Delaunay triangulation this comes to an end.
+    #[inline(always)]
+    fn locate(&self, predicates: &Predicates, at: Place, site: u32) -> Half {
+        let number = self.of_slots.get(self.starts.get(site));
+        let (_, of_third) = self.across(self.across(number).0);
+        let (_, of_end) = self.across(self.across(next(next(number))).0);
+        let corners = [site, of_end, of_third].map(|site| self.place(site));
+        let mut here = Half { number, corners };
+        let (mut seen, mut known) = (0, None);
+        while seen < vector::unknown(3) {
+            while seen < vector::unknown(3) {
+                let [from, to, third] = here.corners;
+                let Some(side) = known.or_else(|| predicates.quick_orientation(from, to, at)) else {
+                    break;
+                };
+                known = None;
+                if side < 0 {
+                    let (twin, apex) = self.across(here.number);
+                    let place = self.place(apex);
+                    here = Half { number: next(twin), corners: [from, place, to] };
+                    if apex == NONE {
+                        return here;
+                    }
+                    // The place does not lie beyond the edge that it came by.
+                    seen = 1;
+                } else {
+                    here = Half { number: next(here.number), corners: [to, third, from] };
+                    seen += 1;
+                }
+            }
+            if seen < 3 {
+                let [from, to, _] = here.corners;
+                known = Some(predicates.orientation(from, to, at));
+            }
+        }
+        here
+    }
+
+    /// The twin and the apex of a half-edge.
+    #[inline(always)]
+    fn across(&self, half: u32) -> (u32, u32) {
+        let word = self.halves.get(half);
+        (word as u32, (word >> 32) as u32)
+    }
+
+    #[inline(always)]
+    fn place(&self, site: u32) -> Place {
+        match site {
+            NONE => [f64::NAN; 2],
+            _ => [self.x.get(site), self.y.get(site)],
+        }
+    }
+}
+
+/// The half-edge that follows in its triangle.
+#[inline(always)]
+fn next(half: u32) -> u32 {
+    if half % 3 == 2 { half - 2 } else { half + 1 }
+}
+
+/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle.
+#[inline(always)]
+fn is_inside(predicates: &Predicates, corners: [Place; 3], at: Place) -> bool {
+    let [a, b, c] = corners;
+    match finite_side(corners) {
+        None => predicates.is_inside(a, b, c, at),
+        Some(ends) => is_beyond(predicates.orientation(ends[0], ends[1], at), ends, at),
+    }
+}
+
+/// As [`is_inside`], if f64 tells.
+#[inline(always)]
+fn quick_inside(predicates: &Predicates, corners: [Place; 3], at: Place) -> Option<bool> {
+    let [a, b, c] = corners;
+    match finite_side(corners) {
+        None => {
+            let side = predicates.quick_in_circle(a, b, c, at)?;
+            (side != 0).then_some(side > 0)
+        }
+        Some(ends) => {
+            let side = predicates.quick_orientation(ends[0], ends[1], at)?;
+            Some(is_beyond(side, ends, at))
+        }
+    }
+}
+
+/// Of a triangle with a corner at infinity the side of the hull, which has the sites on its left.
+#[inline(always)]
+fn finite_side([a, b, c]: [Place; 3]) -> Option<[Place; 2]> {
+    if c[0].is_nan() {
+        Some([b, a])
+    } else if a[0].is_nan() {
+        Some([c, b])
+    } else if b[0].is_nan() {
+        Some([a, c])
+    } else {
+        None
+    }
+}
+
+/// Whether a place on some side of the line of a side of the hull is beyond that, or on it.
+#[inline(always)]
+fn is_beyond(side: i32, [from, to]: [Place; 2], at: Place) -> bool {
+    side < 0 || side == 0 && is_before(at, from) != is_before(at, to)
+}

@@ -1,0 +1,467 @@
+//! The star of a site, by a warp: one third corner of a Delaunay triangle after the other.
+//!
+//! All lanes look for the same. The unit of work is [`apex`](Search::apex): of a Delaunay edge, the third corner of the
+//! triangle on its left. It is the site on the left whose circle with the edge's ends has no site inside
+//! ([`Apex`]). Which sites are looked at is up to a [`Source`]: those that a search in the tree meets
+//! ([`descent`](super::descent)), or a list that has them all ([`candidates`](super::candidates)).
+//!
+//! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
+//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
+//! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
+//!
+//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
+//! ([`told`](Search::told)), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
+//! alone: decisions are exact, so a search finds the same corner.
+
+use device_std::shared::SharedArray;
+use device_std::{In, vector, warp};
+
+use super::corners::{Apex, Nearest, Visitor, Which};
+use super::natural::OPEN;
+use super::predicates::{Place, Predicates, is_before};
+use super::rough::{NONE, PIECES, Rough, WRITTEN};
+
+/// Neighbours of a star that shared memory has room for.
+pub const KEPT: u32 = 256;
+
+/// Where a warp finds the sites that may be the next corner.
+pub trait Source {
+    /// Shows a visitor every site that it wants, nearest ones first. They are looked for around `at`, for the edge between two
+    /// sites, or for one site if both are the same.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    unsafe fn look(&mut self, at: Place, edge: [u32; 2], visitor: &mut impl Visitor);
+
+    /// Whether it gives up. Then what was found last does not count.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    unsafe fn is_over(&mut self) -> bool;
+}
+
+/// Makes stars.
+pub struct Search<'a, S> {
+    /// Where each site lies.
+    pub x: In<'a, f64>,
+    /// As `x`.
+    pub y: In<'a, f64>,
+    /// The predicates for their coordinates.
+    pub predicates: Predicates,
+    /// Where corners are found.
+    pub source: S,
+    /// The stars of all sites that are made so far.
+    pub made: Rough<'a>,
+    /// Of the warp: room for [`KEPT`] neighbours.
+    pub kept: SharedArray<u32>,
+    /// Whether this is the last search: its stars are long, and no search follows.
+    pub is_last: bool,
+    /// In the last search, what stars tell about the present one.
+    pub told: Told,
+}
+
+/// In [`Told`]: the star does not tell.
+const UNKNOWN: u32 = NONE - 1;
+
+/// Longer stars are not asked.
+const LONGEST: u32 = 32;
+
+/// What the stars of 32 sites that follow each other tell about another one, a lane each. The neighbours of a long star mostly follow each
+/// other, so one reading tells many of them.
+#[derive(Clone, Copy)]
+pub struct Told {
+    /// Which star is told about.
+    site: u32,
+    /// The first of the sites.
+    first: u32,
+    /// What comes before the site in the lane's star: [`NONE`] if infinity does, [`UNKNOWN`].
+    before: u32,
+    /// What comes after it.
+    after: u32,
+}
+
+impl Told {
+    /// Nothing told.
+    pub const NOTHING: Self = Self { site: NONE, first: 0, before: UNKNOWN, after: UNKNOWN };
+
+    /// Whether it is told about `site`, by `neighbour` among others.
+    #[inline(always)]
+    fn is_about(&self, site: u32, neighbour: u32) -> bool {
+        self.site == site && neighbour.wrapping_sub(self.first) < warp::SIZE
+    }
+
+    /// What `neighbour` tells.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn next(&self, neighbour: u32, turns_left: bool) -> Option<u32> {
+        let own = if turns_left { self.before } else { self.after };
+        // SAFETY: passed on to the caller.
+        let next = unsafe { warp::shuffle(warp::FULL, own, neighbour - self.first) };
+        (next != UNKNOWN).then_some(next)
+    }
+
+    /// What the stars around that of `neighbour` tell about the star of `site`.
+    ///
+    /// Other warps may be writing these stars. Their counts are read as 0 or as they stay, and every other word as [`NONE`] or as
+    /// it stays. If a word is missing, the star does not tell.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call, so that lanes stay together.
+    #[inline(always)]
+    unsafe fn around(made: &Rough<'_>, site: u32, neighbour: u32) -> Self {
+        let first = neighbour.saturating_sub(warp::SIZE / 2);
+        let mut told = Self { site, first, ..Self::NOTHING };
+        let own = first + warp::lane_id();
+        let count = if own < made.sites { made.counts.load(own) } else { 0 };
+        // A star of two may be on a line, without a triangle.
+        if (3..=LONGEST).contains(&count) {
+            let start = made.starts.load(own);
+            let of = |i: u32| match start {
+                NONE => NONE,
+                _ => made.neighbours.load(start + i),
+            };
+            let last = of(count - 1);
+            let (mut before, mut i, mut is_found) = (last, 0, false);
+            // Four at a time, so that their loads overlap.
+            while !is_found && i < vector::unknown(count) {
+                let four = [i, i + 1, i + 2, i + 3].map(|i| of(u32::min(i, count - 1)));
+                for here in four {
+                    if !is_found && here != NONE && here & !OPEN == site {
+                        is_found = true;
+                    } else if !is_found {
+                        (before, i) = (here, i + 1);
+                    }
+                }
+            }
+            if is_found && last != NONE {
+                let is_open = last & OPEN != 0;
+                let word = |neighbour: u32| match neighbour {
+                    NONE => UNKNOWN,
+                    _ => neighbour & !OPEN,
+                };
+                told.before = if is_open && i == 0 { NONE } else { word(before) };
+                let is_last = i + 1 == count;
+                let after = of(if is_last { 0 } else { i + 1 });
+                told.after = if is_open && is_last { NONE } else { word(after) };
+            }
+        }
+        told
+    }
+}
+
+impl<S: Source> Search<'_, S> {
+    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, nor a star of more than [`KEPT`]
+    /// neighbours but in the last search.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call. [`Rough`] has an element for each site, and room for six neighbours of each.
+    #[inline(always)]
+    pub unsafe fn make(&mut self, site: u32) -> bool {
+        let (lane, made) = (warp::lane_id(), self.made);
+        let kept = Kept { first: self.kept, made, is_last: self.is_last };
+        let mut length = Length { all: 0, onward: 0 };
+        let (mut to, mut is_open) = (0, false);
+        // SAFETY: passed on to the caller; the lanes write different elements.
+        unsafe {
+            // A star that is too long to be kept comes a second time, when its length is known. A loop, so that the code stands once.
+            while vector::unknown(1) == 1 {
+                let (before, mut i, mut onward) = (length, 0, 0);
+                let is_again = before.all > 0;
+                let closes = self.star(site, |neighbour, turns_left| {
+                    if lane == 0 {
+                        if !is_again {
+                            kept.store(i, neighbour);
+                        } else if i < before.all {
+                            before.write(&made, to, i, neighbour, is_open);
+                        }
+                    }
+                    i += 1;
+                    onward += u32::from(turns_left);
+                });
+                if is_again {
+                    return true;
+                }
+                if self.source.is_over() || i > KEPT && !self.is_last {
+                    return false;
+                }
+                (length, is_open) = (Length { all: i, onward }, !closes);
+                if lane == 0 {
+                    to = made.tallies.fetch_add(WRITTEN, i);
+                    // In any order: whoever reads a word takes it as final, or as not written.
+                    made.starts.store(site, to);
+                    made.counts.store(site, i);
+                }
+                to = warp::shuffle(warp::FULL, to, 0);
+                warp::sync_warp(warp::FULL);
+                if kept.has(i) {
+                    break;
+                }
+            }
+            let mut i = lane;
+            while i < vector::unknown(length.all) {
+                length.write(&made, to, i, kept.load(i), is_open);
+                i += warp::SIZE;
+            }
+            warp::sync_warp(warp::FULL);
+        }
+        true
+    }
+
+    /// Where a site lies.
+    #[inline(always)]
+    fn place(&self, site: u32) -> Place {
+        [self.x.get(site), self.y.get(site)]
+    }
+
+    /// Shows the neighbours of a site one after the other, with whether the next comes counter-clockwise, and gives whether
+    /// they go all around. If the source gave up neither counts. They stand in counter-clockwise order: all of them, or, if they do not go all around, from the
+    /// nearest on, and after these the others clockwise from the nearest. If all sites are in line: the next by x, then by
+    /// y, and the one before.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the tree is whole.
+    #[inline(always)]
+    unsafe fn star(&mut self, site: u32, mut show: impl FnMut(u32, bool)) -> bool {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let first = self.nearest(site, Which::All);
+            if first == NONE {
+                return false;
+            }
+            show(first, true);
+            let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
+            // Decisions are exact, so each neighbour is met once.
+            while vector::unknown(1) == 1 {
+                if self.source.is_over() {
+                    return true;
+                }
+                let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
+                let next = match self.told(site, neighbour, turns_left) {
+                    Some(next) => next,
+                    None => self.apex(from, to),
+                };
+                if next == first {
+                    return true;
+                }
+                if next != NONE {
+                    show(next, turns_left);
+                    (neighbour, is_alone) = (next, false);
+                } else if turns_left {
+                    (turns_left, neighbour) = (false, first);
+                } else {
+                    break;
+                }
+            }
+            if is_alone {
+                // No site lies beside the line through the two.
+                let is_behind = is_before(self.place(first), self.place(site));
+                let behind =
+                    self.nearest(site, if is_behind { Which::After } else { Which::Before });
+                if behind != NONE {
+                    // The next by x, then by y, comes first.
+                    show(behind, !is_behind);
+                }
+            }
+            false
+        }
+    }
+
+    /// Returns the neighbour that follows `neighbour` in the star of `site`, counter-clockwise or clockwise, read from the star of
+    /// `neighbour`: [`NONE`] if that edge is on the hull, `None` if that star is not written yet, or too short or too long.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn told(&mut self, site: u32, neighbour: u32, turns_left: bool) -> Option<u32> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if !self.is_last {
+                return told_by_one(&self.made, site, neighbour, turns_left);
+            }
+            if !self.told.is_about(site, neighbour) {
+                self.told = Told::around(&self.made, site, neighbour);
+            }
+            self.told.next(neighbour, turns_left)
+        }
+    }
+
+    /// The nearest site elsewhere of those that count; [`NONE`] if there is none.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn nearest(&mut self, site: u32, which: Which) -> u32 {
+        let at = self.place(site);
+        let mut nearest = Nearest::new(self.predicates, (site, at), which);
+        // SAFETY: passed on to the caller.
+        unsafe { self.source.look(at, [site, site], &mut nearest) };
+        nearest.found
+    }
+
+    /// The third corner of the Delaunay triangle to the left of the Delaunay edge between two sites; [`NONE`] if there is
+    /// none: then the edge is on the hull.
+    ///
+    /// # Safety
+    /// As [`star`](Self::star).
+    #[inline(always)]
+    unsafe fn apex(&mut self, from: u32, to: u32) -> u32 {
+        let [start, end] = [self.place(from), self.place(to)];
+        let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
+        // SAFETY: passed on to the caller.
+        unsafe { self.source.look(start, [from, to], &mut apex) };
+        apex.found
+    }
+}
+
+/// What the star of `neighbour` tells about that of `site`: as [`Search::told`]. A lane has one of its neighbours.
+///
+/// Other warps may be writing the neighbour's star. Its count is read as 0 or as it stays, and every other word as [`NONE`] or as
+/// it stays. If a word is missing, the star does not tell.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn told_by_one(
+    made: &Rough<'_>,
+    site: u32,
+    neighbour: u32,
+    turns_left: bool,
+) -> Option<u32> {
+    // SAFETY: passed on to the caller.
+    let [count, start] = [made.counts, made.starts].map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
+    // A star of two may be on a line, without a triangle. One that is longer than a warp has no lane for each neighbour.
+    if !(3..=warp::SIZE).contains(&count) || start == NONE {
+        return None;
+    }
+    let (lane, last) = (warp::lane_id(), count - 1);
+    let own = if lane < count { made.neighbours.load(start + lane) } else { NONE };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let of_last = warp::shuffle(warp::FULL, own, last);
+        let here = warp::ballot(warp::FULL, own != NONE && own & !OPEN == site);
+        if here == 0 || of_last == NONE {
+            return None;
+        }
+        let (here, is_open) = (here.trailing_zeros(), of_last & OPEN != 0);
+        if is_open && here == if turns_left { 0 } else { last } {
+            return Some(NONE);
+        }
+        let beside = match turns_left {
+            true if here == 0 => last,
+            true => here - 1,
+            false if here == last => 0,
+            false => here + 1,
+        };
+        let next = warp::shuffle(warp::FULL, own, beside);
+        (next != NONE).then_some(next & !OPEN)
+    }
+}
+
+/// Neighbours of a piece of a star in global memory.
+const PIECE: u32 = 256;
+
+/// The neighbours of a star in the order in which they are found: in shared memory, and in the last search in pieces of the list of sites,
+/// which nobody needs any more; then shared memory has the number of each piece.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    first: SharedArray<u32>,
+    made: Rough<'a>,
+    is_last: bool,
+}
+
+impl Kept<'_> {
+    /// Keeps the neighbour that was found as number `i`, if there is room. Neighbours come one after the other.
+    ///
+    /// # Safety
+    /// One lane comes here.
+    #[inline(always)]
+    unsafe fn store(&self, i: u32, neighbour: u32) {
+        // SAFETY: passed on to the caller; each index is below the length.
+        unsafe {
+            if !self.is_last {
+                if i < KEPT {
+                    self.first.store(i, neighbour);
+                }
+            } else if i / PIECE < KEPT {
+                if i.is_multiple_of(PIECE) {
+                    self.first.store(i / PIECE, self.made.tallies.fetch_add(PIECES, 1));
+                }
+                let at = self.place(i);
+                if at < self.made.sites {
+                    self.made.listed.set(at, neighbour);
+                }
+            }
+        }
+    }
+
+    /// Where a neighbour is kept in global memory.
+    ///
+    /// # Safety
+    /// Its piece was stored, by this lane or before a barrier.
+    #[inline(always)]
+    unsafe fn place(&self, i: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        let piece = unsafe { self.first.load(i / PIECE) };
+        piece.saturating_mul(PIECE).saturating_add(i % PIECE)
+    }
+
+    /// Whether it has all of so many neighbours.
+    ///
+    /// # Safety
+    /// A barrier lies between this and each [`store`](Self::store).
+    #[inline(always)]
+    unsafe fn has(&self, count: u32) -> bool {
+        if !self.is_last || count == 0 {
+            return count <= KEPT;
+        }
+        let (last, mut is_there, mut piece) = (count - 1, true, 0);
+        while piece <= vector::unknown(u32::min(last / PIECE, KEPT - 1)) {
+            let end = u32::min((piece + 1) * PIECE - 1, last);
+            // SAFETY: as asked for above.
+            is_there = is_there && unsafe { self.place(end) } < self.made.sites;
+            piece += 1;
+        }
+        is_there && last / PIECE < KEPT
+    }
+
+    /// The neighbour that was found as number `i`.
+    ///
+    /// # Safety
+    /// It [`has`](Self::has) that.
+    #[inline(always)]
+    unsafe fn load(&self, i: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.is_last {
+                true => self.made.listed.get(self.place(i)),
+                false => self.first.load(i),
+            }
+        }
+    }
+}
+
+/// How many neighbours a star has, and how many of them come counter-clockwise from the first.
+#[derive(Clone, Copy)]
+struct Length {
+    all: u32,
+    onward: u32,
+}
+
+impl Length {
+    /// Where the neighbour goes that was found as number `i`: those clockwise from the first come before it.
+    #[inline(always)]
+    fn position(self, i: u32) -> u32 {
+        if i < self.onward { self.all - self.onward + i } else { self.all - 1 - i }
+    }
+
+    /// Writes the neighbour that was found as number `i`, of a star that begins at `start`.
+    #[inline(always)]
+    fn write(self, rough: &Rough<'_>, start: u32, i: u32, neighbour: u32, is_open: bool) {
+        let at = self.position(i);
+        let mark = if is_open && at + 1 == self.all { OPEN } else { 0 };
+        rough.neighbours.store(start + at, neighbour | mark);
+    }
+}
+

@@ -25,7 +25,7 @@
 //! if searches cost too much:
 //! gather_sample        a random sample of the sites, whose stars are made first, in the same way
 //! mark_triangles, number_halves, join_halves   the sample's triangles, each with those beside it (mesh)
-//! find_conflicts       a thread finds which triangles of the sample have one site inside their circles
+//! find_conflicts, find_hard_conflicts, find_hub_conflicts   which triangles of the sample have each site inside their circles
 //! list_conflicts       the sites of each triangle
 //! find_sampled_stars   a warp makes the star of one site, as above, but from the sites of its triangles alone (candidates)
 //!
@@ -86,7 +86,10 @@ pub use mesh::{Mesh, join_halves, mark_triangles, number_halves};
 #[cfg(feature = "stars")]
 pub use rough::{ALL, LEFT, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]
-pub use sample::{Conflicts, RATE, find_conflicts, gather_sample, list_conflicts};
+pub use sample::{
+    Conflicts, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts, find_hub_conflicts,
+    gather_sample, list_conflicts,
+};
 #[cfg(feature = "stars")]
 pub use sites::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,

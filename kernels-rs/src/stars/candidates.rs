@@ -127,6 +127,10 @@ impl Candidates<'_> {
     unsafe fn collect(&mut self, lists: &Lists<'_>, site: u32) -> bool {
         let (lane, own) = (warp::lane_id(), lists.triangles.from(lists.starts.get(site)));
         let triangles = lists.counts.get(site);
+        if triangles == 0 {
+            // A hub.
+            return false;
+        }
         self.count = 0;
         let mut group = 0;
         // SAFETY: passed on to the caller; each lane stores elements of its own.

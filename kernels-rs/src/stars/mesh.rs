@@ -211,82 +211,83 @@ impl Mesh<'_> {
     }
 
     /// Shows each triangle of the cavity of a place, which is on no site, and each one beside it, once for each edge between: with whether it
-    /// is in the cavity. The walk there begins at a site, the nearer the better.
+    /// is in the cavity. The walk there begins at a site, the nearer the better. It ends early, and gives `None`, if it is not
+    /// to be shown more, or, unless it `IS_EXACT`, where f64 does not decide.
     ///
     /// Cost: the triangles between, and those of the cavity.
     #[inline(always)]
-    pub fn cavity(&self, predicates: &Predicates, at: Place, site: u32, mut show: impl FnMut(u32, bool)) {
-        let begin = self.locate(predicates, at, site);
+    pub fn cavity<const IS_EXACT: bool>(
+        &self,
+        predicates: &Predicates,
+        at: Place,
+        site: u32,
+        mut show: impl FnMut(u32, bool) -> bool,
+    ) -> Option<()> {
+        let begin = self.locate::<IS_EXACT>(predicates, at, site)?;
         let mut here = begin;
-        let mut known = None;
-        // What f64 does not tell is decided out of the inner loop, which has the registers to itself.
         while vector::unknown(1) == 1 {
-            while vector::unknown(1) == 1 {
-                let (twin, apex) = self.across(here.number);
-                let [from, to, third] = here.corners;
-                let place = self.place(apex);
-                let is_inside = known.or_else(|| quick_inside(predicates, [to, from, place], at));
-                let Some(is_inside) = is_inside else {
-                    break;
-                };
-                known = None;
-                if here.number.is_multiple_of(3) {
-                    show(here.number / 3, true);
-                }
-                here = if is_inside {
-                    Half { number: next(twin), corners: [from, place, to] }
-                } else {
-                    show(twin / 3, false);
-                    Half { number: next(here.number), corners: [to, third, from] }
-                };
-                if here.number == begin.number {
-                    return;
-                }
+            if here.number.is_multiple_of(3) && !show(here.number / 3, true) {
+                return None;
             }
-            let [from, to, _] = here.corners;
-            let place = self.place(self.across(here.number).1);
-            known = Some(is_inside(predicates, [to, from, place], at));
+            let (twin, apex) = self.across(here.number);
+            let [from, to, third] = here.corners;
+            let place = self.place(apex);
+            here = if is_inside::<IS_EXACT>(predicates, [to, from, place], at)? {
+                Half { number: next(twin), corners: [from, place, to] }
+            } else {
+                if !show(twin / 3, false) {
+                    return None;
+                }
+                Half { number: next(here.number), corners: [to, third, from] }
+            };
+            if here.number == begin.number {
+                break;
+            }
         }
+        Some(())
+    }
+
+    /// Whether a triangle has a place inside its circle.
+    #[inline(always)]
+    pub fn conflicts(&self, predicates: &Predicates, triangle: u32, at: Place) -> bool {
+        // A corner is the apex of the twin of the half-edge across.
+        let corner = |half: u32| self.place(self.across(self.across(3 * triangle + half).0).1);
+        is_inside::<true>(predicates, [corner(1), corner(2), corner(0)], at) == Some(true)
     }
 
     /// A half-edge of the triangle that a place lies in, or of one at infinity whose side it is beyond.
     ///
     /// From triangle to triangle, always across an edge that the place lies beyond. In a Delaunay triangulation this comes to an end.
     #[inline(always)]
-    fn locate(&self, predicates: &Predicates, at: Place, site: u32) -> Half {
+    fn locate<const IS_EXACT: bool>(
+        &self,
+        predicates: &Predicates,
+        at: Place,
+        site: u32,
+    ) -> Option<Half> {
         let number = self.of_slots.get(self.starts.get(site));
         let (_, of_third) = self.across(self.across(number).0);
         let (_, of_end) = self.across(self.across(next(next(number))).0);
         let corners = [site, of_end, of_third].map(|site| self.place(site));
         let mut here = Half { number, corners };
-        let (mut seen, mut known) = (0, None);
+        let mut seen = 0;
         while seen < vector::unknown(3) {
-            while seen < vector::unknown(3) {
-                let [from, to, third] = here.corners;
-                let Some(side) = known.or_else(|| predicates.quick_orientation(from, to, at)) else {
+            let [from, to, third] = here.corners;
+            if side::<IS_EXACT>(predicates, [from, to], at)? < 0 {
+                let (twin, apex) = self.across(here.number);
+                let place = self.place(apex);
+                here = Half { number: next(twin), corners: [from, place, to] };
+                if apex == NONE {
                     break;
-                };
-                known = None;
-                if side < 0 {
-                    let (twin, apex) = self.across(here.number);
-                    let place = self.place(apex);
-                    here = Half { number: next(twin), corners: [from, place, to] };
-                    if apex == NONE {
-                        return here;
-                    }
-                    // The place does not lie beyond the edge that it came by.
-                    seen = 1;
-                } else {
-                    here = Half { number: next(here.number), corners: [to, third, from] };
-                    seen += 1;
                 }
-            }
-            if seen < 3 {
-                let [from, to, _] = here.corners;
-                known = Some(predicates.orientation(from, to, at));
+                // The place does not lie beyond the edge that it came by.
+                seen = 1;
+            } else {
+                here = Half { number: next(here.number), corners: [to, third, from] };
+                seen += 1;
             }
         }
-        here
+        Some(here)
     }
 
     /// The twin and the apex of a half-edge.
@@ -313,46 +314,37 @@ fn next(half: u32) -> u32 {
 
 /// Whether a triangle, of which a corner may be at infinity, has a place inside its circle.
 #[inline(always)]
-fn is_inside(predicates: &Predicates, corners: [Place; 3], at: Place) -> bool {
-    let [a, b, c] = corners;
-    match finite_side(corners) {
-        None => predicates.is_inside(a, b, c, at),
-        Some(ends) => is_beyond(predicates.orientation(ends[0], ends[1], at), ends, at),
-    }
-}
-
-/// As [`is_inside`], if f64 tells.
-#[inline(always)]
-fn quick_inside(predicates: &Predicates, corners: [Place; 3], at: Place) -> Option<bool> {
-    let [a, b, c] = corners;
-    match finite_side(corners) {
-        None => {
-            let side = predicates.quick_in_circle(a, b, c, at)?;
-            (side != 0).then_some(side > 0)
-        }
-        Some(ends) => {
-            let side = predicates.quick_orientation(ends[0], ends[1], at)?;
-            Some(is_beyond(side, ends, at))
-        }
-    }
-}
-
-/// Of a triangle with a corner at infinity the side of the hull, which has the sites on its left.
-#[inline(always)]
-fn finite_side([a, b, c]: [Place; 3]) -> Option<[Place; 2]> {
-    if c[0].is_nan() {
-        Some([b, a])
+fn is_inside<const IS_EXACT: bool>(
+    predicates: &Predicates,
+    [a, b, c]: [Place; 3],
+    at: Place,
+) -> Option<bool> {
+    let [from, to] = if c[0].is_nan() {
+        [b, a]
     } else if a[0].is_nan() {
-        Some([c, b])
+        [c, b]
     } else if b[0].is_nan() {
-        Some([a, c])
+        [a, c]
+    } else if IS_EXACT {
+        return Some(predicates.is_inside(a, b, c, at));
     } else {
-        None
-    }
+        let side = predicates.quick_in_circle(a, b, c, at)?;
+        return (side != 0).then_some(side > 0);
+    };
+    // Beyond the side, which has the sites on its left, or on it.
+    let side = side::<IS_EXACT>(predicates, [from, to], at)?;
+    Some(side < 0 || side == 0 && is_before(at, from) != is_before(at, to))
 }
 
-/// Whether a place on some side of the line of a side of the hull is beyond that, or on it.
+/// On which side of a line a place lies.
 #[inline(always)]
-fn is_beyond(side: i32, [from, to]: [Place; 2], at: Place) -> bool {
-    side < 0 || side == 0 && is_before(at, from) != is_before(at, to)
+fn side<const IS_EXACT: bool>(
+    predicates: &Predicates,
+    [from, to]: [Place; 2],
+    at: Place,
+) -> Option<i32> {
+    match IS_EXACT {
+        true => Some(predicates.orientation(from, to, at)),
+        false => predicates.quick_orientation(from, to, at),
+    }
 }

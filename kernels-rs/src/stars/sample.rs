@@ -19,6 +19,8 @@
 //! 1. [`gather_sample`]: of each [`RATE`] sites that follow each other the sample has a random one.
 //! 2. [`find_conflicts`]: a thread has one site. It lists the triangles of its cavity ([`mesh`](super::mesh)) and those beside it, or, in the
 //!    sample, of its star, and counts the sites that conflict with each triangle.
+//!    [`find_hard_conflicts`] has the few sites that f64 does not decide about: a kernel that never decides exactly keeps its
+//!    numbers in registers.
 //! 3. [`list_conflicts`]: the sites of each triangle.
 
 use device_std::shared::{Carver, SharedArray};
@@ -27,7 +29,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::mesh::Mesh;
-use super::predicates::{Place, Predicates};
+use super::predicates::Predicates;
 
 /// Sites for each one of the sample.
 pub const RATE: u32 = 4;
@@ -35,7 +37,7 @@ pub const RATE: u32 = 4;
 /// Threads of a block.
 const BLOCK: u32 = 128;
 
-/// Triangles of a site that are listed in one walk.
+/// Triangles of a site that are many.
 const KEPT: u32 = 16;
 
 /// In a list of triangles this bit is set for one that the site does not conflict with.
@@ -83,6 +85,23 @@ pub unsafe fn gather_sample(
     }
 }
 
+/// Sites, and the triangles of a sample of them.
+#[arguments]
+pub struct Sampled<'a> {
+    /// Where each site lies.
+    pub x: In<'a, f64>,
+    /// As `x`.
+    pub y: In<'a, f64>,
+    /// How many sites there are.
+    pub sites: u32,
+    /// The exponent of the unit of all coordinates.
+    pub unit: i32,
+    /// The sample's triangles.
+    pub mesh: Mesh<'a>,
+    /// For each site a near one of the sample, by its number there.
+    pub nearest: In<'a, u32>,
+}
+
 /// Which triangles of the sample each site conflicts with.
 #[arguments]
 pub struct Conflicts<'a> {
@@ -96,107 +115,220 @@ pub struct Conflicts<'a> {
     pub room: u32,
     /// How many sites conflict with each triangle.
     pub sites_of: Out<'a, u32>,
-    /// How many triangles there are in `triangles`, or would be if there were room.
-    pub written: Out<'a, u32>,
+    /// The sites that [`find_conflicts`](mod@find_conflicts) leaves to [`find_hard_conflicts`](mod@find_hard_conflicts).
+    pub hard: Out<'a, u32>,
+    /// The sites of very many triangles, in no order: room for [`MAX_HUBS`].
+    pub hubs: Out<'a, u32>,
+    /// How many triangles there are in `triangles`, or would be if there were room; how many sites in `hard`; and how many in `hubs`, or would
+    /// be.
+    pub tallies: Out<'a, u32>,
 }
 
-/// Finds the conflicts of all sites. `unit` is the exponent of the unit of all coordinates. Grid: a thread for each site.
-///
-/// # Safety
-/// `x`, `y` and `nearest` have an element for each of `sites` sites: the number of the sample's site that is nearest, or nearly. The
-/// sample is that of these sites, and not in line. [`struct@Conflicts`] has an element for each site, and in `sites_of` one
-/// for each triangle, which are 0, as `written` is.
-// What spills is around calls of exact decisions.
-#[kernel(block = BLOCK, shared = SHARED, resident = 6, spills = 900)]
-pub unsafe fn find_conflicts(
-    x: In<'_, f64>,
-    y: In<'_, f64>,
-    sites: u32,
-    unit: i32,
-    sample: Mesh<'_>,
-    nearest: In<'_, u32>,
-    conflicts: Conflicts<'_>,
-) {
-    let site = thread::index_1d() as u32;
-    let is_there = site < sites;
-    let kept = lists(&mut Carver::new()).skip(thread::thread_idx_x());
-    let predicates = Predicates::new(unit);
-    let at = if is_there { [x.get(site), y.get(site)] } else { [0.0; 2] };
-    let own = Own { site, at, nearest, sites };
-    let (mut start, mut is_again) = (0, false);
-    // A long list comes a second time, when its place is known. A loop, so that the code stands once.
-    while vector::unknown(1) == 1 {
-        let mut count = 0;
-        if is_there {
-            own.each_triangle(&sample, &predicates, |triangle| {
-                if is_again {
-                    conflicts.triangles.set(start + count, triangle);
-                } else if count < KEPT {
-                    // SAFETY: the list is the thread's own.
-                    unsafe { kept.store(count * BLOCK, triangle) };
-                }
-                if !is_again && triangle & BESIDE == 0 {
-                    conflicts.sites_of.fetch_add(triangle, 1);
-                }
-                count += 1;
+/// A tally of [`struct@Conflicts`].
+const WRITTEN: u32 = 0;
+/// As [`WRITTEN`].
+const HARD: u32 = 1;
+/// As [`WRITTEN`].
+const HUBS: u32 = 2;
+
+/// A site of the sample's complement with more triangles is a hub: each triangle asks whether it has the site inside its circle, since one thread
+/// would walk for long.
+const MANY: u32 = 512;
+
+/// Hubs. If there are more, threads walk after all, many at once.
+pub const MAX_HUBS: usize = 128;
+
+impl Sampled<'_> {
+    /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
+    #[inline(always)]
+    fn each_triangle<const IS_EXACT: bool>(
+        &self,
+        site: u32,
+        mut show: impl FnMut(u32) -> bool,
+    ) -> Option<()> {
+        let number = site / RATE;
+        if site_of(number, self.sites) == site {
+            self.mesh.around(number, |triangle| {
+                show(triangle);
             });
+            return Some(());
         }
-        if is_again {
-            return;
-        }
-        // SAFETY: the whole warp comes here.
-        unsafe {
+        let (at, near) = ([self.x.get(site), self.y.get(site)], self.nearest.get(site));
+        let predicates = Predicates::new(self.unit);
+        self.mesh.cavity::<IS_EXACT>(&predicates, at, near, |triangle, is_inside| {
+            show(if is_inside { triangle } else { triangle | BESIDE })
+        })
+    }
+}
+
+impl Conflicts<'_> {
+    /// Takes room for the triangles of each lane's site. `None` if there is none, or the lane asks for none.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn place(&self, site: u32, count: u32) -> Option<u32> {
+        // SAFETY: passed on to the caller.
+        let start = unsafe {
             let end = warp::inclusive_scan(count, |a, b| a + b);
             let all = warp::shuffle(warp::FULL, end, warp::SIZE - 1);
             let is_first = warp::lane_id() == 0;
-            let first = if is_first { conflicts.written.fetch_add(0_u32, all) } else { 0 };
-            start = warp::shuffle(warp::FULL, first, 0) + end - count;
+            let first = if is_first { self.tallies.fetch_add(WRITTEN, all) } else { 0 };
+            warp::shuffle(warp::FULL, first, 0) + end - count
+        };
+        if count == 0 || count > self.room || start > self.room - count {
+            return None;
         }
-        // Without room all is made again.
-        if !is_there || count > conflicts.room || start > conflicts.room - count {
-            return;
-        }
-        conflicts.starts.set(site, start);
-        conflicts.counts.set(site, count);
-        is_again = count > KEPT;
-        let mut i = 0;
-        while !is_again && i < vector::unknown(count) {
-            // SAFETY: the list is the thread's own.
-            conflicts.triangles.set(start + i, unsafe { kept.load(i * BLOCK) });
-            i += 1;
-        }
-        if !is_again {
-            return;
-        }
+        self.starts.set(site, start);
+        self.counts.set(site, count);
+        Some(start)
     }
-}
 
-/// A site of all.
-struct Own<'a> {
-    site: u32,
-    at: Place,
-    nearest: In<'a, u32>,
-    sites: u32,
-}
-
-impl Own<'_> {
-    /// Shows its triangles, with [`BESIDE`].
+    /// Keeps a hub, which has no list of triangles. Gives whether there is room.
     #[inline(always)]
-    fn each_triangle(&self, sample: &Mesh<'_>, predicates: &Predicates, mut show: impl FnMut(u32)) {
-        let number = self.site / RATE;
-        if site_of(number, self.sites) == self.site {
-            return sample.around(number, show);
+    fn keep_hub(&self, site: u32) -> bool {
+        let i = self.tallies.fetch_add(HUBS, 1);
+        let is_room = i < MAX_HUBS as u32;
+        if is_room {
+            self.hubs.set(i, site);
+            self.counts.set(site, 0);
+            self.starts.set(site, 0);
         }
-        sample.cavity(predicates, self.at, self.nearest.get(self.site), |triangle, is_inside| {
-            show(if is_inside { triangle } else { triangle | BESIDE });
-        });
+        is_room
+    }
+
+    /// Lists a site with a triangle that it conflicts with.
+    #[inline(always)]
+    fn give(&self, triangle: u32, site: u32, begins: In<'_, u32>, listed: Out<'_, u32>) {
+        let left = self.sites_of.fetch_add(triangle, u32::MAX);
+        listed.set(begins.get(triangle) + left - 1, site);
+    }
+
+    /// Lists a triangle, and counts the site there.
+    #[inline(always)]
+    fn list(&self, at: u32, triangle: u32) {
+        self.triangles.set(at, triangle);
+        if triangle & BESIDE == 0 {
+            self.sites_of.fetch_add(triangle, 1);
+        }
     }
 }
 
-/// Lists the sites that conflict with each triangle. Grid: a thread for each site.
+/// Finds the conflicts of sites, but for those that f64 does not decide about, and those with many triangles. Grid: a thread for each site.
 ///
 /// # Safety
-/// [`find_conflicts`](mod@find_conflicts) has found them, and there was room; `begins` tells where the sites of each triangle begin in `listed`,
+/// [`struct@Sampled`] and [`struct@Conflicts`] have an element for each site, and in `sites_of` one for each triangle, which are 0, as the
+/// tallies are. The sample is that of these sites, and not in line.
+#[kernel(block = BLOCK, shared = SHARED, resident = 8)]
+pub unsafe fn find_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
+    let site = thread::index_1d() as u32;
+    let kept = lists(&mut Carver::new()).skip(thread::thread_idx_x());
+    let mut count = 0;
+    if site < sampled.sites {
+        let found = sampled.each_triangle::<false>(site, |triangle| {
+            if count < KEPT {
+                // SAFETY: the list is the thread's own.
+                unsafe { kept.store(count * BLOCK, triangle) };
+            }
+            count += 1;
+            count <= KEPT
+        });
+        if found.is_none() || count > KEPT {
+            conflicts.hard.set(conflicts.tallies.fetch_add(HARD, 1), site);
+            count = 0;
+        }
+    }
+    // SAFETY: the whole warp comes here.
+    let Some(start) = (unsafe { conflicts.place(site, count) }) else {
+        return;
+    };
+    let mut i = 0;
+    while i < vector::unknown(count) {
+        // SAFETY: as above.
+        conflicts.list(start + i, unsafe { kept.load(i * BLOCK) });
+        i += 1;
+    }
+}
+
+/// Finds the conflicts of the other sites. Grid: any number of threads, which take turns.
+///
+/// # Safety
+/// As [`find_conflicts`](mod@find_conflicts), which has run.
+// What spills is around calls of exact decisions.
+#[kernel(block = BLOCK, spills = 900)]
+pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
+    let all = conflicts.tallies.get(HARD);
+    let mut first = thread::index_1d() as u32 & !(warp::SIZE - 1);
+    while first < vector::unknown(all) {
+        let (i, mut start, mut is_again) = (first + warp::lane_id(), None, false);
+        let site = if i < all { conflicts.hard.get(i) } else { 0 };
+        let (mut most, mut goes_on) = (MANY, i < all);
+        // Once to count the triangles, and once to list them. A loop, so that the code stands once.
+        while vector::unknown(1) == 1 {
+            let mut count = 0;
+            while goes_on {
+                count = 0;
+                let found = sampled.each_triangle::<true>(site, |triangle| {
+                    if let Some(start) = start {
+                        conflicts.list(start + count, triangle);
+                    }
+                    count += 1;
+                    count < most
+                });
+                let is_hub = found.is_none() && conflicts.keep_hub(site);
+                goes_on = found.is_none() && !is_hub;
+                count = if is_hub { 0 } else { count };
+                most = u32::MAX;
+            }
+            if is_again {
+                break;
+            }
+            // SAFETY: the whole warp comes here.
+            start = unsafe { conflicts.place(site, count) };
+            (goes_on, is_again) = (start.is_some(), true);
+        }
+        first += thread::grid_dim_x() * BLOCK;
+    }
+}
+
+/// Counts the hubs that conflict with each triangle, or lists them, if `begins` tells where. Grid: a thread for each triangle.
+///
+/// # Safety
+/// As [`find_hard_conflicts`](mod@find_hard_conflicts), which has run, or [`list_conflicts`](mod@list_conflicts).
+// What spills is around calls of exact decisions.
+#[kernel(block = BLOCK, spills = 200)]
+pub unsafe fn find_hub_conflicts(
+    sampled: Sampled<'_>,
+    conflicts: Conflicts<'_>,
+    triangles: u32,
+    begins: Option<In<'_, u32>>,
+    listed: Out<'_, u32>,
+) {
+    let triangle = thread::index_1d() as u32;
+    if triangle >= triangles {
+        return;
+    }
+    let hubs = u32::min(conflicts.tallies.get(HUBS), MAX_HUBS as u32);
+    let (predicates, mut i) = (Predicates::new(sampled.unit), 0);
+    while i < vector::unknown(hubs) {
+        let site = conflicts.hubs.get(i);
+        let at = [sampled.x.get(site), sampled.y.get(site)];
+        if sampled.mesh.conflicts(&predicates, triangle, at) {
+            match begins {
+                None => {
+                    conflicts.sites_of.fetch_add(triangle, 1);
+                }
+                Some(begins) => conflicts.give(triangle, site, begins, listed),
+            }
+        }
+        i += 1;
+    }
+}
+
+/// Lists the sites that conflict with each triangle, but hubs. Grid: a thread for each site.
+///
+/// # Safety
+/// [`find_conflicts`](mod@find_conflicts) and [`find_hard_conflicts`](mod@find_hard_conflicts) have found them, and there was room; `begins` tells where the sites of each triangle begin in `listed`,
 /// which has an element for each conflict. In `sites_of` nothing is left.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_conflicts(
@@ -214,8 +346,7 @@ pub unsafe fn list_conflicts(
     while i < vector::unknown(count) {
         let triangle = own.get(i);
         if triangle & BESIDE == 0 {
-            let left = conflicts.sites_of.fetch_add(triangle, u32::MAX);
-            listed.set(begins.get(triangle) + left - 1, site);
+            conflicts.give(triangle, site, begins, listed);
         }
         i += 1;
     }

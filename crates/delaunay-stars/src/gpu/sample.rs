@@ -6,8 +6,8 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::queries::SiteColumns;
 use kernels_rs::stars::{
-    Conflicts, Lists, Mesh, RATE, find_conflicts, gather_sample, join_halves, list_conflicts,
-    mark_triangles, number_halves,
+    Conflicts, Lists, MAX_HUBS, Mesh, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    find_hub_conflicts, gather_sample, join_halves, list_conflicts, mark_triangles, number_halves,
 };
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
@@ -16,6 +16,9 @@ use crate::Result;
 
 /// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
 const TRIANGLES: usize = 10;
+
+/// The most threads that find hard conflicts.
+const MAX_THREADS: u64 = 1 << 17;
 
 /// The sites that conflict with each triangle of a sample, and the triangles of each site.
 pub(super) struct Sample {
@@ -43,13 +46,21 @@ impl Sample {
         }
         let nearest = nearest_in_order(workspace, &sample, sites.x(), sites.y(), 1)?.indices;
         let triangles = Triangles::new(workspace, sample, stars, predicates.unit())?;
+        let sampled = || Sampled {
+            x: sites.x().input(),
+            y: sites.y().input(),
+            sites: sites.len() as u32,
+            unit: predicates.unit(),
+            mesh: triangles.mesh(),
+            nearest: nearest.input(),
+        };
         let mut room = TRIANGLES * sites.len();
         loop {
             let mut found = Found::new(&gpu, sites.len(), triangles.len(), room)?;
-            found.find(sites, &triangles, &nearest, predicates.unit())?;
-            let written = found.written.to_host()?[0] as usize;
+            found.find(sampled())?;
+            let written = found.tallies.to_host()?[0] as usize;
             if written <= room {
-                return Ok(Some(found.list(workspace)?));
+                return Ok(Some(found.list(workspace, sampled())?));
             }
             room = written;
         }
@@ -162,7 +173,10 @@ struct Found {
     triangles: Column<u32>,
     /// How many sites conflict with each triangle.
     sites_of: Column<u32>,
-    written: Column<u32>,
+    hard: Column<u32>,
+    hubs: Column<u32>,
+    /// How many triangles were written, how many sites are hard, and how many are hubs.
+    tallies: Column<u32>,
 }
 
 impl Found {
@@ -175,7 +189,9 @@ impl Found {
                 triangles: gpu.uninitialized(room)?,
                 // One more, so that the sums end with the number of conflicts.
                 sites_of: gpu.zeroed(triangles + 1)?,
-                written: gpu.zeroed(1)?,
+                hard: gpu.uninitialized(sites)?,
+                hubs: gpu.uninitialized(MAX_HUBS)?,
+                tallies: gpu.zeroed(3)?,
             })
         }
     }
@@ -187,35 +203,50 @@ impl Found {
             room: self.triangles.len() as u32,
             triangles: self.triangles.output(),
             sites_of: self.sites_of.output(),
-            written: self.written.output(),
+            hard: self.hard.output(),
+            hubs: self.hubs.output(),
+            tallies: self.tallies.output(),
         }
     }
 
-    /// Enqueues and returns.
-    fn find(
+    /// Finds them. Enqueues and returns.
+    fn find(&mut self, sampled: Sampled<'_>) -> Result<()> {
+        let (gpu, len) = (self.starts.gpu().clone(), self.starts.len() as u64);
+        // SAFETY: lengths are as the kernels need them; nothing is counted yet.
+        unsafe {
+            let arguments = find_conflicts::Args { sampled, conflicts: self.conflicts() };
+            gpu.enqueue(find_conflicts, Blocks::for_each(&find_conflicts, len)?, arguments)?;
+            let arguments = find_hard_conflicts::Args { sampled, conflicts: self.conflicts() };
+            let blocks = Blocks::for_each(&find_hard_conflicts, u64::min(len, MAX_THREADS))?;
+            gpu.enqueue(find_hard_conflicts, blocks, arguments)?;
+        }
+        self.find_hubs(sampled, None, &mut gpu.zeroed(0)?)
+    }
+
+    /// Counts the conflicts of hubs, or lists them where a triangle's sites begin. Enqueues and returns.
+    fn find_hubs(
         &mut self,
-        sites: &DeviceIndex<f64>,
-        sample: &Triangles,
-        nearest: &Column<u32>,
-        unit: i32,
+        sampled: Sampled<'_>,
+        begins: Option<&Column<u32>>,
+        listed: &mut Column<u32>,
     ) -> Result<()> {
-        let arguments = find_conflicts::Args {
-            x: sites.x().input(),
-            y: sites.y().input(),
-            sites: sites.len() as u32,
-            unit,
-            sample: sample.mesh(),
-            nearest: nearest.input(),
+        let triangles = self.sites_of.len() - 1;
+        let gpu = self.starts.gpu().clone();
+        let arguments = find_hub_conflicts::Args {
+            sampled,
             conflicts: self.conflicts(),
+            triangles: triangles as u32,
+            begins: begins.map(Column::input),
+            listed: listed.output(),
         };
-        let blocks = Blocks::for_each(&find_conflicts, sites.len() as u64)?;
-        // SAFETY: lengths are as the kernel needs them; nothing is counted yet.
-        unsafe { sites.x().gpu().enqueue(find_conflicts, blocks, arguments)? };
+        let blocks = Blocks::for_each(&find_hub_conflicts, triangles as u64)?;
+        // SAFETY: lengths are as the kernel needs them.
+        unsafe { gpu.enqueue(find_hub_conflicts, blocks, arguments)? };
         Ok(())
     }
 
     /// The sites of each triangle, too. Waits for their number.
-    fn list(mut self, workspace: &mut Workspace) -> Result<Sample> {
+    fn list(mut self, workspace: &mut Workspace, sampled: Sampled<'_>) -> Result<Sample> {
         let (gpu, triangles) = (workspace.gpu().clone(), self.sites_of.len() - 1);
         // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
         unsafe {
@@ -233,43 +264,9 @@ impl Found {
             };
             let blocks = Blocks::for_each(&list_conflicts, len as u64)?;
             gpu.enqueue(list_conflicts, blocks, arguments)?;
+            self.find_hubs(sampled, Some(&begins), &mut listed)?;
             let Self { starts, counts, triangles, .. } = self;
             Ok(Sample { starts, counts, triangles, begins, sites: listed })
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statistics_of_candidates() {
-        let gpu = testing::gpu();
-        let mut workspace = Workspace::new(&gpu).unwrap();
-        for cloud in [testing::clouds::uniform(20_000, 1), testing::clouds::contours(20_000, 1), testing::clouds::sections(20_000, 1)] {
-            let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-            let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
-            let found = crate::gpu::triangulate(&mut workspace, &index).unwrap();
-            let s = Sample::of(&mut workspace, &found.index, found.predicates, |_| u32::MAX).unwrap().unwrap();
-            let (st, ct, tr, be, si) = (s.starts.to_host().unwrap(), s.counts.to_host().unwrap(), s.triangles.to_host().unwrap(), s.begins.to_host().unwrap(), s.sites.to_host().unwrap());
-            let fst = found.starts.to_host().unwrap();
-            let mut h = [0usize; 12];
-            let (mut tot, mut uni, mut uin, mut tris, mut two) = (0, 0, 0, 0, 0);
-            let mut big = vec![];
-            for i in 0..st.len() {
-                let t = &tr[st[i] as usize..(st[i] + ct[i]) as usize];
-                tris += t.len();
-                let mut ids: Vec<u32> = t.iter().flat_map(|&t| { let t = (t & !(1 << 31)) as usize; si[be[t] as usize..be[t + 1] as usize].iter().copied() }).collect();
-                let mut ins: Vec<u32> = t.iter().filter(|&&t| t >> 31 == 0).flat_map(|&t| { let t = t as usize; si[be[t] as usize..be[t + 1] as usize].iter().copied() }).collect();
-                tot += ids.len();
-                ids.sort(); ids.dedup(); ins.sort(); ins.dedup();
-                uni += ids.len(); uin += ins.len(); two += ids.len().div_ceil(32);
-                h[(ids.len() as f64).log2() as usize] += 1;
-                if ids.len() > 700 { big.push((ids.len(), fst[i+1]-fst[i])); }
-            }
-            let n = st.len() as f64;
-            println!("{} tris {:.1} total {:.1} unique {:.1} inside {:.1} chunks {:.2} {h:?} big {} {:?}", cloud.name, tris as f64 / n, tot as f64 / n, uni as f64 / n, uin as f64 / n, two as f64 / n, big.len(), &big[..big.len().min(12)]);
         }
     }
 }

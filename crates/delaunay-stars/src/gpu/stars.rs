@@ -247,20 +247,40 @@ mod tests {
         u32::MAX
     }
 
+    /// Stars from a sample, and by searches, are the same.
+    fn check(gpu: &Gpu, workspace: &mut Workspace, cloud: &testing::Cloud) {
+        let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+        let index = quadtree_sort::gpu::index(workspace, &x, &y, None).unwrap();
+        let found = triangulate(workspace, &index).unwrap();
+        let [a, b] = [give_up, never_give_up].map(|most| {
+            let stars = of(workspace, &found.index, found.predicates, most).unwrap();
+            [stars.starts, stars.neighbours].map(|column| column.to_host().unwrap())
+        });
+        assert!(a == b, "{} points, {}", cloud.len(), cloud.name);
+    }
+
     #[test]
     fn a_sample_gives_the_same_stars() {
         let gpu = testing::gpu();
         let mut workspace = Workspace::new(&gpu).unwrap();
         let large = if testing::is_slow() { 1500 } else { 100_000 };
         for cloud in [30, 200, large].into_iter().flat_map(|size| testing::clouds::all(size, 3)) {
-            let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
-            let index = quadtree_sort::gpu::index(&mut workspace, &x, &y, None).unwrap();
-            let found = triangulate(&mut workspace, &index).unwrap();
-            let [a, b] = [give_up, never_give_up].map(|most| {
-                let stars = of(&mut workspace, &found.index, found.predicates, most).unwrap();
-                [stars.starts, stars.neighbours].map(|column| column.to_host().unwrap())
-            });
-            assert!(a == b, "{} points, {}", cloud.len(), cloud.name);
+            check(&gpu, &mut workspace, &cloud);
+        }
+    }
+
+    #[test]
+    fn a_site_that_sees_all_others_is_in_a_sample_or_beside_it() {
+        let gpu = testing::gpu();
+        let mut workspace = Workspace::new(&gpu).unwrap();
+        for size in 2401..2405 {
+            // The centre of a circle has all sites as its neighbours. It is in one of these samples, more or less.
+            let mut cloud = testing::clouds::circle(size, 1);
+            let middle = |along: &[f64]| along.iter().sum::<f64>() / along.len() as f64;
+            let centre = [middle(&cloud.x), middle(&cloud.y)];
+            cloud.x.push(centre[0]);
+            cloud.y.push(centre[1]);
+            check(&gpu, &mut workspace, &cloud);
         }
     }
 }

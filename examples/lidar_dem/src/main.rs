@@ -272,10 +272,11 @@ fn write_products(
     let (heights, names) = (&dem.bands[0][..], args.surface.bands());
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
     stages.run("write", |_| products.write_bands("--output", &args.output, &names, &dem.bands))?;
+    let view = GridView::new(heights, dem.grid)?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
         stages.run("hillshade", |progress| -> Result<()> {
-            let light = units.hillshade(device, heights, &dem.grid, &args.light, progress)?;
+            let light = units.product(device, view, &args.light.hillshade(), progress)?;
             if let Some(path) = &args.hillshade {
                 products.write_shade("--hillshade", path, &light)?;
             }
@@ -287,7 +288,7 @@ fn write_products(
     }
     if let Some(path) = &args.slope {
         stages.run("slope", |progress| -> Result<()> {
-            let slope = units.slope(device, heights, &dem.grid, &args.light, progress)?;
+            let slope = units.product(device, view, &args.light.slope(), progress)?;
             products.write_values("--slope", path, &slope)
         })?;
     }

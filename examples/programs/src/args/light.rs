@@ -1,7 +1,7 @@
 //! Options of the programs that shade.
 
 use clap::Args;
-use terrain_grid::{Edges, HillshadeParams, SlopeParams};
+use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
 use crate::args::{number, positive};
 
@@ -22,15 +22,15 @@ pub struct LightArgs {
 }
 
 impl LightArgs {
-    /// The light, for heights whose unit is `units` of the ground's.
-    pub fn light(&self, units: f64) -> HillshadeParams {
-        let Self { z_factor, azimuth, altitude } = *self;
-        let light = HillshadeParams::new().azimuth(azimuth).altitude(altitude);
-        light.z_factor(z_factor * units).edges(Edges::Level)
+    /// The brightness under the light, of every cell that has a height.
+    pub fn hillshade(&self) -> ProductParams {
+        let light = Light::new().azimuth(self.azimuth).altitude(self.altitude);
+        let shade = ProductParams::new(Product::Hillshade(light));
+        shade.z_factor(self.z_factor).edges(Edges::Level)
     }
 
-    /// The slope in degrees, likewise.
-    pub fn slope(&self, units: f64) -> SlopeParams {
-        SlopeParams::new().z_factor(self.z_factor * units)
+    /// The slope in degrees.
+    pub fn slope(&self) -> ProductParams {
+        ProductParams::new(Product::Slope(SlopeUnit::Degrees)).z_factor(self.z_factor)
     }
 }

@@ -1,12 +1,14 @@
 //! Options of the programs that shade.
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
 use crate::args::{number, positive};
 
 /// How slopes and shades are taken.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Slope and light")]
 pub struct LightArgs {
     /// Factor on heights for slope and light, beside what the units of the coordinate system give: 2 doubles

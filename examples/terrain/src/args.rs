@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH", help_heading = "Products")]
     pub contours: Option<PathBuf>,
     /// From one contour line to the next, in the unit of heights
-    #[arg(long, value_name = "HEIGHT", default_value_t = 10.0, value_parser = positive, allow_negative_numbers = true, help_heading = "Products")]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = "Products")]
     pub contour_interval: f64,
     #[command(flatten)]
     pub place: PlaceArgs,

@@ -79,7 +79,7 @@ pub fn make_and_write(
     // The writer knows its own errors alone.
     let mut failed = None;
     let mut fill = |first: usize, rows: &mut [f32]| {
-        let made = progress.at(name.word(), first as f64 / height as f64).map_err(Into::into);
+        let made = progress.at("rows", first as f64 / height as f64).map_err(Into::into);
         let count = rows.len() / width;
         match made.and_then(|()| make((dem, &mut strip), device, params, first..first + count)) {
             Ok(made) => {

@@ -102,7 +102,7 @@ pub struct Trigonometric;
 pub struct Shade;
 
 /// The mean of the brightness under lights in the south-west, west, north-west and north, each with the square of the gradient's part
-/// along it as weight. [`Scale::light`] is the horizontal part of the way to a light, and that times the cosine of 45 degrees;
+/// along it as weight, within 2e-6. [`Scale::light`] is the horizontal part of the way to a light, and that times the cosine of 45 degrees;
 /// [`Scale::constant`] the vertical part.
 #[derive(Clone, Copy)]
 pub struct Multidirectional;

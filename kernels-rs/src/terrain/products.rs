@@ -28,21 +28,32 @@ impl Edge for Level {
     const IS_LEVEL: bool = true;
 }
 
-/// The products: the types of these names, and those of [`gradient`](super::gradient), say what they are.
+/// The products, by the types that make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Kind {
+    /// [`Degrees`] of slope.
     Degrees,
+    /// [`Percent`] of slope.
     Percent,
+    /// [`Azimuth`] of the aspect.
     Azimuth,
+    /// [`Trigonometric`] aspect.
     Trigonometric,
+    /// [`Shade`] under one light.
     Shade,
+    /// [`Multidirectional`] shade.
     Multidirectional,
+    /// [`Plan`] curvature.
     Plan,
+    /// [`Profile`] curvature.
     Profile,
+    /// [`Riley`]'s ruggedness.
     Riley,
+    /// [`Wilson`]'s ruggedness.
     Wilson,
+    /// [`Position`] index.
     Position,
+    /// [`Roughness`].
     Roughness,
 }
 

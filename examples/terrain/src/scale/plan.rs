@@ -13,6 +13,9 @@ use super::recipe::Recipe;
 use crate::choices::Name;
 use crate::dem::{Dem, HALO};
 
+/// The most cells on a side of a tile: more than terrain-grid takes are in no square of this side and its halo.
+const MOST_SIDE: u32 = 65_000;
+
 /// Reads the DEM's header, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let dem = args.dem.display();
@@ -38,6 +41,8 @@ fn divide(args: &PlanArgs, products: Vec<Name>) -> Result<(Plan, Dem)> {
     let recipe = Recipe::new(products, &args.method, &dem.lie, dem.file())?;
     let models = (recipe.model(), recipe.on_device());
     let params = args.budget.params(grid, models, recipe)?;
+    let most_side = args.budget.tile_size.map_or(MOST_SIDE, |side| side.min(MOST_SIDE));
+    let params = params.most_side(most_side);
     let params =
         params.ends_at_grid(true).reach("the neighbours of a cell", Reach::Cells(HALO.into()));
     let input = Input::new(name(&args.dem)?).bounds(grid.bounds()).stamp(about);

@@ -56,8 +56,10 @@ impl Dem {
     /// As [`heights`], and too little memory.
     pub fn read_all(&mut self, progress: &dyn Progress) -> Result<()> {
         let (width, height) = self.size();
-        let name = self.path.display().to_string();
-        let mut all = host_memory::with_capacity(width * height).context(name)?;
+        let name = self.path.display();
+        let mut all = host_memory::with_capacity(width * height).with_context(|| {
+            format!("{name}: --relief, --contours and pictures hold all of its heights")
+        })?;
         let step = (AT_ONCE / width).max(1).next_multiple_of(TILE);
         for first in (0..height).step_by(step) {
             progress.at("heights", first as f64 / height as f64)?;

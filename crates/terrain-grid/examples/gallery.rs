@@ -34,9 +34,8 @@ impl Colours {
                 [byte(low), byte(low.min(high)), byte(high), 255]
             }
             Self::Circle => {
-                let part = |turn: f32| {
-                    byte(0.5 + 0.5 * (std::f32::consts::TAU * (place - turn)).cos())
-                };
+                let part =
+                    |turn: f32| byte(0.5 + 0.5 * (std::f32::consts::TAU * (place - turn)).cos());
                 [part(0.0), part(1.0 / 3.0), part(2.0 / 3.0), 255]
             }
         }

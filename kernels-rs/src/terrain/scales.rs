@@ -95,6 +95,7 @@ impl Parallels {
 /// working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21). At the poles, and beyond, those of 90
 /// degrees less a millionth.
 #[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 pub fn metres_of_degree(latitude: f64) -> [f64; 2] {
     const SEMI_MAJOR_AXIS: f64 = 6_378_137.0;
     const FLATTENING: f64 = 1.0 / 298.257_223_563;

@@ -126,13 +126,16 @@ impl<T: Sample> Rows<T> for Made<'_, '_, T> {
     }
 }
 
+/// The first overview of a raster, and the statistics of each band, where there are such.
+type Surveyed<T> = (Option<Overview<T>>, Vec<Option<Statistics>>);
+
 /// Goes through the raster twice: its first overview, unless it is no larger than a tile, and the statistics of each band,
 /// if it has a value.
 fn survey<T: Sample>(
     raster: &mut Made<T>,
     size: (usize, usize),
     path: &Path,
-) -> Result<(Option<Overview<T>>, Vec<Option<Statistics>>)> {
+) -> Result<Surveyed<T>> {
     let ((width, height), per_cell) = (size, raster.per_cell);
     let mut overview = match width.max(height) > TILE {
         true => Some(Overview::new((width.div_ceil(2), height.div_ceil(2)), per_cell, path)?),

@@ -114,8 +114,9 @@ fn products(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("terrain, 1000 x 1000");
     group.sample_size(20);
     group.bench_function("hillshade", |b| {
-        let light = terrain_grid::HillshadeParams::new();
-        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(dem), &light).unwrap())
+        let shade = terrain_grid::Product::Hillshade(terrain_grid::Light::new());
+        let shade = terrain_grid::ProductParams::new(shade);
+        b.iter(|| terrain_grid::product(&Device::Cpu, black_box(dem), &shade).unwrap())
     });
     group.bench_function("contours", |b| {
         b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(dem), &levels).unwrap())

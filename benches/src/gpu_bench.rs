@@ -21,7 +21,7 @@ use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Weights};
 use pba_voronoi::gpu::DeviceGlobe;
 use pba_voronoi::{Baseline, Globe, Input, Method, Params as VoronoiParams, Sites};
-use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
+use terrain_grid::{ContourParams, Light, Product, ProductParams, SlopeUnit};
 
 const RUNS: usize = 10;
 
@@ -182,16 +182,17 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let dem = GridView::new(&dem, grid)?;
     let resident = DeviceGrid::upload(gpu, dem)?;
     let mut workspace = Workspace::new(gpu)?;
-    let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
-    let mut slopes = || Ok(terrain_grid::gpu::slope(gpu, &resident, &slope)?);
+    let slope = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
+    let light = ProductParams::new(Product::Hillshade(Light::new()));
+    let mut slopes = || Ok(terrain_grid::gpu::product(gpu, &resident, &slope)?);
     let times = Times::on_device(gpu, RUNS, &mut slopes)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::slope(dem, &slope, &Silent)?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::product(dem, &slope, &Silent)?))?;
     let on_gpu = slopes()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_both("slope", grid.cells(), 0, &times, cpu_time);
-    let mut shades = || Ok(terrain_grid::gpu::hillshade(gpu, &resident, &light)?);
+    let mut shades = || Ok(terrain_grid::gpu::product(gpu, &resident, &light)?);
     let times = Times::on_device(gpu, RUNS, &mut shades)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::hillshade(dem, &light, &Silent)?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::product(dem, &light, &Silent)?))?;
     let on_gpu = shades()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
     print_both("hillshade", grid.cells(), 0, &times, cpu_time);

@@ -155,16 +155,19 @@ impl Bench {
     }
 
     fn terrain(&self) -> Result<()> {
-        let params = terrain_grid::SlopeParams::new();
+        let slope = terrain_grid::Product::Slope(terrain_grid::SlopeUnit::Degrees);
+        let params = terrain_grid::ProductParams::new(slope);
         for side in self.sides(256, 32768) {
             let (grid, cells) = (GridSpec::of_pixels(side, side), u64::from(side).pow(2));
             let dem: Vec<f32> = random(cells, 4, |x| x as f32);
             let dem = GridView::new(&dem, grid)?;
             let there = DeviceGrid::upload(&self.gpu, dem)?;
             self.device("slope", (cells, 0), || {
-                Ok(terrain_grid::gpu::slope(&self.gpu, &there, &params)?)
+                Ok(terrain_grid::gpu::product(&self.gpu, &there, &params)?)
             })?;
-            self.cpu("slope", (cells, 0), || Ok(terrain_grid::cpu::slope(dem, &params, &Silent)?))?;
+            self.cpu("slope", (cells, 0), || {
+                Ok(terrain_grid::cpu::product(dem, &params, &Silent)?)
+            })?;
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Terrain products from a DEM: crate `terrain-grid`.
 //!
-//! - [`gradient`]: slope and brightness of a cell, from its 3 x 3 neighbourhood.
-//! - [`strips`]: the same of every cell, a thread some columns of a strip.
+//! - [`products`]: what is made of a cell's 3 x 3 neighbourhood; [`gradient`] has slope, aspect and brightness, [`shape`]
+//!   curvature and how uneven the ground is.
+//! - [`scales`]: how long the sides of a cell are, in degrees too.
+//! - [`strips`]: the product of every cell, a thread some columns of a strip.
 //! - [`squares`]: the pieces of contour lines, by marching squares, a thread a square; they are counted,
 //!   the counts scanned, by gpu-scan, to places, and the pieces written.
 //! - [`lines`]: the pieces joined to lines.
@@ -11,11 +13,17 @@
 
 pub mod gradient;
 pub mod lines;
+pub mod products;
+pub mod scales;
+pub mod shape;
 pub mod squares;
 pub mod strips;
 
 pub use gradient::*;
 pub use lines::*;
+pub use products::*;
+pub use scales::*;
+pub use shape::*;
 pub use squares::*;
 pub use strips::*;
 

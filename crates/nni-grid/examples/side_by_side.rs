@@ -7,7 +7,7 @@ use geo_io::write_relief;
 use gpu_core::{Device, GridSpec, GridView, Points};
 use nni_grid::{Input, Params, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-use terrain_grid::{Edges, HillshadeParams, hillshade};
+use terrain_grid::{Edges, Light, Product, ProductParams, product};
 
 /// Cells of a side of one picture, and of the ground.
 const SIDE: u32 = 240;
@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let values: Vec<f32> = rows.collect();
     let picture = GridSpec { width: 3 * SIDE, ..grid };
-    let light = HillshadeParams::new().edges(Edges::Level);
-    let brightness = hillshade(&Device::Cpu, GridView::new(&values, picture)?, &light)?;
+    let light = ProductParams::new(Product::Hillshade(Light::new())).edges(Edges::Level);
+    let brightness = product(&Device::Cpu, GridView::new(&values, picture)?, &light)?;
     let brightness = brightness.values();
     write_relief(std::path::Path::new(&path), &values, brightness, picture.width, picture.height)?;
     Ok(())

@@ -6,73 +6,61 @@ use std::ops::Range;
 
 use gpu_core::parallel;
 use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
-use kernels_rs::terrain::{Degrees, Level, Nodata, Percent, Product, product_of};
+use kernels_rs::terrain::{
+    self as kernels, Edge, Level, Nodata, Product, Scale, Visitor, product_of,
+};
 
 pub use contours::contours;
 
+use crate::ground::Scales;
 use crate::params::check_grid;
-use crate::{Edges, HillshadeParams, Result, SlopeParams, SlopeUnit};
+use crate::{Edges, ProductParams, Result};
 
 /// How often a product reports its progress, at most.
 const REPORTS: usize = 32;
 
-/// [`slope`](crate::slope) on the CPU.
+/// [`product`](crate::product()) on the CPU.
 ///
 /// # Errors
-/// As [`slope`](crate::slope).
-pub fn slope(
+/// As [`product`](crate::product()).
+pub fn product(
     dem: GridView<'_, f32>,
-    params: &SlopeParams,
+    params: &ProductParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    let factor_squared = params.factor_squared(dem.grid().cell_size)?;
-    let work = Work { dem, edges: params.edges, stage: "slope", progress };
-    match params.unit {
-        SlopeUnit::Degrees => work.each_cell(|_| Ok(Degrees { factor_squared })),
-        SlopeUnit::Percent => work.each_cell(|_| Ok(Percent { factor_squared })),
-    }
+    check_grid(dem.grid())?;
+    let (kind, is_horn, recipe) = params.recipe()?;
+    let scales = params.ground.scales(dem.grid(), &recipe)?;
+    let scale_of = move |row: usize| match &scales {
+        Scales::Same(scale) => *scale,
+        Scales::OfRows(parallels) => recipe.scale(parallels.sides_of(row as u32)),
+    };
+    let (edges, stage) = (params.edges, params.product.name());
+    kernels::visit(kind, is_horn, Rows { dem, scale_of: &scale_of, edges, stage, progress })
 }
 
-/// [`hillshade`](crate::hillshade) on the CPU.
-///
-/// # Errors
-/// As [`hillshade`](crate::hillshade).
-pub fn hillshade(
-    dem: GridView<'_, f32>,
-    params: &HillshadeParams,
-    progress: &dyn Progress,
-) -> Result<Grid<f32>> {
-    let shade = params.shade(dem.grid().cell_size)?;
-    Work { dem, edges: params.edges, stage: "hillshade", progress }.each_cell(|_| Ok(shade))
+/// The rows of a product, to be made.
+struct Rows<'a> {
+    dem: GridView<'a, f32>,
+    scale_of: &'a (dyn Fn(usize) -> Scale + Sync),
+    edges: Edges,
+    stage: &'static str,
+    progress: &'a dyn Progress,
 }
 
-/// A product of every cell of a DEM.
-pub(crate) struct Work<'a> {
-    pub dem: GridView<'a, f32>,
-    pub edges: Edges,
-    pub stage: &'static str,
-    pub progress: &'a dyn Progress,
-}
+impl Visitor for Rows<'_> {
+    type Output = Result<Grid<f32>>;
 
-impl Work<'_> {
-    /// The raster of a product, which each row has of its own.
-    pub fn each_cell<P: Product + Send + Sync>(
-        &self,
-        of_row: impl Fn(usize) -> Result<P>,
-    ) -> Result<Grid<f32>> {
-        check_grid(self.dem.grid())?;
-        let rows = 0..self.dem.grid().height as usize;
-        let products = rows.map(of_row).collect::<Result<Vec<P>>>()?;
+    fn visit<P: Product>(self) -> Result<Grid<f32>> {
         match self.edges {
-            Edges::Nodata => {
-                self.each_neighbourhood(|y, n| product_of::<P, Nodata>(n, products[y]))
-            }
-            Edges::Level => self.each_neighbourhood(|y, n| product_of::<P, Level>(n, products[y])),
+            Edges::Nodata => self.make::<P, Nodata>(),
+            Edges::Level => self.make::<P, Level>(),
         }
     }
+}
 
-    /// A raster of a function of each cell's row and neighbourhood, NaN beyond the DEM.
-    fn each_neighbourhood(&self, of: impl Fn(usize, [f32; 9]) -> f32 + Sync) -> Result<Grid<f32>> {
+impl Rows<'_> {
+    fn make<P: Product, E: Edge>(&self) -> Result<Grid<f32>> {
         let (dem, grid) = (self.dem.values(), *self.dem.grid());
         let (width, height) = (grid.width as usize, grid.height as usize);
         let mut out = host_memory::filled(f32::NAN, dem.len())?;
@@ -81,19 +69,42 @@ impl Work<'_> {
             let rows = &mut out[band.start * width..band.end * width];
             parallel::for_chunks(rows, width, |i, line| {
                 let y = band.start + i;
-                for (x, cell) in line.iter_mut().enumerate() {
-                    let neighbour = |i: usize| {
-                        // Offsets 0, 1, 2 stand for -1, 0, 1.
-                        let (x, y) = ((x + i % 3).wrapping_sub(1), (y + i / 3).wrapping_sub(1));
-                        if x < width && y < height { dem[y * width + x] } else { f32::NAN }
-                    };
-                    *cell = of(y, std::array::from_fn(neighbour));
-                }
+                make_row::<P, E>(dem, (width, height), y, &(self.scale_of)(y), line);
             });
         }
         report(self.progress, self.stage, 1, 1)?;
         Ok(Grid::new(out, grid)?)
     }
+}
+
+/// Makes a row of a product. Cells at the border of the raster have NaN beyond it.
+fn make_row<P: Product, E: Edge>(
+    dem: &[f32],
+    (width, height): (usize, usize),
+    y: usize,
+    scale: &Scale,
+    line: &mut [f32],
+) {
+    let at_border = |x: usize| {
+        product_of::<P, E>(
+            std::array::from_fn(|i| {
+                // Offsets 0, 1, 2 stand for -1, 0, 1.
+                let (x, y) = ((x + i % 3).wrapping_sub(1), (y + i / 3).wrapping_sub(1));
+                if x < width && y < height { dem[y * width + x] } else { f32::NAN }
+            }),
+            scale,
+        )
+    };
+    if y == 0 || y + 1 == height || width < 3 {
+        return line.iter_mut().enumerate().for_each(|(x, cell)| *cell = at_border(x));
+    }
+    let [above, own, below] = [y - 1, y, y + 1].map(|row| dem[row * width..][..width].windows(3));
+    let inner = line[1..width - 1].iter_mut().zip(above).zip(own).zip(below);
+    for (((cell, a), b), c) in inner {
+        let n = [a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]];
+        *cell = product_of::<P, E>(n, scale);
+    }
+    (line[0], line[width - 1]) = (at_border(0), at_border(width - 1));
 }
 
 /// Rows cut into ranges, after each of which the caller is told.

@@ -2,97 +2,79 @@
 
 mod contours;
 
-use device_std::Out;
-use gpu_core::{Blocks, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, GridView, Progress};
-use kernels_rs::terrain as kernels;
+use gpu_core::{Blocks, Column, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, GridView, Progress};
+use kernels_rs::terrain::{self as kernels, Parallels, Recipe};
 
 pub use contours::contours;
 pub use gpu_scan::gpu::Workspace;
 
 use crate::contour::Contour;
+use crate::ground::Scales;
 use crate::params::check_grid;
-use crate::{ContourParams, Edges, HillshadeParams, Result, SlopeParams, SlopeUnit};
+use crate::{ContourParams, Edges, ProductParams, Result};
 
-/// The [slope](crate::slope) of every cell of a DEM in device memory. Enqueues and returns; after one call it
+/// The [product](fn@crate::product) of every cell of a DEM in device memory. Enqueues and returns; after one call it
 /// can be captured.
 ///
-/// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster.
+/// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster. On
+/// [`Ground::Degrees`](crate::Ground) the call takes 20 bytes a row of the handle's pool.
 ///
 /// # Errors
-/// As [`slope`](crate::slope).
-pub fn slope<'a>(
+/// As [`product`](fn@crate::product).
+pub fn product<'a>(
     gpu: &Gpu,
     dem: impl Into<GridSlice<'a, f32>>,
-    params: &SlopeParams,
+    params: &ProductParams,
 ) -> Result<DeviceGrid<f32>> {
     let dem = dem.into();
-    let key = (params.unit == SlopeUnit::Percent, params.edges == Edges::Level);
-    let kernel = kernels::slope::find(|&of| of == key).expect("an instance for each");
-    let factor_squared = params.factor_squared(dem.grid().cell_size)?;
-    product(gpu, dem, params.edges, |blocks, dem, out| {
-        let arguments = kernels::slope::Args { dem, factor_squared, out };
-        // SAFETY: `product` gives what the kernel asks for.
-        unsafe { gpu.enqueue(kernel, blocks, arguments) }
-    })
-}
-
-/// The [brightness](crate::hillshade) of every cell of a DEM in device memory. Enqueues and returns; after one
-/// call it can be captured. Speed is as that of [`slope`].
-///
-/// # Errors
-/// As [`hillshade`](crate::hillshade).
-pub fn hillshade<'a>(
-    gpu: &Gpu,
-    dem: impl Into<GridSlice<'a, f32>>,
-    params: &HillshadeParams,
-) -> Result<DeviceGrid<f32>> {
-    let dem = dem.into();
-    let is_level = params.edges == Edges::Level;
-    let kernel = kernels::hillshade::find(|&of| of == is_level).expect("an instance for each");
-    let shade = params.shade(dem.grid().cell_size)?;
-    product(gpu, dem, params.edges, |blocks, dem, out| {
-        // SAFETY: `product` gives what the kernel asks for.
-        unsafe { gpu.enqueue(kernel, blocks, kernels::hillshade::Args { dem, shade, out }) }
-    })
-}
-
-/// A raster beside a DEM, which `enqueue` writes whole: its blocks go over the DEM in strips.
-fn product(
-    gpu: &Gpu,
-    dem: GridSlice<'_, f32>,
-    edges: Edges,
-    enqueue: impl FnOnce(Blocks, kernels::Dem<'_>, Out<'_, f32>) -> gpu_core::Result<()>,
-) -> Result<DeviceGrid<f32>> {
     let grid = *dem.grid();
     check_grid(&grid)?;
+    let (kind, is_horn, recipe) = params.recipe()?;
+    let is_level = params.edges == Edges::Level;
+    let key = (kind, is_horn, is_level);
+    let kernel = kernels::product::find(|&of| of == key).expect("an instance for each");
+    let GridSpec { width, height, .. } = grid;
+    let (scale, table) = match params.ground.scales(&grid, &recipe)? {
+        Scales::Same(scale) => (scale, None),
+        Scales::OfRows(parallels) => {
+            // Each row has its own in the table.
+            (recipe.scale([1.0; 2]), Some(table(gpu, parallels, recipe, height)?))
+        }
+    };
     // SAFETY: written whole by the work that is enqueued next. It starts at a multiple of 256 bytes.
     let mut out = unsafe { gpu.uninitialized::<f32>(dem.values().len())? };
-    let GridSpec { width, height, .. } = grid;
     let dem = kernels::Dem { heights: dem.values().input(), width, height };
-    let columns = kernels::columns_of_thread(dem, edges == Edges::Level);
+    let columns = kernels::columns_of_thread(dem, is_level);
     let blocks = width.div_ceil(kernels::BLOCK * columns) * height.div_ceil(kernels::ROWS);
-    enqueue(Blocks::x(blocks), dem, out.output())?;
+    let table = table.as_ref().map(|table| table.input());
+    let arguments = kernels::product::Args { dem, scale, table, out: out.output() };
+    // SAFETY: `out` has an element for each cell, and the table a scale for each row.
+    unsafe { gpu.enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(DeviceGrid::from_column(out, grid)?)
 }
 
-/// [`slope`](crate::slope) on a GPU. Waits for the result.
-pub(crate) fn slope_host(
-    gpu: &Gpu,
-    dem: GridView<'_, f32>,
-    params: &SlopeParams,
-    progress: &dyn Progress,
-) -> Result<Grid<f32>> {
-    through(gpu, dem, progress, "slope", |dem| Ok(slope(gpu, dem, params)?.to_host()?))
+/// The scales of rows in degrees.
+fn table(gpu: &Gpu, parallels: Parallels, recipe: Recipe, rows: u32) -> Result<Column<f32>> {
+    let numbers = rows as usize * kernels::NUMBERS as usize;
+    // SAFETY: written whole by the work that is enqueued next.
+    let mut table = unsafe { gpu.uninitialized::<f32>(numbers)? };
+    let blocks = Blocks::for_each(&kernels::measure_rows, rows.into())?;
+    let arguments = kernels::measure_rows::Args { parallels, recipe, rows, out: table.output() };
+    // SAFETY: the table has room for each row.
+    unsafe { gpu.enqueue(kernels::measure_rows, blocks, arguments)? };
+    Ok(table)
 }
 
-/// [`hillshade`](crate::hillshade) on a GPU. Waits for the result.
-pub(crate) fn hillshade_host(
+/// [`product`](fn@crate::product) on a GPU. Waits for the result.
+pub(crate) fn product_host(
     gpu: &Gpu,
     dem: GridView<'_, f32>,
-    params: &HillshadeParams,
+    params: &ProductParams,
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
-    through(gpu, dem, progress, "hillshade", |dem| Ok(hillshade(gpu, dem, params)?.to_host()?))
+    through(gpu, dem, progress, params.product.name(), |dem| {
+        Ok(product(gpu, dem, params)?.to_host()?)
+    })
 }
 
 /// [`contours`](fn@crate::contours) on a GPU. Waits for the result.

@@ -1,4 +1,4 @@
-//! Slope, hillshade and contour lines of a DEM: what people look at.
+//! What a DEM shows: slope, aspect, hillshade, curvature, ruggedness, position, roughness and contour lines.
 //!
 //! A DEM is row-major, row 0 in the north, NaN where there is no value; heights are in ground units,
 //! unless a `z_factor` says otherwise. On the GPU ([`gpu`]) a DEM stays in device memory from
@@ -6,14 +6,15 @@
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec, GridView};
-//! use terrain_grid::{ContourParams, SlopeParams, contours, slope};
+//! use terrain_grid::{ContourParams, Product, ProductParams, SlopeUnit, contours, product};
 //!
 //! # fn main() -> Result<(), terrain_grid::Error> {
 //! // A plane that rises by 1 with each column.
 //! let dem: Vec<f32> = (0..20).map(|cell| (cell % 5) as f32).collect();
 //! let dem = GridView::new(&dem, GridSpec::new(0.0, 4.0, 1.0, 5, 4)?)?;
 //! let device = Device::open(DeviceChoice::Cpu)?;
-//! let slopes = slope(&device, dem, &SlopeParams::new())?.into_values();
+//! let slope = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
+//! let slopes = product(&device, dem, &slope)?.into_values();
 //! assert!(slopes[0].is_nan() && (slopes[6] - 45.0).abs() < 1e-4); // the border has no slope
 //! let lines = contours(&device, dem, &ContourParams::at([1.5]))?;
 //! assert_eq!(lines[0].points, [[2.0, 0.5], [2.0, 1.5], [2.0, 2.5], [2.0, 3.5]]);
@@ -21,12 +22,31 @@
 //! # }
 //! ```
 //!
+//! In degrees of longitude and latitude, where cells are not square on the ground:
+//!
+//! ```
+//! use gpu_core::{Device, GridSpec, GridView};
+//! use terrain_grid::{Ground, Product, ProductParams, SlopeUnit, product};
+//!
+//! # fn main() -> Result<(), terrain_grid::Error> {
+//! // At 60 degrees north a degree of longitude has 55,800 m: a rise of 55.8 m over a thousandth is 45 degrees.
+//! let dem: Vec<f32> = (0..15).map(|cell| 55.8 * (cell % 5) as f32).collect();
+//! let grid = GridSpec::new(10.0, 60.0015, 0.001, 5, 3)?;
+//! let slope = ProductParams::new(Product::Slope(SlopeUnit::Degrees)).ground(Ground::degrees_of(&grid));
+//! let slopes = product(&Device::Cpu, GridView::new(&dem, grid)?, &slope)?;
+//! assert!((slopes.values()[7] - 45.0).abs() < 0.01);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Methods
 //!
-//! Gradients are Horn's: weighted differences over the 3 x 3 neighbourhood (Horn, B.K.P., 1981, Hill
-//! shading and the reflectance map, doi:10.1109/PROC.1981.11918). The light is Lambert's. Slopes and
-//! brightnesses agree with `gdaldem slope` and `gdaldem hillshade` within rounding (gdaldem writes a
-//! brightness b as the byte 1 + 254 b).
+//! Gradients are Horn's, weighted differences over the 3 x 3 neighbourhood (Horn, B.K.P., 1981, Hill
+//! shading and the reflectance map, doi:10.1109/PROC.1981.11918), or Zevenbergen and Thorne's, differences over the four neighbours
+//! beside a cell (1987, Quantitative analysis of land surface topography, doi:10.1002/esp.3290120107), whose curvatures are the
+//! second derivatives of the polynomial through the nine heights. The light is Lambert's. Slopes, aspects,
+//! brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding (gdaldem writes a
+//! brightness b as the byte 1 + 254 b). docs/terrain.md has all formulas, their sources, and where gdaldem differs.
 //!
 //! Contour lines are by marching squares between cell centres, linear along the squares' sides. A
 //! value on the level counts as high. In a saddle, where the two high corners of a square face each
@@ -39,53 +59,39 @@
 mod contour;
 pub mod cpu;
 mod error;
-pub mod geographic;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod ground;
 mod params;
+mod product;
 
 use gpu_core::{Grid, GridView, On};
 
 pub use contour::Contour;
 pub use error::{Error, Result};
-pub use params::{
-    ContourParams, Edges, HillshadeParams, Levels, MAX_LEVELS, SlopeParams, SlopeUnit,
+pub use ground::{Ground, metres_of_degree};
+pub use params::{ContourParams, Levels, MAX_LEVELS};
+pub use product::{
+    Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
+    SlopeUnit,
 };
 
-/// The slope of every cell; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
+/// Makes a product of every cell of a DEM; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
 /// border.
 ///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
 /// or the device fails.
-pub fn slope<'on>(
+pub fn product<'on>(
     on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,
-    params: &SlopeParams,
+    params: &ProductParams,
 ) -> Result<Grid<f32>> {
     let On { device, progress } = on.into();
     gpu_core::on_device!(
         device,
-        cpu => cpu::slope(dem, params, progress),
-        gpu => gpu::slope_host(gpu, dem, params, progress),
-    )
-}
-
-/// The brightness of every cell, from 0 in shadow to 1 where the light falls at a right angle; NaN
-/// as by [`slope`].
-///
-/// # Errors
-/// As [`slope`].
-pub fn hillshade<'on>(
-    on: impl Into<On<'on>>,
-    dem: GridView<'_, f32>,
-    params: &HillshadeParams,
-) -> Result<Grid<f32>> {
-    let On { device, progress } = on.into();
-    gpu_core::on_device!(
-        device,
-        cpu => cpu::hillshade(dem, params, progress),
-        gpu => gpu::hillshade_host(gpu, dem, params, progress),
+        cpu => cpu::product(dem, params, progress),
+        gpu => gpu::product_host(gpu, dem, params, progress),
     )
 }
 
@@ -95,7 +101,7 @@ pub fn hillshade<'on>(
 /// Work is proportional to the cells, plus the points of the lines.
 ///
 /// # Errors
-/// As [`slope`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond
+/// As [`product()`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond
 /// [`MAX_LEVELS`], and [`gpu_core::Error::TooMany`] beyond 2^32 - 2 pieces.
 pub fn contours<'on>(
     on: impl Into<On<'on>>,

@@ -1,94 +1,8 @@
-//! What a caller may choose, checked.
+//! Which contour lines a caller may choose, and the checks that all calls share.
 
 use gpu_core::GridSpec;
-use kernels_rs::terrain::Shade;
 
 use crate::{Error, Result};
-
-/// What becomes of a cell with a neighbour that is NODATA or beyond the raster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edges {
-    /// NODATA, as by gdaldem.
-    #[default]
-    Nodata,
-    /// The neighbour counts as level with the cell: for pictures.
-    Level,
-}
-
-/// The unit of slopes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SlopeUnit {
-    /// Degrees, from 0 to 90.
-    #[default]
-    Degrees,
-    /// Rise over run, in percent.
-    Percent,
-}
-
-/// How slopes are taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SlopeParams {
-    /// Their unit: degrees by default.
-    pub unit: SlopeUnit,
-    /// Factor on heights, the ratio of their unit to the ground's: 1 by default.
-    pub z_factor: f64,
-    /// Beside NODATA: NODATA too by default.
-    pub edges: Edges,
-}
-
-impl SlopeParams {
-    /// The defaults.
-    pub fn new() -> Self {
-        Self { unit: SlopeUnit::Degrees, z_factor: 1.0, edges: Edges::Nodata }
-    }
-
-    gpu_core::builders! {
-        unit: SlopeUnit;
-        z_factor: f64;
-        edges: Edges;
-    }
-}
-
-impl Default for SlopeParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// How the light falls.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct HillshadeParams {
-    /// Where it comes from, in degrees clockwise from north: 315 by default.
-    pub azimuth: f64,
-    /// Its height above the horizon, in degrees: 45 by default.
-    pub altitude: f64,
-    /// Factor on heights, exaggeration, or the ratio of their unit to the ground's: 1 by default.
-    pub z_factor: f64,
-    /// Beside NODATA: NODATA too by default.
-    pub edges: Edges,
-}
-
-impl HillshadeParams {
-    /// The defaults.
-    pub fn new() -> Self {
-        Self { azimuth: 315.0, altitude: 45.0, z_factor: 1.0, edges: Edges::Nodata }
-    }
-
-    gpu_core::builders! {
-        azimuth: f64;
-        altitude: f64;
-        z_factor: f64;
-        edges: Edges;
-    }
-}
-
-impl Default for HillshadeParams {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// The heights of contour lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +50,8 @@ impl ContourParams {
 /// The most levels of [`Levels::Every`].
 pub const MAX_LEVELS: u32 = 1 << 20;
 
-fn finite(what: &'static str, value: f64) -> Result<()> {
+/// Refuses a number that is not finite.
+pub(crate) fn finite(what: &'static str, value: f64) -> Result<()> {
     Ok(gpu_core::require_parameter(what, value, value.is_finite(), "a finite number")?)
 }
 
@@ -147,33 +62,6 @@ pub(crate) fn check_grid(grid: &GridSpec) -> Result<()> {
     match grid.cells() < u64::from(u32::MAX) {
         true => Ok(()),
         false => Err(Error::TooLarge { width, height }),
-    }
-}
-
-/// What makes rises over unit lengths of Horn's sums of differences of heights.
-fn factor(z_factor: f64, cell_size: f64) -> f64 {
-    z_factor / (8.0 * cell_size)
-}
-
-impl SlopeParams {
-    /// Checks it, and gives the square of the kernels' factor.
-    pub(crate) fn factor_squared(&self, cell_size: f64) -> Result<f32> {
-        finite("z factor", self.z_factor)?;
-        Ok(factor(self.z_factor, cell_size).powi(2) as f32)
-    }
-}
-
-impl HillshadeParams {
-    /// Checks it, and gives what the kernels make a brightness with.
-    pub(crate) fn shade(&self, cell_size: f64) -> Result<Shade> {
-        finite("azimuth", self.azimuth)?;
-        finite("altitude", self.altitude)?;
-        finite("z factor", self.z_factor)?;
-        let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
-        let (east, north) = (azimuth.sin() * altitude.cos(), azimuth.cos() * altitude.cos());
-        let factor = factor(self.z_factor, cell_size);
-        let light = [east * factor, -north * factor, altitude.sin()].map(|part| part as f32);
-        Ok(Shade { factor_squared: factor.powi(2) as f32, light })
     }
 }
 

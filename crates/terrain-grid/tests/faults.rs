@@ -4,8 +4,9 @@
 
 use gpu_core::{Device, DeviceGrid, GridSpec, GridView};
 use terrain_grid::gpu::{self, Workspace};
-use terrain_grid::{ContourParams, Error, HillshadeParams, SlopeParams};
-use terrain_grid::{contours, hillshade, slope};
+use terrain_grid::{
+    ContourParams, Error, Ground, Product, ProductParams, SlopeUnit, contours, product,
+};
 use testing::faults::{Failures, everywhere};
 
 fn grid() -> GridSpec {
@@ -14,6 +15,12 @@ fn grid() -> GridSpec {
 
 fn heights() -> Vec<f32> {
     (0..7 * 6).map(|i| (i as f32 * 0.7).sin() * 3.0).collect()
+}
+
+/// Slopes on squares, and in degrees, whose rows are measured first.
+fn both_grounds() -> [ProductParams; 2] {
+    let slope = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
+    [slope, slope.ground(Ground::degrees_of(&grid()))]
 }
 
 /// Whether everything that the call does failed once.
@@ -28,17 +35,13 @@ fn host_to_host() {
     let gpu = testing::gpu();
     let (device, heights) = (Device::Gpu(gpu.clone()), heights());
     let dem = GridView::new(&heights, grid()).unwrap();
-    let nothing = || Ok::<_, Error>(());
-    let failures = everywhere(&gpu, nothing, |_| {
-        let slopes = slope(&device, dem, &SlopeParams::new())?;
-        Ok(testing::bits(slopes.values()))
-    });
-    assert_complete(failures, true);
-    let failures = everywhere(&gpu, nothing, |_| {
-        let shades = hillshade(&device, dem, &HillshadeParams::new())?;
-        Ok(testing::bits(shades.values()))
-    });
-    assert_complete(failures, true);
+    for params in both_grounds() {
+        let nothing = || Ok::<_, Error>(());
+        let failures = everywhere(&gpu, nothing, |_| {
+            Ok(testing::bits(product(&device, dem, &params)?.values()))
+        });
+        assert_complete(failures, true);
+    }
 }
 
 #[test]
@@ -63,14 +66,12 @@ fn resident() {
         let dem = DeviceGrid::upload(&gpu, GridView::new(&heights, grid())?)?;
         Ok::<_, Error>((Workspace::new(&gpu)?, dem))
     };
-    let failures = everywhere(&gpu, make, |(workspace, dem)| {
-        Ok(*gpu::slope(workspace.gpu(), &*dem, &SlopeParams::new())?.grid())
-    });
-    assert_complete(failures, false);
-    let failures = everywhere(&gpu, make, |(workspace, dem)| {
-        Ok(*gpu::hillshade(workspace.gpu(), &*dem, &HillshadeParams::new())?.grid())
-    });
-    assert_complete(failures, false);
+    for params in both_grounds() {
+        let failures = everywhere(&gpu, make, |(workspace, dem)| {
+            Ok(*gpu::product(workspace.gpu(), &*dem, &params)?.grid())
+        });
+        assert_complete(failures, false);
+    }
     let failures = everywhere(&gpu, make, |(workspace, dem)| {
         gpu::contours(workspace, &*dem, &ContourParams::at([0.5]))
     });

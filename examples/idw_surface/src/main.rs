@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Error, Result, anyhow};
 use geo_io::Crs;
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, GridSpec, host_memory};
+use gpu_core::{Bounds, Device, GridSpec, GridView, host_memory};
 use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
 use programs::cloud::Cloud;
@@ -202,7 +202,8 @@ fn write(
         Units::Plane { .. } if args.surface.geographic => Units::Degrees { height: 1.0 },
         units => units,
     };
-    let light = units.hillshade(device, values, grid, &args.light, &gpu_core::Silent)?;
+    let view = GridView::new(values, *grid)?;
+    let light = units.product(device, view, &args.light.hillshade(), &gpu_core::Silent)?;
     products.write_relief("--output", path, values, &light)
 }
 

@@ -9,7 +9,7 @@ use gpu_core::{Device, DeviceGrid, DevicePoints, Extent, GridSlice, GridSpec, Po
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Sort, TopK};
 use pba_voronoi::Sites;
-use terrain_grid::SlopeParams;
+use terrain_grid::{Product, ProductParams, SlopeUnit};
 use testing::{Cloud, bits};
 
 const SIDE: u32 = 48;
@@ -38,7 +38,8 @@ fn on_cpu(cloud: &Cloud) -> Outcome {
     let points = Points { x: &x, y: &y, values: &[&z] };
     let dem =
         nni_grid::interpolate(&device, nni_grid::Input::new(points, grid), &interpolation).unwrap();
-    let slope = terrain_grid::slope(&device, dem.values[0].view(), &SlopeParams::new()).unwrap();
+    let params = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
+    let slope = terrain_grid::product(&device, dem.values[0].view(), &params).unwrap();
     let (_, steepest) = gpu_scan::cpu::top_k(TopK::greatest(), slope.values(), STEEPEST).unwrap();
     let mut mask = vec![0u8; grid.cells() as usize];
     gpu_scan::cpu::scatter(&steepest, &[1u8; STEEPEST], &mut mask).unwrap();
@@ -74,7 +75,8 @@ fn six_crates_work_on_the_device_without_a_copy_of_their_data_to_the_host() {
     let input = nni_grid::gpu::Input::new(points.clone(), grid);
     let dem = nni_grid::gpu::interpolate(&mut workspace, &input, &interpolation).unwrap();
     let raster = dem.values(0).unwrap();
-    let slope = terrain_grid::gpu::slope(&gpu, raster, &SlopeParams::new()).unwrap();
+    let params = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
+    let slope = terrain_grid::gpu::product(&gpu, raster, &params).unwrap();
     let mut steepest = gpu.zeroed::<u64>(STEEPEST).unwrap();
     let mut slopes = gpu.zeroed::<f32>(STEEPEST).unwrap();
     let greatest = TopK::greatest();

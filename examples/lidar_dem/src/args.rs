@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::{Arg, Parser};
 use geo_io::{Existing, Output};
 use nni_grid::Fill;
-use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
+use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, positive};
+use programs::contours;
 use programs::products::Products;
 use programs::scale::{BudgetArgs, MergeArgs, PointCommand};
 
@@ -133,7 +134,7 @@ impl Args {
             Format::of("--slope", path, &Products::VALUES)?;
         }
         if let Some(path) = &self.contours {
-            lines_format(path)?;
+            contours::format(path)?;
         }
         if let Some(path) = &self.triangles {
             mesh_format(path)?;
@@ -192,24 +193,6 @@ impl Args {
     /// Where the simulated survey goes.
     pub fn survey_path(&self) -> PathBuf {
         self.output.with_file_name("survey.laz")
-    }
-}
-
-/// The formats of contour lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinesFormat {
-    /// Text.
-    GeoJson,
-    /// Binary, with an index.
-    FlatGeobuf,
-}
-
-/// The format that the name of contour lines asks for.
-pub fn lines_format(path: &Path) -> Result<LinesFormat> {
-    match ending(path).as_str() {
-        "geojson" | "json" => Ok(LinesFormat::GeoJson),
-        "fgb" => Ok(LinesFormat::FlatGeobuf),
-        _ => bail!("--contours {}: the name must end in .geojson, .json or .fgb", path.display()),
     }
 }
 

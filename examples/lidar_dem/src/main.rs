@@ -25,6 +25,7 @@ use geo_io::{Crs, LasPoints, Output};
 use gpu_core::{Device, GridSpec, GridView, Points, Progress};
 use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
+use programs::contours;
 use programs::ground::Ground;
 use programs::opening::Opening;
 use programs::products::Products;
@@ -36,7 +37,7 @@ use serde_json::json;
 use terrain_grid::ContourParams;
 
 use above::Floor;
-use args::{Args, CommandLine, LinesFormat, lines_format};
+use args::{Args, CommandLine};
 use bands::{HEIGHT, Made, Ranges, interpolated};
 use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
@@ -272,10 +273,11 @@ fn write_products(
     let (heights, names) = (&dem.bands[0][..], args.surface.bands());
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
     stages.run("write", |_| products.write_bands("--output", &args.output, &names, &dem.bands))?;
+    let view = GridView::new(heights, dem.grid)?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
         stages.run("hillshade", |progress| -> Result<()> {
-            let light = units.hillshade(device, heights, &dem.grid, &args.light, progress)?;
+            let light = units.product(device, view, &args.light.hillshade(), progress)?;
             if let Some(path) = &args.hillshade {
                 products.write_shade("--hillshade", path, &light)?;
             }
@@ -287,7 +289,7 @@ fn write_products(
     }
     if let Some(path) = &args.slope {
         stages.run("slope", |progress| -> Result<()> {
-            let slope = units.slope(device, heights, &dem.grid, &args.light, progress)?;
+            let slope = units.product(device, view, &args.light.slope(), progress)?;
             products.write_values("--slope", path, &slope)
         })?;
     }
@@ -295,24 +297,7 @@ fn write_products(
         let lines = stages.run("contours", |progress| {
             write_contours(products.output(path), args, dem, device, crs, progress)
         })?;
-        let interval = args.contour_interval;
-        report.line("contours", format_args!("{lines} lines, one every {interval}"));
-        report.field("contours", json!({"lines": lines, "interval": interval}));
-        if crs.is_some_and(|crs| !geo_io::is_named_in_geojson(crs)) {
-            let path = path.display();
-            report
-                .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
-        }
-        let names_heights = |crs: &Crs| match lines_format(path) {
-            Ok(LinesFormat::GeoJson) => geo_io::has_named_heights(crs),
-            _ => !crs.has_heights(),
-        };
-        if let Some(crs) = crs.filter(|crs| !names_heights(crs)) {
-            report.note(format_args!(
-                "{} names its horizontal system alone: its elevations are in {crs}",
-                path.display()
-            ));
-        }
+        contours::report(report, path, crs, (lines, args.contour_interval));
     }
     Ok(())
 }
@@ -328,11 +313,7 @@ fn write_contours(
 ) -> Result<usize> {
     let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
-    let contours = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
-    let lines = contours.iter().map(|line| (line.level, &line.points[..]));
-    match lines_format(output.path)? {
-        LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,
-        LinesFormat::FlatGeobuf => geo_io::write_flatgeobuf(output, lines, crs)?,
-    }
-    Ok(contours.len())
+    let lines = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
+    contours::write(output, &lines, crs)?;
+    Ok(lines.len())
 }

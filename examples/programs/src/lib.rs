@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod cloud;
+pub mod contours;
 pub mod edges;
 pub mod ground;
 pub mod inputs;

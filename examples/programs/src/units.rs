@@ -3,9 +3,7 @@
 use anyhow::{Result, bail};
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec, GridView, Progress};
-use terrain_grid::geographic;
-
-use crate::args::LightArgs;
+use terrain_grid::{Ground, ProductParams};
 
 /// How the ground and the heights of a raster are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,42 +34,24 @@ impl Units {
         }
     }
 
-    /// The slope of a raster, in degrees.
-    pub fn slope(
+    /// A product of a raster, with the ground and the factor on heights that these units give.
+    ///
+    /// # Errors
+    /// Those of terrain-grid.
+    pub fn product(
         self,
         device: &Device,
-        dem: &[f32],
-        grid: &GridSpec,
-        how: &LightArgs,
+        dem: GridView<'_, f32>,
+        params: &ProductParams,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>> {
-        let dem = GridView::new(dem, *grid)?;
-        let slope = match self {
-            Self::Degrees { height } => geographic::slope(dem, &how.slope(height), progress)?,
-            Self::Plane { height } => {
-                terrain_grid::slope(device.with_progress(progress), dem, &how.slope(height))?
+        let params = match self {
+            Self::Degrees { height } => {
+                params.ground(Ground::degrees_of(dem.grid())).z_factor(params.z_factor * height)
             }
+            Self::Plane { height } => params.z_factor(params.z_factor * height),
         };
-        Ok(slope.into_values())
-    }
-
-    /// The brightness of a raster, from 0 to 1.
-    pub fn hillshade(
-        self,
-        device: &Device,
-        dem: &[f32],
-        grid: &GridSpec,
-        how: &LightArgs,
-        progress: &dyn Progress,
-    ) -> Result<Vec<f32>> {
-        let dem = GridView::new(dem, *grid)?;
-        let shade = match self {
-            Self::Degrees { height } => geographic::hillshade(dem, &how.light(height), progress)?,
-            Self::Plane { height } => {
-                terrain_grid::hillshade(device.with_progress(progress), dem, &how.light(height))?
-            }
-        };
-        Ok(shade.into_values())
+        Ok(terrain_grid::product(device.with_progress(progress), dem, &params)?.into_values())
     }
 
     /// In words, for a report.

@@ -1,114 +1,202 @@
-//! What is made of the gradient over a cell's 3 x 3 neighbourhood (Horn 1981): slope and brightness.
+//! What is made of the gradient over a cell's 3 x 3 neighbourhood: slope, aspect and brightness.
 //!
 //! These functions are the host's too: f32 operations in a stated order, each correctly
 //! rounded, so host and device give the same bits. Differences of heights come before all else, so that
 //! nothing is lost where the ground is high. Sums of differences whose square leaves the range of f32,
 //! beyond 1e19, count as vertical.
 
-use device_std::{arguments, math};
+use device_std::math;
 
-/// What becomes of a cell with a neighbour that is NaN or beyond the raster.
-pub trait Edge: Copy {
-    /// Whether such a neighbour counts as level with the cell; else the cell becomes NaN.
-    const IS_LEVEL: bool;
+use super::products::{Kind, Product};
+use super::scales::Scale;
+
+/// How a gradient is taken: sums of differences of heights, to the east and to the south.
+pub trait Gradient: Copy {
+    /// Whether it is Horn's.
+    const IS_HORN: bool;
+    /// Distances between cells that a sum counts: the rise over a cell is the sum over this.
+    const WEIGHT: f64;
+
+    /// The sums, of a neighbourhood that is row-major from the north-west.
+    fn sums(n: &[f32; 9]) -> [f32; 2];
 }
 
-/// It is NaN.
+/// Horn's (1981): weighted differences over all eight neighbours.
 #[derive(Clone, Copy)]
-pub struct Nodata;
+pub struct Horn;
 
-/// The neighbour counts as level with it.
+/// Zevenbergen and Thorne's (1987): differences over the four neighbours beside the cell.
 #[derive(Clone, Copy)]
-pub struct Level;
+pub struct ZevenbergenThorne;
 
-impl Edge for Nodata {
-    const IS_LEVEL: bool = false;
+impl Gradient for Horn {
+    const IS_HORN: bool = true;
+    const WEIGHT: f64 = 8.0;
+
+    #[inline(always)]
+    fn sums(n: &[f32; 9]) -> [f32; 2] {
+        let twice = |a: f32| a + a;
+        let east = ((n[2] - n[0]) + (n[8] - n[6])) + twice(n[5] - n[3]);
+        let south = ((n[6] - n[0]) + (n[8] - n[2])) + twice(n[7] - n[1]);
+        [east, south]
+    }
 }
 
-impl Edge for Level {
-    const IS_LEVEL: bool = true;
+impl Gradient for ZevenbergenThorne {
+    const IS_HORN: bool = false;
+    const WEIGHT: f64 = 2.0;
+
+    #[inline(always)]
+    fn sums(n: &[f32; 9]) -> [f32; 2] {
+        [n[5] - n[3], n[7] - n[1]]
+    }
 }
 
-/// What is made of a gradient.
-pub trait Product: Copy {
-    /// From Horn's sums of the differences of heights, to the east and to the south.
-    fn of(self, east: f32, south: f32) -> f32;
+/// A product of a gradient.
+pub trait OfGradient: Copy {
+    /// Which it is.
+    const KIND: Kind;
+
+    /// From the sums of the differences of heights to the east and to the south, as for cells that are square.
+    fn of(east: f32, south: f32, scale: &Scale) -> f32;
 }
 
-/// A product that needs no more than the square of what makes rises over unit lengths of the sums.
-pub trait Slope: Product {
-    /// Whether it is in percent, else in degrees.
-    const IS_PERCENT: bool;
+/// The product `P` of the gradient `G`.
+#[derive(Clone, Copy)]
+pub struct Of<G, P>(core::marker::PhantomData<(G, P)>);
 
-    /// With that square.
-    fn new(factor_squared: f32) -> Self;
+impl<G: Gradient, P: OfGradient> Product for Of<G, P> {
+    const KIND: Kind = P::KIND;
+    const IS_HORN: bool = G::IS_HORN;
+
+    #[inline(always)]
+    fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool) {
+        let [east, south] = G::sums(n);
+        // A neighbour that the sums leave out counts here.
+        let corners = if G::IS_HORN { 0.0 } else { (n[0] + n[2]) + (n[6] + n[8]) };
+        let is_known = !(east + south + n[4] + corners).is_nan();
+        (P::of(east * scale.ratio, south, scale), is_known)
+    }
 }
 
 /// The slope as an angle in degrees, within 1e-6 of itself.
 #[derive(Clone, Copy)]
-pub struct Degrees {
-    /// The square of what makes rises over unit lengths of the sums.
-    pub factor_squared: f32,
-}
+pub struct Degrees;
 
 /// The slope as rise over run, in percent.
 #[derive(Clone, Copy)]
-pub struct Percent {
-    /// As [`Degrees::factor_squared`].
-    pub factor_squared: f32,
-}
+pub struct Percent;
 
-/// Lambert's brightness, from 0 to 1, within 1e-6.
-#[arguments]
-pub struct Shade {
-    /// As [`Degrees::factor_squared`].
-    pub factor_squared: f32,
-    /// The direction to the light: east and south, times the factor; and up.
-    pub light: [f32; 3],
-}
+/// The direction in which the ground falls, in degrees from 0 to below 360, within 1e-6 of itself: clockwise from north. Of level
+/// ground [`Scale::constant`].
+#[derive(Clone, Copy)]
+pub struct Azimuth;
 
-impl Product for Degrees {
+/// The same counter-clockwise from east.
+#[derive(Clone, Copy)]
+pub struct Trigonometric;
+
+/// Lambert's brightness, from 0 to 1, within 1e-6. [`Scale::light`] is the way to the light, east and south, and
+/// [`Scale::constant`] up.
+#[derive(Clone, Copy)]
+pub struct Shade;
+
+/// The mean of the brightness under lights in the south-west, west, north-west and north, each with the square of the gradient's part
+/// along it as weight, within 2e-6. [`Scale::light`] is the horizontal part of the way to a light, and that times the cosine of 45 degrees;
+/// [`Scale::constant`] the vertical part.
+#[derive(Clone, Copy)]
+pub struct Multidirectional;
+
+impl OfGradient for Degrees {
+    const KIND: Kind = Kind::Degrees;
+
     #[inline(always)]
-    fn of(self, east: f32, south: f32) -> f32 {
-        degrees_of_squared((east * east + south * south) * self.factor_squared)
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        degrees_of_squared((east * east + south * south) * scale.factor)
     }
 }
 
-impl Product for Percent {
+impl OfGradient for Percent {
+    const KIND: Kind = Kind::Percent;
+
     #[inline(always)]
-    fn of(self, east: f32, south: f32) -> f32 {
-        100.0 * math::sqrt_f32((east * east + south * south) * self.factor_squared)
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        100.0 * math::sqrt_f32((east * east + south * south) * scale.factor)
     }
 }
 
-impl Slope for Degrees {
-    const IS_PERCENT: bool = false;
+impl OfGradient for Azimuth {
+    const KIND: Kind = Kind::Azimuth;
 
     #[inline(always)]
-    fn new(factor_squared: f32) -> Self {
-        Self { factor_squared }
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        direction(south, -east, scale.constant)
     }
 }
 
-impl Slope for Percent {
-    const IS_PERCENT: bool = true;
+impl OfGradient for Trigonometric {
+    const KIND: Kind = Kind::Trigonometric;
 
     #[inline(always)]
-    fn new(factor_squared: f32) -> Self {
-        Self { factor_squared }
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        direction(-east, south, scale.constant)
     }
 }
 
-impl Product for Shade {
+impl OfGradient for Shade {
+    const KIND: Kind = Kind::Shade;
+
     #[inline(always)]
-    #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
-    fn of(self, east: f32, south: f32) -> f32 {
-        let [x, y, up] = self.light;
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        let ([x, y], up) = (scale.light, scale.constant);
         let towards = up - (east * x + south * y);
-        let squared = 1.0 + (east * east + south * south) * self.factor_squared;
-        let brightness = (0.5 * towards) * twice_reciprocal_sqrt(squared);
-        f32::min(1.0, f32::max(0.0, brightness))
+        let squared = 1.0 + (east * east + south * south) * scale.factor;
+        within_0_and_1((0.5 * towards) * twice_reciprocal_sqrt(squared))
     }
+}
+
+impl OfGradient for Multidirectional {
+    const KIND: Kind = Kind::Multidirectional;
+
+    #[inline(always)]
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        let ([straight, diagonal], up) = (scale.light, scale.constant);
+        let lit = |towards: f32| f32::max(0.0, up + towards);
+        let (squared_east, squared_south) = (east * east, south * south);
+        let squared = squared_east + squared_south;
+        let (half, product) = (0.5 * squared, east * south);
+        let south_west = (half - product) * lit((east - south) * diagonal);
+        let north_west = (half + product) * lit((east + south) * diagonal);
+        let west = squared_east * lit(east * straight);
+        let north = squared_south * lit(south * straight);
+        let sum = (south_west + north_west) + (west + north);
+        // The weights add up to twice the square.
+        let mean = 0.25 * (sum / squared) * twice_reciprocal_sqrt(1.0 + squared * scale.factor);
+        within_0_and_1(if squared > 0.0 { mean } else { up })
+    }
+}
+
+/// A brightness held between 0 and 1; 0 for NaN.
+#[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
+fn within_0_and_1(brightness: f32) -> f32 {
+    f32::min(1.0, f32::max(0.0, brightness))
+}
+
+/// The angle of the way `(along, across)` in degrees, from 0 where it goes along and 90 where it goes across to below 360. `flat`
+/// where both are 0 or both infinite.
+#[inline(always)]
+fn direction(along: f32, across: f32, flat: f32) -> f32 {
+    let (a, b) = (f32::abs(along), f32::abs(across));
+    let is_steep = b > a;
+    let tangent = if is_steep { a / b } else { b / a };
+    let angle = degrees_of_twice_tangent(tangent + tangent);
+    let angle = if is_steep { 90.0 - angle } else { angle };
+    let angle = if along < 0.0 { 180.0 - angle } else { angle };
+    let angle = if across < 0.0 { 360.0 - angle } else { angle };
+    // What is less than a rounding west of north is north.
+    let angle = if angle >= 360.0 { 0.0 } else { angle };
+    if tangent.is_nan() { flat } else { angle }
 }
 
 /// Twice the reciprocal of the square root, within 8e-7 of itself, and exact of 1; of a number beyond
@@ -125,12 +213,24 @@ fn twice_reciprocal_sqrt(x: f32) -> f32 {
     y * (3.0 - (x * y) * y)
 }
 
-/// The angle whose tangent has this square, in degrees.
-///
-/// A polynomial in the square of the tangent, or beyond 45 degrees of the cotangent, by Remez' method:
-/// its relative error is below 1e-7.
+/// The angle whose tangent has this square, in degrees: below 45 degrees that of the tangent, beyond 90 less that of the cotangent.
 #[inline(always)]
 pub fn degrees_of_squared(squared: f32) -> f32 {
+    let twice_cotangent = twice_reciprocal_sqrt(squared);
+    let is_steep = squared > 1.0;
+    let angle = degrees_of_twice_tangent(if is_steep {
+        twice_cotangent
+    } else {
+        squared * twice_cotangent
+    });
+    if is_steep { 90.0 - angle } else { angle }
+}
+
+/// The angle, from 0 to 45 degrees, of which this is twice the tangent.
+///
+/// A polynomial in the square of the tangent by Remez' method: its relative error is below 1e-7.
+#[inline(always)]
+fn degrees_of_twice_tangent(t: f32) -> f32 {
     /// Of the arc tangent over the tangent, lowest power first.
     const ARC_TANGENT: [f64; 8] = [
         0.9999999009903499,
@@ -154,9 +254,6 @@ pub fn degrees_of_squared(squared: f32) -> f32 {
         }
         scaled
     };
-    let twice_cotangent = twice_reciprocal_sqrt(squared);
-    let is_steep = squared > 1.0;
-    let t = if is_steep { twice_cotangent } else { squared * twice_cotangent };
     let square = t * t;
     let mut sum = OF_TWICE[7];
     let mut k = 7;
@@ -164,34 +261,7 @@ pub fn degrees_of_squared(squared: f32) -> f32 {
         k -= 1;
         sum = sum * square + OF_TWICE[k];
     }
-    let angle = sum * t;
-    if is_steep { 90.0 - angle } else { angle }
-}
-
-/// The product of a cell with this neighbourhood, row-major from the north-west, where a NaN is no
-/// neighbour; and whether it has one, which it has not where the cell is NaN nor, by the [`Edge`], where a
-/// neighbour is.
-#[inline(always)]
-pub(super) fn product_with_known<P: Product, E: Edge>(mut n: [f32; 9], product: P) -> (f32, bool) {
-    if E::IS_LEVEL {
-        let mut i = 0;
-        while i < 9 {
-            n[i] = if n[i].is_nan() { n[4] } else { n[i] };
-            i += 1;
-        }
-    }
-    let twice = |a: f32| a + a;
-    let east = ((n[2] - n[0]) + (n[8] - n[6])) + twice(n[5] - n[3]);
-    let south = ((n[6] - n[0]) + (n[8] - n[2])) + twice(n[7] - n[1]);
-    (product.of(east, south), !(east + south + n[4]).is_nan())
-}
-
-/// The product of a cell with this neighbourhood, row-major from the north-west, where a NaN is no
-/// neighbour. NaN where the cell is and, by the [`Edge`], where a neighbour is.
-#[inline(always)]
-pub fn product_of<P: Product, E: Edge>(n: [f32; 9], product: P) -> f32 {
-    let (value, is_known) = product_with_known::<P, E>(n, product);
-    if is_known { value } else { f32::NAN }
+    sum * t
 }
 
 #[cfg(test)]
@@ -211,6 +281,27 @@ mod tests {
         assert!(worst <= 1e-6, "{worst}");
         assert_eq!(degrees_of_squared(0.0), 0.0);
         assert_eq!(degrees_of_squared(f32::INFINITY), 90.0);
+    }
+
+    #[test]
+    fn directions_are_those_of_the_arc_tangent() {
+        for i in 0..36_000 {
+            let expected = f64::from(i) * 0.01;
+            let (sine, cosine) = expected.to_radians().sin_cos();
+            let (along, across) = ((7.0 * cosine) as f32, (7.0 * sine) as f32);
+            let exact = f64::from(across).atan2(f64::from(along)).to_degrees().rem_euclid(360.0);
+            let found = f64::from(direction(along, across, -1.0));
+            assert!((found - exact).abs() <= 3e-5, "{expected}: {found}");
+        }
+        for (along, across, expected) in
+            [(1.0, 0.0, 0.0), (0.0, 2.0, 90.0), (-3.0, 0.0, 180.0), (0.0, -1.0, 270.0)]
+        {
+            assert_eq!(direction(along, across, -1.0), expected);
+        }
+        assert_eq!(direction(1.0, -1e-9, -1.0), 0.0);
+        for (along, across) in [(0.0, -0.0), (f32::INFINITY, f32::NEG_INFINITY)] {
+            assert_eq!(direction(along, across, -1.0), -1.0);
+        }
     }
 
     #[test]

@@ -1,17 +1,20 @@
-//! Slope and hillshade of a raster, in strips.
+//! The product of every cell of a raster, in strips.
 //!
 //! A thread goes down four columns, or one. It keeps three rows of their cells and of those beside them
 //! in registers, and loads the next rows some at a time, while it works on those before; its neighbours
 //! have the columns beside, so what two threads load comes from the cache.
 
-use device_std::{Out, kernel, thread, vector};
+use device_std::{In, Out, kernel, thread, vector};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::gradient::{
-    Degrees, Edge, Level, Nodata, Percent, Product, Shade, Slope, product_with_known,
+    Azimuth, Degrees, Horn, Multidirectional, Of, Percent, Shade, Trigonometric, ZevenbergenThorne,
 };
+use super::products::{Edge, Kind, Level, Nodata, Product, product_with_known};
+use super::scales::Scale;
+use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
 use super::squares::Dem;
 
 /// Cells of a thread, one below the other.
@@ -65,21 +68,25 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
 
     /// Writes the products of the thread's cells. `COUNT` is [`columns_of_thread`].
     #[inline(always)]
-    fn write<P: Product, E: Edge>(&self, product: P, out: Out<f32>) {
+    fn write<P: Product, E: Edge>(&self, scales: Scales<'_>, out: Out<f32>) {
         if self.column >= self.dem.width {
             return;
         }
         if is_inner(self.first, self.dem.height) {
-            self.sweep::<P, E, true>(product, out);
+            self.sweep::<P, E, true>(scales, out);
         } else {
-            self.sweep::<P, E, false>(product, out);
+            self.sweep::<P, E, false>(scales, out);
         }
     }
 
     /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster, and
     /// neither the first nor the last of them is the raster's.
     #[inline(always)]
-    fn sweep<P: Product, E: Edge, const IS_INNER: bool>(&self, product: P, out: Out<f32>) {
+    fn sweep<P: Product, E: Edge, const IS_INNER: bool>(
+        &self,
+        (scale, table): Scales<'_>,
+        out: Out<f32>,
+    ) {
         let has_west = E::IS_LEVEL || self.column > 0;
         let has_east = E::IS_LEVEL || self.column + (COUNT as u32) < self.dem.width;
         let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
@@ -102,6 +109,9 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
                 let has_rows = E::IS_LEVEL
                     || IS_INNER
                     || row.wrapping_sub(1) < self.dem.height.wrapping_sub(2);
+                let known_row =
+                    if IS_INNER || row < self.dem.height { row } else { self.dem.height - 1 };
+                let scale = scale.of_row(table, known_row);
                 let mut values = [f32::NAN; MOST];
                 let mut j = 0;
                 while j < COUNT {
@@ -109,7 +119,7 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
                     let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
                     let [g, h, k] = three(&below[i]);
                     let n = [a, b, c, d, e, f, g, h, k];
-                    let (value, is_known) = product_with_known::<P, E>(n, product);
+                    let (value, is_known) = product_with_known::<P, E>(n, &scale);
                     let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
                     if is_known && has_sides && has_rows {
                         values[j % MOST] = value;
@@ -179,40 +189,68 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
     }
 }
 
-/// The product of every cell of a raster.
-#[inline(always)]
-fn write_products<P: Product, E: Edge>(product: P, dem: Dem, out: Out<f32>) {
-    if !E::IS_LEVEL && columns_of_thread(dem, E::IS_LEVEL) == MOST as u32 {
-        Strip::<MOST>::own(dem).write::<P, E>(product, out);
-    } else {
-        Strip::<1>::own(dem).write::<P, E>(product, out);
-    }
-}
+/// The scale of all rows, and the table of each row's if there is one.
+type Scales<'a> = (Scale, Option<In<'a, f32>>);
 
-/// The slope of every cell.
+/// The product of every cell. Those that end in 4 are of the gradient over four neighbours.
 ///
-/// See [`product_of`](super::product_of). Grid: one block for every [`BLOCK`] times [`columns_of_thread`] by
-/// [`ROWS`] cells, row by row.
+/// See [`product_of`](super::product_of). Without a table `scale` is that of all rows. Grid: one block for every [`BLOCK`] times
+/// [`columns_of_thread`] by [`ROWS`] cells, row by row.
 ///
 /// # Safety
-/// `out` has an element for each cell, of which there are less than 2^32, and starts at a multiple of 16 bytes.
-#[kernel(block = BLOCK, key: (bool, bool) = (<P as Slope>::IS_PERCENT, <E as Edge>::IS_LEVEL), instances(
-    degrees: <Degrees, Nodata>;
-    degrees_level: <Degrees, Level>;
-    percent: <Percent, Nodata>;
-    percent_level: <Percent, Level>;
+/// `out` has an element for each cell, of which there are less than 2^32, and starts at a multiple of 16 bytes. `table` is what
+/// [`measure_rows`](mod@super::measure_rows) writes for as many rows as the DEM has.
+#[kernel(block = BLOCK, key: (Kind, bool, bool) =
+    (<P as Product>::KIND, <P as Product>::IS_HORN, <E as Edge>::IS_LEVEL), instances(
+    degrees: <Of<Horn, Degrees>, Nodata>;
+    degrees_4: <Of<ZevenbergenThorne, Degrees>, Nodata>;
+    percent: <Of<Horn, Percent>, Nodata>;
+    percent_4: <Of<ZevenbergenThorne, Percent>, Nodata>;
+    azimuth: <Of<Horn, Azimuth>, Nodata>;
+    azimuth_4: <Of<ZevenbergenThorne, Azimuth>, Nodata>;
+    trigonometric: <Of<Horn, Trigonometric>, Nodata>;
+    trigonometric_4: <Of<ZevenbergenThorne, Trigonometric>, Nodata>;
+    shade: <Of<Horn, Shade>, Nodata>;
+    shade_4: <Of<ZevenbergenThorne, Shade>, Nodata>;
+    multidirectional: <Of<Horn, Multidirectional>, Nodata>;
+    multidirectional_4: <Of<ZevenbergenThorne, Multidirectional>, Nodata>;
+    plan: <Plan, Nodata>;
+    profile: <Profile, Nodata>;
+    riley: <Riley, Nodata>;
+    wilson: <Wilson, Nodata>;
+    position: <Position, Nodata>;
+    roughness: <Roughness, Nodata>;
+    degrees_level: <Of<Horn, Degrees>, Level>;
+    degrees_4_level: <Of<ZevenbergenThorne, Degrees>, Level>;
+    percent_level: <Of<Horn, Percent>, Level>;
+    percent_4_level: <Of<ZevenbergenThorne, Percent>, Level>;
+    azimuth_level: <Of<Horn, Azimuth>, Level>;
+    azimuth_4_level: <Of<ZevenbergenThorne, Azimuth>, Level>;
+    trigonometric_level: <Of<Horn, Trigonometric>, Level>;
+    trigonometric_4_level: <Of<ZevenbergenThorne, Trigonometric>, Level>;
+    shade_level: <Of<Horn, Shade>, Level>;
+    shade_4_level: <Of<ZevenbergenThorne, Shade>, Level>;
+    multidirectional_level: <Of<Horn, Multidirectional>, Level>;
+    multidirectional_4_level: <Of<ZevenbergenThorne, Multidirectional>, Level>;
+    plan_level: <Plan, Level>;
+    profile_level: <Profile, Level>;
+    riley_level: <Riley, Level>;
+    wilson_level: <Wilson, Level>;
+    position_level: <Position, Level>;
+    roughness_level: <Roughness, Level>;
 ))]
-pub unsafe fn slope<P: Slope, E: Edge>(dem: Dem<'_>, factor_squared: f32, out: Out<'_, f32>) {
-    write_products::<P, E>(P::new(factor_squared), dem, out);
-}
-
-/// The brightness of every cell; the light as in [`Shade`]. Grid: as [`mod@slope`].
-///
-/// # Safety
-/// As [`mod@slope`].
-#[kernel(block = BLOCK, key: bool = <E as Edge>::IS_LEVEL, instances(nodata: <Nodata>; level: <Level>))]
-pub unsafe fn hillshade<E: Edge>(dem: Dem<'_>, shade: Shade, out: Out<'_, f32>) {
-    write_products::<Shade, E>(shade, dem, out);
+pub unsafe fn product<P: Product, E: Edge>(
+    dem: Dem<'_>,
+    scale: Scale,
+    table: Option<In<'_, f32>>,
+    out: Out<'_, f32>,
+) {
+    let scales = (scale, table);
+    if !E::IS_LEVEL && columns_of_thread(dem, E::IS_LEVEL) == MOST as u32 {
+        Strip::<MOST>::own(dem).write::<P, E>(scales, out);
+    } else {
+        Strip::<1>::own(dem).write::<P, E>(scales, out);
+    }
 }
 
 #[cfg(test)]

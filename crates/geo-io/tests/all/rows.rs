@@ -67,6 +67,33 @@ proptest! {
     }
 }
 
+#[test]
+fn rows_of_bytes_give_the_bytes_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (width, height, cloud_optimised) in
+        [(1, 1, true), (30, 7, false), (600, 530, false), (600, 530, true), (900, 20, true)]
+    {
+        let values: Vec<u8> = raster(width, height, 2).1.iter().map(|v| *v as u8).collect();
+        assert!(values.contains(&0) || values.len() < 100);
+        let place = Georeference::north_up((5e5, 4e6), (2.0, 3.0));
+        let options = TiffOptions { cloud_optimised, ..Default::default() };
+        let (size, whole) = ((width, height), at("whole.tif"));
+        write_tiff(&whole, &place, size, Cells::Grey(&values), &options).unwrap();
+        let mut fill = |first: usize, rows: &mut [u8]| {
+            let start = first * width as usize;
+            rows.copy_from_slice(&values[start..start + rows.len()]);
+            Ok(())
+        };
+        let rows = at("rows.tif");
+        write_tiff_rows(&rows, &place, size, &Bands::one(0.0), &options, &mut fill).unwrap();
+        assert!(std::fs::read(whole).unwrap() == std::fs::read(&rows).unwrap(), "{size:?}");
+        let two = Bands { names: &["a", "b"], nodata: 0.0 };
+        let refused = write_tiff_rows(&rows, &place, size, &two, &options, &mut fill);
+        assert!(refused.unwrap_err().to_string().contains("bands"));
+    }
+}
+
 /// Wider than is taken at once: strips of one row of tiles.
 #[test]
 fn a_wide_raster_is_the_same_too() {

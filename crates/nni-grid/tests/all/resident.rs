@@ -319,7 +319,9 @@ fn arrays_of_the_caller_hold_the_same() {
 
 #[test]
 fn terrain_follows_without_a_copy() {
-    use terrain_grid::{SlopeParams, slope};
+    use terrain_grid::{Product, ProductParams, SlopeUnit, product};
+
+    let slope = ProductParams::new(Product::Slope(SlopeUnit::Degrees));
     let cloud = random(2000, 64.0, 3, |x, y| 8.0 * (x / 9.0).sin() + 0.1 * y);
     let gpu = testing::gpu();
     let mut workspace = gpu::Workspace::new(&gpu).unwrap();
@@ -329,11 +331,11 @@ fn terrain_follows_without_a_copy() {
         let (slopes, copies) = copies_of(&gpu, || {
             let dem = gpu::interpolate(&mut workspace, &input, &params).unwrap();
             let raster = dem.values(0).unwrap();
-            terrain_grid::gpu::slope(&gpu, raster, &SlopeParams::new()).unwrap()
+            terrain_grid::gpu::product(&gpu, raster, &slope).unwrap()
         });
         assert!(copies == 0 || params.method == Method::Exact, "{copies}");
         let dem = on_cpu(&cloud, square(64), &params);
-        let expected = slope(&Device::Cpu, dem.values[0].view(), &SlopeParams::new()).unwrap();
+        let expected = product(&Device::Cpu, dem.values[0].view(), &slope).unwrap();
         assert_eq!(bits(slopes.to_host().unwrap().values()), bits(expected.values()));
     }
 }

@@ -1,9 +1,11 @@
-//! Slope and hillshade captured once, and launched on other heights.
+//! Products captured once, and launched on other heights.
 
 use gpu_core::{Device, GridSlice, GridSpec, GridView};
 use terrain_grid::gpu;
-use terrain_grid::{Edges, Error, HillshadeParams, SlopeParams, hillshade, slope};
+use terrain_grid::{Edges, Error, Ground, Light, product};
 use testing::{Random, bits};
+
+use crate::made::{shade, slope};
 
 fn heights(cells: u64, seed: u64) -> Vec<f32> {
     let mut random = Random::new(seed);
@@ -16,14 +18,14 @@ fn captured_products_follow_their_dem() {
     let gpu = testing::gpu();
     for (width, height) in [(1, 1), (8, 33), (69, 50)] {
         let grid = GridSpec::new(10.0, 20.0, 2.0, width, height).unwrap();
-        let slopes = SlopeParams::new();
-        let light = HillshadeParams::new().edges(Edges::Level);
+        let slopes = slope();
+        let light = shade(Light::new()).edges(Edges::Level).ground(Ground::degrees_of(&grid));
         let mut dem = gpu.upload(&heights(grid.cells(), 1)).unwrap();
         let mut made = None;
         let graph = gpu.capture(|| {
             let dem = GridSlice::new(&dem, grid)?;
-            let slope = gpu::slope(&gpu, dem, &slopes)?;
-            made = Some((slope, gpu::hillshade(&gpu, dem, &light)?));
+            let slope = gpu::product(&gpu, dem, &slopes)?;
+            made = Some((slope, gpu::product(&gpu, dem, &light)?));
             Ok::<_, Error>(())
         });
         let (graph, (slope_of, shade_of)) = (graph.unwrap(), made.unwrap());
@@ -33,11 +35,11 @@ fn captured_products_follow_their_dem() {
             // SAFETY: `dem` is where it was, and as long.
             unsafe { graph.launch().unwrap() };
             let now = GridView::new(&now, grid).unwrap();
-            let expected = slope(&Device::Cpu, now, &slopes).unwrap();
+            let expected = product(&Device::Cpu, now, &slopes).unwrap();
             assert_eq!(slope_of.grid(), &grid);
             let found = slope_of.to_host().unwrap();
             assert_eq!(bits(found.values()), bits(expected.values()), "{width} x {height}");
-            let expected = hillshade(&Device::Cpu, now, &light).unwrap();
+            let expected = product(&Device::Cpu, now, &light).unwrap();
             let found = shade_of.to_host().unwrap();
             assert_eq!(bits(found.values()), bits(expected.values()), "{width} x {height}");
         }

@@ -3,33 +3,15 @@
 use gpu_core::{GridSpec, GridView};
 use proptest::prelude::*;
 use terrain_grid::{
-    Contour, ContourParams, Edges, Error, HillshadeParams, Levels, SlopeParams, SlopeUnit,
-    contours, cpu, hillshade, slope,
+    Aspect, Contour, ContourParams, Edges, Error, Ground, Levels, Light, Product, ProductParams,
+    SlopeUnit, contours, cpu, product,
 };
-use testing::{Random, bits, devices};
+use testing::{Random, devices};
+
+use crate::made::{every_product, made, plane, shade, slope, view};
 
 fn grid(width: u32, height: u32) -> GridSpec {
     GridSpec::new(100.0, 50.0, 2.0, width, height).unwrap()
-}
-
-fn view<'a>(dem: &'a [f32], grid: &GridSpec) -> GridView<'a, f32> {
-    GridView::new(dem, *grid).unwrap()
-}
-
-fn slopes(dem: &[f32], grid: &GridSpec, params: &SlopeParams) -> Vec<f32> {
-    let of = |device| slope(&device, view(dem, grid), params).unwrap().into_values();
-    let mut all = devices().into_iter().map(of);
-    let first = all.next().unwrap();
-    all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
-    first
-}
-
-fn shades(dem: &[f32], grid: &GridSpec, params: &HillshadeParams) -> Vec<f32> {
-    let of = |device| hillshade(&device, view(dem, grid), params).unwrap().into_values();
-    let mut all = devices().into_iter().map(of);
-    let first = all.next().unwrap();
-    all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
-    first
 }
 
 fn lines(dem: &[f32], grid: &GridSpec, params: &ContourParams) -> Vec<Contour> {
@@ -38,15 +20,6 @@ fn lines(dem: &[f32], grid: &GridSpec, params: &ContourParams) -> Vec<Contour> {
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(other, first));
     first
-}
-
-/// A plane with these rises to the east and to the south, per unit of ground.
-fn plane(grid: &GridSpec, east: f64, south: f64) -> Vec<f32> {
-    let cell = |i: u64| {
-        let (x, y) = (i % u64::from(grid.width), i / u64::from(grid.width));
-        ((x as f64 * east + y as f64 * south) * grid.cell_size) as f32
-    };
-    (0..grid.cells()).map(cell).collect()
 }
 
 #[test]
@@ -59,7 +32,7 @@ fn planes_have_their_slope() {
             (SlopeUnit::Degrees, tangent.atan().to_degrees()),
             (SlopeUnit::Percent, 100.0 * tangent),
         ] {
-            let found = slopes(&dem, &grid, &SlopeParams::new().unit(unit));
+            let found = made(&dem, &grid, &ProductParams::new(Product::Slope(unit)));
             for (i, &value) in found.iter().enumerate() {
                 let is_border = i % 9 == 0 || i % 9 == 8 || i / 9 == 0 || i / 9 == 6;
                 assert_eq!(value.is_nan(), is_border, "cell {i}");
@@ -67,7 +40,7 @@ fn planes_have_their_slope() {
                 assert!(is_border || close, "{value} is not {expected}");
             }
         }
-        let steep = slopes(&dem, &grid, &SlopeParams::new().z_factor(2.0));
+        let steep = made(&dem, &grid, &slope().z_factor(2.0));
         assert!((f64::from(steep[10]) - (2.0 * tangent).atan().to_degrees()).abs() < 1e-4);
     }
 }
@@ -84,10 +57,9 @@ fn rasters_of_all_shapes_agree() {
         };
         let dem: Vec<f32> = (0..grid.cells()).map(value).collect();
         for edges in [Edges::Nodata, Edges::Level] {
-            for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
-                slopes(&dem, &grid, &SlopeParams::new().unit(unit).edges(edges));
-            }
-            shades(&dem, &grid, &HillshadeParams::new().edges(edges));
+            every_product(&grid).for_each(|params| {
+                made(&dem, &grid, &params.edges(edges));
+            });
         }
     }
 }
@@ -95,16 +67,15 @@ fn rasters_of_all_shapes_agree() {
 #[test]
 fn slopes_that_face_the_light_are_bright() {
     let grid = grid(5, 5);
-    let centre =
-        |east, south| shades(&plane(&grid, east, south), &grid, &HillshadeParams::new())[12];
+    let centre = |east, south| made(&plane(&grid, east, south), &grid, &shade(Light::new()))[12];
     let half = std::f64::consts::FRAC_1_SQRT_2;
     assert!((f64::from(centre(0.0, 0.0)) - half).abs() < 1e-7);
     // Rising to the south-east, a slope looks north-west, and at 45 degrees it meets the light.
     assert!((centre(half, half) - 1.0).abs() < 1e-6);
     assert!(centre(-half, -half) < 1e-6);
     assert!((f64::from(centre(half, -half)) - 0.5).abs() < 1e-6);
-    let from_above = HillshadeParams::new().altitude(90.0);
-    assert_eq!(shades(&plane(&grid, 0.0, 0.0), &grid, &from_above)[12], 1.0);
+    let from_above = shade(Light::new().altitude(90.0));
+    assert_eq!(made(&plane(&grid, 0.0, 0.0), &grid, &from_above)[12], 1.0);
 }
 
 #[test]
@@ -113,8 +84,8 @@ fn a_hole_takes_its_neighbours_or_leaves_them_level() {
     let mut dem = plane(&grid, 1.0, 0.0);
     dem[24] = f32::NAN;
     let around = [16, 17, 18, 23, 24, 25, 30, 31, 32];
-    let strict = slopes(&dem, &grid, &SlopeParams::new());
-    let soft = slopes(&dem, &grid, &SlopeParams::new().edges(Edges::Level));
+    let strict = made(&dem, &grid, &slope());
+    let soft = made(&dem, &grid, &slope().edges(Edges::Level));
     for i in 0..49 {
         let is_border = i % 7 == 0 || i % 7 == 6 || i / 7 == 0 || i / 7 == 6;
         assert_eq!(strict[i].is_nan(), is_border || around.contains(&i), "cell {i}");
@@ -235,8 +206,8 @@ proptest! {
             }
         }
         prop_assert_eq!(all.len(), expected);
-        slopes(&dem, &grid, &SlopeParams::new().edges(Edges::Level));
-        shades(&dem, &grid, &HillshadeParams::new().azimuth(200.0).altitude(30.0));
+        let edges = if seed % 2 == 0 { Edges::Level } else { Edges::Nodata };
+        every_product(&grid).for_each(|params| drop(made(&dem, &grid, &params.edges(edges))));
     }
 }
 
@@ -251,6 +222,30 @@ fn overviews_are_means() {
     assert!(values[1].is_nan());
 }
 
+/// Parameters of which one is wrong, and its name.
+fn bad_params() -> [(ProductParams, &'static str); 10] {
+    let degrees = |north, width, height| {
+        let Ground::Degrees { first_row, .. } = Ground::degrees_of(&grid(1, 1)) else {
+            unreachable!()
+        };
+        slope().ground(Ground::Degrees { north, width, height, first_row })
+    };
+    let rectangle = |width, height| slope().ground(Ground::Rectangle { width, height });
+    let aspect = Aspect::new().flat(f32::INFINITY);
+    [
+        (shade(Light::new().azimuth(f64::NAN)), "azimuth"),
+        (shade(Light::new().altitude(f64::INFINITY)), "altitude"),
+        (slope().z_factor(f64::NAN), "z factor"),
+        (ProductParams::new(Product::Roughness).z_factor(f64::INFINITY), "z factor"),
+        (ProductParams::new(Product::Aspect(aspect)), "flat aspect"),
+        (rectangle(0.0, 1.0), "width of a cell"),
+        (rectangle(1.0, f64::NAN), "height of a cell"),
+        (degrees(1.0, -1.0, 1.0), "width of a cell"),
+        (degrees(1.0, 1.0, f64::INFINITY), "height of a cell"),
+        (degrees(f64::NAN, 1.0, 1.0), "northern edge"),
+    ]
+}
+
 #[test]
 fn bad_input_is_named() {
     let good = grid(3, 3);
@@ -258,11 +253,13 @@ fn bad_input_is_named() {
     for device in devices() {
         let cell = GridView::new(&[1.0; 9], GridSpec { cell_size: 0.0, ..good });
         assert!(matches!(cell, Err(gpu_core::Error::CellSize { .. })));
-        let azimuth = hillshade(&device, ones, &HillshadeParams::new().azimuth(f64::NAN));
-        assert!(matches!(
-            azimuth,
-            Err(Error::Core(gpu_core::Error::Parameter { what: "azimuth", .. }))
-        ));
+        for (params, name) in bad_params() {
+            let found = product(&device, ones, &params);
+            assert!(
+                matches!(found, Err(Error::Core(gpu_core::Error::Parameter { what, .. })) if what == name),
+                "{name}: {found:?}"
+            );
+        }
         let rows = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0];
         let with = |params: ContourParams| contours(&device, view(&rows, &good), &params);
         assert_eq!(with(ContourParams::at([2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
@@ -281,8 +278,9 @@ fn bad_input_is_named() {
         let dense = with(ContourParams::every(1e-9));
         assert!(matches!(dense, Err(Error::TooManyLevels { .. })));
         let empty = view(&[], &GridSpec { width: 0, ..good });
-        let nothing = slope(&device, empty, &SlopeParams::new()).unwrap();
-        assert!(nothing.values().is_empty());
+        for params in every_product(&good) {
+            assert!(product(&device, empty, &params).unwrap().values().is_empty());
+        }
         assert_eq!(contours(&device, empty, &ContourParams::every(1.0)), Ok(vec![]));
         let void = view(&[f32::NAN; 9], &good);
         assert_eq!(contours(&device, void, &ContourParams::every(1.0)), Ok(vec![]));
@@ -304,10 +302,10 @@ fn every_product_can_be_cancelled() {
     let dem = view(&[1.0; 9], &grid);
     let cancelled = Error::Cancelled(gpu_core::Cancelled);
     for device in devices() {
-        let slope = slope(device.with_progress(&Ending), dem, &SlopeParams::new());
-        assert_eq!(slope, Err(cancelled.clone()));
-        let shade = hillshade(device.with_progress(&Ending), dem, &HillshadeParams::new());
-        assert_eq!(shade, Err(cancelled.clone()));
+        for params in every_product(&grid) {
+            let ended = product(device.with_progress(&Ending), dem, &params);
+            assert_eq!(ended, Err(cancelled.clone()));
+        }
         let lines = contours(device.with_progress(&Ending), dem, &ContourParams::every(1.0));
         assert_eq!(lines, Err(cancelled.clone()));
     }
@@ -319,6 +317,7 @@ fn every_product_can_be_cancelled() {
 fn a_dem_may_begin_anywhere_in_a_column() {
     use gpu_core::GridSlice;
     use terrain_grid::gpu::{self, Workspace};
+    use testing::bits;
 
     let gpu = testing::gpu();
     let mut workspace = Workspace::new(&gpu).unwrap();
@@ -331,14 +330,11 @@ fn a_dem_may_begin_anywhere_in_a_column() {
         let part = start..start + cells;
         let resident = GridSlice::new(column.slice(part.clone()).unwrap(), grid).unwrap();
         let dem = &heights[part];
-        for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
-            let params = SlopeParams::new().unit(unit);
-            let found = gpu::slope(&gpu, resident, &params).unwrap().to_host().unwrap();
-            assert_eq!(bits(found.values()), bits(&slopes(dem, &grid, &params)), "from {start}");
+        for params in every_product(&grid) {
+            let found = gpu::product(&gpu, resident, &params).unwrap().to_host().unwrap();
+            let expected = made(dem, &grid, &params);
+            assert_eq!(bits(found.values()), bits(&expected), "{params:?} from {start}");
         }
-        let params = HillshadeParams::new();
-        let found = gpu::hillshade(&gpu, resident, &params).unwrap().to_host().unwrap();
-        assert_eq!(bits(found.values()), bits(&shades(dem, &grid, &params)), "from {start}");
         let params = ContourParams::every(2.0);
         let found = gpu::contours(&mut workspace, resident, &params).unwrap();
         assert_eq!(found, lines(dem, &grid, &params), "from {start}");

@@ -3,11 +3,13 @@
 
 use gpu_core::{DeviceGrid, GridSpec};
 use terrain_grid::gpu::{self, Workspace};
-use terrain_grid::{ContourParams, HillshadeParams, Levels, SlopeParams};
+use terrain_grid::{ContourParams, Ground, Levels, Light};
 use testing::gpu as handle;
 
+use crate::made::{shade, slope};
+
 #[test]
-fn slope_hillshade_and_contours() {
+fn products_and_contours() {
     let (a, b) = (handle(), handle());
     let mut workspace = Workspace::new(&b).unwrap();
     let (width, height) = (40, 30);
@@ -17,8 +19,9 @@ fn slope_hillshade_and_contours() {
     let grid = GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size: 1.0, width, height };
     let dem = DeviceGrid::from_column(column, grid).unwrap();
 
-    let slope = gpu::slope(&b, &dem, &SlopeParams::new()).unwrap();
-    let shade = gpu::hillshade(&b, &dem, &HillshadeParams::new()).unwrap();
+    let slope = gpu::product(&b, &dem, &slope()).unwrap();
+    let light = shade(Light::new()).ground(Ground::degrees_of(&grid));
+    let shade = gpu::product(&b, &dem, &light).unwrap();
     let levels = ContourParams::new(Levels::Every { interval: 10.0, base: 5.0 });
     let lines = gpu::contours(&mut workspace, &dem, &levels).unwrap();
     drop(dem);

@@ -26,7 +26,7 @@ pub struct Suite {
     pub sides: [&'static str; 2],
     /// The commands that come before `run`.
     pub before: &'static [&'static str],
-    /// The outputs of `merge`, and its options.
+    /// The outputs of `merge`, the option of the first before all, and its options.
     pub merge: &'static [&'static str],
     /// The files of one run and those of `merge` that have the same bytes.
     pub same: &'static [[&'static str; 2]],
@@ -138,7 +138,8 @@ impl Suite {
         assert!(self.run(folder, 0).contains("0 made, 1 were there"));
         self.merged_is_the_same(folder);
         self.merge_fails(folder, &["exists", "--overwrite"]);
-        let over = ["merge", "plan.json", "--overwrite", "-o", path.to_str().expect("it is UTF-8")];
+        let path = path.to_str().expect("it is UTF-8");
+        let over = ["merge", "plan.json", "--overwrite", self.merge[0], path];
         self.program.fails(folder, &over, &[&name, "the same file"]);
         self.merged_is_the_same(folder);
     }

@@ -1,12 +1,14 @@
 //! Options of the programs that shade.
 
 use clap::Args;
-use terrain_grid::{Edges, HillshadeParams, SlopeParams};
+use serde::{Deserialize, Serialize};
+use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
 use crate::args::{number, positive};
 
 /// How slopes and shades are taken.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Slope and light")]
 pub struct LightArgs {
     /// Factor on heights for slope and light, beside what the units of the coordinate system give: 2 doubles
@@ -22,15 +24,15 @@ pub struct LightArgs {
 }
 
 impl LightArgs {
-    /// The light, for heights whose unit is `units` of the ground's.
-    pub fn light(&self, units: f64) -> HillshadeParams {
-        let Self { z_factor, azimuth, altitude } = *self;
-        let light = HillshadeParams::new().azimuth(azimuth).altitude(altitude);
-        light.z_factor(z_factor * units).edges(Edges::Level)
+    /// The brightness under the light, of every cell that has a height.
+    pub fn hillshade(&self) -> ProductParams {
+        let light = Light::new().azimuth(self.azimuth).altitude(self.altitude);
+        let shade = ProductParams::new(Product::Hillshade(light));
+        shade.z_factor(self.z_factor).edges(Edges::Level)
     }
 
-    /// The slope in degrees, likewise.
-    pub fn slope(&self, units: f64) -> SlopeParams {
-        SlopeParams::new().z_factor(self.z_factor * units)
+    /// The slope in degrees.
+    pub fn slope(&self) -> ProductParams {
+        ProductParams::new(Product::Slope(SlopeUnit::Degrees)).z_factor(self.z_factor)
     }
 }

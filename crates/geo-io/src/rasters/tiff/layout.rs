@@ -12,7 +12,8 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-use gpu_core::parallel;
+use bytemuck::Pod;
+use gpu_core::parallel::{self, FINE};
 use tiff_core::{ByteOrder, ExtraSample, PhotometricInterpretation, Predictor, Tag};
 use tiff_writer::compress::{BlockEncodingOptions, compress_block};
 use tiff_writer::encoder::{
@@ -41,9 +42,26 @@ const LAYOUT: &str = "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\n\
 
 const ORDER: ByteOrder = ByteOrder::LittleEndian;
 
-/// What a cell is made of.
-pub(crate) trait Sample: TiffWriteSample + Copy + Send + Sync {
+/// What a cell is made of: numbers of 32 bits, where NaN is no value, or bytes, where 0 is none.
+pub trait Sample: TiffWriteSample + Pod + Send + Sync {
+    /// How a sample is foretold from those before it.
     const PREDICTOR: Predictor;
+    /// No value.
+    const NONE: Self;
+    /// The most bands of numbers.
+    const MOST_BANDS: usize;
+
+    /// Returns the value, if it is one.
+    fn number(self) -> Option<f64>;
+
+    /// Returns what a file has for it.
+    fn stored(self, nodata: f32) -> Self;
+
+    /// Refuses values of which one would be lost, since it is what the file has where there is none.
+    fn check(values: &[Self], nodata: f32) -> crate::Result<()>;
+
+    /// Puts the mean of what has a value, in each band of some cells, into a cell.
+    fn mean(cells: &[Self], out: &mut [Self]);
 
     /// Says what several samples of a cell are.
     fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder;
@@ -51,6 +69,36 @@ pub(crate) trait Sample: TiffWriteSample + Copy + Send + Sync {
 
 impl Sample for f32 {
     const PREDICTOR: Predictor = Predictor::FloatingPoint;
+    const NONE: Self = f32::NAN;
+    const MOST_BANDS: usize = u16::MAX as usize;
+
+    fn number(self) -> Option<f64> {
+        (!self.is_nan()).then_some(self.into())
+    }
+
+    fn stored(self, nodata: f32) -> Self {
+        if self.is_nan() { nodata } else { self }
+    }
+
+    fn check(values: &[Self], nodata: f32) -> crate::Result<()> {
+        match parallel::first(values.len(), FINE, |i| values[i] == nodata) {
+            Some(_) => {
+                let expected = "usable as NODATA: a cell has that value; choose another";
+                let (what, value) = ("the value", nodata.into());
+                Err(crate::Error::BadValue { what, value, expected })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn mean(cells: &[Self], out: &mut [Self]) {
+        let bands = out.len();
+        for (band, out) in out.iter_mut().enumerate() {
+            let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
+            let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
+            *out = if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN };
+        }
+    }
 
     fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder {
         let further = vec![ExtraSample::Unspecified; per_cell - 1];
@@ -60,12 +108,40 @@ impl Sample for f32 {
 
 impl Sample for u8 {
     const PREDICTOR: Predictor = Predictor::Horizontal;
+    const NONE: Self = 0;
+    const MOST_BANDS: usize = 1;
+
+    fn number(self) -> Option<f64> {
+        (self != 0).then_some(self.into())
+    }
+
+    fn stored(self, _: f32) -> Self {
+        self
+    }
+
+    fn check(_: &[Self], _: f32) -> crate::Result<()> {
+        Ok(())
+    }
+
+    fn mean(cells: &[Self], out: &mut [Self]) {
+        let bands = out.len();
+        for (band, out) in out.iter_mut().enumerate() {
+            let known = cells.iter().skip(band).step_by(bands).filter(|v| **v != 0);
+            *out = rounded_mean(known.map(|v| u32::from(*v)));
+        }
+    }
 
     /// Colours with opacity.
     fn named(image: ImageBuilder, _: usize) -> ImageBuilder {
         let opacity = vec![ExtraSample::UnassociatedAlpha];
         image.photometric(PhotometricInterpretation::Rgb).extra_samples(opacity)
     }
+}
+
+/// The mean of bytes, rounded to the nearest; 0 of none.
+pub(crate) fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
+    let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
+    (sum + count / 2).checked_div(count).unwrap_or(0) as u8
 }
 
 /// Rows of samples, which are there or are made.

@@ -14,21 +14,20 @@ use std::path::Path;
 use bytemuck::cast_slice_mut;
 
 use crate::output::{Output, folder_of, write_atomic};
-use crate::rasters::tiff::layout::{Block, Level, Rows, TILE, write_levels};
-use crate::rasters::tiff::write::{
-    Bands, SUMMED, Statistics, check_nodata, halved, means_of, metadata_tag, nodata_tag,
-};
+use crate::rasters::tiff::layout::{Block, Level, Rows, Sample, TILE, write_levels};
+use crate::rasters::tiff::write::{Bands, SUMMED, Statistics, halved, metadata_tag, nodata_tag};
 use crate::{Error, Georeference, Result, TiffOptions};
 
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
 const AT_ONCE: usize = 64 * TILE * TILE;
 
-/// What fills rows of a raster: it is told the first of them, and gives NaN where there is no value. The numbers of a cell,
-/// one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
-pub type FillRows<'a> = dyn FnMut(usize, &mut [f32]) -> Result<()> + 'a;
+/// What fills rows of a raster: it is told the first of them, and gives NaN, or of bytes 0, where there is no value. The numbers of a
+/// cell, one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
+pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
 /// Writes a raster of values that need not fit the memory as GeoTIFF: `fill` gives whole rows, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in three.
+/// in one pass or with [`TiffOptions::cloud_optimised`] in three. Values are f32, or bytes of one band,
+/// whose NODATA is 0.
 ///
 /// The memory is that of 256 rows, or of 4 million numbers where that is more, a few times. Overviews take a third of
 /// the raster's size in the output's folder while the file is written.
@@ -37,19 +36,23 @@ pub type FillRows<'a> = dyn FnMut(usize, &mut [f32]) -> Result<()> + 'a;
 /// - What `fill` gives.
 /// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals NODATA and would be lost.
 /// - Those of writing.
-pub fn write_tiff_rows<'a>(
+pub fn write_tiff_rows<'a, T: Sample>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
     (width, height): (u32, u32),
     bands: &Bands,
     options: &TiffOptions,
-    fill: &mut FillRows,
+    fill: &mut FillRows<T>,
 ) -> Result<()> {
     let output = output.into();
     if width == 0 || height == 0 {
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
     bands.check()?;
+    let (count, expected) = (bands.names.len(), "1 of bytes");
+    if count > T::MOST_BANDS {
+        return Err(Error::BadValue { what: "number of bands", value: count as f64, expected });
+    }
     let (size, nodata, per_cell) =
         ((width as usize, height as usize), bands.nodata, bands.names.len());
     let mut raster =
@@ -75,9 +78,9 @@ pub fn write_tiff_rows<'a>(
             let at_once = at_once(overview.size);
             Level { size: overview.size, rows: overview, at_once }
         });
-        let mut levels: Vec<Level<f32>> = std::iter::once(raster).chain(overviews).collect();
-        let stored = |v: f32| if v.is_nan() { nodata } else { v };
-        write_levels(file, &mut levels, per_cell, options, &tags, nodata, stored)
+        let mut levels: Vec<Level<T>> = std::iter::once(raster).chain(overviews).collect();
+        let (padding, stored) = (T::NONE.stored(nodata), |v: T| v.stored(nodata));
+        write_levels(file, &mut levels, per_cell, options, &tags, padding, stored)
             .map_err(|e| Error::write(output.path, e))
     });
     match raster.failed {
@@ -93,27 +96,27 @@ fn at_once(size: (usize, usize), per_cell: usize, options: &TiffOptions) -> usiz
 }
 
 /// The rows of the raster.
-struct Made<'a, 'b> {
+struct Made<'a, 'b, T> {
     width: usize,
     per_cell: usize,
-    cells: Vec<f32>,
+    cells: Vec<T>,
     nodata: f32,
-    fill: &'a mut FillRows<'b>,
+    fill: &'a mut FillRows<'b, T>,
     /// Why rows could not be had.
     failed: Option<Error>,
 }
 
-impl Made<'_, '_> {
-    fn fill(&mut self, rows: Range<usize>) -> Result<&[f32]> {
-        self.cells.resize(rows.len() * self.width * self.per_cell, f32::NAN);
+impl<T: Sample> Made<'_, '_, T> {
+    fn fill(&mut self, rows: Range<usize>) -> Result<&[T]> {
+        self.cells.resize(rows.len() * self.width * self.per_cell, T::NONE);
         (self.fill)(rows.start, &mut self.cells)?;
-        check_nodata(&self.cells, self.nodata)?;
+        T::check(&self.cells, self.nodata)?;
         Ok(&self.cells)
     }
 }
 
-impl Rows<f32> for Made<'_, '_> {
-    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [f32]>> {
+impl<T: Sample> Rows<T> for Made<'_, '_, T> {
+    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [T]>> {
         if let Err(error) = self.fill(rows) {
             self.failed = Some(error);
             // Another error's place, which the one above takes.
@@ -123,13 +126,16 @@ impl Rows<f32> for Made<'_, '_> {
     }
 }
 
+/// The first overview of a raster, and the statistics of each band, where there are such.
+type Surveyed<T> = (Option<Overview<T>>, Vec<Option<Statistics>>);
+
 /// Goes through the raster twice: its first overview, unless it is no larger than a tile, and the statistics of each band,
 /// if it has a value.
-fn survey(
-    raster: &mut Made,
+fn survey<T: Sample>(
+    raster: &mut Made<T>,
     size: (usize, usize),
     path: &Path,
-) -> Result<(Option<Overview>, Vec<Option<Statistics>>)> {
+) -> Result<Surveyed<T>> {
     let ((width, height), per_cell) = (size, raster.per_cell);
     let mut overview = match width.max(height) > TILE {
         true => Some(Overview::new((width.div_ceil(2), height.div_ceil(2)), per_cell, path)?),
@@ -142,7 +148,7 @@ fn survey(
         let cells = raster.fill(rows)?;
         for cell in cells.chunks_exact(per_cell) {
             for ((value, (low, high)), sum) in cell.iter().zip(&mut ends).zip(&mut sums) {
-                let value = Some(f64::from(*value)).filter(|value| value.is_finite());
+                let value = value.number().filter(|value| value.is_finite());
                 if let Some(value) = value {
                     (*low, *high) = (low.min(value), high.max(value));
                 }
@@ -162,8 +168,8 @@ fn survey(
     for rows in strips(width * per_cell, height) {
         for cell in raster.fill(rows)?.chunks_exact(per_cell) {
             for ((value, mean), squares) in cell.iter().zip(&means).zip(&mut squares) {
-                let value = f64::from(*value);
-                squares.add(value.is_finite().then(|| (value - mean).powi(2)));
+                let value = value.number().filter(|value| value.is_finite());
+                squares.add(value.map(|value| (value - mean).powi(2)));
             }
         }
     }
@@ -210,30 +216,30 @@ impl Sum {
 }
 
 /// An overview in a file without a name, which goes with the program, however that ends.
-struct Overview {
+struct Overview<T> {
     size: (usize, usize),
     per_cell: usize,
     file: File,
-    cells: Vec<f32>,
+    cells: Vec<T>,
 }
 
-impl Overview {
+impl<T: Sample> Overview<T> {
     fn new(size: (usize, usize), per_cell: usize, path: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder_of(path)).map_err(|e| Error::write(path, e))?;
         Ok(Self { size, per_cell, file, cells: Vec::new() })
     }
 
     /// Adds what some rows of the level before give: an even number of them, but for the last.
-    fn append(&mut self, size: (usize, usize), cells: &[f32], path: &Path) -> Result<()> {
-        let (_, rows) = halved(size, cells, self.per_cell, f32::NAN, &means_of);
+    fn append(&mut self, size: (usize, usize), cells: &[T], path: &Path) -> Result<()> {
+        let (_, rows) = halved(size, cells, self.per_cell, T::NONE, &T::mean);
         let bytes = bytemuck::cast_slice(&rows);
         self.file.write_all(bytes).map_err(|e| Error::write(path, e))
     }
 
-    fn read(&mut self, rows: Range<usize>) -> std::io::Result<&[f32]> {
+    fn read(&mut self, rows: Range<usize>) -> std::io::Result<&[T]> {
         let row = self.size.0 * self.per_cell;
-        self.cells.resize(rows.len() * row, 0.0);
-        self.file.seek(SeekFrom::Start((rows.start * row * size_of::<f32>()) as u64))?;
+        self.cells.resize(rows.len() * row, T::NONE);
+        self.file.seek(SeekFrom::Start((rows.start * row * size_of::<T>()) as u64))?;
         self.file.read_exact(cast_slice_mut(&mut self.cells))?;
         Ok(&self.cells)
     }
@@ -252,8 +258,8 @@ impl Overview {
     }
 }
 
-impl Rows<f32> for Overview {
-    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [f32]>> {
+impl<T: Sample> Rows<T> for Overview<T> {
+    fn rows(&mut self, rows: Range<usize>) -> tiff_writer::Result<Cow<'_, [T]>> {
         Ok(Cow::Borrowed(self.read(rows)?))
     }
 }

@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_core::parallel::{self, FINE};
+use gpu_core::parallel;
 use gpu_core::{GridSpec, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
-use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, write_levels};
+use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, rounded_mean, write_levels};
 use crate::{Crs, Error, Georeference, Result};
 
 const GDAL_METADATA: u16 = 42112;
@@ -195,14 +195,9 @@ pub fn write_tiff<'a>(
         Cells::Grey(bytes) => {
             check(bytes.len())?;
             tags.push(nodata_tag(0.0));
-            let number = |v: &u8| (*v != 0).then_some(f64::from(*v));
-            tags.extend(metadata_tag(&[""], &[statistics(options, bytes, number)]));
+            tags.extend(metadata_tag(&[""], &[statistics(options, bytes)]));
             let levels = Levels { size, cells: bytes, per_cell: 1, padding: 0 };
-            let mean = |cells: &[u8], out: &mut [u8]| {
-                let known = cells.iter().filter(|v| **v != 0).map(|v| u32::from(*v));
-                out[0] = rounded_mean(known);
-            };
-            write(output, levels, options, tags, |v| v, mean)
+            write(output, levels, options, tags, |v| v, u8::mean)
         }
         Cells::Colours(bytes) => {
             check(bytes.len() / 4)?;
@@ -227,10 +222,9 @@ fn write_bands(
     options: &TiffOptions,
 ) -> Result<()> {
     let nodata = bands.nodata;
-    values.iter().try_for_each(|band| check_nodata(band, nodata))?;
+    values.iter().try_for_each(|band| f32::check(band, nodata))?;
     tags.push(nodata_tag(nodata));
-    let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
-    let stated: Vec<_> = values.iter().map(|band| statistics(options, band, number)).collect();
+    let stated: Vec<_> = values.iter().map(|band| statistics(options, band)).collect();
     tags.extend(metadata_tag(bands.names, &stated));
     let per_cell = values.len();
     let cells = match values {
@@ -247,26 +241,14 @@ fn write_bands(
             Cow::Owned(cells)
         }
     };
-    let stored = |v: f32| if v.is_nan() { nodata } else { v };
     let levels = Levels { size, cells: &cells[..], per_cell, padding: nodata };
-    write(output, levels, options, tags, stored, means_of)
+    write(output, levels, options, tags, |v: f32| v.stored(nodata), f32::mean)
 }
 
 /// What a file says stands for no value.
 pub(crate) fn nodata_tag(nodata: f32) -> Tag {
     let text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
     Tag::new(GDAL_NODATA, TagValue::Ascii(text))
-}
-
-/// Refuses values of which one would be lost.
-pub(crate) fn check_nodata(values: &[f32], nodata: f32) -> Result<()> {
-    match parallel::first(values.len(), FINE, |i| values[i] == nodata) {
-        Some(_) => {
-            let expected = "usable as NODATA: a cell has that value; choose another";
-            Err(Error::BadValue { what: "the value", value: nodata.into(), expected })
-        }
-        None => Ok(()),
-    }
 }
 
 /// A raster whose overviews are to be made.
@@ -337,21 +319,6 @@ pub(crate) fn halved<T: Sample>(
     ((columns, rows), out)
 }
 
-/// The mean of what has a value, in each band of some cells; NaN where nothing has.
-pub(crate) fn means_of(cells: &[f32], out: &mut [f32]) {
-    let bands = out.len();
-    for (band, out) in out.iter_mut().enumerate() {
-        let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
-        let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
-        *out = if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN };
-    }
-}
-
-fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
-    let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
-    (sum + count / 2).checked_div(count).unwrap_or(0) as u8
-}
-
 /// Cells that are summed in order before their sum is added to that of those before.
 pub(crate) const SUMMED: usize = 1 << 16;
 
@@ -360,17 +327,13 @@ pub(crate) type Statistics = [f64; 5];
 
 /// The statistics of a band, where they are asked for and there is a value. Sums over rows of a stated length are added in
 /// order, so that the text does not depend on the number of cores.
-fn statistics<T: Sync>(
-    options: &TiffOptions,
-    values: &[T],
-    number: impl Fn(&T) -> Option<f64> + Sync,
-) -> Option<Statistics> {
+fn statistics<T: Sample>(options: &TiffOptions, values: &[T]) -> Option<Statistics> {
     if !options.cloud_optimised {
         return None;
     }
     let rows: Vec<&[T]> = values.chunks(SUMMED).collect();
     let finite = |row: usize| -> Vec<f64> {
-        rows[row].iter().filter_map(&number).filter(|v| v.is_finite()).collect()
+        rows[row].iter().filter_map(|v| v.number()).filter(|v| v.is_finite()).collect()
     };
     let sums = |of: &(dyn Fn(f64) -> f64 + Sync)| {
         let of_row = |row: usize| {

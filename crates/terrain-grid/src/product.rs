@@ -1,0 +1,277 @@
+//! What can be made of a cell and its eight neighbours, and how.
+
+use gpu_core::require_parameter;
+use kernels_rs::terrain::{Gradient as _, Horn, Kind, Recipe, ZevenbergenThorne};
+
+use crate::params::finite;
+use crate::{Ground, Result};
+
+/// What is made of a cell and its eight neighbours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Product {
+    /// How steep the ground is.
+    Slope(SlopeUnit),
+    /// The direction in which the ground falls, from 0 to below 360 degrees.
+    Aspect(Aspect),
+    /// How bright the ground is: from 0 in shadow to 1 where the light falls at a right angle.
+    Hillshade(Light),
+    /// How the ground bends, over one unit of the ground: Zevenbergen and Thorne's (1987). 0 on level ground.
+    Curvature(Curvature),
+    /// The Terrain Ruggedness Index (TRI), in the unit of heights.
+    Ruggedness(Ruggedness),
+    /// The Topographic Position Index (TPI), in the unit of heights: the height less the mean of the neighbours' (Weiss 2001). It is
+    /// above 0 on ridges.
+    Position,
+    /// The highest less the lowest of the nine cells, in the unit of heights (Wilson et al. 2007).
+    Roughness,
+}
+
+impl Product {
+    /// Returns its name in one word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Slope(_) => "slope",
+            Self::Aspect(_) => "aspect",
+            Self::Hillshade(_) => "hillshade",
+            Self::Curvature(_) => "curvature",
+            Self::Ruggedness(_) => "ruggedness",
+            Self::Position => "position",
+            Self::Roughness => "roughness",
+        }
+    }
+}
+
+/// The unit of slopes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlopeUnit {
+    /// Degrees, from 0 to 90.
+    #[default]
+    Degrees,
+    /// Rise over run, in percent.
+    Percent,
+}
+
+/// How directions are counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Aspect {
+    /// From where, and which way round: an azimuth by default.
+    pub angle: Angle,
+    /// The value of level ground, which falls in no direction: NaN by default.
+    pub flat: f32,
+}
+
+impl Aspect {
+    /// Azimuths; NaN on level ground.
+    pub fn new() -> Self {
+        Self { angle: Angle::Azimuth, flat: f32::NAN }
+    }
+
+    gpu_core::builders! {
+        angle: Angle;
+        flat: f32;
+    }
+}
+
+impl Default for Aspect {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// From where angles count, and which way round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Angle {
+    /// Clockwise from north.
+    #[default]
+    Azimuth,
+    /// Counter-clockwise from east.
+    Trigonometric,
+}
+
+/// How the light falls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Light {
+    /// Where it comes from, in degrees clockwise from north: 315 by default. [`Shading::Multidirectional`] ignores it.
+    pub azimuth: f64,
+    /// Its height above the horizon, in degrees: 45 by default.
+    pub altitude: f64,
+    /// How many lights there are: one by default.
+    pub shading: Shading,
+}
+
+impl Light {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self { azimuth: 315.0, altitude: 45.0, shading: Shading::Lambert }
+    }
+
+    gpu_core::builders! {
+        azimuth: f64;
+        altitude: f64;
+        shading: Shading;
+    }
+}
+
+impl Default for Light {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How many lights there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shading {
+    /// One, and the brightness is Lambert's.
+    #[default]
+    Lambert,
+    /// Four, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights: the brightness is the mean of
+    /// Lambert's under each, weighted with the squared cosine between the gradient and the light's direction.
+    Multidirectional,
+}
+
+/// Along which line the ground bends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curvature {
+    /// Along the contour line: above 0 in hollows, where water gathers, and below 0 on spurs.
+    Plan,
+    /// Along the line of steepest slope: above 0 where the slope is convex and water speeds up, below 0 where it is concave.
+    Profile,
+}
+
+/// Which Terrain Ruggedness Index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ruggedness {
+    /// The root of the sum of the squared differences to the neighbours (Riley, DeGloria and Elliot 1999).
+    #[default]
+    Riley,
+    /// The mean of the absolute differences to the neighbours (Wilson et al. 2007).
+    Wilson,
+}
+
+/// How the gradient of slope, aspect and hillshade is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gradient {
+    /// Weighted differences over all eight neighbours (Horn 1981): for rough ground.
+    #[default]
+    Horn,
+    /// Differences over the four neighbours beside the cell (Zevenbergen and Thorne 1987): for smooth ground.
+    ZevenbergenThorne,
+}
+
+/// What becomes of a cell with a neighbour that is NODATA or beyond the raster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edges {
+    /// NODATA, as by gdaldem.
+    #[default]
+    Nodata,
+    /// The neighbour counts as level with the cell: for pictures.
+    Level,
+}
+
+/// What is made of a DEM, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProductParams {
+    /// What is made.
+    pub product: Product,
+    /// How gradients are taken: Horn's by default. Curvature has its own derivatives.
+    pub gradient: Gradient,
+    /// What a cell is on the ground: a square of the grid's cell size by default. Products in the unit of heights ignore it.
+    pub ground: Ground,
+    /// Factor on heights, exaggeration, or the ratio of their unit to the ground's: 1 by default. Products in the unit of heights and
+    /// aspect ignore it.
+    pub z_factor: f64,
+    /// Beside NODATA: NODATA too by default.
+    pub edges: Edges,
+}
+
+impl ProductParams {
+    /// A product with the defaults.
+    pub fn new(product: Product) -> Self {
+        Self {
+            product,
+            gradient: Gradient::Horn,
+            ground: Ground::Square,
+            z_factor: 1.0,
+            edges: Edges::Nodata,
+        }
+    }
+
+    gpu_core::builders! {
+        product: Product;
+        gradient: Gradient;
+        ground: Ground;
+        z_factor: f64;
+        edges: Edges;
+    }
+
+    /// Checks it but for the ground, and returns the kernels' product, whether its gradient is Horn's, and what a scale is made of.
+    pub(crate) fn recipe(&self) -> Result<(Kind, bool, Recipe)> {
+        finite("z factor", self.z_factor)?;
+        let (kind, light, constant) = self.kind()?;
+        let (is_horn, weight) = match self.gradient {
+            _ if !has_gradient(kind) => (true, 1.0),
+            Gradient::Horn => (true, Horn::WEIGHT),
+            Gradient::ZevenbergenThorne => (false, ZevenbergenThorne::WEIGHT),
+        };
+        let is_curvature = u32::from(matches!(kind, Kind::Plan | Kind::Profile));
+        let rise = self.z_factor / weight;
+        Ok((kind, is_horn, Recipe { rise, light, constant: constant as f32, is_curvature }))
+    }
+
+    /// The kernels' product, and what it takes of the light.
+    fn kind(&self) -> Result<(Kind, [f64; 2], f64)> {
+        let plain = |kind| Ok((kind, [0.0; 2], 0.0));
+        match self.product {
+            Product::Slope(SlopeUnit::Degrees) => plain(Kind::Degrees),
+            Product::Slope(SlopeUnit::Percent) => plain(Kind::Percent),
+            Product::Aspect(Aspect { angle, flat }) => {
+                let expected = "NaN or a finite number";
+                require_parameter("flat aspect", flat, !flat.is_infinite(), expected)?;
+                let kind = match angle {
+                    Angle::Azimuth => Kind::Azimuth,
+                    Angle::Trigonometric => Kind::Trigonometric,
+                };
+                // A NaN of other bits would not be the same on every device.
+                let flat = if flat.is_nan() { f64::NAN } else { flat.into() };
+                Ok((kind, [0.0; 2], flat))
+            }
+            Product::Hillshade(light) => light.kind(),
+            Product::Curvature(Curvature::Plan) => plain(Kind::Plan),
+            Product::Curvature(Curvature::Profile) => plain(Kind::Profile),
+            Product::Ruggedness(Ruggedness::Riley) => plain(Kind::Riley),
+            Product::Ruggedness(Ruggedness::Wilson) => plain(Kind::Wilson),
+            Product::Position => plain(Kind::Position),
+            Product::Roughness => plain(Kind::Roughness),
+        }
+    }
+}
+
+fn has_gradient(kind: Kind) -> bool {
+    use Kind::{Azimuth, Degrees, Multidirectional, Percent, Shade, Trigonometric};
+    matches!(kind, Degrees | Percent | Azimuth | Trigonometric | Shade | Multidirectional)
+}
+
+impl Light {
+    /// The kernels' product, and the way to the light.
+    fn kind(&self) -> Result<(Kind, [f64; 2], f64)> {
+        finite("azimuth", self.azimuth)?;
+        finite("altitude", self.altitude)?;
+        let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
+        let up = altitude.sin();
+        Ok(match self.shading {
+            Shading::Lambert => {
+                let way = [azimuth.sin() * altitude.cos(), -(azimuth.cos() * altitude.cos())];
+                (Kind::Shade, way, up)
+            }
+            Shading::Multidirectional => {
+                let straight = altitude.cos();
+                let diagonal = straight * std::f64::consts::FRAC_1_SQRT_2;
+                (Kind::Multidirectional, [straight, diagonal], up)
+            }
+        })
+    }
+}

@@ -1,0 +1,194 @@
+//! The command line, and what can be checked before any work starts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use geo_io::Output;
+use programs::args::{Format, RasterArgs, RunArgs, positive};
+use programs::contours;
+use programs::products::Products;
+
+use crate::choices::{MethodArgs, Name};
+
+/// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
+#[derive(Parser, Debug)]
+#[command(name = "terrain", version, after_help = AFTER_HELP)]
+// By the DEM it is seen that the line is one of these, and not a command on tiles.
+#[group(id = "once", args = ["dem"])]
+pub struct Args {
+    /// The DEM (.tif, .npy), row 0 in the north
+    #[arg(value_name = "DEM")]
+    pub dem: PathBuf,
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+    /// Draw the relief: heights in colours under the light (.png, .tif)
+    #[arg(long, value_name = "PATH", help_heading = "Products")]
+    pub relief: Option<PathBuf>,
+    /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
+    #[arg(long, value_name = "PATH", help_heading = "Products")]
+    pub contours: Option<PathBuf>,
+    /// From one contour line to the next, in the unit of heights
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = "Products")]
+    pub contour_interval: f64,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+pub const AFTER_HELP: &str = "\
+Heights are in the unit that the coordinate system gives them, else in that of the ground, and in degrees in metres: slope, \
+hillshade and curvature count both, and in degrees the length of a degree at each latitude (WGS 84). Ruggedness (tri), \
+position (tpi), roughness and contour lines are in the unit of heights as they are, whatever --z-factor says. \
+Rows of the DEM run east from the north; others are refused.\n\n\
+A hillshade is written as gdaldem does, as bytes from 1 to 255 with 0 as NODATA (.tif), as a picture (.png), or as numbers from 0 to 1 (.npy). \
+All other products are float32, NODATA in an array being NaN.\n\n\
+Products are made of some rows after the other, so the DEM need not fit the memory; --relief, --contours and pictures hold all of it. \
+NODATA is what GDAL takes for it, by the file or by .aux.xml beside it; no scale is applied.\n\n\
+Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
+then one line on standard error says what, and no unfinished file is left.";
+
+/// Where products go.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Products")]
+pub struct OutputArgs {
+    /// How steep the ground is (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub slope: Option<PathBuf>,
+    /// The direction in which the ground falls, in degrees (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub aspect: Option<PathBuf>,
+    /// How bright the ground is (.tif, .npy, and but for tiles .png)
+    #[arg(long, value_name = "PATH")]
+    pub hillshade: Option<PathBuf>,
+    /// How the ground bends along contour lines: above 0 in hollows, below 0 on spurs (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub plan_curvature: Option<PathBuf>,
+    /// How the ground bends down its slope: above 0 where it is convex, below 0 where it is concave (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub profile_curvature: Option<PathBuf>,
+    /// The Terrain Ruggedness Index: how far the neighbours' heights are from the cell's (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub tri: Option<PathBuf>,
+    /// The Topographic Position Index: the height less the mean of the neighbours' (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub tpi: Option<PathBuf>,
+    /// The highest less the lowest of the nine cells (.tif, .npy)
+    #[arg(long, value_name = "PATH")]
+    pub roughness: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// The products that are asked for, and where they go.
+    pub fn wanted(&self) -> impl Iterator<Item = (Name, &PathBuf)> {
+        Name::ALL.into_iter().filter_map(|name| Some((name, self.path(name)?)))
+    }
+
+    fn path(&self, name: Name) -> Option<&PathBuf> {
+        match name {
+            Name::Slope => self.slope.as_ref(),
+            Name::Aspect => self.aspect.as_ref(),
+            Name::Hillshade => self.hillshade.as_ref(),
+            Name::PlanCurvature => self.plan_curvature.as_ref(),
+            Name::ProfileCurvature => self.profile_curvature.as_ref(),
+            Name::Tri => self.tri.as_ref(),
+            Name::Tpi => self.tpi.as_ref(),
+            Name::Roughness => self.roughness.as_ref(),
+        }
+    }
+}
+
+/// How large cells are where the DEM does not say.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PlaceArgs {
+    /// The side of a cell of a DEM that does not say where it lies [default: 1]
+    #[arg(long, value_name = "SIZE", value_parser = positive, allow_negative_numbers = true)]
+    pub cell_size: Option<f64>,
+}
+
+/// The formats that are written some rows after the other.
+pub const ROWS: [Format; 2] = [Format::GeoTiff, Format::Npy];
+
+/// The formats of a hillshade in one run.
+const SHADES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
+
+/// The format that a product's name asks for, in one run.
+pub fn format(name: Name, path: &Path) -> Result<Format> {
+    let known = if name == Name::Hillshade { &SHADES[..] } else { &ROWS };
+    Format::of(&name.option(), path, known)
+}
+
+impl Args {
+    /// Checks what clap does not, in particular that the outputs can be written.
+    pub fn check(&self) -> Result<()> {
+        for (name, path) in self.outputs.wanted() {
+            format(name, path)?;
+        }
+        if let Some(path) = &self.relief {
+            Format::of("--relief", path, &Products::PICTURES)?;
+        }
+        if let Some(path) = &self.contours {
+            contours::format(path)?;
+        }
+        let names: Vec<Name> = self.outputs.wanted().map(|(name, _)| name).collect();
+        self.method.check(&names)?;
+        let outputs = self.paths();
+        let options = Name::ALL.map(Name::option).join(", ");
+        ensure!(
+            !outputs.is_empty(),
+            "no product is asked for: give {options}, --relief or --contours"
+        );
+        let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
+        geo_io::check_distinct(std::slice::from_ref(&self.dem), &outputs)?;
+        for path in outputs {
+            geo_io::check_output(Output { path, existing: self.run.existing() })?;
+        }
+        Ok(())
+    }
+
+    /// All files to be written.
+    pub fn paths(&self) -> Vec<&PathBuf> {
+        let products = self.outputs.wanted().map(|(_, path)| path);
+        products.chain(&self.relief).chain(&self.contours).collect()
+    }
+
+    /// Whether an output needs all heights at once.
+    pub fn needs_all(&self) -> bool {
+        let mut pictures = self.outputs.wanted().map(|(name, path)| format(name, path).ok());
+        self.relief.is_some()
+            || self.contours.is_some()
+            || pictures.any(|format| format == Some(Format::Png))
+    }
+
+    /// How often the heights are gone through.
+    pub fn passes(&self) -> usize {
+        let of_each = if self.raster.cog { 3 } else { 1 };
+        self.paths().len() * of_each
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_product_has_an_option_of_its_name() {
+        for name in Name::ALL {
+            let line = ["terrain", "a.tif", &name.option(), "x.tif"];
+            let args = Args::try_parse_from(line).unwrap();
+            let wanted: Vec<_> = args.outputs.wanted().map(|(name, _)| name).collect();
+            assert_eq!(wanted, [name]);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What can be made of a DEM, and how: the words of the command line and of plans.
+
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
+use programs::args::LightArgs;
+use serde::{Deserialize, Serialize};
+use terrain_grid::{
+    Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
+    SlopeUnit,
+};
+
+/// A product that is a number for each cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Name {
+    Slope,
+    Aspect,
+    Hillshade,
+    PlanCurvature,
+    ProfileCurvature,
+    Tri,
+    Tpi,
+    Roughness,
+}
+
+impl Name {
+    /// All, in the order of the help.
+    pub const ALL: [Self; 8] = [
+        Self::Slope,
+        Self::Aspect,
+        Self::Hillshade,
+        Self::PlanCurvature,
+        Self::ProfileCurvature,
+        Self::Tri,
+        Self::Tpi,
+        Self::Roughness,
+    ];
+
+    /// Its word, which is also its option without the hyphens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Slope => "slope",
+            Self::Aspect => "aspect",
+            Self::Hillshade => "hillshade",
+            Self::PlanCurvature => "plan-curvature",
+            Self::ProfileCurvature => "profile-curvature",
+            Self::Tri => "tri",
+            Self::Tpi => "tpi",
+            Self::Roughness => "roughness",
+        }
+    }
+
+    /// Its option.
+    pub fn option(self) -> String {
+        format!("--{}", self.word())
+    }
+}
+
+/// How products are made.
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[command(next_help_heading = "Method")]
+pub struct MethodArgs {
+    /// How gradients are taken, for slope, aspect and hillshade
+    #[arg(long, value_name = "NAME", value_enum, default_value = "horn")]
+    pub gradient: GradientName,
+    /// What becomes of cells at the border and beside NODATA
+    #[arg(long, value_name = "NAME", value_enum, default_value = "nodata")]
+    pub edges: EdgesName,
+    /// The unit of slopes
+    #[arg(long, value_name = "NAME", value_enum, default_value = "degrees")]
+    pub slope_unit: UnitName,
+    /// How aspects are counted
+    #[arg(long, value_name = "NAME", value_enum, default_value = "azimuth")]
+    pub aspect_angle: AngleName,
+    /// The aspect of level ground, such as 0 or -1 [default: none, which is NODATA]
+    #[arg(long, value_name = "VALUE", value_parser = finite, allow_hyphen_values = true)]
+    pub flat: Option<f32>,
+    /// How many lights the hillshade has
+    #[arg(long, value_name = "NAME", value_enum, default_value = "lambert")]
+    pub shading: ShadingName,
+    /// Which Terrain Ruggedness Index
+    #[arg(long, value_name = "NAME", value_enum, default_value = "riley")]
+    pub tri_method: TriName,
+    #[command(flatten)]
+    pub light: LightArgs,
+}
+
+/// A finite number of 32 bits.
+fn finite(text: &str) -> std::result::Result<f32, String> {
+    let value: Option<f32> = text.trim().parse().ok();
+    value.filter(|v| v.is_finite()).ok_or_else(|| format!("\"{text}\" is not a finite number"))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GradientName {
+    /// Weighted differences over eight neighbours (Horn 1981): for rough ground
+    Horn,
+    /// Differences over four neighbours (Zevenbergen and Thorne 1987): for smooth ground
+    ZevenbergenThorne,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgesName {
+    /// They are NODATA, as by gdaldem
+    Nodata,
+    /// A neighbour that is missing counts as level with the cell
+    Level,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitName {
+    /// From 0 to 90
+    Degrees,
+    /// Rise over run
+    Percent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AngleName {
+    /// Clockwise from north
+    Azimuth,
+    /// Counter-clockwise from east
+    Trigonometric,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShadingName {
+    /// One, at --azimuth
+    Lambert,
+    /// Four, from the south-west to the north (Mark 1992), as by gdaldem
+    Multidirectional,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TriName {
+    /// The root of the sum of the squared differences (1999)
+    Riley,
+    /// The mean of the absolute differences (2007)
+    Wilson,
+}
+
+impl MethodArgs {
+    /// Refuses what no product can be made with, before any height is read.
+    ///
+    /// # Errors
+    /// The light comes from nowhere, or an option is given for a product that is not asked for.
+    pub fn check(&self, names: &[Name]) -> Result<()> {
+        for (option, value) in
+            [("--azimuth", self.light.azimuth), ("--altitude", self.light.altitude)]
+        {
+            ensure!(value.is_finite(), "{option} must be a finite number of degrees; got {value}");
+        }
+        let is_given = [
+            (self.slope_unit != UnitName::Degrees, "--slope-unit", Name::Slope),
+            (self.aspect_angle != AngleName::Azimuth, "--aspect-angle", Name::Aspect),
+            (self.flat.is_some(), "--flat", Name::Aspect),
+            (self.tri_method != TriName::Riley, "--tri-method", Name::Tri),
+        ];
+        for (is_given, option, name) in is_given {
+            ensure!(
+                !is_given || names.contains(&name),
+                "{option} is for {}, which is not asked for",
+                name.option()
+            );
+        }
+        Ok(())
+    }
+
+    /// The parameters of a product, on square cells of side 1.
+    pub fn params(&self, name: Name) -> ProductParams {
+        let gradient = match self.gradient {
+            GradientName::Horn => Gradient::Horn,
+            GradientName::ZevenbergenThorne => Gradient::ZevenbergenThorne,
+        };
+        let edges = match self.edges {
+            EdgesName::Nodata => Edges::Nodata,
+            EdgesName::Level => Edges::Level,
+        };
+        let params = ProductParams::new(self.product(name)).gradient(gradient).edges(edges);
+        params.z_factor(self.light.z_factor)
+    }
+
+    fn product(&self, name: Name) -> Product {
+        match name {
+            Name::Slope => Product::Slope(match self.slope_unit {
+                UnitName::Degrees => SlopeUnit::Degrees,
+                UnitName::Percent => SlopeUnit::Percent,
+            }),
+            Name::Aspect => {
+                let angle = match self.aspect_angle {
+                    AngleName::Azimuth => Angle::Azimuth,
+                    AngleName::Trigonometric => Angle::Trigonometric,
+                };
+                Product::Aspect(Aspect::new().angle(angle).flat(self.flat.unwrap_or(f32::NAN)))
+            }
+            Name::Hillshade => {
+                let shading = match self.shading {
+                    ShadingName::Lambert => Shading::Lambert,
+                    ShadingName::Multidirectional => Shading::Multidirectional,
+                };
+                let light = Light::new().azimuth(self.light.azimuth).altitude(self.light.altitude);
+                Product::Hillshade(light.shading(shading))
+            }
+            Name::PlanCurvature => Product::Curvature(Curvature::Plan),
+            Name::ProfileCurvature => Product::Curvature(Curvature::Profile),
+            Name::Tri => Product::Ruggedness(match self.tri_method {
+                TriName::Riley => Ruggedness::Riley,
+                TriName::Wilson => Ruggedness::Wilson,
+            }),
+            Name::Tpi => Product::Position,
+            Name::Roughness => Product::Roughness,
+        }
+    }
+
+    /// What a product is measured in.
+    pub fn unit(&self, name: Name) -> &'static str {
+        match name {
+            Name::Slope if self.slope_unit == UnitName::Percent => "percent",
+            Name::Slope | Name::Aspect => "degrees",
+            Name::Hillshade => "from 0, dark, to 1",
+            Name::PlanCurvature | Name::ProfileCurvature => "over one unit of the ground",
+            Name::Tri | Name::Tpi | Name::Roughness => "in the unit of heights",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_the_command_line() {
+        for name in Name::ALL {
+            let word = name.to_possible_value().unwrap();
+            assert_eq!(word.get_name(), name.word());
+            assert_eq!(serde_json::to_value(name).unwrap(), name.word());
+        }
+        assert_eq!(Name::value_variants(), Name::ALL);
+        assert!(finite("-1").is_ok() && finite("nan").is_err() && finite("1e39").is_err());
+    }
+}

@@ -1,0 +1,291 @@
+//! A DEM in a file: its heights, where it lies, and how its ground is measured.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use geo_io::{ArrayData, Georeference, ValuesFile};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
+use programs::units::Units;
+use terrain_grid::{Ground, ProductParams};
+
+/// Rows that are read together: those of a GeoTIFF's tile.
+const TILE: usize = 256;
+
+/// Cells whose heights are read at once, about.
+const AT_ONCE: usize = 1 << 22;
+
+/// A DEM, of whose heights some may be in memory.
+pub struct Dem {
+    path: PathBuf,
+    file: ValuesFile,
+    /// Where it lies.
+    pub lie: Lie,
+    /// All heights, once they are read.
+    all: Option<Vec<f32>>,
+}
+
+impl Dem {
+    /// Opens a DEM, and reads no heights. The side of a cell is given where the file may not say it.
+    ///
+    /// # Errors
+    /// What is wrong with the file or its place.
+    pub fn open(path: &Path, cell_size: Option<f64>) -> Result<Self> {
+        let file = ValuesFile::open(path)?;
+        let (width, height) = file.size();
+        let name = path.display();
+        ensure!(width > 0 && height > 0, "{name} has no cells ({width} x {height})");
+        let lie = Lie::of_file(path, &file, cell_size)?;
+        Ok(Self { path: path.to_owned(), file, lie, all: None })
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        self.file.size()
+    }
+
+    /// The file.
+    pub fn file(&self) -> &ValuesFile {
+        &self.file
+    }
+
+    /// Reads all heights.
+    ///
+    /// # Errors
+    /// As [`heights`], and too little memory.
+    pub fn read_all(&mut self, progress: &dyn Progress) -> Result<()> {
+        let (width, height) = self.size();
+        let name = self.path.display();
+        let mut all = host_memory::with_capacity(width * height).with_context(|| {
+            format!("{name}: --relief, --contours and pictures hold all of its heights")
+        })?;
+        let step = (AT_ONCE / width).max(1).next_multiple_of(TILE);
+        for first in (0..height).step_by(step) {
+            progress.at("heights", first as f64 / height as f64)?;
+            all.extend(heights(&self.file, first..height.min(first + step), 0..width)?);
+        }
+        self.all = Some(all);
+        Ok(())
+    }
+
+    /// All heights, which have been read.
+    pub fn all(&self) -> Option<&[f32]> {
+        self.all.as_deref()
+    }
+}
+
+/// The heights of a part of a file; NaN where there is none.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f32>> {
+    let nodata = file.nodata();
+    match file.window(rows, columns)? {
+        ArrayData::F32(mut heights) => {
+            if let Some(nodata) = nodata.map(|nodata| nodata.to_f64() as f32) {
+                parallel::for_each(&mut heights, FINE, |_, height| {
+                    *height = if *height == nodata { f32::NAN } else { *height };
+                });
+            }
+            Ok(heights)
+        }
+        others => Ok(others.to_floats(nodata).into_iter().map(|height| height as f32).collect()),
+    }
+}
+
+/// Rows of a DEM, taken from north to south: each is read once.
+pub struct Strip<'a> {
+    dem: &'a Dem,
+    /// The rows in memory, and their heights.
+    held: Range<usize>,
+    heights: Vec<f32>,
+}
+
+impl<'a> Strip<'a> {
+    /// That of a DEM, before the first row.
+    pub fn new(dem: &'a Dem) -> Self {
+        Self { dem, held: 0..0, heights: Vec::new() }
+    }
+
+    /// The heights of some rows. Those before them are given up, and read again where they are asked for again.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn rows(&mut self, rows: Range<usize>) -> Result<&[f32]> {
+        let (width, height) = self.dem.size();
+        if let Some(all) = &self.dem.all {
+            return Ok(&all[rows.start * width..rows.end * width]);
+        }
+        if !(self.held.start..=self.held.end).contains(&rows.start) {
+            self.heights.clear();
+            self.held = rows.start..rows.start;
+        }
+        self.heights.drain(..(rows.start - self.held.start) * width);
+        self.held.start = rows.start;
+        if rows.end > self.held.end {
+            // A tile is unpacked whole, whatever part of it is asked for.
+            let end = rows.end.next_multiple_of(TILE).min(height);
+            self.heights.extend(heights(&self.dem.file, self.held.end..end, 0..width)?);
+            self.held.end = end;
+        }
+        Ok(&self.heights[..rows.len() * width])
+    }
+}
+
+/// Where a DEM lies, and how its ground and its heights are measured.
+pub struct Lie {
+    /// The place of the whole.
+    pub place: Georeference,
+    /// The units of its coordinate system.
+    pub units: Units,
+}
+
+impl Lie {
+    /// That of a raster whose place is known.
+    pub fn new(place: Georeference) -> Self {
+        Self { units: Units::of(place.crs.as_ref()), place }
+    }
+
+    fn of_file(path: &Path, file: &ValuesFile, cell_size: Option<f64>) -> Result<Self> {
+        let name = path.display();
+        let (width, height) = file.size();
+        ensure!(
+            width.max(height) <= u32::MAX as usize,
+            "{name}: {width} x {height} cells are too many"
+        );
+        let Some(place) = file.georeference() else {
+            // Its south-west corner is (0, 0).
+            let side = cell_size.unwrap_or(1.0);
+            return Ok(Self::new(Georeference::north_up(
+                (0.0, height as f64 * side),
+                (side, side),
+            )));
+        };
+        ensure!(cell_size.is_none(), "--cell-size: {name} says by itself how large its cells are");
+        let [_, across, bx, _, ay, down] = place.transform;
+        ensure!(
+            bx == 0.0 && ay == 0.0 && across > 0.0 && down < 0.0,
+            "{name}: its rows do not run east from the north: take one whose rows do (gdalwarp makes one)"
+        );
+        let lie = Self::new(place.clone());
+        lie.require_on_globe(path, height)?;
+        Ok(lie)
+    }
+
+    /// Refuses rows that lie a cell or more beyond a pole.
+    fn require_on_globe(&self, path: &Path, rows: usize) -> Result<()> {
+        let (Ground::Degrees { north, height, .. }, Some(crs)) = (self.ground(0), &self.place.crs)
+        else {
+            return Ok(());
+        };
+        let south = north - rows as f64 * height;
+        for latitude in [north, south] {
+            if latitude.abs() > 90.0 + height {
+                bail!(
+                    "{} lies in {crs}, but its rows reach a latitude of {latitude} degrees: if its coordinates are not degrees, \
+                     gdal_translate -a_srs names the right system",
+                    path.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The sides of a cell, in the units of the coordinates.
+    pub fn sides(&self) -> (f64, f64) {
+        (self.place.transform[1], -self.place.transform[5])
+    }
+
+    /// Where the part lies that begins at a column and a row.
+    pub fn place_from(&self, column: u32, row: u32) -> Georeference {
+        let [left, across, bx, top, ay, down] = self.place.transform;
+        let corner = (left + f64::from(column) * across, top + f64::from(row) * down);
+        let transform = [corner.0, across, bx, corner.1, ay, down];
+        Georeference { transform, crs: self.place.crs.clone() }
+    }
+
+    /// What a cell of the part is on the ground that begins at a row.
+    fn ground(&self, first_row: u32) -> Ground {
+        let (width, height) = self.sides();
+        match self.units {
+            Units::Plane { .. } => Ground::Rectangle { width, height },
+            Units::Degrees { .. } => {
+                // Grads in some systems.
+                let unit = self.place.crs.as_ref().and_then(|crs| crs.degrees_per_unit());
+                let unit = unit.unwrap_or(1.0);
+                let (north, width) = (self.place.transform[3] * unit, width * unit);
+                Ground::Degrees { north, width, height: height * unit, first_row }
+            }
+        }
+    }
+
+    /// Parameters as they are in a part that begins at a row.
+    fn params(&self, params: &ProductParams, first_row: u32) -> ProductParams {
+        let (Units::Degrees { height } | Units::Plane { height }) = self.units;
+        params.ground(self.ground(first_row)).z_factor(params.z_factor * height)
+    }
+}
+
+/// A part of a DEM, and the window with the cells beside it that its products depend on.
+pub struct Part {
+    rows: Range<usize>,
+    columns: Range<usize>,
+    window: [Range<usize>; 2],
+}
+
+/// How many cells on each side of a part its products depend on.
+pub const HALO: u32 = 1;
+
+impl Part {
+    /// Some rows and columns of a DEM of a size.
+    pub fn new((width, height): (usize, usize), rows: Range<usize>, columns: Range<usize>) -> Self {
+        let halo = HALO as usize;
+        let wider = |range: &Range<usize>, side: usize| {
+            range.start.saturating_sub(halo)..side.min(range.end + halo)
+        };
+        let window = [wider(&rows, height), wider(&columns, width)];
+        Self { rows, columns, window }
+    }
+
+    /// The rows and columns whose heights are needed.
+    pub fn window(&self) -> (Range<usize>, Range<usize>) {
+        let [rows, columns] = &self.window;
+        (rows.clone(), columns.clone())
+    }
+
+    /// A product of the part, from the heights of its window.
+    ///
+    /// # Errors
+    /// Those of terrain-grid.
+    pub fn make(
+        &self,
+        (heights, lie): (&[f32], &Lie),
+        params: &ProductParams,
+        device: &Device,
+    ) -> Result<Vec<f32>> {
+        let [rows, columns] = &self.window;
+        let grid = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
+        let params = lie.params(params, rows.start as u32);
+        let made = terrain_grid::product(device, GridView::new(heights, grid)?, &params)?;
+        if (rows, columns) == (&self.rows, &self.columns) {
+            return Ok(made.into_values());
+        }
+        let (top, left) = (self.rows.start - rows.start, self.columns.start - columns.start);
+        let lines = made.values().chunks_exact(columns.len()).skip(top).take(self.rows.len());
+        Ok(lines.flat_map(|line| &line[left..left + self.columns.len()]).copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_end_at_the_raster() {
+        let part = Part::new((10, 8), 0..3, 4..10);
+        assert_eq!(part.window(), (0..4, 3..10));
+        let part = Part::new((10, 8), 0..8, 0..10);
+        assert_eq!(part.window(), (0..8, 0..10));
+    }
+}

@@ -1,0 +1,90 @@
+//! The command line of the commands on tiles.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use programs::args::{RasterArgs, RunArgs};
+use programs::scale::{BudgetArgs, RunTileArgs};
+
+use crate::args::{AFTER_HELP, Args, OutputArgs, PlaceArgs};
+use crate::choices::{MethodArgs, Name};
+
+/// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
+#[derive(Parser, Debug)]
+#[command(
+    name = "terrain",
+    version,
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub once: Option<Args>,
+}
+
+/// What is done with products that are made in tiles.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Divide a DEM into tiles that fit the memory, each a job of its own
+    Plan(Box<PlanArgs>),
+    /// Make one tile of a plan, or all that are not there yet
+    Run(RunTileArgs),
+    /// Put the tiles of a plan together
+    Merge(MergeArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlanArgs {
+    /// The DEM (.tif, .npy), row 0 in the north
+    #[arg(value_name = "DEM")]
+    pub dem: PathBuf,
+    /// The products that tiles have, with commas between. Relief and contour lines are made of a whole DEM alone
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        required = true,
+        hide_possible_values = false
+    )]
+    pub product: Vec<Name>,
+    /// The plan; its tiles go into a folder beside it
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+// The products are those of the plan, or some of them.
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,29 @@
+//! Products of a DEM larger than memory, in tiles.
+//!
+//! A product depends on a cell and its eight neighbours, so a tile is made of its cells and one more on each side, and has the
+//! bits of the whole. What is not this program's own is in `programs::scale`.
+
+mod args;
+mod merge;
+mod plan;
+mod recipe;
+mod tile;
+
+use anyhow::Result;
+use programs::scale;
+
+pub use args::{Command, CommandLine};
+
+use recipe::Recipe;
+
+/// A plan of this program's.
+type Planned = scale::Planned<Recipe>;
+
+/// Runs a command on tiles.
+pub fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Plan(args) => plan::plan(args),
+        Command::Run(args) => scale::run::<Recipe>(args),
+        Command::Merge(args) => merge::merge(args),
+    }
+}

@@ -1,0 +1,70 @@
+//! Making a plan.
+
+use anyhow::{Result, ensure};
+use gpu_core::GridSpec;
+use programs::args::ending;
+use programs::report::Report;
+use programs::scale::{Planning, folder_name, name, stamp};
+use serde_json::json;
+use tile_plan::{Input, Plan, Reach};
+
+use super::args::PlanArgs;
+use super::recipe::Recipe;
+use crate::choices::Name;
+use crate::dem::{Dem, HALO};
+
+/// The most cells on a side of a tile: more than terrain-grid takes are in no square of this side and its halo.
+const MOST_SIDE: u32 = 65_000;
+
+/// Reads the DEM's header, divides the raster and writes the plan.
+pub fn plan(args: &PlanArgs) -> Result<()> {
+    let dem = args.dem.display();
+    let of = ending(&args.dem);
+    ensure!(
+        !["npz", "png"].contains(&&of[..]),
+        "{dem}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
+    );
+    let products: Vec<Name> =
+        Name::ALL.into_iter().filter(|name| args.product.contains(name)).collect();
+    args.method.check(&products)?;
+    let mut planning = Planning::begin(std::slice::from_ref(&args.dem), &args.output, &args.run)?;
+    let (plan, dem) = planning.stages.run("divide", |_| divide(args, products))?;
+    planning.end(&plan, report(&plan, &dem))
+}
+
+fn divide(args: &PlanArgs, products: Vec<Name>) -> Result<(Plan, Dem)> {
+    // Before it is read: where it changes meanwhile a tile's job sees that.
+    let about = stamp(&args.dem)?;
+    let dem = Dem::open(&args.dem, args.place.cell_size)?;
+    let (width, height) = dem.size();
+    let grid = GridSpec::of_pixels(width as u32, height as u32);
+    let recipe = Recipe::new(products, &args.method, &dem.lie, dem.file())?;
+    let models = (recipe.model(), recipe.on_device());
+    let params = args.budget.params(grid, models, recipe)?;
+    let most_side = args.budget.tile_size.map_or(MOST_SIDE, |side| side.min(MOST_SIDE));
+    let params = params.most_side(most_side);
+    let params =
+        params.ends_at_grid(true).reach("the neighbours of a cell", Reach::Cells(HALO.into()));
+    let input = Input::new(name(&args.dem)?).bounds(grid.bounds()).stamp(about);
+    let plan = tile_plan::plan(&[input], &params).map_err(|error| args.budget.explain(error))?;
+    Ok((plan, dem))
+}
+
+fn report(plan: &Plan, dem: &Dem) -> Report {
+    let mut report = Report::default();
+    crate::report_dem(&mut report, dem);
+    let (tiles, halo) = (plan.tiles(), plan.halo());
+    let count = tiles.len();
+    let last = count.max(1) - 1;
+    report
+        .line("tiles", format_args!("{count}, from 0 to {last}; {halo} cell around each is read"));
+    let most = |of: fn(&tile_plan::Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);
+    let (bytes, on_device) = (most(|tile| tile.bytes), most(|tile| tile.device_bytes));
+    let (host, card) = (bytes.div_ceil(1 << 20), on_device.div_ceil(1 << 20));
+    report
+        .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
+    let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
+    report.field("tiles", sizes);
+    report.field("folder", folder_name(plan));
+    report
+}

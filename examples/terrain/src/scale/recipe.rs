@@ -1,0 +1,130 @@
+//! What a plan holds of the program's own: how each tile is made.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use geo_io::{Georeference, ValuesFile};
+use gpu_core::{Device, Progress};
+use programs::scale::{self, FIXED, Needs, System};
+use serde::{Deserialize, Serialize};
+use tile_plan::{Model, Tile};
+
+use super::{Planned, tile};
+use crate::choices::{MethodArgs, Name};
+use crate::dem::Lie;
+
+/// How tiles are made, beside what a plan has of any program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The products, each once.
+    pub products: Vec<Name>,
+    /// How they are made.
+    pub method: MethodArgs,
+    /// GDAL's geotransform of the whole.
+    transform: [f64; 6],
+    crs: Option<System>,
+    /// Bytes of a value of the DEM.
+    value_bytes: u64,
+    /// Bytes that reading the DEM takes beside its values.
+    unpacking_bytes: u64,
+}
+
+impl Recipe {
+    /// That of the command line, for a DEM that lies somewhere.
+    pub fn new(
+        products: Vec<Name>,
+        method: &MethodArgs,
+        lie: &Lie,
+        file: &ValuesFile,
+    ) -> Result<Self> {
+        Ok(Self {
+            products,
+            method: method.clone(),
+            transform: lie.place.transform,
+            crs: lie.place.crs.as_ref().map(System::of).transpose()?,
+            value_bytes: file.value_bytes(),
+            unpacking_bytes: file.unpacking_bytes(),
+        })
+    }
+
+    /// Where the whole lies.
+    pub fn lie(&self) -> Result<Lie> {
+        let crs = self.crs.as_ref().map(System::crs).transpose()?;
+        Ok(Lie::new(Georeference { transform: self.transform, crs }))
+    }
+
+    /// A cell of the window while it is read: as it comes, as a number of 64 bits, and as a height.
+    fn read(&self) -> u64 {
+        self.value_bytes + 8 + 4
+    }
+
+    /// A cell of the window while products are made: its height, one product with what a device's copies take, and all that are kept.
+    fn made(&self) -> u64 {
+        4 + 8 + self.written()
+    }
+
+    /// A cell of the tile while it is written.
+    fn written(&self) -> u64 {
+        4 * self.products.len() as u64
+    }
+
+    /// A tile that is made while one like it is read and another is written.
+    pub fn model(&self) -> Model {
+        let per_cell = self.read() + self.made().max(self.read()) + self.written() + 4;
+        Model { fixed: FIXED.saturating_add(self.unpacking_bytes), per_point: 0, per_cell }
+    }
+
+    /// A tile on a card: the heights, and a product. The rest is for the table of rows and for memory that the card's pool keeps.
+    pub fn on_device(&self) -> Model {
+        Model { fixed: 32 << 20, per_point: 0, per_cell: 12 }
+    }
+}
+
+impl scale::Recipe for Recipe {
+    const PROGRAM: &'static str = "terrain";
+    const VERSION: u32 = 1;
+    type Read = Vec<f32>;
+    type Made = Vec<Vec<f32>>;
+
+    fn needs(planned: &Planned, tile: &Tile) -> Needs {
+        let recipe = &planned.recipe;
+        let own = u64::from(tile.width) * u64::from(tile.height);
+        let read = tile.cells.saturating_mul(recipe.read());
+        Needs {
+            read: read.saturating_add(recipe.unpacking_bytes),
+            make: tile.cells.saturating_mul(recipe.made().max(recipe.read())),
+            // A product's, packed.
+            write: own * (recipe.written() + 4),
+        }
+    }
+
+    fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        let products = planned.recipe.products.iter();
+        products.map(|&name| planned.path_of(number, &tile::end(name))).collect()
+    }
+
+    fn is_whole(planned: &Planned, number: usize) -> bool {
+        let products = &mut planned.recipe.products.iter();
+        products.all(|&name| tile::open(planned, number, name).is_ok())
+            && planned.check_sums(number).is_ok()
+    }
+
+    fn read(planned: &Planned, tile: &Tile, _: &dyn Progress) -> Result<Vec<f32>> {
+        tile::read(planned, tile)
+    }
+
+    fn make(
+        planned: &Planned,
+        tile: &Tile,
+        heights: Vec<f32>,
+        device: &Device,
+        _: &dyn Progress,
+    ) -> Result<Vec<Vec<f32>>> {
+        tile::make(planned, tile, &heights, device)
+    }
+
+    fn write(planned: &Planned, number: usize, made: Vec<Vec<f32>>) -> Result<()> {
+        tile::write(planned, number, &made)
+    }
+}

@@ -1,0 +1,96 @@
+//! Files beside those of gdaldem, where it is installed.
+
+use std::path::Path;
+use std::process::Command;
+
+use geo_io::{Crs, Georeference, read_raster, write_georeferenced};
+use testing::Random;
+
+use crate::PROGRAM;
+
+/// Writes a smooth surface with noise and two holes, in cells that are not square.
+fn write_dem(folder: &Path) {
+    let (width, height) = (300, 270);
+    let mut random = Random::new(7);
+    let height_of = |i: u32| {
+        let (x, y) = (f64::from(i % width), f64::from(i / width));
+        (30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * random.unit()) as f32
+    };
+    let mut heights: Vec<f32> = (0..width * height).map(height_of).collect();
+    (heights[12 * 300 + 30], heights[40 * 300 + 5]) = (f32::NAN, f32::NAN);
+    let crs = Crs::parse("EPSG:32632").ok();
+    let place = Georeference { crs, ..Georeference::north_up((5e5, 5e6), (2.5, 4.0)) };
+    write_georeferenced(&folder.join("dem.tif"), &place, (width, height), &heights, -9999.0)
+        .unwrap();
+}
+
+/// The values of a file, NODATA being NaN.
+fn values(path: &Path) -> Vec<f64> {
+    let raster = read_raster(path, None).unwrap();
+    raster.values.to_floats(raster.nodata)
+}
+
+#[test]
+fn files_are_those_of_gdaldem() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_dem(folder);
+    // gdaldem's words, ours, and how far the values may be apart: a byte's rounding for hillshades. gdaldem
+    // subtracts sums of heights in f32.
+    let cases: [(&[&str], &[&str], f64); 12] = [
+        (&["slope"], &["--slope"], 1e-4),
+        (&["slope", "-p"], &["--slope", "--slope-unit percent"], 1e-3),
+        (
+            &["slope", "-alg", "ZevenbergenThorne"],
+            &["--slope", "--gradient zevenbergen-thorne"],
+            1e-4,
+        ),
+        (&["hillshade"], &["--hillshade"], 1.0),
+        (
+            &["hillshade", "-az", "80", "-alt", "20", "-z", "3"],
+            &["--hillshade", "--azimuth 80 --altitude 20 --z-factor 3"],
+            1.0,
+        ),
+        (
+            &["hillshade", "-alg", "ZevenbergenThorne"],
+            &["--hillshade", "--gradient zevenbergen-thorne"],
+            1.0,
+        ),
+        (&["hillshade", "-multidirectional"], &["--hillshade", "--shading multidirectional"], 1.0),
+        (
+            &["hillshade", "-multidirectional", "-alg", "ZevenbergenThorne", "-alt", "60"],
+            &[
+                "--hillshade",
+                "--shading multidirectional --gradient zevenbergen-thorne --altitude 60",
+            ],
+            1.0,
+        ),
+        (&["TRI", "-alg", "Riley"], &["--tri"], 1e-4),
+        (&["TRI", "-alg", "Wilson"], &["--tri", "--tri-method wilson"], 1e-4),
+        (&["TPI"], &["--tpi"], 1e-4),
+        (&["roughness"], &["--roughness"], 1e-4),
+    ];
+    for (theirs, ours, most) in cases {
+        let (product, options) = theirs.split_first().unwrap();
+        let arguments = [&[product, "dem.tif", "theirs.tif", "-q"], options].concat();
+        let Ok(output) = Command::new("gdaldem").current_dir(folder).args(arguments).output()
+        else {
+            println!("skipped: gdaldem is not installed");
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut words = vec!["dem.tif", ours[0], "ours.tif", "--overwrite", "--device", "cpu"];
+        words.extend(ours[1..].iter().flat_map(|words| words.split(' ')));
+        PROGRAM.succeeds(folder, &words);
+        let [ours, expected] = ["ours.tif", "theirs.tif"].map(|name| values(&folder.join(name)));
+        assert_eq!(ours.len(), expected.len());
+        let mut off = 0;
+        for (i, (a, b)) in ours.iter().zip(&expected).enumerate() {
+            assert_eq!(a.is_nan(), b.is_nan(), "{theirs:?}, cell {i}: {a} and {b}");
+            assert!(a.is_nan() || (a - b).abs() <= most, "{theirs:?}, cell {i}: {a} and {b}");
+            off += usize::from(a != b && !a.is_nan());
+        }
+        // A brightness next to the middle between two bytes may round to either.
+        assert!(most < 1.0 || off < ours.len() / 500, "{theirs:?}: {off} bytes differ");
+    }
+}

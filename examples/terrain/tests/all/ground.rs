@@ -1,0 +1,80 @@
+//! Planes in metres, feet, degrees and grads: what the coordinate system says of both units counts.
+
+use std::path::Path;
+
+use geo_io::{Crs, Georeference, read_raster, write_georeferenced};
+use terrain_grid::metres_of_degree;
+
+use crate::PROGRAM;
+
+/// Writes a plane that rises to the east by so many units of height with each column.
+fn write_plane(folder: &Path, crs: Option<&str>, corner: (f64, f64), side: (f64, f64), rise: f64) {
+    let plane: Vec<f32> = (0..63).map(|i| (rise * f64::from(i % 9)) as f32).collect();
+    let crs = crs.map(|text| Crs::parse(text).unwrap());
+    let place = Georeference { crs, ..Georeference::north_up(corner, side) };
+    write_georeferenced(&folder.join("dem.tif"), &place, (9, 7), &plane, -1.0).unwrap();
+}
+
+/// The slope of the middle cell, and what the report says of units.
+fn slope(folder: &Path, more: &[&str]) -> (f64, String) {
+    let words = ["dem.tif", "--slope", "s.tif", "--device", "software", "--overwrite"];
+    let report = PROGRAM.json(folder, &[&words[..], more].concat());
+    let values = read_raster(&folder.join("s.tif"), None).unwrap().values.to_floats(None);
+    (values[3 * 9 + 4], report["units"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn slopes_know_the_units_of_ground_and_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // A cell's width in metres, that of a unit of height, and what the report says.
+    let cases = [
+        (Some("EPSG:32632"), (5e5, 5e6), (10.0, 10.0), 10.0, 1.0, "metres; heights taken"),
+        (Some("EPSG:32632"), (5e5, 5e6), (4.0, 7.0), 4.0, 1.0, "metres; heights taken"),
+        (Some("EPSG:2994"), (4e5, 1e6), (3.0, 3.0), 3.0, 1.0, "feet; heights taken"),
+        (
+            Some("EPSG:2994+5703"),
+            (4e5, 1e6),
+            (3.0, 3.0),
+            3.0 * 0.3048,
+            1.0,
+            "feet; heights in metres",
+        ),
+        (Some("EPSG:32632+8228"), (5e5, 5e6), (2.0, 2.0), 2.0, 0.3048, "metres; heights in feet"),
+        (None, (0.0, 9.0), (5.0, 5.0), 5.0, 1.0, "unknown units"),
+    ];
+    for (crs, corner, side, width, unit, words) in cases {
+        write_plane(folder, crs, corner, side, 2.0);
+        let (found, units) = slope(folder, &[]);
+        let expected = f64::atan(2.0 * unit / width).to_degrees();
+        assert!((found - expected).abs() < 1e-4, "{crs:?}: {found}, not {expected}");
+        assert!(units.starts_with(words), "{crs:?}: {units}");
+        let (found, _) = slope(folder, &["--z-factor", "3"]);
+        let expected = f64::atan(6.0 * unit / width).to_degrees();
+        assert!((found - expected).abs() < 1e-4, "{crs:?}: {found}, not {expected}");
+    }
+}
+
+#[test]
+fn slopes_in_degrees_know_the_latitude() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Degrees of a unit of the system, and metres of a unit of height.
+    for (crs, unit, height) in
+        [("EPSG:4326", 1.0, 1.0), ("EPSG:4326+8228", 1.0, 0.3048), ("EPSG:4807", 0.9, 1.0)]
+    {
+        for (top, side) in
+            [(60.0, (0.001, 0.001)), (-35.0, (0.002, 0.001)), (0.003, (0.0005, 0.001))]
+        {
+            write_plane(folder, Some(crs), (10.0, top), side, 20.0);
+            let (found, units) = slope(folder, &[]);
+            let (across, _) = metres_of_degree((top - 3.5 * side.1) * unit);
+            let expected = (20.0 * height / (side.0 * unit * across)).atan().to_degrees();
+            assert!((found - expected).abs() < 1e-4, "{crs}, {top}: {found}, not {expected}");
+            assert!(units.starts_with("degrees"), "{units}");
+        }
+    }
+    // The last row of a raster whose middle of cells lies on the pole.
+    write_plane(folder, Some("EPSG:4326"), (10.0, 90.005), (0.01, 0.01), 1.0);
+    assert!(slope(folder, &[]).0.is_finite());
+}

@@ -1,0 +1,130 @@
+//! What is made of a cell's 3 x 3 neighbourhood, row-major from the north-west.
+
+use super::gradient::{
+    Azimuth, Degrees, Horn, Multidirectional, Of, Percent, Shade, Trigonometric, ZevenbergenThorne,
+};
+use super::scales::Scale;
+use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
+
+/// What becomes of a cell with a neighbour that is NaN or beyond the raster.
+pub trait Edge: Copy {
+    /// Whether such a neighbour counts as level with the cell; else the cell becomes NaN.
+    const IS_LEVEL: bool;
+}
+
+/// It is NaN.
+#[derive(Clone, Copy)]
+pub struct Nodata;
+
+/// The neighbour counts as level with it.
+#[derive(Clone, Copy)]
+pub struct Level;
+
+impl Edge for Nodata {
+    const IS_LEVEL: bool = false;
+}
+
+impl Edge for Level {
+    const IS_LEVEL: bool = true;
+}
+
+/// The products, by the types that make them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Degrees`] of slope.
+    Degrees,
+    /// [`Percent`] of slope.
+    Percent,
+    /// [`Azimuth`] of the aspect.
+    Azimuth,
+    /// [`Trigonometric`] aspect.
+    Trigonometric,
+    /// [`Shade`] under one light.
+    Shade,
+    /// [`Multidirectional`] shade.
+    Multidirectional,
+    /// [`Plan`] curvature.
+    Plan,
+    /// [`Profile`] curvature.
+    Profile,
+    /// [`Riley`]'s ruggedness.
+    Riley,
+    /// [`Wilson`]'s ruggedness.
+    Wilson,
+    /// [`Position`] index.
+    Position,
+    /// [`Roughness`].
+    Roughness,
+}
+
+/// What is made of a neighbourhood.
+pub trait Product: Copy {
+    /// Which it is.
+    const KIND: Kind;
+    /// Whether it is that of Horn's gradient, or of none.
+    const IS_HORN: bool = true;
+
+    /// The product of a neighbourhood, and whether there is one: not where a height is NaN.
+    fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
+}
+
+/// The product of a cell with this neighbourhood, where a NaN is no
+/// neighbour; and whether it has one, which it has not where the cell is NaN nor, by the [`Edge`], where a
+/// neighbour is.
+#[inline(always)]
+pub(super) fn product_with_known<P: Product, E: Edge>(
+    mut n: [f32; 9],
+    scale: &Scale,
+) -> (f32, bool) {
+    if E::IS_LEVEL {
+        let mut i = 0;
+        while i < 9 {
+            n[i] = if n[i].is_nan() { n[4] } else { n[i] };
+            i += 1;
+        }
+    }
+    P::of(&n, scale)
+}
+
+/// The product of a cell with this neighbourhood, where a NaN is no
+/// neighbour. NaN where the cell is and, by the [`Edge`], where a neighbour is.
+#[inline(always)]
+pub fn product_of<P: Product, E: Edge>(n: [f32; 9], scale: &Scale) -> f32 {
+    let (value, is_known) = product_with_known::<P, E>(n, scale);
+    if is_known { value } else { f32::NAN }
+}
+
+/// Work that is the same for every product, and compiled for each.
+pub trait Visitor {
+    /// What it gives.
+    type Output;
+
+    /// Does it for a product.
+    fn visit<P: Product>(self) -> Self::Output;
+}
+
+/// Does the work for the product of a kind, and of a gradient if it has one.
+pub fn visit<V: Visitor>(kind: Kind, is_horn: bool, visitor: V) -> V::Output {
+    match (kind, is_horn) {
+        (Kind::Degrees, true) => visitor.visit::<Of<Horn, Degrees>>(),
+        (Kind::Degrees, false) => visitor.visit::<Of<ZevenbergenThorne, Degrees>>(),
+        (Kind::Percent, true) => visitor.visit::<Of<Horn, Percent>>(),
+        (Kind::Percent, false) => visitor.visit::<Of<ZevenbergenThorne, Percent>>(),
+        (Kind::Azimuth, true) => visitor.visit::<Of<Horn, Azimuth>>(),
+        (Kind::Azimuth, false) => visitor.visit::<Of<ZevenbergenThorne, Azimuth>>(),
+        (Kind::Trigonometric, true) => visitor.visit::<Of<Horn, Trigonometric>>(),
+        (Kind::Trigonometric, false) => visitor.visit::<Of<ZevenbergenThorne, Trigonometric>>(),
+        (Kind::Shade, true) => visitor.visit::<Of<Horn, Shade>>(),
+        (Kind::Shade, false) => visitor.visit::<Of<ZevenbergenThorne, Shade>>(),
+        (Kind::Multidirectional, true) => visitor.visit::<Of<Horn, Multidirectional>>(),
+        (Kind::Multidirectional, false) => {
+            visitor.visit::<Of<ZevenbergenThorne, Multidirectional>>()
+        }
+        (Kind::Plan, _) => visitor.visit::<Plan>(),
+        (Kind::Profile, _) => visitor.visit::<Profile>(),
+        (Kind::Riley, _) => visitor.visit::<Riley>(),
+        (Kind::Wilson, _) => visitor.visit::<Wilson>(),
+        (Kind::Position, _) => visitor.visit::<Position>(),
+        (Kind::Roughness, _) => visitor.visit::<Roughness>(),
+    }
+}

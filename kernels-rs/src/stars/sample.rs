@@ -131,12 +131,14 @@ const HARD: u32 = 1;
 /// As [`WRITTEN`].
 const HUBS: u32 = 2;
 
-/// A site of the sample's complement with more triangles is a hub: each triangle asks whether it has the site inside its circle, since one thread
-/// would walk for long.
-const MANY: u32 = 512;
+/// The most hubs. If there are more, threads walk after all, many at once.
+pub const MAX_HUBS: usize = 64;
 
-/// Hubs. If there are more, threads walk after all, many at once.
-pub const MAX_HUBS: usize = 128;
+/// A site that is not in the sample is a hub if it has this many triangles: a thread would walk for long.
+#[inline(always)]
+fn many(sites: u32) -> u32 {
+    u32::max(512, sites >> 10)
+}
 
 impl Sampled<'_> {
     /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
@@ -262,7 +264,7 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
     while first < vector::unknown(all) {
         let (i, mut start, mut is_again) = (first + warp::lane_id(), None, false);
         let site = if i < all { conflicts.hard.get(i) } else { 0 };
-        let (mut most, mut goes_on) = (MANY, i < all);
+        let (mut most, mut goes_on) = (many(sampled.sites), i < all);
         // Once to count the triangles, and once to list them. A loop, so that the code stands once.
         while vector::unknown(1) == 1 {
             let mut count = 0;

@@ -66,8 +66,9 @@ time_of <- function(count) {
   grid <- expand.grid(x = seq(0.5, 999.5), y = seq(0.5, 999.5))
   gridded(grid) <- ~ x + y
   seconds <- system.time(krige(z ~ 1, p, grid, models[[1]], nmax = 12, debug.level = 0))[["elapsed"]]
-  cat(sprintf("gstat %s, %d points, 1000x1000 cells, 12 neighbours\t%.0f ms\n",
-    as.character(packageVersion("gstat")), count, 1000 * seconds))
+  ms <- sprintf("%.0f", 1000 * seconds)
+  cat(paste("gstat", packageVersion("gstat")), "kriging_spherical_k12", format(count, scientific = FALSE), "1000000", ms, ms, ms, sep = "\t")
+  cat("\n")
 }
 
 arguments <- commandArgs(trailingOnly = TRUE)

@@ -78,81 +78,73 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them.
-    ///
-    /// Of more points than the sample has, those are drawn whose numbers have the least hashes with the seed. Cost: half the
-    /// square of the points taken; 10,000 points have 5e7 pairs.
+    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them. Of more points
+    /// than the sample has, a [`Sample`] counts. Cost: half the square of the points taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
     /// As [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and [`gpu_core::Error::TooMany`] for the
     /// parameters; [`Error::Cancelled`](crate::Error::Cancelled) where progress ends the call.
     pub fn of(points: Points, params: &EmpiricalParams, progress: &dyn Progress) -> Result<Self> {
-        params.check()?;
-        check_points(&points)?;
-        let mut sample = Sample::new(params.sample, params.seed);
-        sample.add(points.x, points.y, points.values[0]);
-        sample.variogram(params, progress)
+        let mut sample = Sample::new(params)?;
+        sample.add(points)?;
+        sample.variogram(progress)
     }
 }
 
-/// A point of a sample: the order is by hash, then by number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Drawn {
-    hash: u64,
-    number: u64,
-    x: f64,
-    y: f64,
-    value: f64,
-}
-
-impl Eq for Drawn {}
-
-impl Ord for Drawn {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.hash, self.number).cmp(&(other.hash, other.number))
-    }
-}
-
-impl PartialOrd for Drawn {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The points with the least hashes.
-struct Sample {
-    most: usize,
-    seed: u64,
-    seen: u64,
+/// Points drawn from any number of others, which come in parts: those whose coordinates and first value have the least hashes with
+/// the seed. So the sample is the same in whatever order and parts they come.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    params: EmpiricalParams,
     bounds: Option<Bounds>,
     drawn: BinaryHeap<Drawn>,
 }
 
 impl Sample {
-    fn new(most: u32, seed: u64) -> Self {
-        Self { most: most as usize, seed, seen: 0, bounds: None, drawn: BinaryHeap::new() }
+    /// An empty sample.
+    ///
+    /// # Errors
+    /// As [`Empirical::of`] for the parameters.
+    pub fn new(params: &EmpiricalParams) -> Result<Self> {
+        params.check()?;
+        Ok(Self { params: *params, bounds: None, drawn: BinaryHeap::new() })
     }
 
-    fn add(&mut self, x: &[f64], y: &[f64], values: &[f64]) {
-        self.bounds = Bounds::of(x, y);
-        for ((&x, &y), &value) in x.iter().zip(y).zip(values) {
-            let (number, hash) = (self.seen, hash(self.seed, self.seen));
-            self.seen += 1;
-            if self.drawn.len() < self.most {
-                self.drawn.push(Drawn { hash, number, x, y, value });
+    /// Draws from more points.
+    ///
+    /// # Errors
+    /// As [`Empirical::of`] for the points.
+    pub fn add(&mut self, points: Points) -> Result<()> {
+        check_points(&points)?;
+        let (a, b) = (self.bounds, Bounds::of(points.x, points.y));
+        self.bounds = a.into_iter().chain(b).reduce(|a, b| Bounds {
+            min_x: a.min_x.min(b.min_x),
+            min_y: a.min_y.min(b.min_y),
+            max_x: a.max_x.max(b.max_x),
+            max_y: a.max_y.max(b.max_y),
+        });
+        for ((&x, &y), &value) in points.x.iter().zip(points.y).zip(points.values[0]) {
+            let point = Drawn::new(self.params.seed, [x, y, value]);
+            if self.drawn.len() < self.params.sample as usize {
+                self.drawn.push(point);
             } else if let Some(mut last) = self.drawn.peek_mut()
-                && (hash, number) < (last.hash, last.number)
+                && point < *last
             {
-                *last = Drawn { hash, number, x, y, value };
+                *last = point;
             }
         }
+        Ok(())
     }
 
-    fn variogram(self, params: &EmpiricalParams, progress: &dyn Progress) -> Result<Empirical> {
+    /// Makes the empirical variogram of the sample.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`](crate::Error::Cancelled) where progress ends the call.
+    pub fn variogram(self, progress: &dyn Progress) -> Result<Empirical> {
+        let params = self.params;
         let diagonal = self.bounds.map_or(0.0, |b| (b.max_x - b.min_x).hypot(b.max_y - b.min_y));
         let cutoff = if params.cutoff > 0.0 { params.cutoff } else { diagonal / 3.0 };
-        let mut points = self.drawn.into_vec();
-        points.sort_unstable_by_key(|point| point.number);
+        let points = self.drawn.into_sorted_vec();
         let empty = vec![Sums::default(); params.lags as usize];
         let mut sums = empty.clone();
         // Rows by rows, so that the sums are the same on any number of cores and somebody may end the call.
@@ -174,17 +166,37 @@ impl Sample {
     }
 }
 
+/// A point of a sample: the order is by hash, then by its numbers' bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Drawn {
+    hash: u64,
+    bits: [u64; 3],
+}
+
+impl Drawn {
+    fn new(seed: u64, numbers: [f64; 3]) -> Self {
+        // Zeros of both signs are one number.
+        let bits = numbers.map(|number| (number + 0.0).to_bits());
+        Self { hash: bits.iter().fold(seed, |seed, &bits| hash(seed, bits)), bits }
+    }
+
+    fn numbers(&self) -> [f64; 3] {
+        self.bits.map(f64::from_bits)
+    }
+}
+
 /// Adds the pairs of the first point with all others.
 fn add_pairs(points: &[Drawn], cutoff: f64, sums: &mut [Sums]) {
     let Some((first, others)) = points.split_first() else { return };
-    let width = cutoff / sums.len() as f64;
+    let (width, [x, y, value]) = (cutoff / sums.len() as f64, first.numbers());
     for other in others {
-        let (dx, dy) = (other.x - first.x, other.y - first.y);
+        let [other_x, other_y, other] = other.numbers();
+        let (dx, dy) = (other_x - x, other_y - y);
         let distance = (dx * dx + dy * dy).sqrt();
         if distance <= cutoff {
             let above = (distance / width).ceil() as usize;
             let lag = above.saturating_sub(1).min(sums.len() - 1);
-            let difference = other.value - first.value;
+            let difference = other - value;
             let squares = difference * difference;
             sums[lag].add(Sums { pairs: 1, distances: distance, squares });
         }

@@ -60,7 +60,7 @@ mod variogram;
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, On, Progress};
 
-pub use empirical::{Empirical, EmpiricalParams, Lag};
+pub use empirical::{Empirical, EmpiricalParams, Lag, Sample};
 pub use error::{Error, Result};
 pub use fit::Fitted;
 pub use gpu_core::{Points, Targets};

@@ -32,7 +32,7 @@ pub struct Args {
     #[command(flatten)]
     pub surface: SurfaceArgs,
     /// Predict each point from the others and report the errors, for several powers unless --power
-    /// is given
+    /// or --variogram is given
     #[arg(long)]
     pub cross_validate: bool,
     #[command(flatten)]
@@ -67,7 +67,12 @@ impl Args {
         self.surface.check(self.points.bounds)?;
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs(None)?;
-        self.format()?;
+        let format = self.format()?;
+        ensure!(
+            !self.surface.kriging.variance || format == Format::GeoTiff,
+            "--variance makes a second band, and {} has one: let the name end in .tif",
+            self.output.display()
+        );
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
     }

@@ -9,6 +9,8 @@ use idw::{Adaptive, Params};
 use programs::args::{Extent, fraction, positive};
 use programs::units::note_on_degrees;
 
+use crate::kriging::{self, KrigingArgs};
+
 /// Options of the surface.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Surface")]
@@ -43,6 +45,8 @@ pub struct SurfaceArgs {
     /// x and y are degrees of longitude and latitude; distances are great circles
     #[arg(long)]
     pub geographic: bool,
+    #[command(flatten)]
+    pub kriging: KrigingArgs,
 }
 
 /// The power where nothing says otherwise.
@@ -54,6 +58,9 @@ impl SurfaceArgs {
         ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
         if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
             bail!("--min-points {} is above --max-points {most}", self.min_points);
+        }
+        if self.kriging.variogram.is_some() {
+            kriging::check(self.max_points, self.min_points)?;
         }
         if let Some(extent) = bounds.filter(|_| self.geographic) {
             let b = extent.0;
@@ -82,7 +89,13 @@ impl SurfaceArgs {
     /// What is to be said where degrees are taken for a plane.
     pub fn note_on_degrees(&self, crs: Option<&Crs>) -> Option<String> {
         let note = note_on_degrees(crs).filter(|_| !self.geographic)?;
-        Some(format!("{note}; --geographic takes great circles"))
+        let is_kriging = self.kriging.variogram.is_some();
+        let else_ = if is_kriging {
+            "project the points first"
+        } else {
+            "--geographic takes great circles"
+        };
+        Some(format!("{note}; {else_}"))
     }
 
     /// How to interpolate, by this power.

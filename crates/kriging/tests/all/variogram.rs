@@ -1,7 +1,7 @@
 //! Empirical variograms and fits.
 
 use gpu_core::Silent;
-use kriging::{Empirical, EmpiricalParams, Error, Lag, Model, Variogram};
+use kriging::{Empirical, EmpiricalParams, Error, Lag, Model, Sample, Variogram};
 use testing::Cloud;
 
 fn cloud(count: usize) -> Cloud {
@@ -48,6 +48,17 @@ fn a_sample_is_of_all_points_and_repeatable() {
     for (a, b) in all.lags.iter().zip(&some.lags).skip(2) {
         assert!((a.semivariance / b.semivariance - 1.0).abs() < 0.15, "{a:?}, {b:?}");
     }
+}
+
+#[test]
+fn a_sample_is_the_same_in_whatever_order_and_parts_points_come() {
+    let (cloud, params) = (cloud(3000), EmpiricalParams::default().sample(500));
+    let mut sample = Sample::new(&params).unwrap();
+    for part in (0..3000).rev().collect::<Vec<usize>>().chunks(700) {
+        let part = Cloud::of(part.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
+        part.with(|points| sample.add(points)).unwrap();
+    }
+    assert_eq!(sample.variogram(&Silent).unwrap(), of(&cloud, &params));
 }
 
 #[test]

@@ -6,12 +6,15 @@ use anyhow::Result;
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Adaptive, Params, ValueRange};
+use kriging::Variogram;
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System, read_points};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
+use crate::kriging::{DEFAULT_POINTS, bands};
+use crate::scale::needs::Kind;
 use crate::scale::{Planned, needs, tile};
 use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs};
 
@@ -36,6 +39,14 @@ const EVERYWHERE: Bounds = Bounds {
     max_y: f64::INFINITY,
 };
 
+/// Kriging in place of inverse distances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kriging {
+    variogram: String,
+    variance: bool,
+}
+
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +64,7 @@ pub struct Recipe {
     per_quadrant: [u32; 2],
     adaptive: bool,
     geographic: bool,
+    kriging: Option<Kriging>,
     /// The points of a part, where all are more than memory holds.
     part: Option<u64>,
     /// The lowest and the highest value of all inputs.
@@ -65,20 +77,29 @@ impl Recipe {
     pub fn new(
         points: &PointArgs,
         surface: &SurfaceArgs,
+        variogram: Option<&Variogram>,
         range: [f64; 2],
         crs: Option<&Crs>,
     ) -> Result<Self> {
+        let variance = surface.kriging.variance;
+        let kriging =
+            variogram.map(|variogram| Kriging { variogram: variogram.to_string(), variance });
+        let max_points = match kriging {
+            Some(_) => surface.max_points.unwrap_or(DEFAULT_POINTS),
+            None => surface.max_points.unwrap_or(0),
+        };
         let Quadrants { min, max } = surface.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
         Ok(Self {
             points: Selection::of(points),
             power: surface.power.unwrap_or(DEFAULT_POWER),
             smoothing: surface.smoothing,
             radius: surface.radius,
-            max_points: surface.max_points.unwrap_or(0),
+            max_points,
             min_points: surface.min_points,
             per_quadrant: [min, max],
             adaptive: surface.adaptive,
             geographic: surface.geographic,
+            kriging,
             part: None,
             range,
             crs: crs.map(System::of).transpose()?,
@@ -87,7 +108,7 @@ impl Recipe {
 
     /// The same with points in parts, so many at a time; `None` where a part does not tell what it adds to the whole.
     pub fn in_parts(self, points: u64) -> Option<Self> {
-        let adds_up = self.params().is_all_pairs() && !self.adaptive;
+        let adds_up = self.params().is_all_pairs() && !self.adaptive && self.kriging.is_none();
         adds_up.then_some(Self { part: Some(points), ..self })
     }
 
@@ -107,6 +128,23 @@ impl Recipe {
         // As in one run.
         let range = (!params.is_all_pairs()).then_some(ValueRange { min, max });
         params.value_range(range)
+    }
+
+    /// How a cell is kriged, and whether the variance is wanted; `None` for inverse distances.
+    ///
+    /// # Errors
+    /// The recipe was changed by hand.
+    pub fn kriging(&self) -> Result<Option<(kriging::Params, bool)>> {
+        let Some(Kriging { variogram, variance }) = &self.kriging else { return Ok(None) };
+        let (most, least) = (Some(self.max_points), self.min_points);
+        let params = crate::kriging::params(variogram.parse()?, most, least, self.radius);
+        Ok(Some((params, *variance)))
+    }
+
+    /// What a cell of a tile takes.
+    pub fn kind(&self) -> Kind {
+        let bands = self.kriging.as_ref().map(|kriging| 1 + u64::from(kriging.variance));
+        Kind { reads: self.reads(), kriging: bands }
     }
 
     /// Where the points lie that count for a tile.
@@ -132,6 +170,10 @@ impl SurfaceRecipe for Recipe {
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
     }
+
+    fn bands(&self) -> Result<Vec<String>> {
+        Ok(bands(self.kriging.as_ref().is_some_and(|kriging| kriging.variance)))
+    }
 }
 
 impl PointRecipe for Recipe {
@@ -150,12 +192,12 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     type Read = Cloud;
-    type Made = Vec<f32>;
+    type Made = Vec<Vec<f32>>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
-        needs::needs(tile, planned.recipe.reads())
+        needs::needs(tile, planned.recipe.kind())
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
@@ -181,11 +223,11 @@ impl scale::Recipe for Recipe {
         cloud: Cloud,
         device: &Device,
         progress: &dyn Progress,
-    ) -> Result<Vec<f32>> {
-        tile::values(planned, tile, cloud, device, progress)
+    ) -> Result<Vec<Vec<f32>>> {
+        tile::bands(planned, tile, cloud, device, progress)
     }
 
-    fn write(planned: &Planned, number: usize, values: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &[values])
+    fn write(planned: &Planned, number: usize, bands: Vec<Vec<f32>>) -> Result<()> {
+        planned.write_surface(number, &bands)
     }
 }

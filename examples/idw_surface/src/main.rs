@@ -173,18 +173,12 @@ fn require_places(cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Result
 
 /// Says of an error that has a point by its index which of the inputs' it is.
 fn name_point(error: Error, cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Error {
-    match error.downcast_ref() {
-        Some(&idw::Error::Place { what: "point", index, .. }) => {
-            return error.context(cloud.place_of(index, inputs, args));
-        }
-        _ => {}
-    }
-    match error.downcast_ref() {
-        Some(&::kriging::Error::Place { what: "point", index, .. }) => {
-            error.context(cloud.place_of(index as usize, inputs, args))
-        }
-        _ => error,
-    }
+    let index = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(&idw::Error::Place { what: "point", index, .. }), _) => index,
+        (_, Some(&::kriging::Error::Place { what: "point", index, .. })) => index as usize,
+        _ => return error,
+    };
+    error.context(cloud.place_of(index, inputs, args))
 }
 
 /// Where the points lie that count; `None` for everywhere.

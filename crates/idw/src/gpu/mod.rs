@@ -77,7 +77,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Points at targets: a [`GridSpec`], or [`DeviceTargets::points`].
+    /// Points at targets: a [`GridSpec`](gpu_core::GridSpec), or [`DeviceTargets::points`].
     pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
         Self { points, targets: targets.into() }
     }

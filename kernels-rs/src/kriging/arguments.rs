@@ -91,6 +91,22 @@ impl Neighbours<'_> {
         self.positions.get(i as u64 * self.targets as u64 + target)
     }
 
+    /// The neighbours of a target, at most `K`, and how many there are: loaded all at once.
+    #[inline(always)]
+    pub fn all<const K: usize, const L: usize>(&self, target: u64) -> ([u32; L], u32) {
+        let (mut positions, mut count, mut i) = ([NONE; L], 0, 0);
+        while i < K {
+            positions[i] = self.position(target, u32::min(i as u32, self.most - 1));
+            i += 1;
+        }
+        i = 0;
+        while i < K {
+            count += ((i as u32) < self.most && positions[i] != NONE) as u32;
+            i += 1;
+        }
+        (positions, count)
+    }
+
     /// How many neighbours a target has.
     #[inline(always)]
     pub fn count(&self, target: u64) -> u32 {

@@ -15,7 +15,7 @@
 //! A row that has no neighbour is 0 with d = 0, as that of a neighbour that is left out.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -49,21 +49,26 @@ pub unsafe fn solve_by_thread<const K: usize>(
 ) {
     let number = thread::index_1d();
     let Some(target) = part.target(number) else { return };
-    let count = neighbours.count(number);
+    let (mut positions, count) = neighbours.all::<K, MOST>(number);
     if count == 0 || count < law.least {
         results.set_nothing(points.columns, &target);
         return;
     }
+    // What is no neighbour repeats the nearest, so that no load depends on a branch.
+    let (mut places, mut i) = ([[0.0; 2]; MOST], 0);
+    while i < K {
+        positions[i] = if (i as u32) < count { positions[i] } else { positions[0] };
+        places[i] = [points.x.get(positions[i]), points.y.get(positions[i])];
+        i += 1;
+    }
     let system = System::<K> { room: room_of_lane::<K>(), count };
-    let position = |i: u32| neighbours.position(number, i);
     // SAFETY: the elements are the thread's own, and each is written before it is read.
     unsafe {
         let mut i = 0;
-        while i < count {
-            let at = position(i);
-            let place = law.place([points.x.get(at), points.y.get(at)], target.place);
-            system.set(i, i, place[0]);
-            system.set(K as u32, i, place[1]);
+        while i < K {
+            let place = law.place(places[i], target.place);
+            system.set(i as u32, i as u32, place[0]);
+            system.set(K as u32, i as u32, place[1]);
             i += 1;
         }
         system.correlate(&law);
@@ -78,17 +83,28 @@ pub unsafe fn solve_by_thread<const K: usize>(
         results.variances.set(target.index, products.variance(law.sill));
         let mut column = 0;
         while column < points.columns {
-            let value = |i: u32| match has_all {
-                true => points.value(column, position(i)),
-                false => points.mean(column, i..count, position, |i| system.get(i, i) == 0.0),
-            };
-            let nearest = value(0);
-            let mut i = 0;
-            while i < count {
-                system.set(K as u32, i, value(i) - nearest);
+            let (mut values, mut i) = ([0.0; MOST], 0);
+            while i < K {
+                values[i] = points.value(column, positions[i]);
                 i += 1;
             }
-            let w = system.solve(system.row());
+            if !has_all {
+                let position = |i: u32| neighbours.position(number, i);
+                let is_left_out = |i: u32| system.get(i, i) == 0.0;
+                let mut i = 0;
+                while i < vector::unknown(count) {
+                    let mean = points.mean(column, i..count, position, is_left_out);
+                    system.set(K as u32, i, mean);
+                    i += 1;
+                }
+                values = system.row();
+            }
+            let (nearest, mut row, mut i) = (values[0], [0.0; MOST], 0);
+            while i < K {
+                row[i] = values[i] - nearest;
+                i += 1;
+            }
+            let w = system.solve(row);
             let (mut uw, mut vw, mut i) = (0.0, 0.0, 0);
             while i < K {
                 uw += u[i] * w[i];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, Existing, Output};
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs};
@@ -68,11 +68,10 @@ impl Args {
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs(None)?;
         let format = self.format()?;
-        ensure!(
-            !self.surface.kriging.variance || format == Format::GeoTiff,
-            "--variance makes a second band, and {} has one: let the name end in .tif",
-            self.output.display()
-        );
+        if let Some(band) = self.surface.second_band().filter(|_| format != Format::GeoTiff) {
+            let path = self.output.display();
+            bail!("--{band} makes a second band, and {path} has one: let the name end in .tif");
+        }
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
     }

@@ -67,11 +67,6 @@ impl KrigingArgs {
         matches!(self.variogram, Some(Choice::Fit(_)))
     }
 
-    /// The names of the surface's bands.
-    pub fn bands(&self) -> Vec<String> {
-        bands(self.variance)
-    }
-
     /// The sample of points that a variogram is fitted to.
     pub fn sample(&self) -> Result<Sample> {
         Ok(Sample::new(&EmpiricalParams::default().cutoff(self.cutoff.unwrap_or(0.0)))?)
@@ -113,14 +108,6 @@ impl KrigingArgs {
 fn report_variogram(variogram: &Variogram, report: &mut Report) {
     report.line("variogram", variogram);
     report.field("variogram", variogram.to_string());
-}
-
-/// The names of the bands: the value, and the variance where it is wanted.
-pub fn bands(variance: bool) -> Vec<String> {
-    match variance {
-        false => vec![String::new()],
-        true => vec!["value".to_owned(), "variance".to_owned()],
-    }
 }
 
 /// How to interpolate by a variogram.

@@ -80,8 +80,12 @@ fn run(args: &Args) -> Result<()> {
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
     args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
-    // The values, their copy with NODATA, and the writer's; of kriging values and variances in f64 before.
-    let of_cell = if args.surface.kriging.variogram.is_some() { 36 } else { 12 };
+    // The values, their copy with NODATA, and the writer's; of kriging values and variances in f64 before, or all statistics.
+    let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {
+        (Some(_), _) => 36,
+        (None, true) => 60,
+        (None, false) => 12,
+    };
     host_memory::require(grid.cells().saturating_mul(of_cell))
         .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))
         .map_err(|error| match cloud.note_on_emptiness().filter(|_| is_whole) {
@@ -95,11 +99,12 @@ fn run(args: &Args) -> Result<()> {
     let range = cloud.range;
     let call = Call { args, device: &device, points, grid };
     let bands = match args.surface.kriging.variogram {
-        None => vec![call.idw(range, &mut stages, &mut report).map_err(name)?],
+        None => call.idw(range, &mut stages, &mut report).map_err(name)?,
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
     report.raster("surface", &grid, "values", &bands[0]);
-    bands.iter().skip(1).for_each(|variances| report.quantity("variance", variances));
+    let second = args.surface.second_band().into_iter().zip(bands.get(1));
+    second.for_each(|(name, band)| report.quantity(name, band));
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
     report.written([&args.output]);
@@ -117,13 +122,13 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The values by inverse distances. `range` is that of the files' values.
+    /// The bands by inverse distances. `range` is that of the files' values.
     fn idw(
         &self,
         range: Option<[f64; 2]>,
         stages: &mut Stages,
         report: &mut Report,
-    ) -> Result<Vec<f32>> {
+    ) -> Result<Vec<Vec<f32>>> {
         let &Self { args, device, points, grid } = self;
         let power = power(args, device, points, stages, report)?;
         let params = args.surface.params(power);
@@ -138,7 +143,7 @@ impl Call<'_> {
             None => report.line("power", params.power),
         }
         report.field("power", params.adaptive.is_none().then_some(params.power));
-        surface.values.into_iter().next().context("there are no values")
+        Ok(surface::bands_of(surface, args.surface.deviation))
     }
 
     /// The values by kriging, and their variances where these are wanted.
@@ -244,7 +249,7 @@ fn write(
     let path = &args.output;
     let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
     if args.format()? != Format::Png {
-        return products.write_bands("--output", path, &args.surface.kriging.bands(), bands);
+        return products.write_bands("--output", path, &args.surface.bands(), bands);
     }
     let values = &bands[0];
     // What was measured is in no unit of the ground, unless the system says so.

@@ -23,21 +23,22 @@ const WRITTEN: u64 = 8;
 pub struct Kind {
     /// Where their points lie.
     pub reads: Reads,
-    /// The bands of kriging; `None` for inverse distances.
-    pub kriging: Option<u64>,
-}
-
-impl Kind {
+    /// Whether cells are kriged.
+    pub is_kriging: bool,
     /// Bands that are written.
-    fn bands(self) -> u64 {
-        self.kriging.unwrap_or(1)
-    }
+    pub bands: u64,
 }
 
 /// A cell while a tile is made: its place and its value; and of a search for the nearest alone what was found of it.
 fn cell(kind: Kind) -> u64 {
-    // Of kriging value and variance in f64, where they lie and as they come.
-    kind.kriging.map_or(0, |bands| 60 + 8 * bands) + of_reads(kind.reads)
+    let more = match (kind.is_kriging, kind.bands) {
+        // Value and variance in f64, where they lie and as they come.
+        (true, bands) => 60 + 8 * bands,
+        // All statistics, on their way.
+        (false, 2) => 60,
+        (false, _) => 0,
+    };
+    more + of_reads(kind.reads)
 }
 
 const fn of_reads(reads: Reads) -> u64 {
@@ -61,7 +62,7 @@ const NEIGHBOURS: u64 = 160 << 20;
 /// A tile at each of its steps.
 pub fn needs(tile: &Tile, kind: Kind) -> Needs {
     let own = u64::from(tile.width) * u64::from(tile.height);
-    let write = own * WRITTEN * kind.bands();
+    let write = own * WRITTEN * kind.bands;
     if let Reads::Parts(points) = kind.reads {
         // They are read while the tile is made.
         let make = points.saturating_mul(OF_PART).saturating_add(own * cell(kind));
@@ -76,12 +77,12 @@ pub fn needs(tile: &Tile, kind: Kind) -> Needs {
 
 /// What a tile takes whatever its size.
 fn fixed(kind: Kind) -> u64 {
-    kind.kriging.map_or(0, |_| NEIGHBOURS)
+    if kind.is_kriging { NEIGHBOURS } else { 0 }
 }
 
 /// A tile that is made while one like it is read and another is written.
 pub fn model(kind: Kind) -> Model {
-    let per_cell = cell(kind) + WRITTEN * kind.bands();
+    let per_cell = cell(kind) + WRITTEN * kind.bands;
     match kind.reads {
         Reads::Parts(points) => {
             Model { fixed: FIXED + points.saturating_mul(OF_PART), per_point: 0, per_cell }
@@ -112,7 +113,7 @@ pub fn points_of_part(cells: u64, memory: u64, card: Option<u64>) -> u64 {
         let free = memory.saturating_sub(fixed);
         (free - cells.saturating_mul(per_cell).min(free / 2)) / per_point
     };
-    let none = Kind { reads: Reads::Parts(0), kriging: None };
+    let none = Kind { reads: Reads::Parts(0), is_kriging: false, bands: 1 };
     let on_host = fit(memory, model(none), OF_PART);
     let on_card = card.map_or(u64::MAX, |card| fit(card, on_device(none), CARD.per_point));
     on_host.min(on_card).clamp(LEAST, MAX_POINTS)

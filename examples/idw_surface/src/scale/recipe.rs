@@ -13,10 +13,10 @@ use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
-use crate::kriging::{DEFAULT_POINTS, bands};
+use crate::kriging::DEFAULT_POINTS;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, needs, tile};
-use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs};
+use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs, bands};
 
 /// Where the points lie that count for a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Recipe {
     per_quadrant: [u32; 2],
     adaptive: bool,
     geographic: bool,
+    /// Whether the deviation of the points is a second band.
+    deviation: bool,
     kriging: Option<Kriging>,
     /// The points of a part, where all are more than memory holds.
     part: Option<u64>,
@@ -99,6 +101,7 @@ impl Recipe {
             per_quadrant: [min, max],
             adaptive: surface.adaptive,
             geographic: surface.geographic,
+            deviation: surface.deviation,
             kriging,
             part: None,
             range,
@@ -124,7 +127,8 @@ impl Recipe {
             .min_points_per_quadrant(fewest)
             .max_points_per_quadrant(most)
             .geographic(self.geographic)
-            .adaptive(self.adaptive.then(Adaptive::default));
+            .adaptive(self.adaptive.then(Adaptive::default))
+            .statistics(self.deviation);
         // As in one run.
         let range = (!params.is_all_pairs()).then_some(ValueRange { min, max });
         params.value_range(range)
@@ -143,8 +147,13 @@ impl Recipe {
 
     /// What a cell of a tile takes.
     pub fn kind(&self) -> Kind {
-        let bands = self.kriging.as_ref().map(|kriging| 1 + u64::from(kriging.variance));
-        Kind { reads: self.reads(), kriging: bands }
+        let bands = 1 + u64::from(self.second_band().is_some());
+        Kind { reads: self.reads(), is_kriging: self.kriging.is_some(), bands }
+    }
+
+    fn second_band(&self) -> Option<&'static str> {
+        let has_variance = self.kriging.as_ref().is_some_and(|kriging| kriging.variance);
+        has_variance.then_some("variance").or(self.deviation.then_some("deviation"))
     }
 
     /// Where the points lie that count for a tile.
@@ -172,7 +181,7 @@ impl SurfaceRecipe for Recipe {
     }
 
     fn bands(&self) -> Result<Vec<String>> {
-        Ok(bands(self.kriging.as_ref().is_some_and(|kriging| kriging.variance)))
+        Ok(bands(self.second_band()))
     }
 }
 

@@ -18,6 +18,7 @@ use tile_plan::Tile;
 use crate::kriging;
 use crate::scale::Planned;
 use crate::scale::recipe::Reads;
+use crate::surface::bands_of;
 
 /// The bands of a tile.
 pub fn bands(
@@ -30,6 +31,7 @@ pub fn bands(
     let centres = Centres::of(planned, tile);
     let work = Work { planned, device, progress };
     let params = planned.recipe.params();
+    let has_deviation = params.statistics;
     if let Some((params, variance)) = planned.recipe.kriging()? {
         return match planned.recipe.reads() {
             Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, radius| {
@@ -50,17 +52,17 @@ pub fn bands(
                 let limited = |radius| params.radius(radius).statistics(true);
                 let params = radius.map_or(params, limited);
                 let surface = work.interpolate(cloud, centres, &params)?;
-                let count = surface.statistics.map(|statistics| statistics.count);
+                let found = surface.statistics.as_ref().filter(|_| radius.is_some());
                 let most = planned.recipe.max_points;
-                let is_certain = |i: usize| count.as_ref().is_none_or(|count| count[i] >= most);
+                let is_certain = |i: usize| found.is_none_or(|found| found.count[i] >= most);
                 let is_certain = (0..centres.x.len()).map(is_certain).collect();
-                Ok((surface.values, is_certain))
+                Ok((bands_of(surface, has_deviation), is_certain))
             });
         }
         Reads::Parts(most) => work.add_parts(&centres, most)?,
         Reads::Halo | Reads::All => work.interpolate(&cloud, &centres, &params)?,
     };
-    Ok(surface.values)
+    Ok(bands_of(surface, has_deviation))
 }
 
 /// What all steps of a tile have in common.

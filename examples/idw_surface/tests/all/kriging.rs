@@ -142,3 +142,46 @@ fn what_is_wrong_is_said_in_one_line() {
     PROGRAM.fails(folder, &["plan", "flat.csv", "--variogram", "fit"], &["same"]);
     PROGRAM.fails(folder, &[&["far.csv", "--size", "3x3"], &spherical[..], &cpu].concat(), &[]);
 }
+
+/// The standard deviation of a cell's points, by inverse distances.
+#[test]
+fn the_deviation_of_the_points_is_a_second_band() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_points(folder);
+    let base = ["a.csv", "b.csv", "--resolution", "2", "--bounds=-10,5,210,75", "--deviation"];
+    for more in [
+        &["--max-points", "7"][..],
+        &["--radius", "9", "--max-points", "30"],
+        &["--per-quadrant", "0,2"],
+    ] {
+        let words = [&base[..], more].concat();
+        let one = ["-o", "plain.tif", "--overwrite", "--device", "cpu"];
+        let report = PROGRAM.json(folder, &[&words[..], &one].concat());
+        assert!(report["deviation"]["range"][0].as_f64().unwrap() >= 0.0, "{report}");
+        let words = [&words[..], &["--tile-size", "23"]].concat();
+        assert!(in_tiles(&PROGRAM, folder, &words, &[], "cpu", &MERGE) > 6);
+        assert!(is_same(folder, "plain.tif", "tiles.tif"), "{more:?}");
+        let found = bands(&folder.join("tiles.tif"));
+        assert_eq!(found.len(), 2);
+        // The values alone are those without the band.
+        let without = words
+            .iter()
+            .copied()
+            .filter(|&word| word != "--deviation" && word != "23" && word != "--tile-size");
+        let without: Vec<&str> =
+            without.chain(["-o", "values.tif", "--overwrite", "--device", "cpu"]).collect();
+        PROGRAM.succeeds(folder, &without);
+        let alone = bands(&folder.join("values.tif"));
+        assert!(alone[0].iter().zip(&found[0]).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    // Of one point there is none.
+    let run = ["a.csv", "--max-points", "1", "--deviation", "--size", "9x9", "--device", "cpu"];
+    PROGRAM.succeeds(folder, &[&run[..], &["-o", "one.tif"]].concat());
+    assert!(bands(&folder.join("one.tif"))[1].iter().all(|&deviation| deviation == 0.0));
+    PROGRAM.fails(folder, &["a.csv", "--deviation"], &["--deviation", "--max-points"]);
+    let npy = ["a.csv", "--deviation", "--max-points", "5", "-o", "out.npy"];
+    PROGRAM.fails(folder, &npy, &["--deviation", ".tif"]);
+    let both = ["a.csv", "--deviation", "--max-points", "5", "--variogram", "spherical:1,9"];
+    PROGRAM.fails(folder, &both, &["--variogram"]);
+}

@@ -14,12 +14,13 @@
 
 pub mod ccq;
 pub mod idw;
+pub mod kriging;
 #[cfg(any(feature = "nni", feature = "nni_boxed", feature = "nni_exact"))]
 pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
-#[cfg(any(feature = "idw_neighbours", feature = "rtree", feature = "stars"))]
+#[cfg(any(feature = "idw_neighbours", feature = "kriging", feature = "rtree", feature = "stars"))]
 pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;

@@ -57,6 +57,7 @@ pub mod layout;
 pub mod list;
 #[cfg(feature = "rtree")]
 mod nearest;
+pub mod patches;
 
 #[cfg(feature = "rtree")]
 pub use bounds::{bound_boxes, bound_points};

@@ -80,7 +80,7 @@ tests) tests ;;
 sanitize) sanitize "$2" ;;
 bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
 results)
-    every="gpu idw quadtree neighbours morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
+    every="gpu idw kriging quadtree neighbours morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
     if [ $# -gt 2 ]; then results "${@:2}"; else results "$2" $every; fi
     ;;
 scale)

@@ -2,7 +2,7 @@
 //!
 //! - [`GridSpec`] and [`Bounds`]: where the cells of a raster lie. [`Grid`] and [`GridView`]: a raster in
 //!   host memory, owned and borrowed; with the feature `ndarray` from arrays and as arrays, without a
-//!   copy. [`Points`] and their [`Extent`].
+//!   copy. [`Points`], their [`Extent`], and [`Targets`] of an interpolation.
 //! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
 //! - [`Progress`]: how a long call says where it is, and may be ended. [`On`]: a device, and who watches a call on it.
 //! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and [`Slice`],
@@ -28,6 +28,7 @@ pub mod parallel;
 mod points;
 mod progress;
 mod raster;
+mod targets;
 
 #[cfg(feature = "cuda")]
 pub use bytemuck;
@@ -58,3 +59,6 @@ pub use ndarray;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};
+#[cfg(feature = "cuda")]
+pub use targets::DeviceTargets;
+pub use targets::Targets;

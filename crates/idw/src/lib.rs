@@ -76,13 +76,13 @@ use gpu_core::{Device, Grid, GridSpec, On, Progress};
 use points::Data;
 
 pub use error::{Error, Result};
-pub use gpu_core::{Points, ValueRange};
+pub use gpu_core::{Points, Targets, ValueRange};
 pub use ground::RADIUS;
 pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
 pub use params::{Adaptive, Baseline, Method, NonFinite, Params, TooFewPoints};
 pub use part::{Part, Total};
-pub use points::{Input, MAX_POINTS, Targets};
+pub use points::{Input, MAX_POINTS};
 pub use statistics::Statistics;
 pub use validation::{Comparison, PowerParams, Validation, best_power, cross_validate};
 

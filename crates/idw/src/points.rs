@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, GridSpec, Points, ValueRange};
+use gpu_core::{Bounds, GridSpec, Points, Targets, ValueRange};
 use kernels_rs::spatial::sphere;
 
 use crate::ground::Ground;
@@ -28,70 +28,15 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Where to interpolate.
-#[derive(Clone, Copy, Debug)]
-pub enum Targets<'a> {
-    /// At these places.
-    Points {
-        /// Eastings, or degrees of longitude.
-        x: &'a [f64],
-        /// Northings, or degrees of latitude.
-        y: &'a [f64],
-    },
-    /// At the centres of a grid's cells, row by row from the north.
-    Grid(GridSpec),
-}
-
-impl From<GridSpec> for Targets<'_> {
-    fn from(grid: GridSpec) -> Self {
-        Self::Grid(grid)
-    }
-}
-
-impl Targets<'_> {
-    /// The grid, where they are one.
-    pub fn grid(&self) -> Option<GridSpec> {
-        match *self {
-            Self::Points { .. } => None,
-            Self::Grid(grid) => Some(grid),
+/// Checks that every target is a place.
+pub(crate) fn check_targets(targets: Targets, geographic: bool) -> Result<()> {
+    check_count("targets", targets.len())?;
+    match targets {
+        Targets::Points { x, y } => {
+            check_len("column of targets' y", x.len(), y.len())?;
+            (0..x.len()).try_for_each(|i| check_target(i, (x[i], y[i]), geographic))
         }
-    }
-
-    /// How many.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Points { x, .. } => x.len() as u64,
-            Self::Grid(grid) => grid.cells(),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The place of a target.
-    #[inline]
-    pub(crate) fn place(&self, index: usize) -> (f64, f64) {
-        match self {
-            Self::Points { x, y } => (x[index], y[index]),
-            Self::Grid(grid) => {
-                let width = grid.width as usize;
-                grid.cell_centre((index % width) as u32, (index / width) as u32)
-            }
-        }
-    }
-
-    /// Checks that every target is a place.
-    pub(crate) fn check(&self, geographic: bool) -> Result<()> {
-        check_count("targets", self.len())?;
-        match *self {
-            Self::Points { x, y } => {
-                check_len("column of targets' y", x.len(), y.len())?;
-                (0..x.len()).try_for_each(|i| check_target(i, (x[i], y[i]), geographic))
-            }
-            Self::Grid(grid) => check_grid(grid, geographic),
-        }
+        Targets::Grid(grid) => check_grid(grid, geographic),
     }
 }
 

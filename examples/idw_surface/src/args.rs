@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, Existing, Output};
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs};
@@ -32,7 +32,7 @@ pub struct Args {
     #[command(flatten)]
     pub surface: SurfaceArgs,
     /// Predict each point from the others and report the errors, for several powers unless --power
-    /// is given
+    /// or --variogram is given
     #[arg(long)]
     pub cross_validate: bool,
     #[command(flatten)]
@@ -67,7 +67,11 @@ impl Args {
         self.surface.check(self.points.bounds)?;
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs(None)?;
-        self.format()?;
+        let format = self.format()?;
+        if let Some(band) = self.surface.second_band().filter(|_| format != Format::GeoTiff) {
+            let path = self.output.display();
+            bail!("--{band} makes a second band, and {path} has one: let the name end in .tif");
+        }
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
     }

@@ -2,10 +2,12 @@
 //!
 //! The way from here to the kernel: [`interpolate`](idw::interpolate) goes to crate idw's `cpu` or
 //! `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/idw/pairs` (all pairs) or
-//! `kernels-rs/src/idw/neighbours`.
+//! `kernels-rs/src/idw/neighbours`. With `--variogram` [`kriging::interpolate`](::kriging::interpolate) does the same for the
+//! kernels of `kernels-rs/src/kriging`.
 
 mod args;
 mod extent;
+mod kriging;
 mod sample;
 mod scale;
 mod surface;
@@ -78,8 +80,13 @@ fn run(args: &Args) -> Result<()> {
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
     args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
-    // The values, their copy with NODATA, and the writer's.
-    host_memory::require(grid.cells().saturating_mul(12))
+    // The values, their copy with NODATA, and the writer's; of kriging values and variances in f64 before, or all statistics.
+    let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {
+        (Some(_), _) => 36,
+        (None, true) => 60,
+        (None, false) => 12,
+    };
+    host_memory::require(grid.cells().saturating_mul(of_cell))
         .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))
         .map_err(|error| match cloud.note_on_emptiness().filter(|_| is_whole) {
             Some(note) => anyhow!("{error}; {note}"),
@@ -89,27 +96,74 @@ fn run(args: &Args) -> Result<()> {
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let name = |error| name_point(error, &cloud, &inputs, &args.points);
-    let power = power(args, &device, points, &mut stages, &mut report).map_err(name)?;
-    let params = args.surface.params(power);
-    // The files' range, not that of the points which were kept, so that tiles can have the same bits.
-    let range = cloud.range.filter(|_| !params.is_all_pairs());
-    let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
-    let surface = stages
-        .run("interpolate", |p| {
-            idw::interpolate::<f32>(device.with_progress(p), Input::new(points, grid), &params)
-        })
-        .map_err(|error| name(error.into()))?;
-    match params.adaptive {
-        Some(_) => report.line("power", "adaptive"),
-        None => report.line("power", params.power),
-    }
-    report.field("power", params.adaptive.is_none().then_some(params.power));
-    report.raster("surface", &grid, "values", &surface.values[0]);
-    stages.run("write", |_| write(args, &device, &grid, &surface.values[0], crs.as_ref()))?;
+    let range = cloud.range;
+    let call = Call { args, device: &device, points, grid };
+    let bands = match args.surface.kriging.variogram {
+        None => call.idw(range, &mut stages, &mut report).map_err(name)?,
+        Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
+    };
+    report.raster("surface", &grid, "values", &bands[0]);
+    let second = args.surface.second_band().into_iter().zip(bands.get(1));
+    second.for_each(|(name, band)| report.quantity(name, band));
+    stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
     report.written([&args.output]);
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// What a surface is made of.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    args: &'a Args,
+    device: &'a Device,
+    points: Points<'a>,
+    grid: GridSpec,
+}
+
+impl Call<'_> {
+    /// The bands by inverse distances. `range` is that of the files' values.
+    fn idw(
+        &self,
+        range: Option<[f64; 2]>,
+        stages: &mut Stages,
+        report: &mut Report,
+    ) -> Result<Vec<Vec<f32>>> {
+        let &Self { args, device, points, grid } = self;
+        let power = power(args, device, points, stages, report)?;
+        let params = args.surface.params(power);
+        // The files' range, not that of the points which were kept, so that tiles can have the same bits.
+        let range = range.filter(|_| !params.is_all_pairs());
+        let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
+        let surface = stages.run("interpolate", |p| {
+            idw::interpolate::<f32>(device.with_progress(p), Input::new(points, grid), &params)
+        })?;
+        match params.adaptive {
+            Some(_) => report.line("power", "adaptive"),
+            None => report.line("power", params.power),
+        }
+        report.field("power", params.adaptive.is_none().then_some(params.power));
+        Ok(surface::bands_of(surface, args.surface.deviation))
+    }
+
+    /// The values by kriging, and their variances where these are wanted.
+    fn kriging(&self, stages: &mut Stages, report: &mut Report) -> Result<Vec<Vec<f32>>> {
+        let &Self { args, device, points, grid } = self;
+        let surface = &args.surface;
+        let mut sample = surface.kriging.sample()?;
+        let variogram = stages.run("variogram", |p| -> Result<_> {
+            if surface.kriging.fits() {
+                sample.add(points)?;
+            }
+            surface.kriging.variogram(sample, p, report)
+        })?;
+        let variogram = variogram.context("there is no variogram")?;
+        let params =
+            kriging::params(variogram, surface.max_points, surface.min_points, surface.radius);
+        let how = (&params, surface.kriging.variance);
+        let is_validated = args.cross_validate;
+        Ok(kriging::surface(device, (points, grid), how, is_validated, stages, report)?)
+    }
 }
 
 /// Refuses points that are no places of the globe.
@@ -124,20 +178,20 @@ fn require_places(cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Result
 
 /// Says of an error that has a point by its index which of the inputs' it is.
 fn name_point(error: Error, cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Error {
-    match error.downcast_ref() {
-        Some(&idw::Error::Place { what: "point", index, .. }) => {
-            error.context(cloud.place_of(index, inputs, args))
-        }
-        _ => error,
-    }
+    let index = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(&idw::Error::Place { what: "point", index, .. }), _) => index,
+        (_, Some(&::kriging::Error::Place { what: "point", index, .. })) => index as usize,
+        _ => return error,
+    };
+    error.context(cloud.place_of(index, inputs, args))
 }
 
 /// Where the points lie that count; `None` for everywhere.
 fn reach(args: &Args) -> Option<Bounds> {
     let b = args.points.bounds?.0;
-    // On the sphere a distance has no one width in degrees.
-    let radius =
-        args.surface.radius.filter(|_| !args.surface.geographic && !args.cross_validate)?;
+    // On the sphere a distance has no one width in degrees; a variogram is that of all points.
+    let takes_all = args.surface.geographic || args.cross_validate || args.surface.kriging.fits();
+    let radius = args.surface.radius.filter(|_| !takes_all)?;
     Some(Bounds {
         min_x: b.min_x - radius - cell_of(args, b),
         min_y: b.min_y - radius - cell_of(args, b),
@@ -189,14 +243,15 @@ fn write(
     args: &Args,
     device: &Device,
     grid: &GridSpec,
-    values: &[f32],
+    bands: &[Vec<f32>],
     crs: Option<&Crs>,
 ) -> Result<()> {
     let path = &args.output;
     let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
     if args.format()? != Format::Png {
-        return products.write_values("--output", path, values);
+        return products.write_bands("--output", path, &args.surface.bands(), bands);
     }
+    let values = &bands[0];
     // What was measured is in no unit of the ground, unless the system says so.
     let units = match Units::of(crs) {
         Units::Plane { .. } if args.surface.geographic => Units::Degrees { height: 1.0 },

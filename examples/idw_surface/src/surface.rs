@@ -5,9 +5,11 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use geo_io::Crs;
-use idw::{Adaptive, Params};
+use idw::{Adaptive, Params, Surface};
 use programs::args::{Extent, fraction, positive};
 use programs::units::note_on_degrees;
+
+use crate::kriging::{self, KrigingArgs};
 
 /// Options of the surface.
 #[derive(Args, Clone, Debug)]
@@ -43,6 +45,12 @@ pub struct SurfaceArgs {
     /// x and y are degrees of longitude and latitude; distances are great circles
     #[arg(long)]
     pub geographic: bool,
+    /// Write the standard deviation of the points that count for a cell, over their number, as a second band, of a GeoTIFF; with
+    /// --max-points, --radius or --per-quadrant
+    #[arg(long, conflicts_with = "variogram")]
+    pub deviation: bool,
+    #[command(flatten)]
+    pub kriging: KrigingArgs,
 }
 
 /// The power where nothing says otherwise.
@@ -54,6 +62,15 @@ impl SurfaceArgs {
         ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
         if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
             bail!("--min-points {} is above --max-points {most}", self.min_points);
+        }
+        let is_search =
+            self.max_points.is_some() || self.radius.is_some() || self.per_quadrant.is_some();
+        ensure!(
+            is_search || !self.deviation,
+            "--deviation is that of the points near a cell: give --max-points, --radius or --per-quadrant"
+        );
+        if self.kriging.variogram.is_some() {
+            kriging::check(self.max_points, self.min_points)?;
         }
         if let Some(extent) = bounds.filter(|_| self.geographic) {
             let b = extent.0;
@@ -82,7 +99,19 @@ impl SurfaceArgs {
     /// What is to be said where degrees are taken for a plane.
     pub fn note_on_degrees(&self, crs: Option<&Crs>) -> Option<String> {
         let note = note_on_degrees(crs).filter(|_| !self.geographic)?;
-        Some(format!("{note}; --geographic takes great circles"))
+        let is_kriging = self.kriging.variogram.is_some();
+        let else_ = if is_kriging {
+            "project the points first"
+        } else {
+            "--geographic takes great circles"
+        };
+        Some(format!("{note}; {else_}"))
+    }
+
+    /// What the second band is called, where there is one.
+    pub fn second_band(&self) -> Option<&'static str> {
+        let variance = self.kriging.variance.then_some("variance");
+        variance.or(self.deviation.then_some("deviation"))
     }
 
     /// How to interpolate, by this power.
@@ -99,7 +128,28 @@ impl SurfaceArgs {
             .max_points_per_quadrant(quadrants.max)
             .geographic(self.geographic)
             .adaptive(self.adaptive.then(Adaptive::default))
+            .statistics(self.deviation)
     }
+
+    /// The names of the bands.
+    pub fn bands(&self) -> Vec<String> {
+        bands(self.second_band())
+    }
+}
+
+/// The names of the values' band and of a second one: none of the first alone.
+pub fn bands(second: Option<&str>) -> Vec<String> {
+    match second {
+        None => vec![String::new()],
+        Some(second) => vec!["value".to_owned(), second.to_owned()],
+    }
+}
+
+/// The bands of a surface: its values, and the deviations where there are statistics and these are wanted.
+pub fn bands_of(surface: Surface<f32>, deviation: bool) -> Vec<Vec<f32>> {
+    let statistics = surface.statistics.filter(|_| deviation);
+    let deviation = statistics.map(|statistics| statistics.deviation);
+    surface.values.into_iter().take(1).chain(deviation).collect()
 }
 
 /// Refuses degrees that are no place of the globe, as sphere-qtm's `LonLat` does.

@@ -24,7 +24,6 @@
 pub mod circle;
 mod lists;
 pub mod nearest;
-pub mod patches;
 pub mod powers;
 pub mod ranked;
 mod ranks;

@@ -12,7 +12,7 @@ mod search;
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
 
-use crate::points::Data;
+use crate::points::{Data, check_targets};
 use crate::{Input, Number, Params, Part, Result, Statistics, Summary, Surface, Targets, Weight};
 use crate::{expansion, statistics};
 
@@ -37,7 +37,7 @@ pub fn interpolate<T: Number>(
     let Input { points, targets } = input;
     let data = Data::of(points, params)?;
     data.require_type::<T>(params)?;
-    targets.check(params.geographic)?;
+    check_targets(targets, params.geographic)?;
     let count = targets.len() as usize;
     let mut values = no_values::<T>(&data, count)?;
     let mut found = Vec::new();
@@ -81,7 +81,7 @@ pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -
     let Input { points, targets } = input;
     let data = Data::of(points, params)?;
     data.require_type::<T>(params)?;
-    targets.check(params.geographic)?;
+    check_targets(targets, params.geographic)?;
     let count = targets.len() as usize;
     let mut values = no_values(&data, count)?;
     let mut weights = host_memory::filled(Weight::NONE, count)?;

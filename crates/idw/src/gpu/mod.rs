@@ -41,70 +41,28 @@ mod surface;
 mod targets;
 mod tree;
 
-use gpu_core::{
-    Column, DevicePoints, Extent, Gpu, GridSpec, Points, Progress, Slice, UploadedPoints,
-    ValueRange,
-};
+use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress, UploadedPoints, ValueRange};
 use kernels_rs::idw::neighbours::powers::adapt_powers;
 use kernels_rs::idw::statistic;
 
-use crate::points::{Data, check_count, check_grid, check_len, require_type};
+use crate::points::{self, Data, check_count, check_grid, require_type};
 use crate::{Error, Number, Params, Part, Result, Statistics, Surface, Targets};
 use targets::OnDevice;
 
+pub use gpu_core::DeviceTargets;
 pub use gpu_scan::gpu::Workspace;
 pub use index::Index;
 pub use part::{DevicePart, DeviceTotal, part};
 pub use surface::DeviceSurface;
 
-/// Where to interpolate, on the device.
-#[derive(Clone, Copy, Debug)]
-pub enum DeviceTargets<'a> {
-    /// At these places. One that is not finite gets no value.
-    Points {
-        /// Eastings, or degrees of longitude.
-        x: Slice<'a, f64>,
-        /// Northings, or degrees of latitude.
-        y: Slice<'a, f64>,
-    },
-    /// At the centres of a grid's cells, row by row from the north.
-    Grid(GridSpec),
-}
-
-impl<'a> DeviceTargets<'a> {
-    /// At places in two columns.
-    pub fn points(x: impl Into<Slice<'a, f64>>, y: impl Into<Slice<'a, f64>>) -> Self {
-        Self::Points { x: x.into(), y: y.into() }
-    }
-
-    /// How many.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Points { x, .. } => x.len() as u64,
-            Self::Grid(grid) => grid.cells(),
+/// Checks what is known of targets without a look at the columns.
+fn check_targets(targets: DeviceTargets, geographic: bool) -> Result<()> {
+    match targets {
+        DeviceTargets::Points { .. } => {
+            check_count("targets", targets.len())?;
+            Ok(targets.check_lengths()?)
         }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Checks what is known without a look at the columns.
-    fn check(&self, geographic: bool) -> Result<()> {
-        match self {
-            Self::Points { x, y } => {
-                check_count("targets", self.len())?;
-                check_len("column of targets' y", x.len(), y.len())
-            }
-            Self::Grid(grid) => check_grid(*grid, geographic),
-        }
-    }
-}
-
-impl From<GridSpec> for DeviceTargets<'_> {
-    fn from(grid: GridSpec) -> Self {
-        Self::Grid(grid)
+        DeviceTargets::Grid(grid) => check_grid(grid, geographic),
     }
 }
 
@@ -119,7 +77,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Points at targets: a [`GridSpec`], or [`DeviceTargets::points`].
+    /// Points at targets: a [`GridSpec`](gpu_core::GridSpec), or [`DeviceTargets::points`].
     pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
         Self { points, targets: targets.into() }
     }
@@ -162,7 +120,7 @@ impl Index {
         params: &Params,
     ) -> Result<DeviceSurface<T>> {
         params.check()?;
-        targets.check(params.geographic)?;
+        check_targets(targets, params.geographic)?;
         self.check(params)?;
         require_type::<T>(&self.about.ranges, params)?;
         let gpu = workspace.gpu().clone();
@@ -304,7 +262,7 @@ fn on_device<T: Number, D, H>(
 ) -> Result<(H, u64)> {
     let data = Data::of(input.points, params)?;
     data.require_type::<T>(params)?;
-    input.targets.check(params.geographic)?;
+    points::check_targets(input.targets, params.geographic)?;
     let mut workspace = Workspace::new(gpu)?;
     let (uploaded, places) = progress.during("to the device", || -> Result<_> {
         let places = match input.targets {

@@ -4,7 +4,7 @@ use gpu_core::{Blocks, Column, Gpu, GridSpec};
 use kernels_rs::idw::pairs::total::{add_part, write_means};
 
 use super::targets::OnDevice;
-use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace};
+use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace, check_targets};
 use crate::points::{check_len, require_type};
 use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 
@@ -54,7 +54,7 @@ impl Index {
         params: &Params,
     ) -> Result<DevicePart<T>> {
         params.check_part()?;
-        targets.check(params.geographic)?;
+        check_targets(targets, params.geographic)?;
         self.check(params)?;
         require_type::<T>(&self.about.ranges, params)?;
         let (gpu, count) = (workspace.gpu().clone(), targets.len() as usize);
@@ -67,10 +67,7 @@ impl Index {
             let call = Call { gpu: &gpu, index: self, targets: &targets, params, leave_out: false };
             call.sum_part(workspace)?
         };
-        let grid = match targets {
-            DeviceTargets::Points { .. } => None,
-            DeviceTargets::Grid(grid) => Some(grid),
-        };
+        let grid = targets.grid();
         let columns = self.about.ranges.len();
         Ok(DevicePart { values, weights, grid, count, columns, points: self.len() })
     }

@@ -2,10 +2,10 @@
 
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
-use kernels_rs::idw::neighbours::patches::{Patches, threads_of_grid};
 use kernels_rs::idw::neighbours::together::interpolate_together;
 use kernels_rs::idw::neighbours::{Limits, Results, Sorted, Weights, interpolate};
 use kernels_rs::idw::statistic;
+use kernels_rs::rtree::patches::{Patches, threads_of_grid};
 
 use super::number::Kept;
 use super::{Call, Workspace};

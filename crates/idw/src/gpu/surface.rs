@@ -37,10 +37,7 @@ impl<T: Number> DeviceSurface<T> {
         statistics: Option<Column<T>>,
         sums: Option<Column<f64>>,
     ) -> Result<Self> {
-        let grid = match targets {
-            DeviceTargets::Points { .. } => None,
-            DeviceTargets::Grid(grid) => Some(grid),
-        };
+        let grid = targets.grid();
         Ok(Self {
             values,
             grid,

@@ -395,7 +395,7 @@ pub fn nearest<'a, T: Coordinate>(
     super::check_count(x.len())?;
     let order = match x.is_empty() {
         true => None,
-        false => Some(by_code(workspace, index, x, y)?),
+        false => Some(order_of_places(workspace, index, x, y)?),
     };
     search(workspace, index, (x, y), order.as_ref(), k)
 }
@@ -430,8 +430,12 @@ pub fn nearest_of_own<T: Coordinate>(
     search(workspace, index, ((&index.x).into(), (&index.y).into()), None, k)
 }
 
-/// The order of places along the curve.
-fn by_code<T: Coordinate>(
+/// The order of places along the curve of an index, in which a search takes them: for searches of other crates of Tessera.
+///
+/// # Errors
+/// [`Error::Core`](crate::Error::Core).
+#[doc(hidden)]
+pub fn order_of_places<T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,
     x: Slice<'_, T>,

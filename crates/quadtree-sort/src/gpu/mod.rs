@@ -24,6 +24,8 @@ use crate::tree::Quadtree;
 use crate::{MAX_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
+#[doc(hidden)]
+pub use index::order_of_places;
 pub use index::{DeviceIndex, index, index_unchecked, nearest, nearest_in_order, nearest_of_own};
 pub use queries::{
     DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,

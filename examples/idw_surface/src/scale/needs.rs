@@ -18,8 +18,30 @@ const OF_PART: u64 = MADE + 30;
 /// A cell that is written.
 const WRITTEN: u64 = 8;
 
+/// What tells tiles apart that take different memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Where their points lie.
+    pub reads: Reads,
+    /// Whether cells are kriged.
+    pub is_kriging: bool,
+    /// Bands that are written.
+    pub bands: u64,
+}
+
 /// A cell while a tile is made: its place and its value; and of a search for the nearest alone what was found of it.
-const fn cell(reads: Reads) -> u64 {
+fn cell(kind: Kind) -> u64 {
+    let more = match (kind.is_kriging, kind.bands) {
+        // Value and variance in f64, where they lie and as they come.
+        (true, bands) => 60 + 8 * bands,
+        // All statistics, on their way.
+        (false, 2) => 60,
+        (false, _) => 0,
+    };
+    more + of_reads(kind.reads)
+}
+
+const fn of_reads(reads: Reads) -> u64 {
     match reads {
         Reads::Nearest => 150,
         Reads::Halo | Reads::All => 40,
@@ -34,41 +56,50 @@ const CARD: Model = Model { fixed: 32 << 20, per_point: 160, per_cell: 80 };
 /// More of a cell where points come in parts: how much each weighs.
 const CARD_WEIGHTS: u64 = 40;
 
+/// The neighbours of many cells, which kriging has at a time, on the host and on a card.
+const NEIGHBOURS: u64 = 160 << 20;
+
 /// A tile at each of its steps.
-pub fn needs(tile: &Tile, reads: Reads) -> Needs {
+pub fn needs(tile: &Tile, kind: Kind) -> Needs {
     let own = u64::from(tile.width) * u64::from(tile.height);
-    if let Reads::Parts(points) = reads {
+    let write = own * WRITTEN * kind.bands;
+    if let Reads::Parts(points) = kind.reads {
         // They are read while the tile is made.
-        let make = points.saturating_mul(OF_PART).saturating_add(own * cell(reads));
-        return Needs { read: 0, make, write: own * WRITTEN };
+        let make = points.saturating_mul(OF_PART).saturating_add(own * cell(kind));
+        return Needs { read: 0, make, write };
     }
     Needs {
         read: tile.points.saturating_mul(READ),
-        make: tile.points.saturating_mul(MADE).saturating_add(own * cell(reads)),
-        write: own * WRITTEN,
+        make: tile.points.saturating_mul(MADE).saturating_add(own * cell(kind)) + fixed(kind),
+        write,
     }
 }
 
+/// What a tile takes whatever its size.
+fn fixed(kind: Kind) -> u64 {
+    if kind.is_kriging { NEIGHBOURS } else { 0 }
+}
+
 /// A tile that is made while one like it is read and another is written.
-pub fn model(reads: Reads) -> Model {
-    let per_cell = cell(reads) + WRITTEN;
-    match reads {
+pub fn model(kind: Kind) -> Model {
+    let per_cell = cell(kind) + WRITTEN * kind.bands;
+    match kind.reads {
         Reads::Parts(points) => {
             Model { fixed: FIXED + points.saturating_mul(OF_PART), per_point: 0, per_cell }
         }
-        _ => Model { fixed: FIXED, per_point: MADE + READ, per_cell },
+        _ => Model { fixed: FIXED + fixed(kind), per_point: MADE + READ, per_cell },
     }
 }
 
 /// A tile on a card: points and their copies by cells; places, values and statistics of cells.
-pub fn on_device(reads: Reads) -> Model {
-    match reads {
+pub fn on_device(kind: Kind) -> Model {
+    match kind.reads {
         Reads::Parts(points) => Model {
             fixed: CARD.fixed + points.saturating_mul(CARD.per_point),
             per_point: 0,
             per_cell: CARD.per_cell + CARD_WEIGHTS,
         },
-        _ => CARD,
+        _ => Model { fixed: CARD.fixed + fixed(kind), ..CARD },
     }
 }
 
@@ -82,7 +113,7 @@ pub fn points_of_part(cells: u64, memory: u64, card: Option<u64>) -> u64 {
         let free = memory.saturating_sub(fixed);
         (free - cells.saturating_mul(per_cell).min(free / 2)) / per_point
     };
-    let none = Reads::Parts(0);
+    let none = Kind { reads: Reads::Parts(0), is_kriging: false, bands: 1 };
     let on_host = fit(memory, model(none), OF_PART);
     let on_card = card.map_or(u64::MAX, |card| fit(card, on_device(none), CARD.per_point));
     on_host.min(on_card).clamp(LEAST, MAX_POINTS)

@@ -1,9 +1,11 @@
 //! Making a plan.
 
 use std::f64::consts::PI;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
-use gpu_core::{Bounds, GridSpec};
+use anyhow::{Context, Error, Result, bail};
+use gpu_core::{Bounds, GridSpec, Points, Progress};
+use kriging::Variogram;
 use programs::cloud::is_beyond_f32;
 use programs::report::Report;
 use programs::scale::{
@@ -18,6 +20,9 @@ use crate::scale::needs;
 use crate::scale::recipe::{Reads, Recipe};
 use crate::surface::require_place;
 
+/// Points that are read at once for a variogram.
+const AT_ONCE: usize = 1 << 17;
+
 /// Reads headers, divides the surface and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check(args.points.bounds)?;
@@ -28,12 +33,55 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         Headers::read(&paths, (&args.points, &args.points.columns.names()), true)
     })?;
     headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
-    let (plan, reads) = planning.stages.run("divide", |_| divide(args, &headers))?;
-    let report = report(args, (&plan, reads), &headers);
+    let mut report = Report::default();
+    let variogram = match args.surface.kriging.variogram {
+        None => None,
+        Some(_) => planning
+            .stages
+            .run("variogram", |progress| variogram(args, &paths, progress, &mut report))?,
+    };
+    let variogram = variogram.as_ref();
+    let (plan, reads) = planning.stages.run("divide", |_| divide(args, &headers, variogram))?;
+    tell(&mut report, args, (&plan, reads), &headers);
     planning.end(&plan, report)
 }
 
-fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
+/// The variogram, given or fitted to all points, whatever tile they are of.
+fn variogram(
+    args: &PlanArgs,
+    paths: &[PathBuf],
+    progress: &dyn Progress,
+    report: &mut Report,
+) -> Result<Option<Variogram>> {
+    let kriging = &args.surface.kriging;
+    let mut sample = kriging.sample()?;
+    if kriging.fits() {
+        let (filter, columns) = (args.points.filter(None), args.points.columns.names());
+        for path in paths {
+            // The reader knows its own errors alone.
+            let mut failed = None;
+            let read =
+                geo_io::read_batches(path, &filter, &columns, AT_ONCE, progress, &mut |cloud| {
+                    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+                    sample.add(points).map_err(|error| {
+                        failed = Some(error);
+                        geo_io::Error::Cancelled
+                    })
+                });
+            match failed {
+                Some(error) => return Err(Error::new(error).context(path.display().to_string())),
+                None => read.map(drop)?,
+            }
+        }
+    }
+    kriging.variogram(sample, progress, report)
+}
+
+fn divide(
+    args: &PlanArgs,
+    headers: &Headers,
+    variogram: Option<&Variogram>,
+) -> Result<(Plan, Reads)> {
     if args.surface.geographic {
         for input in &headers.inputs {
             let corners = input.bounds.map(|b| [(b.min_x, b.min_y), (b.max_x, b.max_y)]);
@@ -49,7 +97,8 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
     if let Some(value) = range.into_iter().find(|&value| is_beyond_f32(value)) {
         bail!("the points have values up to {value:e}, which is beyond the range of f32");
     }
-    let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
+    let crs = headers.crs.as_ref();
+    let recipe = Recipe::new(&args.points, &args.surface, variogram, range, crs)?;
     let whole = try_divide(args, headers, grid, recipe.clone());
     let (memory, cells) = (args.budget.share()?, most_cells(args, &grid));
     let part = needs::points_of_part(cells, memory, args.budget.device_memory);
@@ -84,10 +133,12 @@ fn try_divide(
     let reads = recipe.reads();
     let (parameter, reach) = match (reads, args.surface.radius) {
         (Reads::Halo, Some(radius)) => ("--radius", Reach::Ground(radius)),
-        (Reads::Nearest, _) => ("--max-points", Reach::Ground(first_reach(args, headers, &grid))),
+        (Reads::Nearest, _) => {
+            ("--max-points", Reach::Ground(first_reach(recipe.max_points, headers, &grid)))
+        }
         _ => ("the search", Reach::Everywhere),
     };
-    let models = (needs::model(reads), needs::on_device(reads));
+    let models = (needs::model(recipe.kind()), needs::on_device(recipe.kind()));
     let params = args.budget.params(grid, models, recipe)?;
     let params = params.halo_has_cells(false).reach(parameter, reach);
     Ok(tile_plan::plan(&headers.inputs, &params))
@@ -95,32 +146,31 @@ fn try_divide(
 
 /// How far a tile reads at first for the nearest points alone: a quarter of the circle of a cell in a corner holds as
 /// many as are wanted, and two standard deviations more, where points are spread evenly. Not farther than across all.
-fn first_reach(args: &PlanArgs, headers: &Headers, grid: &GridSpec) -> f64 {
+fn first_reach(most: u32, headers: &Headers, grid: &GridSpec) -> f64 {
     let Bounds { min_x, min_y, max_x, max_y } = headers.bounds;
     let (width, height) = (max_x - min_x, max_y - min_y);
     let across = width.max(height).max(grid.cell_size);
-    let wanted = f64::from(args.surface.max_points.unwrap_or(1));
+    let wanted = f64::from(most.max(1));
     let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
     let area_of_one = width * height / headers.points().max(1) as f64;
     let reach = 2.0 * (wanted * area_of_one / PI).sqrt();
     reach.clamp(grid.cell_size, across)
 }
 
-fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) -> Report {
-    let mut report = Report::default();
+fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) {
     let points = headers.points();
-    headers.report(&mut report);
+    headers.report(report);
     report.crs(headers.crs.as_ref());
     headers.notes.iter().for_each(|note| report.note(note));
     args.surface.note_on_degrees(headers.crs.as_ref()).iter().for_each(|note| report.note(note));
-    report_surface(Recipe::WHOLE, plan.grid(), &mut report);
-    report_tiles(plan, &mut report);
+    report_surface(Recipe::WHOLE, plan.grid(), report);
+    report_tiles(plan, report);
     if let Reads::Parts(most) = reads {
         let parts = points.div_ceil(most);
         report.line("points", format_args!("in {parts} parts of at most {most} for each tile"));
         report.field("parts", json!({"count": parts, "points": most}));
     }
-    report_reading::<Recipe>(plan, 1, &mut report);
+    report_reading::<Recipe>(plan, 1, report);
     match reads {
         Reads::Halo => {}
         Reads::Nearest => {
@@ -135,5 +185,4 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) -> 
              from those of one run in their last digits (docs/scale.md)",
         ),
     }
-    report
 }

@@ -6,14 +6,17 @@ use anyhow::Result;
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Adaptive, Params, ValueRange};
+use kriging::Variogram;
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System, read_points};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
+use crate::kriging::DEFAULT_POINTS;
+use crate::scale::needs::Kind;
 use crate::scale::{Planned, needs, tile};
-use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs};
+use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs, bands};
 
 /// Where the points lie that count for a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,14 @@ const EVERYWHERE: Bounds = Bounds {
     max_y: f64::INFINITY,
 };
 
+/// Kriging in place of inverse distances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kriging {
+    variogram: String,
+    variance: bool,
+}
+
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +64,9 @@ pub struct Recipe {
     per_quadrant: [u32; 2],
     adaptive: bool,
     geographic: bool,
+    /// Whether the deviation of the points is a second band.
+    deviation: bool,
+    kriging: Option<Kriging>,
     /// The points of a part, where all are more than memory holds.
     part: Option<u64>,
     /// The lowest and the highest value of all inputs.
@@ -65,20 +79,30 @@ impl Recipe {
     pub fn new(
         points: &PointArgs,
         surface: &SurfaceArgs,
+        variogram: Option<&Variogram>,
         range: [f64; 2],
         crs: Option<&Crs>,
     ) -> Result<Self> {
+        let variance = surface.kriging.variance;
+        let kriging =
+            variogram.map(|variogram| Kriging { variogram: variogram.to_string(), variance });
+        let max_points = match kriging {
+            Some(_) => surface.max_points.unwrap_or(DEFAULT_POINTS),
+            None => surface.max_points.unwrap_or(0),
+        };
         let Quadrants { min, max } = surface.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
         Ok(Self {
             points: Selection::of(points),
             power: surface.power.unwrap_or(DEFAULT_POWER),
             smoothing: surface.smoothing,
             radius: surface.radius,
-            max_points: surface.max_points.unwrap_or(0),
+            max_points,
             min_points: surface.min_points,
             per_quadrant: [min, max],
             adaptive: surface.adaptive,
             geographic: surface.geographic,
+            deviation: surface.deviation,
+            kriging,
             part: None,
             range,
             crs: crs.map(System::of).transpose()?,
@@ -87,7 +111,7 @@ impl Recipe {
 
     /// The same with points in parts, so many at a time; `None` where a part does not tell what it adds to the whole.
     pub fn in_parts(self, points: u64) -> Option<Self> {
-        let adds_up = self.params().is_all_pairs() && !self.adaptive;
+        let adds_up = self.params().is_all_pairs() && !self.adaptive && self.kriging.is_none();
         adds_up.then_some(Self { part: Some(points), ..self })
     }
 
@@ -103,10 +127,33 @@ impl Recipe {
             .min_points_per_quadrant(fewest)
             .max_points_per_quadrant(most)
             .geographic(self.geographic)
-            .adaptive(self.adaptive.then(Adaptive::default));
+            .adaptive(self.adaptive.then(Adaptive::default))
+            .statistics(self.deviation);
         // As in one run.
         let range = (!params.is_all_pairs()).then_some(ValueRange { min, max });
         params.value_range(range)
+    }
+
+    /// How a cell is kriged, and whether the variance is wanted; `None` for inverse distances.
+    ///
+    /// # Errors
+    /// The recipe was changed by hand.
+    pub fn kriging(&self) -> Result<Option<(kriging::Params, bool)>> {
+        let Some(Kriging { variogram, variance }) = &self.kriging else { return Ok(None) };
+        let (most, least) = (Some(self.max_points), self.min_points);
+        let params = crate::kriging::params(variogram.parse()?, most, least, self.radius);
+        Ok(Some((params, *variance)))
+    }
+
+    /// What a cell of a tile takes.
+    pub fn kind(&self) -> Kind {
+        let bands = 1 + u64::from(self.second_band().is_some());
+        Kind { reads: self.reads(), is_kriging: self.kriging.is_some(), bands }
+    }
+
+    fn second_band(&self) -> Option<&'static str> {
+        let has_variance = self.kriging.as_ref().is_some_and(|kriging| kriging.variance);
+        has_variance.then_some("variance").or(self.deviation.then_some("deviation"))
     }
 
     /// Where the points lie that count for a tile.
@@ -132,6 +179,10 @@ impl SurfaceRecipe for Recipe {
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
     }
+
+    fn bands(&self) -> Result<Vec<String>> {
+        Ok(bands(self.second_band()))
+    }
 }
 
 impl PointRecipe for Recipe {
@@ -150,12 +201,12 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     type Read = Cloud;
-    type Made = Vec<f32>;
+    type Made = Vec<Vec<f32>>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
-        needs::needs(tile, planned.recipe.reads())
+        needs::needs(tile, planned.recipe.kind())
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
@@ -181,11 +232,11 @@ impl scale::Recipe for Recipe {
         cloud: Cloud,
         device: &Device,
         progress: &dyn Progress,
-    ) -> Result<Vec<f32>> {
-        tile::values(planned, tile, cloud, device, progress)
+    ) -> Result<Vec<Vec<f32>>> {
+        tile::bands(planned, tile, cloud, device, progress)
     }
 
-    fn write(planned: &Planned, number: usize, values: Vec<f32>) -> Result<()> {
-        planned.write_surface(number, &[values])
+    fn write(planned: &Planned, number: usize, bands: Vec<Vec<f32>>) -> Result<()> {
+        planned.write_surface(number, &bands)
     }
 }

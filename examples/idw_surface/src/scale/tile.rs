@@ -12,29 +12,65 @@ use anyhow::{Context, Result, ensure};
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Input, Params, Points, Surface, Targets, Total};
 use programs::cloud::Cloud;
-use programs::scale::{bounds_of, read_parts, read_points};
+use programs::scale::{SurfaceRecipe, bounds_of, read_parts, read_points};
 use tile_plan::Tile;
 
+use crate::kriging;
 use crate::scale::Planned;
 use crate::scale::recipe::Reads;
+use crate::surface::bands_of;
 
-/// The values of a tile.
-pub fn values(
+/// The bands of a tile.
+pub fn bands(
     planned: &Planned,
     tile: &Tile,
     cloud: Cloud,
     device: &Device,
     progress: &dyn Progress,
-) -> Result<Vec<f32>> {
+) -> Result<Vec<Vec<f32>>> {
     let centres = Centres::of(planned, tile);
+    let work = Work { planned, device, progress };
+    let params = planned.recipe.params();
+    let has_deviation = params.statistics;
+    if let Some((params, variance)) = planned.recipe.kriging()? {
+        return match planned.recipe.reads() {
+            Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, radius| {
+                let limited = params.clone().min_points(params.max_points);
+                let params = radius.map_or(params.clone(), |radius| limited.radius(radius));
+                let bands = work.krige(cloud, centres, &params, variance)?;
+                // Of too few points there is no value.
+                let is_certain = bands[0].iter().map(|value| radius.is_none() || !value.is_nan());
+                let is_certain = is_certain.collect();
+                Ok((bands, is_certain))
+            }),
+            _ => work.krige(&cloud, &centres, &params, variance),
+        };
+    }
     let surface = match planned.recipe.reads() {
-        Reads::Nearest => return nearest(planned, tile, &centres, cloud, device, progress),
-        Reads::Parts(most) => add_parts(planned, &centres, most, device, progress)?,
-        Reads::Halo | Reads::All => {
-            interpolate(planned, &cloud, &centres, &planned.recipe.params(), device, progress)?
+        Reads::Nearest => {
+            return work.nearest(tile, &centres, cloud, |cloud, centres, radius| {
+                let limited = |radius| params.radius(radius).statistics(true);
+                let params = radius.map_or(params, limited);
+                let surface = work.interpolate(cloud, centres, &params)?;
+                let found = surface.statistics.as_ref().filter(|_| radius.is_some());
+                let most = planned.recipe.max_points;
+                let is_certain = |i: usize| found.is_none_or(|found| found.count[i] >= most);
+                let is_certain = (0..centres.x.len()).map(is_certain).collect();
+                Ok((bands_of(surface, has_deviation), is_certain))
+            });
         }
+        Reads::Parts(most) => work.add_parts(&centres, most)?,
+        Reads::Halo | Reads::All => work.interpolate(&cloud, &centres, &params)?,
     };
-    surface.values.into_iter().next().context("there are no values")
+    Ok(bands_of(surface, has_deviation))
+}
+
+/// What all steps of a tile have in common.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    planned: &'a Planned,
+    device: &'a Device,
+    progress: &'a dyn Progress,
 }
 
 /// The centres of some cells.
@@ -62,6 +98,10 @@ impl Centres {
         }
     }
 
+    fn targets(&self) -> Targets<'_> {
+        Targets::Points { x: &self.x, y: &self.y }
+    }
+
     /// The ground around them.
     fn ground(&self, beyond: f64) -> Option<Bounds> {
         let Bounds { min_x, min_y, max_x, max_y } = Bounds::of(&self.x, &self.y)?;
@@ -70,22 +110,81 @@ impl Centres {
     }
 }
 
-fn interpolate(
-    planned: &Planned,
-    cloud: &Cloud,
-    centres: &Centres,
-    params: &Params,
-    device: &Device,
-    progress: &dyn Progress,
-) -> Result<Surface<f32>> {
-    require_within_range(planned, cloud)?;
-    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let targets = Targets::Points { x: &centres.x, y: &centres.y };
-    Ok(idw::interpolate::<f32>(
-        device.with_progress(progress),
-        Input::new(points, targets),
-        params,
-    )?)
+impl Work<'_> {
+    /// The values of cells by inverse distances.
+    fn interpolate(
+        &self,
+        cloud: &Cloud,
+        centres: &Centres,
+        params: &Params,
+    ) -> Result<Surface<f32>> {
+        require_within_range(self.planned, cloud)?;
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+        let on = self.device.with_progress(self.progress);
+        Ok(idw::interpolate::<f32>(on, Input::new(points, centres.targets()), params)?)
+    }
+
+    /// The bands of cells by kriging.
+    fn krige(
+        &self,
+        cloud: &Cloud,
+        centres: &Centres,
+        params: &::kriging::Params,
+        variance: bool,
+    ) -> Result<Vec<Vec<f32>>> {
+        require_within_range(self.planned, cloud)?;
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+        let (how, targets) = ((params, variance), centres.targets());
+        Ok(kriging::interpolate(self.device, points, targets, how, self.progress)?)
+    }
+
+    /// The values of cells from all points, so many at a time.
+    fn add_parts(&self, centres: &Centres, most: u64) -> Result<Surface<f32>> {
+        let &Self { planned, device, progress } = self;
+        let (params, mut total) = (planned.recipe.params(), Total::new());
+        read_parts(planned, most, progress, |cloud| {
+            require_within_range(planned, cloud)?;
+            let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+            let input = Input::new(points, centres.targets());
+            let part = idw::part::<f32>(device.with_progress(progress), input, &params)?;
+            Ok(total.add(&part)?)
+        })?;
+        Ok(total.surface(&params)?)
+    }
+
+    /// The bands of cells whose nearest points may lie beyond what was read. `make` gives the bands of cells, and of each whether it
+    /// has its nearest points: of those within a radius, or of all.
+    fn nearest(
+        &self,
+        tile: &Tile,
+        centres: &Centres,
+        mut cloud: Cloud,
+        make: impl Fn(&Cloud, &Centres, Option<f64>) -> Result<(Vec<Vec<f32>>, Vec<bool>)>,
+    ) -> Result<Vec<Vec<f32>>> {
+        let (planned, cell) = (self.planned, self.planned.plan.grid().cell_size);
+        let all = bounds_of(&planned.plan).context("this plan is damaged: no input has bounds")?;
+        let count = centres.x.len();
+        let mut bands = vec![vec![f32::NAN; count]; planned.recipe.bands()?.len()];
+        let mut open: Vec<usize> = (0..count).collect();
+        let (mut ground, mut radius) = (tile.read, f64::from(planned.plan.halo().max(1)) * cell);
+        loop {
+            // Centres lie half a cell within their cells: what is not read is farther than the radius.
+            let limit = (!holds(&ground, &all, cell)).then_some(radius);
+            let (made, is_certain) = make(&cloud, &centres.some(&open), limit)?;
+            for (i, &cell) in open.iter().enumerate().filter(|&(i, _)| is_certain[i]) {
+                bands.iter_mut().zip(&made).for_each(|(band, made)| band[cell] = made[i]);
+            }
+            let mut number = 0..;
+            open.retain(|_| number.next().is_some_and(|i: usize| !is_certain[i]));
+            let Some(wider) = centres.some(&open).ground(2.0 * radius + cell) else {
+                return Ok(bands);
+            };
+            (ground, radius) = (wider, 2.0 * radius);
+            // The last points go before the next come.
+            drop(std::mem::take(&mut cloud));
+            cloud = read_points(planned, &ground, self.progress)?;
+        }
+    }
 }
 
 /// Refuses points that are not what the headers say.
@@ -97,65 +196,6 @@ fn require_within_range(planned: &Planned, cloud: &Cloud) -> Result<()> {
         "a point lies outside the values {low} to {high} that the headers of the inputs state"
     );
     Ok(())
-}
-
-/// The values of cells from all points, so many at a time.
-fn add_parts(
-    planned: &Planned,
-    centres: &Centres,
-    most: u64,
-    device: &Device,
-    progress: &dyn Progress,
-) -> Result<Surface<f32>> {
-    let (params, mut total) = (planned.recipe.params(), Total::new());
-    read_parts(planned, most, progress, |cloud| {
-        require_within_range(planned, cloud)?;
-        let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-        let targets = Targets::Points { x: &centres.x, y: &centres.y };
-        let part =
-            idw::part::<f32>(device.with_progress(progress), Input::new(points, targets), &params)?;
-        Ok(total.add(&part)?)
-    })?;
-    Ok(total.surface(&params)?)
-}
-
-/// The values of cells whose nearest points may lie beyond what was read.
-fn nearest(
-    planned: &Planned,
-    tile: &Tile,
-    centres: &Centres,
-    mut cloud: Cloud,
-    device: &Device,
-    progress: &dyn Progress,
-) -> Result<Vec<f32>> {
-    let (params, cell) = (planned.recipe.params(), planned.plan.grid().cell_size);
-    let all = bounds_of(&planned.plan).context("this plan is damaged: no input has bounds")?;
-    let mut values = vec![f32::NAN; centres.x.len()];
-    let mut open: Vec<usize> = (0..values.len()).collect();
-    let (mut ground, mut radius) = (tile.read, f64::from(planned.plan.halo().max(1)) * cell);
-    loop {
-        let is_all = holds(&ground, &all, cell);
-        // Centres lie half a cell within their cells: what is not read is farther than the radius.
-        let limited = params.radius(radius).statistics(true);
-        let params = if is_all { &params } else { &limited };
-        let surface = interpolate(planned, &cloud, &centres.some(&open), params, device, progress)?;
-        let found = surface.statistics.map(|statistics| statistics.count);
-        let is_certain =
-            |i: usize| found.as_ref().is_none_or(|found| found[i] >= planned.recipe.max_points);
-        let made = surface.values.first().context("there are no values")?;
-        for (i, &cell) in open.iter().enumerate().filter(|&(i, _)| is_certain(i)) {
-            values[cell] = made[i];
-        }
-        let mut number = 0..;
-        open.retain(|_| number.next().is_some_and(|i| !is_certain(i)));
-        let Some(wider) = centres.some(&open).ground(2.0 * radius + cell) else {
-            return Ok(values);
-        };
-        (ground, radius) = (wider, 2.0 * radius);
-        // The last points go before the next come.
-        drop(std::mem::take(&mut cloud));
-        cloud = read_points(planned, &ground, progress)?;
-    }
 }
 
 /// Whether a ground holds all points, which may lie a rounding beyond their headers' bounds.

@@ -1,6 +1,7 @@
 //! The tests of the program, in one binary: what they share is compiled and linked once.
 
 mod idw_surface;
+mod kriging;
 mod scale;
 
 use testing::program::Program;

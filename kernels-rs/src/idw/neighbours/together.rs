@@ -13,7 +13,6 @@ use device_std::{Out, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::patches::{Patches, Target};
 use super::results::{Neighbours, Results, Values};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Weights};
@@ -22,6 +21,7 @@ use crate::rtree::choice::{All, NONE, Part};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
+use crate::rtree::patches::{Patches, Target};
 
 /// The most neighbours of a target.
 pub const MAX_LISTED: u32 = 64;

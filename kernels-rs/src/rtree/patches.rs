@@ -69,7 +69,12 @@ impl Patches<'_> {
     /// The target of this thread, unless it has none.
     #[inline(always)]
     pub fn target(&self) -> Option<Target> {
-        let thread = thread::index_1d();
+        self.target_of(thread::index_1d())
+    }
+
+    /// The target of a thread, unless it has none.
+    #[inline(always)]
+    pub fn target_of(&self, thread: u64) -> Option<Target> {
         if let Some(wanted) = self.wanted {
             let word = wanted.get(thread / warp::SIZE as u64);
             if word >> (thread % warp::SIZE as u64) & 1 == 0 {

@@ -1,0 +1,165 @@
+//! Ordinary kriging: the value at a place is the mean of the nearest points' values, weighted so that it is unbiased and its
+//! error has the least variance by a variogram; and this variance.
+//!
+//! For surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted ([`Variogram::fit`]) to the
+//! empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit. Degrees of longitude and latitude are none:
+//! project them first.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use gpu_core::{Device, DeviceChoice, GridSpec, Points};
+//! use kriging::{Input, Model, Params, Variogram, interpolate};
+//!
+//! let (x, y) = ([0.5, 9.5, 0.5, 9.5], [0.5, 0.5, 9.5, 9.5]);
+//! let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+//! let grid = GridSpec::new(0.0, 10.0, 1.0, 10, 10)?;
+//! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
+//! let variogram = Variogram::new(0.0).structure(Model::Spherical, 1.5, 12.0);
+//! let params = Params::new(variogram).max_points(12);
+//! let surface = interpolate(&device, Input::new(points, grid), &params)?;
+//! assert_eq!(surface.values[0][0], 3.0); // the cell's centre is the point (0.5, 9.5)
+//! assert_eq!(surface.variances[0], 0.0); // so its value is known
+//! let (values, variance) = surface.into_grids().unwrap();
+//! assert!(values[0].get(5, 5).is_some() && *variance.get(5, 5).unwrap() > 0.5);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Points that lie on the device already go into [`gpu::interpolate`], which copies nothing from or to the host and can be
+//! captured into a graph.
+//!
+//! # Method
+//!
+//! Matheron, *Principles of geostatistics* (1963, doi:10.2113/gsecongeo.58.8.1246); Cressie, *Statistics for Spatial Data* (1993).
+//! Names and parameters are those of gstat: Pebesma, *Multivariable geostatistics in S* (2004, doi:10.1016/j.cageo.2004.03.012),
+//! whose values this crate gives. The neighbours come from quadtree-sort's R-tree. Each system is solved in f64 by Cholesky's
+//! method on correlations, since covariances make a positive definite matrix where semivariances do not. `docs/kriging.md` has the
+//! definition, what is different from gstat, limits and cost.
+//!
+//! # Conventions
+//!
+//! - The nugget is a property of the values, no error of measurement: a target on a point has the point's value, exactly, and
+//!   the variance 0.
+//! - Of points at one place the mean counts, once; a point that those nearer to the target determine, within rounding, does not
+//!   count at all (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
+//! - A target with fewer points than [`Params::min_points`] has no value. With one point it has that value.
+//! - CPU and GPU give the same bits: of each target, whatever others there are, as long as its neighbours are the same.
+#![deny(missing_docs)]
+
+pub mod cpu;
+mod empirical;
+mod error;
+mod fit;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod input;
+mod params;
+mod validation;
+mod variogram;
+
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Device, Grid, GridSpec, On, Progress};
+
+pub use empirical::{Empirical, EmpiricalParams, Lag, Sample};
+pub use error::{Error, Result};
+pub use fit::Fitted;
+pub use gpu_core::{Points, Targets};
+pub use input::{Input, MAX_POINTS};
+pub use params::{MAX_NEIGHBOURS, Params};
+pub use validation::{Validation, cross_validate};
+pub use variogram::{Anisotropy, MAX_STRUCTURES, Model, Structure, Variogram};
+
+/// What was read, and what has no value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Points given.
+    pub points: u64,
+    /// Targets without a value.
+    pub nodata: u64,
+}
+
+/// Interpolated values, and their variances.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Surface {
+    /// For each column of the points' values the values of the targets.
+    pub values: Vec<Vec<f64>>,
+    /// The kriging variance of each target, in squared units of the values. It depends on places and variogram alone, so it is the
+    /// same for all columns.
+    pub variances: Vec<f64>,
+    /// Where the values lie, if the targets are a grid.
+    pub grid: Option<GridSpec>,
+    /// What was read, and what has no value.
+    pub summary: Summary,
+}
+
+impl Surface {
+    fn new(
+        values: Vec<Vec<f64>>,
+        variances: Vec<f64>,
+        grid: Option<GridSpec>,
+        points: usize,
+        params: &Params,
+    ) -> Self {
+        Self::with_nodata(values, variances, grid, points, params.nodata)
+    }
+
+    /// A value stands for NaN.
+    fn with_nodata(
+        mut values: Vec<Vec<f64>>,
+        mut variances: Vec<f64>,
+        grid: Option<GridSpec>,
+        points: usize,
+        nodata: f64,
+    ) -> Self {
+        let missing = parallel::count(variances.len(), FINE, |i| variances[i].is_nan());
+        if !nodata.is_nan() && missing > 0 {
+            let all = values.iter_mut().chain([&mut variances]).flatten();
+            all.filter(|value| value.is_nan()).for_each(|value| *value = nodata);
+        }
+        let summary = Summary { points: points as u64, nodata: missing };
+        Self { values, variances, grid, summary }
+    }
+
+    /// A raster for each column of values, and that of the variances, if the targets are a grid.
+    pub fn into_grids(self) -> Option<(Vec<Grid<f64>>, Grid<f64>)> {
+        let grid = self.grid?;
+        let raster = |values| Grid::new(values, grid).ok();
+        let values = self.values.into_iter().map(raster).collect::<Option<_>>()?;
+        Some((values, raster(self.variances)?))
+    }
+}
+
+/// Interpolates points at targets, with the variance of each.
+///
+/// No points give NODATA everywhere. Work: a search for the neighbours of each target; of n of them n^2 / 2 variograms, and
+/// n^3 / 6 + 1.5 n^2 products and differences.
+///
+/// # Errors
+/// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`gpu_core::Error::NotFinite`],
+/// [`Error::Place`] and [`Error::Value`] for points and targets, [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`] of
+/// either; as [`Variogram::check`]; [`gpu_core::Error::Parameter`], [`gpu_core::Error::TooMany`] and [`Error::MinAboveMax`] for the
+/// parameters; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input, params: &Params) -> Result<Surface> {
+    let On { device, progress } = on.into();
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::interpolate(input, params, progress),
+        gpu => gpu::from_host(gpu, input, params, progress),
+    )
+}
+
+/// What the others make of the first value of each point, and the variances.
+fn leave_one_out(
+    device: &Device,
+    points: Points,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<[Vec<f64>; 2]> {
+    gpu_core::on_device!(
+        device,
+        cpu => cpu::leave_one_out(points, params, progress),
+        gpu => gpu::leave_one_out(gpu, points, params),
+    )
+}

@@ -1,0 +1,51 @@
+//! What all ways to solve a system have in common: see [`kriging`](super).
+
+use device_std::math::sqrt;
+
+/// The least pivot of a neighbour that counts: the share of its variance that the neighbours before it leave open. To leave one
+/// out below it changes the value by 1e-6 standard deviations at most; rounding errors of 1e-16 are divided by its root.
+pub const LEAST_PIVOT: f64 = 1e-12;
+
+/// What the elements below a pivot are multiplied by: the reciprocal of its root, or 0 for a neighbour that is left out, since
+/// those before it determine it: a second point at one place, or points too near each other for the variogram.
+#[inline(always)]
+pub fn pivot(rest: f64) -> f64 {
+    if rest > LEAST_PIVOT { 1.0 / sqrt(rest) } else { 0.0 }
+}
+
+/// The products of the solved rows u and v, which all columns of values share.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Products {
+    uu: f64,
+    uv: f64,
+    vv: f64,
+}
+
+impl Products {
+    /// Adds the next elements.
+    #[inline(always)]
+    pub fn add(&mut self, u: f64, v: f64) {
+        self.uu += u * u;
+        self.uv += u * v;
+        self.vv += v * v;
+    }
+
+    /// What makes the weights add up to 1.
+    #[inline(always)]
+    fn lagrange(&self) -> f64 {
+        (1.0 - self.uv) / self.uu
+    }
+
+    /// The value at the target, of that at the nearest place and the products of w.
+    #[inline(always)]
+    pub fn value(&self, nearest: f64, uw: f64, vw: f64) -> f64 {
+        nearest + (vw + self.lagrange() * uw)
+    }
+
+    /// The kriging variance; not negative, whatever was rounded.
+    #[inline(always)]
+    pub fn variance(&self, sill: f64) -> f64 {
+        let share = (1.0 - self.vv) + self.lagrange() * (1.0 - self.uv);
+        if share > 0.0 { sill * share } else { 0.0 }
+    }
+}

@@ -34,23 +34,23 @@
 //! ```
 
 pub mod angles;
-pub mod cell;
-pub mod circle;
-pub mod exact;
 #[cfg(feature = "stars")]
 mod candidates;
+pub mod cell;
+pub mod circle;
 #[cfg(feature = "stars")]
 mod corners;
 #[cfg(feature = "stars")]
 mod descent;
+pub mod exact;
 #[cfg(feature = "stars")]
 mod far;
 #[cfg(feature = "stars")]
 mod gather;
 pub mod linear;
-pub mod natural;
 #[cfg(feature = "stars")]
 mod mesh;
+pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
 #[cfg(feature = "stars")]
@@ -80,9 +80,9 @@ pub use far::{FAR_BLOCK, find_far_stars};
 #[cfg(feature = "stars")]
 pub use gather::gather_stars;
 #[cfg(feature = "stars")]
-pub use near::{Turn, find_near_stars};
-#[cfg(feature = "stars")]
 pub use mesh::{Mesh, join_halves, mark_triangles, number_halves};
+#[cfg(feature = "stars")]
+pub use near::{Turn, find_near_stars};
 #[cfg(feature = "stars")]
 pub use rough::{ALL, LEFT, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]

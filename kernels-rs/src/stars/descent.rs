@@ -147,7 +147,8 @@ impl Budget<'_> {
         self.own = 0;
         let spent = if warp::lane_id() == 0 { self.spent.fetch_add(0_u32, 1) } else { 0 };
         // SAFETY: passed on to the caller.
-        self.is_over |= unsafe { warp::shuffle(warp::FULL, spent, 0) } >= self.most && self.most != u32::MAX;
+        self.is_over |=
+            unsafe { warp::shuffle(warp::FULL, spent, 0) } >= self.most && self.most != u32::MAX;
     }
 }
 

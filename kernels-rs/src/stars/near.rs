@@ -216,13 +216,7 @@ impl Lane<'_> {
     /// # Safety
     /// The whole warp comes to the same call; the sites are those of the window.
     #[inline(always)]
-    unsafe fn ask(
-        &self,
-        asks: bool,
-        edge: Edge,
-        mut answer: u32,
-        failures: &mut u32,
-    ) -> u32 {
+    unsafe fn ask(&self, asks: bool, edge: Edge, mut answer: u32, failures: &mut u32) -> u32 {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut left = warp::ballot(warp::FULL, asks);

@@ -330,7 +330,8 @@ unsafe fn told_by_one(
     turns_left: bool,
 ) -> Option<u32> {
     // SAFETY: passed on to the caller.
-    let [count, start] = [made.counts, made.starts].map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
+    let [count, start] = [made.counts, made.starts]
+        .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
     // A star of two may be on a line, without a triangle. One that is longer than a warp has no lane for each neighbour.
     if !(3..=warp::SIZE).contains(&count) || start == NONE {
         return None;
@@ -464,4 +465,3 @@ impl Length {
         rough.neighbours.store(start + at, neighbour | mark);
     }
 }
-

@@ -4,9 +4,9 @@ use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
 use super::circle::Circle;
+use super::corners::{Apex, Visitor as _};
 use super::predicates::{Place, Predicates};
 use super::reach::{Chord, Least};
-use super::corners::{Apex, Visitor as _};
 use super::rough::NONE;
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};

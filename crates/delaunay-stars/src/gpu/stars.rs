@@ -5,8 +5,8 @@ use gpu_scan::gpu::{Workspace, scan};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
-    ALL, FAR_BLOCK, LEFT, LISTED, Rough, SPENT, TALLIES, VISITS, WRITTEN, find_far_stars,
-    Turn, find_near_stars, find_sampled_stars, gather_stars,
+    ALL, FAR_BLOCK, LEFT, LISTED, Rough, SPENT, TALLIES, Turn, VISITS, WRITTEN, find_far_stars,
+    find_near_stars, find_sampled_stars, gather_stars,
 };
 use quadtree_sort::gpu::DeviceIndex;
 

@@ -70,9 +70,9 @@ pub struct DeviceTriangulation {
 /// The triangulation is that of [`triangulate`](crate::triangulate()), whatever the order of work.
 ///
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
-/// those around them. The others take searches in the tree, which are long where circles touch many boxes without a
-/// site inside, as where most sites lie on one circle. A budget bounds them: 500 visits of nodes a site, and 10^7 more. When
-/// it is spent the host triangulates. Device memory beside the index, by count: 90 bytes a point while it runs, 53 after it.
+/// those around them. The others take searches in the tree. Where these are too many or too long, as along lines or on a circle, stars are
+/// made from a random sample of the sites, whose cost does not depend on where sites lie. A star of very many neighbours is made by one warp.
+/// Device memory beside the index, by count: 94 bytes a point while it runs, about 200 with a sample, 53 after it.
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some

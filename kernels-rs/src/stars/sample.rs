@@ -1,17 +1,18 @@
 //! Where each site would go into the triangulation of a random sample of the sites: which of its triangles have it inside their
 //! circles (Clarkson and Shor 1989, "Applications of random sampling in computational geometry, II", doi:10.1007/BF02187740).
 //!
-//! A site *conflicts* with a triangle of the sample's triangulation if it is one of its corners, or lies inside its circle. Let two
-//! sites be neighbours in the triangulation of all: a circle through both has no site inside. Grow it until it has an edge of the
-//! sample's triangulation as a chord. Move its centre away from the chord, either way, until it passes through a third site of the sample. This
-//! makes the circles of the triangles on both sides of the edge. What lies on one side of the chord, one of them holds. So:
+//! A site *conflicts* with a triangle of the sample's triangulation if it is one of its corners, or lies inside its circle: if, lifted to the
+//! height x² + y², it lies on the triangle's plane or below. The *candidates* of a site are the sites that conflict with its triangles or,
+//! if it is not in the sample, with a triangle beside these. All its neighbours are among them:
 //!
-//! - Two sites on one side conflict with one triangle.
-//! - Of two sites on both sides one conflicts with a triangle, and the other with the triangle beside it.
-//! - If one of the two is in the sample, the other conflicts with a triangle at it: their edge begins there.
+//! - The edge to a neighbour is an edge of the lower hull of all lifted sites. So it lies nowhere above that of the sample.
+//! - Over a triangle of the sample that it crosses it is on the plane or below, so at least one of its ends is: that end conflicts.
+//! - The first triangle conflicts with the one end, the last one with the other. So somewhere on the way both conflict with one triangle, or the
+//!   one end with a triangle and the other with the next.
+//! - An end in the sample lies on the plane of the first triangle, so the other one conflicts with that.
 //!
-//! So all neighbours of a site are among the *candidates*, those that conflict with its triangles or, for a site outside of the sample, with
-//! a triangle beside these.
+//! The tie rule lowers heights by infinitesimals, and changes nothing of this. Beyond each side of the hull lies a triangle with a corner at
+//! infinity, whose plane stands upright on the side.
 //!
 //! How many these are does not depend on where the sites lie. Since the sample is random, a site outside conflicts with as many triangles as a
 //! star has, less two: on average 4.
@@ -21,6 +22,7 @@
 //!    sample, of its star, and counts the sites that conflict with each triangle.
 //!    [`find_hard_conflicts`] has the few sites that f64 does not decide about: a kernel that never decides exactly keeps its
 //!    numbers in registers.
+//!    Of a few *hubs* with very many triangles [`find_hub_conflicts`] asks each triangle.
 //! 3. [`list_conflicts`]: the sites of each triangle.
 
 use device_std::shared::{Carver, SharedArray};
@@ -37,7 +39,7 @@ pub const RATE: u32 = 4;
 /// Threads of a block.
 const BLOCK: u32 = 128;
 
-/// Triangles of a site that are many.
+/// Triangles of a site that a thread has room for.
 const KEPT: u32 = 16;
 
 /// In a list of triangles this bit is set for one that the site does not conflict with.
@@ -59,8 +61,8 @@ const fn lists(carver: &mut Carver) -> SharedArray<u32> {
 fn site_of(i: u32, sites: u32) -> u32 {
     let first = i * RATE;
     let mut bits = (i ^ 0x9e37_79b9).wrapping_mul(0x85eb_ca6b);
-    bits = (bits ^ bits >> 15).wrapping_mul(0xc2b2_ae35);
-    first + ((bits >> 16) * u32::min(RATE, sites - first) >> 16)
+    bits = (bits ^ (bits >> 15)).wrapping_mul(0xc2b2_ae35);
+    first + (((bits >> 16) * u32::min(RATE, sites - first)) >> 16)
 }
 
 /// Writes the sites of the sample: where they lie, and their numbers in the sample. Grid: a thread for each.

@@ -17,6 +17,9 @@ use crate::Result;
 /// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
 const TRIANGLES: usize = 10;
 
+/// The most sites: all their triangles have numbers of 32 bits.
+const MAX_SITES: usize = 1 << 28;
+
 /// The most threads that find hard conflicts.
 const MAX_THREADS: u64 = 1 << 17;
 
@@ -30,13 +33,16 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Takes one of the sites, makes its stars, and finds all conflicts. `None` if the sample lies in line. Waits.
+    /// Takes one of the sites, makes its stars, and finds all conflicts. `None` if the sample lies in line, or sites are too many. Waits.
     pub(super) fn of(
         workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         most: fn(usize) -> u32,
     ) -> Result<Option<Self>> {
+        if sites.len() > MAX_SITES {
+            return Ok(None);
+        }
         let gpu = workspace.gpu().clone();
         let sample = gathered(&gpu, sites)?;
         let stars = stars::of(workspace, &sample, predicates, most)?;

@@ -163,7 +163,7 @@ impl InAnyOrder {
         Ok(())
     }
 
-    /// Makes the stars that are not made yet, from a sample. If that lies in line, by searches. Waits.
+    /// Makes the stars that are not made yet, from a sample; without one by searches. Waits.
     fn make_sampled(
         &mut self,
         sites: &DeviceIndex<f64>,

@@ -105,7 +105,9 @@ impl Source for Candidates<'_> {
             while first < vector::unknown(self.count) {
                 let is_there = i < self.count;
                 let site = self.sites.load(if is_there { i } else { first });
-                visitor.visit(site, [self.x.get(site), self.y.get(site)], is_there);
+                // A candidate may be listed twice.
+                let counts = is_there && site != visitor.found();
+                visitor.visit(site, [self.x.get(site), self.y.get(site)], counts);
                 first += warp::SIZE;
                 i += warp::SIZE;
             }

@@ -18,7 +18,7 @@ pub trait Visitor {
     /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
 
-    /// Looks at sites, of which this lane has one, if `is_there`. Gives whether fewer boxes count now. A site may come twice.
+    /// Looks at sites, of which this lane has one, if `is_there`. Gives whether fewer boxes count now.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -221,7 +221,6 @@ impl Visitor for Apex {
         let mut is_open = is_there
             && site != self.sites[0]
             && site != self.sites[1]
-            && site != self.found
             && self.circle.may_hold(way(self.origin(), place));
         // SAFETY: passed on to the caller.
         if unsafe { !warp::any(warp::FULL, is_open) } {

@@ -23,7 +23,7 @@
 //!
 //! Nothing is stored, so a cavity may be of any size.
 
-use device_std::{In, Out, arguments, kernel, thread, vector};
+use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -83,6 +83,40 @@ impl Star {
     }
 }
 
+/// Stars of more neighbours are gone through by the whole warp.
+const LONG: u32 = 32;
+
+/// Shows each slot of the lane's star. The lanes share long stars.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn each_slot(sites: &SiteColumns<'_>, site: u32, mut show: impl FnMut(&Star, u32)) {
+    let is_there = site < sites.sites;
+    let [first, end] = if is_there { sites.star(site) } else { [0; 2] };
+    if is_there && end - first <= LONG {
+        let star = Star::of(sites, site);
+        let mut slot = first;
+        while slot < vector::unknown(end) {
+            show(&star, slot);
+            slot += 1;
+        }
+    }
+    // SAFETY: passed on to the caller.
+    let mut long = unsafe { warp::ballot(warp::FULL, end - first > LONG) };
+    while long != 0 {
+        let lane = long.trailing_zeros();
+        long &= long - 1;
+        // SAFETY: passed on to the caller.
+        let star = Star::of(sites, unsafe { warp::shuffle(warp::FULL, site, lane) });
+        let mut slot = star.first + warp::lane_id();
+        while slot < vector::unknown(star.end) {
+            show(&star, slot);
+            slot += warp::SIZE;
+        }
+    }
+}
+
 /// Marks the slots whose triangles have their lowest site here: 1 for these, 0 for others. At infinity this is the site that infinity
 /// follows. Grid: a thread for each site.
 ///
@@ -90,15 +124,11 @@ impl Star {
 /// The slices have what [`struct@SiteColumns`] says; `flags` has an element for each neighbour.
 #[kernel(block = BLOCK)]
 pub unsafe fn mark_triangles(sites: SiteColumns<'_>, flags: Out<'_, u32>) {
-    let site = thread::index_1d() as u32;
-    if site >= sites.sites {
-        return;
-    }
-    let star = Star::of(&sites, site);
-    let mut slot = star.first;
-    while slot < vector::unknown(star.end) {
-        flags.set(slot, u32::from(star.is_lowest(&sites, slot)));
-        slot += 1;
+    // SAFETY: the whole warp comes here.
+    unsafe {
+        each_slot(&sites, thread::index_1d() as u32, |star, slot| {
+            flags.set(slot, u32::from(star.is_lowest(&sites, slot)));
+        });
     }
 }
 
@@ -109,32 +139,29 @@ pub unsafe fn mark_triangles(sites: SiteColumns<'_>, flags: Out<'_, u32>) {
 /// As [`mark_triangles`](mod@mark_triangles): `before` tells how many marked slots come before each one. `of_slots` has an element for each neighbour.
 /// `unit` is the exponent of the unit of all coordinates.
 // What spills is around calls of exact decisions.
-#[kernel(block = BLOCK, spills = 200)]
+#[kernel(block = BLOCK, resident = 6, spills = 700)]
 pub unsafe fn number_halves(
     sites: SiteColumns<'_>,
     unit: i32,
     before: In<'_, u32>,
     of_slots: Out<'_, u32>,
 ) {
-    let site = thread::index_1d() as u32;
-    if site >= sites.sites {
-        return;
-    }
-    let (star, at) = (Star::of(&sites, site), sites.place(site));
     let predicates = Predicates::new(unit);
-    let query = Query { stars: &sites, predicates: &predicates, at };
-    let mut slot = star.first;
-    while slot < vector::unknown(star.end) {
-        let [a, b] = star.corners(&sites, slot);
-        let half = if star.is_lowest(&sites, slot) {
-            3 * before.get(slot)
-        } else if a < b {
-            3 * before.get(query.slot_of(a, b, sites.place(b))) + 2
-        } else {
-            3 * before.get(query.slot_of(b, site, at)) + 1
-        };
-        of_slots.set(slot, half);
-        slot += 1;
+    // SAFETY: the whole warp comes here.
+    unsafe {
+        each_slot(&sites, thread::index_1d() as u32, |star, slot| {
+            let at = sites.place(star.site);
+            let query = Query { stars: &sites, predicates: &predicates, at };
+            let [a, b] = star.corners(&sites, slot);
+            let half = if star.is_lowest(&sites, slot) {
+                3 * before.get(slot)
+            } else if a < b {
+                3 * before.get(query.slot_of(a, b, sites.place(b))) + 2
+            } else {
+                3 * before.get(query.slot_of(b, star.site, at)) + 1
+            };
+            of_slots.set(slot, half);
+        });
     }
 }
 
@@ -143,39 +170,38 @@ pub unsafe fn number_halves(
 /// # Safety
 /// As [`number_halves`](mod@number_halves), which has run. `halves` has three elements for each triangle.
 // As there.
-#[kernel(block = BLOCK, spills = 200)]
+#[kernel(block = BLOCK, resident = 6, spills = 700)]
 pub unsafe fn join_halves(
     sites: SiteColumns<'_>,
     unit: i32,
     of_slots: In<'_, u32>,
     halves: Out<'_, u64>,
 ) {
-    let site = thread::index_1d() as u32;
-    if site >= sites.sites {
-        return;
-    }
-    let (star, at) = (Star::of(&sites, site), sites.place(site));
     let predicates = Predicates::new(unit);
-    let query = Query { stars: &sites, predicates: &predicates, at };
     let join = |half: u32, twin: u32, apex: u32| {
         halves.set(half, u64::from(twin) | u64::from(apex) << 32);
     };
-    let mut apex = if star.is_on_hull { NONE } else { sites.neighbour(star.end - 1) };
-    let mut slot = star.first;
-    while slot < vector::unknown(star.end) {
-        let neighbour = sites.neighbour(slot);
-        let twin = of_slots.get(query.slot_of(neighbour, site, at));
-        join(of_slots.get(slot), twin, apex);
-        apex = neighbour;
-        slot += 1;
-    }
-    if star.is_on_hull {
-        // From infinity to the site, and back: both are in a triangle at infinity, beyond a side from the site and one to it.
-        let next = sites.neighbour(star.first);
-        let [_, end] = sites.star(next);
-        let (from, back) = (of_slots.get(star.end - 1) + 2, of_slots.get(end - 1) + 1);
-        join(from, back, next);
-        join(back, from, apex);
+    // SAFETY: the whole warp comes here.
+    unsafe {
+        each_slot(&sites, thread::index_1d() as u32, |star, slot| {
+            let (site, at) = (star.site, sites.place(star.site));
+            let query = Query { stars: &sites, predicates: &predicates, at };
+            let neighbour = sites.neighbour(slot);
+            let apex = match slot == star.first {
+                true if star.is_on_hull => NONE,
+                true => sites.neighbour(star.end - 1),
+                false => sites.neighbour(slot - 1),
+            };
+            let twin = of_slots.get(query.slot_of(neighbour, site, at));
+            join(of_slots.get(slot), twin, apex);
+            if star.is_on_hull && slot == star.first {
+                // From infinity to the site, and back: both are in a triangle at infinity, beyond a side from the site and one to it.
+                let [_, end] = sites.star(neighbour);
+                let (from, back) = (of_slots.get(star.end - 1) + 2, of_slots.get(end - 1) + 1);
+                join(from, back, neighbour);
+                join(back, from, sites.neighbour(star.end - 1));
+            }
+        });
     }
 }
 

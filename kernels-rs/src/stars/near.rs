@@ -30,10 +30,7 @@ const BLOCK: u32 = 64;
 /// Neighbours of a star.
 const LONGEST: u32 = 16;
 
-/// If the window did not tell so many lanes, the others do not ask it any more: sites that follow each other mostly fail together.
-const MOST_FAILURES: u32 = 6;
-
-/// Of so many warps one makes near stars first, to tell whether they succeed.
+/// Of so many blocks one makes near stars first, to tell whether they succeed.
 const TRIALS: u32 = 16;
 
 /// Which sites a launch makes near stars for.
@@ -48,9 +45,9 @@ pub enum Turn {
 }
 
 impl Turn {
-    /// How many warps it takes for so many sites.
-    pub const fn warps(self, sites: u32) -> u32 {
-        let all = sites.div_ceil(warp::SIZE);
+    /// How many blocks it takes for so many sites.
+    pub const fn blocks(self, sites: u32) -> u32 {
+        let all = sites.div_ceil(BLOCK);
         let trial = all.div_ceil(TRIALS);
         match self {
             Self::Once => all,
@@ -59,22 +56,26 @@ impl Turn {
         }
     }
 
+    /// The most sites of so many blocks.
+    pub const fn sites(blocks: u32) -> u32 {
+        blocks * BLOCK
+    }
+
     /// As a kernel takes it.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// The first of the 32 sites of a warp.
+    /// Which of all blocks of sites a block has.
     #[inline(always)]
-    fn first_site(number: u32, warp: u32) -> u32 {
-        let of_all = if number == Self::Once as u32 {
-            warp
+    fn block(number: u32, block: u32) -> u32 {
+        if number == Self::Once as u32 {
+            block
         } else if number == Self::Trial as u32 {
-            warp * TRIALS
+            block * TRIALS
         } else {
-            warp + warp / (TRIALS - 1) + 1
-        };
-        of_all * warp::SIZE
+            block + block / (TRIALS - 1) + 1
+        }
     }
 }
 
@@ -94,15 +95,16 @@ const SHARED: u32 = {
 };
 
 /// Makes the stars of those sites whose neighbours are near, and lists the others. `turn` is a [`Turn`], `unit` the exponent of the unit
-/// of all coordinates. Grid: the turn's warps.
+/// of all coordinates. Grid: the turn's blocks.
 ///
 /// # Safety
 /// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours of each.
 // What spills is around calls of exact decisions, to which few lanes come.
 #[kernel(block = BLOCK, shared = SHARED, resident = 16, spills = 1700)]
 pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, turn: u32, rough: Rough<'_>) {
-    let warp = (thread::index_1d() / u64::from(warp::SIZE)) as u32;
-    let site = Turn::first_site(turn, warp) + warp::lane_id();
+    // The same for the whole block, so that it takes no register of a thread.
+    let block = Turn::block(turn, thread::block_idx_x());
+    let site = block * BLOCK + thread::thread_idx_x();
     let is_there = site < tree.points;
     let place = match is_there {
         true => [tree.x.get(site), tree.y.get(site)],
@@ -182,7 +184,7 @@ impl Lane<'_> {
         // SAFETY: passed on to the caller; the star is the lane's own.
         unsafe {
             let first = nearby.nearest(self);
-            let (mut neighbour, mut count, mut closes, mut failures) = (first, 0, false, 0);
+            let (mut neighbour, mut count, mut closes) = (first, 0, false);
             let mut goes_on = first != NONE;
             while warp::any(warp::FULL, goes_on) {
                 let (mut next, mut way) = (NONE, [0.0; 2]);
@@ -194,8 +196,7 @@ impl Lane<'_> {
                     next = nearby.apex(self, neighbour, end, way);
                 }
                 let asks = goes_on && next == NONE;
-                let edge = Edge { from: nearby.own, to: neighbour, way };
-                next = self.ask(asks, edge, next, &mut failures);
+                next = self.ask(asks, Edge { from: nearby.own, to: neighbour, way }, next);
                 closes |= goes_on && next == first;
                 neighbour = next;
                 goes_on = goes_on && next != NONE && next != first && count < LONGEST;
@@ -211,16 +212,16 @@ impl Lane<'_> {
         way.map(|along| self.group.origin.length(along))
     }
 
-    /// The third corners of the edges of those lanes that ask, one after the other; for the others what they have. It counts failures.
+    /// The third corners of the edges of those lanes that ask, one after the other; for the others what they have.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the sites are those of the window.
     #[inline(always)]
-    unsafe fn ask(&self, asks: bool, edge: Edge, mut answer: u32, failures: &mut u32) -> u32 {
+    unsafe fn ask(&self, asks: bool, edge: Edge, mut answer: u32) -> u32 {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut left = warp::ballot(warp::FULL, asks);
-            while left != 0 && *failures < MOST_FAILURES {
+            while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
                 let of = |site: u32| warp::shuffle(warp::FULL, site, lane);
@@ -228,7 +229,6 @@ impl Lane<'_> {
                 let edge = Edge { from: of(edge.from), to: of(edge.to), way };
                 let found = self.window.apex(self.tree, self.group, self.predicates, edge);
                 answer = if warp::lane_id() == lane { found } else { answer };
-                *failures += u32::from(found == NONE);
             }
         }
         answer

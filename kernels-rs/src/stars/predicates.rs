@@ -63,42 +63,50 @@ impl Predicates {
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
     pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
-        self.quick_orientation(a, b, c).unwrap_or_else(|| self.exact_orientation(a, b, c))
+        let (twice_area, sum) = area(a, b, c);
+        if self.is_sure_of_area(twice_area, sum) {
+            return sign(twice_area);
+        }
+        self.exact_orientation(a, b, c)
     }
 
     /// As [`orientation`](Self::orientation), if f64 tells.
     #[inline(always)]
     pub fn quick_orientation(&self, a: Place, b: Place, c: Place) -> Option<i32> {
-        let left = (a[0] - c[0]) * (b[1] - c[1]);
-        let right = (a[1] - c[1]) * (b[0] - c[0]);
-        let (twice_area, sum) = (left - right, left.abs() + right.abs());
+        let (twice_area, sum) = area(a, b, c);
+        self.is_sure_of_area(twice_area, sum).then(|| sign(twice_area))
+    }
+
+    /// Whether an area has the sign that f64 says.
+    #[inline(always)]
+    fn is_sure_of_area(&self, twice_area: f64, sum: f64) -> bool {
         // Two differences, a product and the last difference, each rounded, and the sum.
-        let is_sure = twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas;
-        is_sure.then(|| sign(twice_area))
+        twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas
     }
 
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
     /// it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
-        self.quick_in_circle(a, b, c, d).unwrap_or_else(|| self.exact_in_circle([a, b, c, d]))
+        let (determinant, sum) = circle(a, b, c, d);
+        if self.is_sure_of_circle(determinant, sum) {
+            return sign(determinant);
+        }
+        self.exact_in_circle([a, b, c, d])
     }
 
     /// As [`in_circle`](Self::in_circle), if f64 tells.
     #[inline(always)]
     pub fn quick_in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> Option<i32> {
-        let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
-        let [bx, by] = [b[0] - d[0], b[1] - d[1]];
-        let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
-        let lifts = [ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy];
-        let left = [bx * cy, cx * ay, ax * by];
-        let right = [by * cx, cy * ax, ay * bx];
-        let term = |i: usize| lifts[i] * (left[i] - right[i]);
-        let size = |i: usize| lifts[i] * (left[i].abs() + right[i].abs());
-        let (determinant, sum) = (term(0) + term(1) + term(2), size(0) + size(1) + size(2));
+        let (determinant, sum) = circle(a, b, c, d);
+        self.is_sure_of_circle(determinant, sum).then(|| sign(determinant))
+    }
+
+    /// Whether the determinant of a circle has the sign that f64 says.
+    #[inline(always)]
+    fn is_sure_of_circle(&self, determinant: f64, sum: f64) -> bool {
         // Four differences, two squares or products with a sum or difference each, the product of both, and two sums: 11.
-        let is_sure = determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles;
-        is_sure.then(|| sign(determinant))
+        determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles
     }
 
     /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle
@@ -227,6 +235,28 @@ impl Predicates {
     fn factors(&self, [x, y]: Place) -> [Factor; 2] {
         [Factor::of(x, self.unit), Factor::of(y, self.unit)]
     }
+}
+
+/// Twice the area of a triangle, rounded, and the sum of its products' magnitudes.
+#[inline(always)]
+fn area(a: Place, b: Place, c: Place) -> (f64, f64) {
+    let left = (a[0] - c[0]) * (b[1] - c[1]);
+    let right = (a[1] - c[1]) * (b[0] - c[0]);
+    (left - right, left.abs() + right.abs())
+}
+
+/// The determinant that tells whether `d` is inside the circle of the others, rounded, and the sum of its products' magnitudes.
+#[inline(always)]
+fn circle(a: Place, b: Place, c: Place, d: Place) -> (f64, f64) {
+    let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
+    let [bx, by] = [b[0] - d[0], b[1] - d[1]];
+    let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
+    let lifts = [ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy];
+    let left = [bx * cy, cx * ay, ax * by];
+    let right = [by * cx, cy * ax, ay * bx];
+    let term = |i: usize| lifts[i] * (left[i] - right[i]);
+    let size = |i: usize| lifts[i] * (left[i].abs() + right[i].abs());
+    (term(0) + term(1) + term(2), size(0) + size(1) + size(2))
 }
 
 /// Whether a place comes before another one: by x, then by y.

@@ -300,7 +300,7 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
 /// # Safety
 /// As [`find_hard_conflicts`](mod@find_hard_conflicts), which has run, or [`list_conflicts`](mod@list_conflicts).
 // What spills is around calls of exact decisions.
-#[kernel(block = BLOCK, spills = 200)]
+#[kernel(block = BLOCK, spills = 800)]
 pub unsafe fn find_hub_conflicts(
     sampled: Sampled<'_>,
     conflicts: Conflicts<'_>,

@@ -105,11 +105,16 @@ impl InAnyOrder {
             return Ok(true);
         }
         self.find_near(sites, predicates, Turn::Trial)?;
-        let tried = 32 * Turn::Trial.warps(sites.len() as u32);
-        if self.tally(LISTED)? > tried / 2 {
+        let fifth = Turn::sites(Turn::Trial.blocks(sites.len() as u32)) / 5;
+        let failed = self.tally(LISTED)?;
+        if failed > 4 * fifth {
             return Ok(false);
         }
         self.find_near(sites, predicates, Turn::Rest)?;
+        if failed > fifth {
+            // Searches would take longer than a sample.
+            return Ok(false);
+        }
         self.search(sites, predicates, most, LISTED)?;
         Ok(self.tally(SPENT)? <= most)
     }
@@ -127,11 +132,10 @@ impl InAnyOrder {
     ) -> Result<()> {
         let (tree, unit, rough) = (sites.tree(), predicates.unit(), self.rough());
         let arguments = find_near_stars::Args { tree, unit, turn: turn.number(), rough };
-        let threads = 32 * u64::from(turn.warps(sites.len() as u32));
-        if threads > 0 {
-            let blocks = Blocks::for_each(&find_near_stars, threads)?;
+        let blocks = turn.blocks(sites.len() as u32);
+        if blocks > 0 {
             // SAFETY: lengths are as the kernel needs them.
-            unsafe { sites.x().gpu().enqueue(find_near_stars, blocks, arguments)? };
+            unsafe { sites.x().gpu().enqueue(find_near_stars, Blocks::x(blocks), arguments)? };
         }
         Ok(())
     }

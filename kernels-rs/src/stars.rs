@@ -87,8 +87,8 @@ pub use near::{Turn, find_near_stars};
 pub use rough::{ALL, LEFT, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]
 pub use sample::{
-    Conflicts, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts, find_hub_conflicts,
-    gather_sample, list_conflicts,
+    Conflicts, HARD, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    find_hub_conflicts, gather_sample, list_conflicts,
 };
 #[cfg(feature = "stars")]
 pub use sites::{

@@ -129,7 +129,7 @@ pub struct Conflicts<'a> {
 /// A tally of [`struct@Conflicts`].
 const WRITTEN: u32 = 0;
 /// As [`WRITTEN`].
-const HARD: u32 = 1;
+pub const HARD: u32 = 1;
 /// As [`WRITTEN`].
 const HUBS: u32 = 2;
 

@@ -6,7 +6,7 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::queries::SiteColumns;
 use kernels_rs::stars::{
-    Conflicts, Lists, MAX_HUBS, Mesh, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    Conflicts, HARD, Lists, MAX_HUBS, Mesh, RATE, Sampled, find_conflicts, find_hard_conflicts,
     find_hub_conflicts, gather_sample, join_halves, list_conflicts, mark_triangles, number_halves,
 };
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
@@ -32,23 +32,35 @@ pub(super) struct Sample {
     sites: Column<u32>,
 }
 
+/// What became of a sample.
+pub(super) enum Sampling {
+    /// Conflicts are found.
+    Done(Sample),
+    /// The sample lies in line, or sites are too many.
+    Impossible,
+    /// f64 decides about too few sites.
+    Undecided,
+}
+
 impl Sample {
-    /// Takes one of the sites, makes its stars, and finds all conflicts. `None` if the sample lies in line, or sites are too many. Waits.
+    /// Takes one of the sites, makes its stars, and finds all conflicts. Waits.
     pub(super) fn of(
         workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         most: fn(usize) -> u32,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Sampling> {
         if sites.len() > MAX_SITES {
-            return Ok(None);
+            return Ok(Sampling::Impossible);
         }
         let gpu = workspace.gpu().clone();
         let sample = gathered(&gpu, sites)?;
-        let stars = stars::of(workspace, &sample, predicates, most)?;
+        let Some(stars) = stars::by_device(workspace, &sample, predicates, most)? else {
+            return Ok(Sampling::Undecided);
+        };
         // Sites in line have two neighbours at most, and two of them one.
         if stars.neighbours.len() < 2 * sample.len() {
-            return Ok(None);
+            return Ok(Sampling::Impossible);
         }
         let nearest = nearest_in_order(workspace, &sample, sites.x(), sites.y(), 1)?.indices;
         let triangles = Triangles::new(workspace, sample, stars, predicates.unit())?;
@@ -63,10 +75,12 @@ impl Sample {
         let mut room = TRIANGLES * sites.len();
         loop {
             let mut found = Found::new(&gpu, sites.len(), triangles.len(), room)?;
-            found.find(sampled())?;
+            if !found.find(sampled())? {
+                return Ok(Sampling::Undecided);
+            }
             let written = found.tallies.to_host()?[0] as usize;
             if written <= room {
-                return Ok(Some(found.list(workspace, sampled())?));
+                return Ok(Sampling::Done(found.list(workspace, sampled())?));
             }
             room = written;
         }
@@ -215,18 +229,22 @@ impl Found {
         }
     }
 
-    /// Finds them. Enqueues and returns.
-    fn find(&mut self, sampled: Sampled<'_>) -> Result<()> {
+    /// Finds them. Gives whether it did: not if f64 decides about too few sites. Waits.
+    fn find(&mut self, sampled: Sampled<'_>) -> Result<bool> {
         let (gpu, len) = (self.starts.gpu().clone(), self.starts.len() as u64);
         // SAFETY: lengths are as the kernels need them; nothing is counted yet.
         unsafe {
             let arguments = find_conflicts::Args { sampled, conflicts: self.conflicts() };
             gpu.enqueue(find_conflicts, Blocks::for_each(&find_conflicts, len)?, arguments)?;
+            if u64::from(self.tallies.to_host()?[HARD as usize]) > len / 3 {
+                return Ok(false);
+            }
             let arguments = find_hard_conflicts::Args { sampled, conflicts: self.conflicts() };
             let blocks = Blocks::for_each(&find_hard_conflicts, u64::min(len, MAX_THREADS))?;
             gpu.enqueue(find_hard_conflicts, blocks, arguments)?;
         }
-        self.find_hubs(sampled, None, &mut gpu.zeroed(0)?)
+        self.find_hubs(sampled, None, &mut gpu.zeroed(0)?)?;
+        Ok(true)
     }
 
     /// Counts the conflicts of hubs, or lists them where a triangle's sites begin. Enqueues and returns.

@@ -1,8 +1,9 @@
 //! The stars of sites.
 
-use gpu_core::{Blocks, Column, Gpu};
+use gpu_core::{Blocks, Column, Device, Gpu, Points};
 use gpu_scan::gpu::{Workspace, scan};
 use gpu_scan::{Scan, Sum};
+use kernels_rs::stars::natural::OPEN;
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
     ALL, FAR_BLOCK, LEFT, LISTED, Rough, SPENT, TALLIES, Turn, VISITS, WRITTEN, find_far_stars,
@@ -10,7 +11,7 @@ use kernels_rs::stars::{
 };
 use quadtree_sort::gpu::DeviceIndex;
 
-use super::sample::Sample;
+use super::sample::{Sample, Sampling};
 use crate::Result;
 
 /// The most warps that make stars, one after the other.
@@ -38,20 +39,40 @@ pub(super) fn most_visits(sites: usize) -> u32 {
 }
 
 /// The stars of sites. Searches for those of any number of sites may visit `most` times [`VISITS`] nodes. Waits.
+///
+/// The host makes them where f64 decides about too few sites, as on a circle or an oblique line: its divide and conquer makes fewer
+/// exact decisions.
 pub(super) fn of(
     workspace: &mut Workspace,
     sites: &DeviceIndex<f64>,
     predicates: Predicates,
     most: fn(usize) -> u32,
 ) -> Result<Stars> {
+    match by_device(workspace, sites, predicates, most)? {
+        Some(stars) => Ok(stars),
+        None => by_host(workspace.gpu(), sites),
+    }
+}
+
+/// As [`of`]; `None` where the host should make them.
+pub(super) fn by_device(
+    workspace: &mut Workspace,
+    sites: &DeviceIndex<f64>,
+    predicates: Predicates,
+    most: fn(usize) -> u32,
+) -> Result<Option<Stars>> {
     let gpu = workspace.gpu().clone();
     if sites.is_empty() {
-        return Ok(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? });
+        return Ok(Some(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? }));
     }
     let most_of_these = most(sites.len());
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
     if !rough.find(sites, predicates, most_of_these)? {
-        let sample = Sample::of(workspace, sites, predicates, most)?;
+        let sample = match Sample::of(workspace, sites, predicates, most)? {
+            Sampling::Done(sample) => Some(sample),
+            Sampling::Impossible => None,
+            Sampling::Undecided => return Ok(None),
+        };
         rough.make_sampled(sites, predicates, sample)?;
     }
     let mut tallies = rough.tallies.to_host()?;
@@ -59,7 +80,7 @@ pub(super) fn of(
         rough.search(sites, predicates, u32::MAX, LEFT)?;
         tallies = rough.tallies.to_host()?;
     }
-    rough.in_order(workspace, tallies[WRITTEN as usize])
+    Ok(Some(rough.in_order(workspace, tallies[WRITTEN as usize])?))
 }
 
 /// Stars in any order.
@@ -214,6 +235,19 @@ impl InAnyOrder {
             Ok(Stars { starts, neighbours: all })
         }
     }
+}
+
+/// The stars that the host makes of sites in device memory.
+fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
+    let (x, y) = (sites.x().to_host()?, sites.y().to_host()?);
+    let found = crate::triangulate(&Device::Cpu, Points::new(&x, &y))?;
+    let mut neighbours = found.neighbours().to_vec();
+    for site in (0..sites.len() as u32).filter(|&site| found.is_on_hull(site)) {
+        if let Some(last) = found.slots(site).last() {
+            neighbours[last] |= OPEN;
+        }
+    }
+    Ok(Stars { starts: gpu.upload(found.starts())?, neighbours: gpu.upload(&neighbours)? })
 }
 
 /// Blocks of warps that take so many sites in turns.

@@ -35,7 +35,7 @@ pub(super) struct Sample {
 /// What became of a sample.
 pub(super) enum Sampling {
     /// Conflicts are found.
-    Done(Sample),
+    Done(Box<Sample>),
     /// The sample lies in line, or sites are too many.
     Impossible,
     /// f64 decides about too few sites.
@@ -80,7 +80,7 @@ impl Sample {
             }
             let written = found.tallies.to_host()?[0] as usize;
             if written <= room {
-                return Ok(Sampling::Done(found.list(workspace, sampled())?));
+                return Ok(Sampling::Done(Box::new(found.list(workspace, sampled())?)));
             }
             room = written;
         }

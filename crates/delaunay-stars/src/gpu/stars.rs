@@ -69,7 +69,7 @@ pub(super) fn by_device(
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
     if !rough.find(sites, predicates, most_of_these)? {
         let sample = match Sample::of(workspace, sites, predicates, most)? {
-            Sampling::Done(sample) => Some(sample),
+            Sampling::Done(sample) => Some(*sample),
             Sampling::Impossible => None,
             Sampling::Undecided => return Ok(None),
         };

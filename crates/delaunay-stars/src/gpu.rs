@@ -71,7 +71,8 @@ pub struct DeviceTriangulation {
 ///
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
 /// those around them. The others take searches in the tree. Where these are too many or too long, as along lines or on a circle, stars are
-/// made from a random sample of the sites, whose cost does not depend on where sites lie. A star of very many neighbours is made by one warp.
+/// made from a random sample of the sites, whose cost does not depend on where sites lie. If f64 decides about few of them, as along an oblique
+/// line, the host makes all stars. A star of very many neighbours is made by one warp.
 /// Device memory beside the index, by count: 94 bytes a point while it runs, about 200 with a sample, 53 after it.
 ///
 /// # Errors

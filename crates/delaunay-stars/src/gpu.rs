@@ -70,10 +70,10 @@ pub struct DeviceTriangulation {
 /// The triangulation is that of [`triangulate`](crate::triangulate()), whatever the order of work.
 ///
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
-/// those around them. The others take searches in the tree. Where these are too many or too long, as along lines or on a circle, stars are
-/// made from a random sample of the sites, whose cost does not depend on where sites lie. If f64 decides about few of them, as along an oblique
+/// those around them. The others take searches in the tree. If searches are many or long, as along lines, a random sample of the sites
+/// takes their place. If f64 decides about few of them, as along an oblique
 /// line, the host makes all stars. A star of very many neighbours is made by one warp.
-/// Device memory beside the index, by count: 94 bytes a point while it runs, about 200 with a sample, 53 after it.
+/// Device memory beside the index, by count: 94 bytes a point while it runs, about 170 with a sample, 53 after it.
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some
@@ -201,6 +201,13 @@ fn span_of(gpu: &Gpu, x: Slice<'_, f64>, y: Slice<'_, f64>) -> Result<Span> {
     })
 }
 
+/// The last number of a column, which is not empty. Waits.
+fn last_of(column: &Column<u32>) -> Result<u32> {
+    let mut last = column.gpu().zeroed::<u32>(1)?;
+    last.copy_from(column.slice(column.len() - 1..column.len())?)?;
+    Ok(last.to_host()?[0])
+}
+
 /// The sites of points, multiplied by a scale, and the site of each point. Waits for their number.
 fn sites_of(
     workspace: &mut Workspace,
@@ -229,9 +236,7 @@ fn sites_of(
         gpu.enqueue(find_firsts, Blocks::for_each(&find_firsts, points as u64)?, arguments)?;
         let mut before = gpu.uninitialized::<u32>(points + 1)?;
         scan(workspace, Sum, Scan::exclusive(0), &flags, &mut before)?;
-        let mut count = gpu.zeroed::<u32>(1)?;
-        count.copy_from(before.slice(points..points + 1)?)?;
-        let sites = count.to_host()?[0] as usize;
+        let sites = last_of(&before)? as usize;
         let (mut x, mut y) = (gpu.uninitialized::<f64>(sites)?, gpu.uninitialized::<f64>(sites)?);
         let (mut order, mut site_of) = (gpu.uninitialized(sites)?, gpu.uninitialized(points)?);
         let arguments = gather_sites::Args {

@@ -98,8 +98,8 @@ impl DeviceSurface {
 
 /// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
-/// Contents are not looked at: a point outside of the extent that was given, or that is not finite, makes results meaningless,
-/// and nothing else; so may coordinates and values beyond 1e150.
+/// The call does not look at contents. Results mean nothing if a point lies outside the given extent or is not finite, or if a
+/// coordinate or value is beyond 1e150. Nothing else happens then.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
@@ -165,8 +165,8 @@ impl Index {
 
     /// Interpolates the points at targets. Enqueues and returns.
     ///
-    /// Cost: for each target a search for its neighbours; of n of them n^2 / 2 variograms, and n^3 / 6 + 1.5 n^2 products and
-    /// differences, n^2 / 2 more for each column of values but the first. Memory beside the results: 134 MB for the neighbours of a part of the
+    /// Cost: a search for the neighbours of each target. With n neighbours it takes n^2 / 2 variograms, and n^3 / 6 + 1.5 n^2 products and
+    /// differences. Each column of values after the first takes n^2 / 2 more. Memory beside the results: 134 MB for the neighbours of a part of the
     /// targets.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Ordinary kriging: the value at a place is the mean of the nearest points' values, weighted so that it is unbiased and its
-//! error has the least variance by a variogram; and this variance.
+//! Ordinary kriging: the value at a place is a weighted mean of the nearest points' values. The weights make it unbiased, with the
+//! least variance of its error under a variogram. That variance is a result, too.
 //!
 //! For surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted ([`Variogram::fit`]) to the
 //! empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit. Degrees of longitude and latitude are none:

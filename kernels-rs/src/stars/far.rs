@@ -30,7 +30,8 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars that are not made yet, of the sites that a tally counts, [`LISTED`] or [`LEFT`], or of [`ALL`]. `unit` is the exponent of the unit of all coordinates.
+/// Makes the stars that are not made yet, of the sites that a tally counts, [`LISTED`] or [`LEFT`], or of [`ALL`]. `unit` is the exponent
+/// of the unit of all coordinates.
 ///
 /// Searches may visit `most` times [`VISITS`](super::VISITS) nodes and leaves; no limit if that is [`u32::MAX`]. Then they end, with some
 /// stars not made. A star of more than [`KEPT`] neighbours is left to the last search, that of the sites that are left.

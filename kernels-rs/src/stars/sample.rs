@@ -1,8 +1,8 @@
 //! Where each site would go into the triangulation of a random sample of the sites: which of its triangles have it inside their
 //! circles (Clarkson and Shor 1989, "Applications of random sampling in computational geometry, II", doi:10.1007/BF02187740).
 //!
-//! A site *conflicts* with a triangle of the sample's triangulation if it is one of its corners, or lies inside its circle: if, lifted to the
-//! height x² + y², it lies on the triangle's plane or below. The *candidates* of a site are the sites that conflict with its triangles or,
+//! Lift all sites to the height x² + y². A site *conflicts* with a triangle of the sample's triangulation if it lies on its plane or below: it is a
+//! corner, or inside the triangle's circle. The *candidates* of a site are the sites that conflict with its triangles or,
 //! if it is not in the sample, with a triangle beside these. All its neighbours are among them:
 //!
 //! - The edge to a neighbour is an edge of the lower hull of all lifted sites. So it lies nowhere above that of the sample.
@@ -332,8 +332,8 @@ pub unsafe fn find_hub_conflicts(
 /// Lists the sites that conflict with each triangle, but hubs. Grid: a thread for each site.
 ///
 /// # Safety
-/// [`find_conflicts`](mod@find_conflicts) and [`find_hard_conflicts`](mod@find_hard_conflicts) have found them, and there was room; `begins` tells where the sites of each triangle begin in `listed`,
-/// which has an element for each conflict. In `sites_of` nothing is left.
+/// [`find_conflicts`](mod@find_conflicts) and [`find_hard_conflicts`](mod@find_hard_conflicts) have found them, and there was room. `begins`
+/// tells where the sites of each triangle begin in `listed`, which has an element for each conflict. Each one takes 1 from `sites_of`.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_conflicts(
     conflicts: Conflicts<'_>,

@@ -11,6 +11,7 @@ use kernels_rs::stars::{
 };
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
+use super::last_of;
 use super::stars::{self, Stars};
 use crate::Result;
 
@@ -276,9 +277,7 @@ impl Found {
         unsafe {
             let mut begins = gpu.uninitialized::<u32>(triangles + 1)?;
             scan(workspace, Sum, Scan::exclusive(0), &self.sites_of, &mut begins)?;
-            let mut count = gpu.zeroed::<u32>(1)?;
-            count.copy_from(begins.slice(triangles..triangles + 1)?)?;
-            let mut listed = gpu.uninitialized::<u32>(count.to_host()?[0] as usize)?;
+            let mut listed = gpu.uninitialized::<u32>(last_of(&begins)? as usize)?;
             let len = self.counts.len();
             let arguments = list_conflicts::Args {
                 conflicts: self.conflicts(),

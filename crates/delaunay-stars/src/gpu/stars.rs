@@ -1,7 +1,7 @@
 //! The stars of sites.
 
 use gpu_core::{Blocks, Column, Device, Gpu, Points};
-use gpu_scan::gpu::{Workspace, scan};
+use gpu_scan::gpu::{Workspace, fill, scan};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::natural::OPEN;
 use kernels_rs::stars::predicates::Predicates;
@@ -29,8 +29,8 @@ pub(super) struct Stars {
     pub(super) neighbours: Column<u32>,
 }
 
-/// How many nodes searches for the stars of so many sites may visit, in units of [`VISITS`], before a sample of the sites helps: fewer than
-/// take as long as the sample does.
+/// How many nodes searches for the stars of so many sites may visit, in units of [`VISITS`]. Then a sample takes over: it costs about as much
+/// as these visits.
 pub(super) fn most_visits(sites: usize) -> u32 {
     match sites {
         0..=FEW => u32::MAX,
@@ -73,6 +73,9 @@ pub(super) fn by_device(
             Sampling::Impossible => None,
             Sampling::Undecided => return Ok(None),
         };
+        // What searches left when they gave up is made now.
+        let left = LEFT as usize;
+        fill(workspace, 0, rough.tallies.slice_mut(left..left + 1)?)?;
         rough.make_sampled(sites, predicates, sample)?;
     }
     let mut tallies = rough.tallies.to_host()?;
@@ -126,14 +129,14 @@ impl InAnyOrder {
             return Ok(true);
         }
         self.find_near(sites, predicates, Turn::Trial)?;
-        let fifth = Turn::sites(Turn::Trial.blocks(sites.len() as u32)) / 5;
+        let tried = Turn::sites(Turn::Trial.blocks(sites.len() as u32));
         let failed = self.tally(LISTED)?;
-        if failed > 4 * fifth {
+        if failed > tried / 5 * 4 {
             return Ok(false);
         }
         self.find_near(sites, predicates, Turn::Rest)?;
-        if failed > fifth {
-            // Searches would take longer than a sample.
+        // Searches for so many sites would take longer than a sample.
+        if failed > tried / 5 {
             return Ok(false);
         }
         self.search(sites, predicates, most, LISTED)?;
@@ -188,16 +191,13 @@ impl InAnyOrder {
         Ok(())
     }
 
-    /// Makes the stars that are not made yet, from a sample; without one by searches. Waits.
+    /// Makes the stars that are not made yet, from a sample; without one by searches. Enqueues and returns.
     fn make_sampled(
         &mut self,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         sample: Option<Sample>,
     ) -> Result<()> {
-        let mut tallies = self.tallies.to_host()?;
-        tallies[LEFT as usize] = 0;
-        self.tallies = sites.x().gpu().upload(&tallies)?;
         let Some(sample) = sample else {
             return self.search(sites, predicates, u32::MAX, ALL);
         };

@@ -27,8 +27,11 @@
 //! mark_triangles, number_halves, join_halves   the sample's triangles, each with those beside it (mesh)
 //! find_conflicts, find_hard_conflicts, find_hub_conflicts   which triangles of the sample have each site inside their circles
 //! list_conflicts       the sites of each triangle
-//! find_sampled_stars   a warp makes the star of one site, as above, but from the sites of its triangles alone (candidates)
+//! find_sampled_stars   a few lanes make the star of one site from the sites of its triangles (candidates), where f64 decides
+//! find_hard_stars      a warp makes the star of one of the others, as above, but from the same sites
 //!
+//! find_links, order_links, join_links   the stars of what is left, from those of their neighbours (links)
+//! find_last_sampled_stars, find_last_stars   where these leave gaps, searches (gaps)
 //! gather_stars      the stars, which were written in any order, in the order of the sites
 //! queries           where places lie, values there, and cells
 //! ```
@@ -46,8 +49,14 @@ pub mod exact;
 #[cfg(feature = "stars")]
 mod far;
 #[cfg(feature = "stars")]
+mod gaps;
+#[cfg(feature = "stars")]
 mod gather;
+#[cfg(feature = "stars")]
+mod hard;
 pub mod linear;
+#[cfg(feature = "stars")]
+mod links;
 #[cfg(feature = "stars")]
 mod mesh;
 pub mod natural;
@@ -65,6 +74,8 @@ mod rough;
 #[cfg(feature = "stars")]
 mod sample;
 #[cfg(feature = "stars")]
+mod sampled;
+#[cfg(feature = "stars")]
 mod sites;
 #[cfg(feature = "stars")]
 mod star;
@@ -72,24 +83,30 @@ mod star;
 mod window;
 
 #[cfg(feature = "stars")]
-pub use candidates::{Lists, find_sampled_stars};
+pub use candidates::Lists;
 #[cfg(feature = "stars")]
 pub use descent::VISITS;
 #[cfg(feature = "stars")]
-pub use far::{FAR_BLOCK, find_far_stars};
+pub use far::{FAR_BLOCK, find_far_stars, find_last_stars};
 #[cfg(feature = "stars")]
 pub use gather::gather_stars;
+#[cfg(feature = "stars")]
+pub use hard::{find_hard_stars, find_last_sampled_stars};
+#[cfg(feature = "stars")]
+pub use links::{Links, Sorted, find_links, join_links, order_links};
 #[cfg(feature = "stars")]
 pub use mesh::{Mesh, join_halves, mark_triangles, number_halves};
 #[cfg(feature = "stars")]
 pub use near::{Turn, find_near_stars};
 #[cfg(feature = "stars")]
-pub use rough::{ALL, LEFT, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
+pub use rough::{ALL, LEFT, LINKS, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]
 pub use sample::{
     Conflicts, HARD, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
     find_hub_conflicts, gather_sample, list_conflicts,
 };
+#[cfg(feature = "stars")]
+pub use sampled::{LANES, find_sampled_stars};
 #[cfg(feature = "stars")]
 pub use sites::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,

@@ -322,6 +322,16 @@ impl SharedArray<u32> {
         unsafe { device::atomic_add_if(condition, self.offset + index * 4, value) }
     }
 
+    /// Sets element `index`, atomically among the threads of the block; returns what was there.
+    ///
+    /// # Safety
+    /// As [`atomic_add`](Self::atomic_add).
+    #[inline(always)]
+    pub unsafe fn exchange(&self, index: u32, value: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { device::exchange(self.offset + index * 4, value) }
+    }
+
     /// Sets bits of element `index`, atomically among the threads of the block.
     ///
     /// # Safety
@@ -393,6 +403,17 @@ mod device {
         before
     }
     #[inline(always)]
+    pub unsafe fn exchange(offset: u32, value: u32) -> u32 {
+        let before: u32;
+        unsafe {
+            core::arch::asm!(
+                "atom.shared.exch.b32 {0}, [{1}], {2};",
+                out(reg32) before, in(reg32) address(offset), in(reg32) value, options(nostack),
+            );
+        }
+        before
+    }
+    #[inline(always)]
     pub unsafe fn count(offset: u32) {
         unsafe {
             core::arch::asm!(
@@ -445,6 +466,9 @@ mod device {
     pub fn wait_for_copies() {}
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         update(offset, |before| before.wrapping_add(value))
+    }
+    pub unsafe fn exchange(offset: u32, value: u32) -> u32 {
+        update(offset, |_| value)
     }
     pub unsafe fn count(offset: u32) {
         update(offset, |before| before.wrapping_add(1));

@@ -53,6 +53,12 @@ impl Circle {
         self.at(place) <= self.bound(place)
     }
 
+    /// Whether a place lies outside for sure.
+    #[inline(always)]
+    pub fn is_outside(&self, place: Place) -> bool {
+        self.at(place) > self.bound(place)
+    }
+
     /// Whether a box may hold a place inside.
     ///
     /// `f` is least in the box where the box is nearest to the centre. The bound is taken for the box's farthest corner, so

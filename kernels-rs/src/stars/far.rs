@@ -6,9 +6,10 @@ use device_std::{kernel, thread, vector, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::descent::{Budget, Descent, Leaves, ROOM};
+use super::links::Sorted;
 use super::predicates::Predicates;
-use super::rough::{ALL, LEFT, LISTED, Rough, SPENT};
-use super::star::{KEPT, Search, Told};
+use super::rough::{ALL, LISTED, Rough, SPENT};
+use super::star::{KEPT, Search};
 use crate::rtree::Tree;
 
 /// Threads of a block.
@@ -30,11 +31,10 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars that are not made yet, of the sites that a tally counts, [`LISTED`] or [`LEFT`], or of [`ALL`]. `unit` is the exponent
-/// of the unit of all coordinates.
+/// Makes the stars that are not made yet, of [`ALL`] sites, or of those that are [`LISTED`]. `unit` is the exponent of the unit of all coordinates.
 ///
 /// Searches may visit `most` times [`VISITS`](super::VISITS) nodes and leaves; no limit if that is [`u32::MAX`]. Then they end, with some
-/// stars not made. A star of more than [`KEPT`] neighbours is left to the last search, that of the sites that are left.
+/// stars not made. A star of more than [`KEPT`] neighbours is left.
 /// Grid: any number of warps, which take turns.
 ///
 /// # Safety
@@ -46,40 +46,72 @@ pub unsafe fn find_far_stars(
     tree: Tree<'_, f64>,
     unit: i32,
     most: u32,
-    tally: u32,
+    which: u32,
     rough: Rough<'_>,
 ) {
-    let (room, kept) = rooms(&mut Carver::new());
-    let kept = kept.skip(warp::warp_id() * KEPT);
-    let room = room.skip(warp::warp_id() * ROOM);
-    let is_last = tally == LEFT;
-    let budget = Budget { spent: rough.tallies.from(SPENT), most, own: 0, is_over: false };
-    let (x, y, predicates) = (tree.x, tree.y, Predicates::new(unit));
-    let source = Descent { tree, room, leaves: Leaves::NONE, budget };
-    let told = Told::NOTHING;
-    let mut search = Search { x, y, predicates, source, made: rough, kept, is_last, told };
-    let warps = thread::grid_dim_x() * WARPS;
-    // Sites that are left have long stars.
-    let run = if tally == LEFT { 1 } else { RUN };
-    let mut i = (thread::index_1d() / warp::SIZE as u64) as u32 * run;
-    let len = if tally == ALL { tree.points } else { rough.tallies.get(tally) };
+    let len = if which == ALL { tree.points } else { rough.tallies.get(LISTED) };
+    let mut search = search(tree, unit, most, rough);
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        while i < vector::unknown(len) && !search.source.budget.is_over {
-            let site = match tally {
-                ALL => i,
-                LISTED => rough.listed.get(i),
-                _ => rough.left.get(i),
-            };
+        each::<RUN>(len, |i| {
+            let site = if which == ALL { i } else { rough.listed.get(i) };
             // The warp is the only one that makes this star.
             let is_made = rough.counts.load(site) > 0;
             if !is_made && !search.make(site) && warp::lane_id() == 0 {
                 rough.leave(site);
             }
-            i += 1;
-            if i & (run - 1) == 0 {
-                i += (warps - 1) * run;
+            !search.source.budget.is_over
+        });
+    }
+}
+
+/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can. Grid: any number of warps, which take turns.
+///
+/// # Safety
+/// As [`find_far_stars`](mod@find_far_stars), with the links of all these sites.
+// As there.
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1500)]
+pub unsafe fn find_last_stars(tree: Tree<'_, f64>, unit: i32, links: Sorted<'_>, rough: Rough<'_>) {
+    let mut search = search(tree, unit, u32::MAX, rough);
+    search.is_last = true;
+    // SAFETY: as above.
+    unsafe {
+        each::<1>(rough.tallies.get(LISTED), |i| {
+            let site = rough.listed.get(i);
+            let is_made = rough.counts.load(site) > 0;
+            if !is_made && !search.fill(site, &links.of(site)) {
+                search.make(site);
             }
+            true
+        });
+    }
+}
+
+#[inline(always)]
+fn search<'a>(
+    tree: Tree<'a, f64>,
+    unit: i32,
+    most: u32,
+    made: Rough<'a>,
+) -> Search<'a, Descent<'a>> {
+    let (room, kept) = rooms(&mut Carver::new());
+    let kept = kept.skip(warp::warp_id() * KEPT);
+    let room = room.skip(warp::warp_id() * ROOM);
+    let budget = Budget { spent: made.tallies.from(SPENT), most, own: 0, is_over: false };
+    let (x, y, predicates) = (tree.x, tree.y, Predicates::new(unit));
+    let source = Descent { tree, room, leaves: Leaves::NONE, budget };
+    Search { x, y, predicates, source, made, kept, is_last: false }
+}
+
+/// Shows the warp's share of so many numbers, `RUN` of them that follow each other and then others, until it wants no more.
+#[inline(always)]
+pub fn each<const RUN: u32>(len: u32, mut show: impl FnMut(u32) -> bool) {
+    let warps = thread::grid_dim_x() * WARPS;
+    let mut i = (thread::index_1d() / warp::SIZE as u64) as u32 * RUN;
+    while i < vector::unknown(len) && show(i) {
+        i += 1;
+        if i.is_multiple_of(RUN) {
+            i += (warps - 1) * RUN;
         }
     }
 }

@@ -27,6 +27,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::angles::{cross, way};
 use super::natural::{Query, Stars};
 use super::predicates::{Place, Predicates, is_before};
 use super::queries::SiteColumns;
@@ -273,12 +274,11 @@ impl Mesh<'_> {
         Some(())
     }
 
-    /// Whether a triangle has a place inside its circle.
+    /// The corners of a triangle. Not a number at infinity.
     #[inline(always)]
-    pub fn conflicts(&self, predicates: &Predicates, triangle: u32, at: Place) -> bool {
+    pub fn corners(&self, triangle: u32) -> [Place; 3] {
         // A corner is the apex of the twin of the half-edge across.
-        let corner = |half: u32| self.place(self.across(self.across(3 * triangle + half).0).1);
-        is_inside::<true>(predicates, [corner(1), corner(2), corner(0)], at) == Some(true)
+        [1, 2, 0].map(|half| self.place(self.across(self.across(3 * triangle + half).0).1))
     }
 
     /// A half-edge of the triangle that a place lies in, or of one at infinity whose side it is beyond.
@@ -291,7 +291,7 @@ impl Mesh<'_> {
         at: Place,
         site: u32,
     ) -> Option<Half> {
-        let number = self.of_slots.get(self.starts.get(site));
+        let number = self.towards(site, at);
         let (_, of_third) = self.across(self.across(number).0);
         let (_, of_end) = self.across(self.across(next(next(number))).0);
         let corners = [site, of_end, of_third].map(|site| self.place(site));
@@ -316,6 +316,39 @@ impl Mesh<'_> {
         Some(here)
     }
 
+    /// A half-edge from a site: if it has many, that before the direction of a place, as far as rounding tells.
+    #[inline(always)]
+    fn towards(&self, site: u32, at: Place) -> u32 {
+        let [first, end] = [self.starts.get(site), self.starts.get(site + 1)];
+        let (mut low, mut high) = (first, end);
+        if end - first > LONG {
+            let from = self.place(site);
+            let there = |slot: u32| {
+                // A half-edge ends at the apex of the twin of the one before it in its triangle.
+                let before = next(next(self.of_slots.get(slot)));
+                way(from, self.place(self.across(self.across(before).0).1))
+            };
+            let (start, towards) = (there(first), way(from, at));
+            // Whether a direction is less than half a turn from the first.
+            let is_early = |way: Place| cross(start, way) >= 0.0;
+            let is_soon = is_early(towards);
+            while high - low > vector::unknown(1) {
+                let middle = low + (high - low) / 2;
+                let way = there(middle);
+                let comes_after = match (is_early(way), is_soon) {
+                    (true, false) => false,
+                    (false, true) => true,
+                    _ => cross(way, towards) < 0.0,
+                };
+                (low, high) = if comes_after { (low, middle) } else { (middle, high) };
+            }
+            // The last one of a site on the hull lies in a triangle at infinity.
+            let (_, third) = self.across(self.across(self.of_slots.get(low)).0);
+            low = if third == NONE { first } else { low };
+        }
+        self.of_slots.get(low)
+    }
+
     /// The twin and the apex of a half-edge.
     #[inline(always)]
     fn across(&self, half: u32) -> (u32, u32) {
@@ -338,9 +371,9 @@ fn next(half: u32) -> u32 {
     if half % 3 == 2 { half - 2 } else { half + 1 }
 }
 
-/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle.
+/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if f64 does not decide, unless it `IS_EXACT`.
 #[inline(always)]
-fn is_inside<const IS_EXACT: bool>(
+pub fn is_inside<const IS_EXACT: bool>(
     predicates: &Predicates,
     [a, b, c]: [Place; 3],
     at: Place,

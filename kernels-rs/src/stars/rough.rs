@@ -15,9 +15,9 @@ pub struct Rough<'a> {
     /// The neighbours of all, [`NONE`] before: room for six of each site, which is more than there can be. The last
     /// one has the bit [`OPEN`](super::natural::OPEN) if they do not go all around.
     pub neighbours: Out<'a, u32>,
-    /// The sites whose stars are yet to be made. In the last search, room.
+    /// The sites whose stars are yet to be made.
     pub listed: Out<'a, u32>,
-    /// Those that are left to a last search.
+    /// Those that are left to what comes after.
     pub left: Out<'a, u32>,
     /// [`TALLIES`] numbers.
     pub tallies: Out<'a, u32>,
@@ -31,17 +31,23 @@ pub const WRITTEN: u32 = 0;
 pub const LISTED: u32 = 1;
 /// How many nodes and leaves searches visited, in units of [`VISITS`](super::VISITS).
 pub const SPENT: u32 = 2;
-/// How many sites are left for a last search.
+/// How many sites are left.
 pub const LEFT: u32 = 3;
-/// How many pieces of stars the last search has kept.
-pub const PIECES: u32 = 4;
-/// In place of a tally: all sites.
+/// How many links there are.
+pub const LINKS: u32 = 4;
+/// In place of [`LISTED`]: all sites.
 pub const ALL: u32 = u32::MAX;
 /// How many tallies there are.
 pub const TALLIES: usize = 5;
 
 impl Rough<'_> {
-    /// Leaves a site to the last search. One lane of a warp comes here.
+    /// Lists a site. One lane of a warp comes here.
+    #[inline(always)]
+    pub fn list(&self, site: u32) {
+        self.listed.set(self.tallies.fetch_add(LISTED, 1), site);
+    }
+
+    /// Leaves a site to what comes after. One lane of a warp comes here.
     #[inline(always)]
     pub fn leave(&self, site: u32) {
         self.left.set(self.tallies.fetch_add(LEFT, 1), site);

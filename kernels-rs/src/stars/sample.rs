@@ -30,7 +30,9 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::mesh::Mesh;
+use super::angles::way;
+use super::circle::Circle;
+use super::mesh::{Mesh, is_inside};
 use super::predicates::Predicates;
 
 /// Sites for each one of the sample.
@@ -134,13 +136,10 @@ pub const HARD: u32 = 1;
 const HUBS: u32 = 2;
 
 /// The most hubs. If there are more, threads walk after all, many at once.
-pub const MAX_HUBS: usize = 64;
+pub const MAX_HUBS: usize = 1024;
 
 /// A site that is not in the sample is a hub if it has this many triangles: a thread would walk for long.
-#[inline(always)]
-fn many(sites: u32) -> u32 {
-    u32::max(512, sites >> 10)
-}
+const MANY: u32 = 256;
 
 impl Sampled<'_> {
     /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
@@ -266,7 +265,7 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
     while first < vector::unknown(all) {
         let (i, mut start, mut is_again) = (first + warp::lane_id(), None, false);
         let site = if i < all { conflicts.hard.get(i) } else { 0 };
-        let (mut most, mut goes_on) = (many(sampled.sites), i < all);
+        let (mut most, mut goes_on) = (MANY, i < all);
         // Once to count the triangles, and once to list them. A loop, so that the code stands once.
         while vector::unknown(1) == 1 {
             let mut count = 0;
@@ -314,10 +313,14 @@ pub unsafe fn find_hub_conflicts(
     }
     let hubs = u32::min(conflicts.tallies.get(HUBS), MAX_HUBS as u32);
     let (predicates, mut i) = (Predicates::new(sampled.unit), 0);
+    let corners = sampled.mesh.corners(triangle);
+    let circle = Circle::through(way(corners[0], corners[1]), way(corners[0], corners[2]));
     while i < vector::unknown(hubs) {
         let site = conflicts.hubs.get(i);
         let at = [sampled.x.get(site), sampled.y.get(site)];
-        if sampled.mesh.conflicts(&predicates, triangle, at) {
+        // Most lie outside for sure. False at infinity, which is not a number.
+        let is_outside = circle.is_outside(way(corners[0], at));
+        if !is_outside && is_inside::<true>(&predicates, corners, at) == Some(true) {
             match begins {
                 None => {
                     conflicts.sites_of.fetch_add(triangle, 1);

@@ -10,7 +10,7 @@
 //! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
 //!
 //! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
-//! ([`told`](Search::told)), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
+//! ([`told`]), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
 //! alone: decisions are exact, so a search finds the same corner.
 
 use device_std::shared::SharedArray;
@@ -19,7 +19,7 @@ use device_std::{In, vector, warp};
 use super::corners::{Apex, Nearest, Visitor, Which};
 use super::natural::OPEN;
 use super::predicates::{Place, Predicates, is_before};
-use super::rough::{NONE, PIECES, Rough, WRITTEN};
+use super::rough::{NONE, Rough, WRITTEN};
 
 /// Neighbours of a star that shared memory has room for.
 pub const KEPT: u32 = 256;
@@ -54,101 +54,8 @@ pub struct Search<'a, S> {
     pub made: Rough<'a>,
     /// Of the warp: room for [`KEPT`] neighbours.
     pub kept: SharedArray<u32>,
-    /// Whether this is the last search: its stars are long, and no search follows.
+    /// Whether this is the last search: no other one follows.
     pub is_last: bool,
-    /// In the last search, what stars tell about the present one.
-    pub told: Told,
-}
-
-/// In [`Told`]: the star does not tell.
-const UNKNOWN: u32 = NONE - 1;
-
-/// Longer stars are not asked.
-const LONGEST: u32 = 32;
-
-/// What the stars of 32 sites that follow each other tell about another one, a lane each. The neighbours of a long star mostly follow each
-/// other, so one reading tells many of them.
-#[derive(Clone, Copy)]
-pub struct Told {
-    /// Which star is told about.
-    site: u32,
-    /// The first of the sites.
-    first: u32,
-    /// What comes before the site in the lane's star: [`NONE`] if infinity does, [`UNKNOWN`].
-    before: u32,
-    /// What comes after it.
-    after: u32,
-}
-
-impl Told {
-    /// Nothing told.
-    pub const NOTHING: Self = Self { site: NONE, first: 0, before: UNKNOWN, after: UNKNOWN };
-
-    /// Whether it is told about `site`, by `neighbour` among others.
-    #[inline(always)]
-    fn is_about(&self, site: u32, neighbour: u32) -> bool {
-        self.site == site && neighbour.wrapping_sub(self.first) < warp::SIZE
-    }
-
-    /// What `neighbour` tells.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call.
-    #[inline(always)]
-    unsafe fn next(&self, neighbour: u32, turns_left: bool) -> Option<u32> {
-        let own = if turns_left { self.before } else { self.after };
-        // SAFETY: passed on to the caller.
-        let next = unsafe { warp::shuffle(warp::FULL, own, neighbour - self.first) };
-        (next != UNKNOWN).then_some(next)
-    }
-
-    /// What the stars around that of `neighbour` tell about the star of `site`.
-    ///
-    /// Other warps may be writing these stars. Their counts are read as 0 or as they stay, and every other word as [`NONE`] or as
-    /// it stays. If a word is missing, the star does not tell.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call, so that lanes stay together.
-    #[inline(always)]
-    unsafe fn around(made: &Rough<'_>, site: u32, neighbour: u32) -> Self {
-        let first = neighbour.saturating_sub(warp::SIZE / 2);
-        let mut told = Self { site, first, ..Self::NOTHING };
-        let own = first + warp::lane_id();
-        let count = if own < made.sites { made.counts.load(own) } else { 0 };
-        // A star of two may be on a line, without a triangle.
-        if (3..=LONGEST).contains(&count) {
-            let start = made.starts.load(own);
-            let of = |i: u32| match start {
-                NONE => NONE,
-                _ => made.neighbours.load(start + i),
-            };
-            let last = of(count - 1);
-            let (mut before, mut i, mut is_found) = (last, 0, false);
-            // Four at a time, so that their loads overlap.
-            while !is_found && i < vector::unknown(count) {
-                let four = [i, i + 1, i + 2, i + 3].map(|i| of(u32::min(i, count - 1)));
-                for here in four {
-                    if !is_found && here != NONE && here & !OPEN == site {
-                        is_found = true;
-                    } else if !is_found {
-                        (before, i) = (here, i + 1);
-                    }
-                }
-            }
-            if is_found && last != NONE {
-                let is_open = last & OPEN != 0;
-                let word = |neighbour: u32| match neighbour {
-                    NONE => UNKNOWN,
-                    _ => neighbour & !OPEN,
-                };
-                told.before = if is_open && i == 0 { NONE } else { word(before) };
-                let is_last = i + 1 == count;
-                let after = of(if is_last { 0 } else { i + 1 });
-                told.after = if is_open && is_last { NONE } else { word(after) };
-            }
-        }
-        told
-    }
 }
 
 impl<S: Source> Search<'_, S> {
@@ -160,7 +67,7 @@ impl<S: Source> Search<'_, S> {
     #[inline(always)]
     pub unsafe fn make(&mut self, site: u32) -> bool {
         let (lane, made) = (warp::lane_id(), self.made);
-        let kept = Kept { first: self.kept, made, is_last: self.is_last };
+        let kept = self.kept;
         let mut length = Length { all: 0, onward: 0 };
         let (mut to, mut is_open) = (0, false);
         // SAFETY: passed on to the caller; the lanes write different elements.
@@ -171,9 +78,9 @@ impl<S: Source> Search<'_, S> {
                 let is_again = before.all > 0;
                 let closes = self.star(site, |neighbour, turns_left| {
                     if lane == 0 {
-                        if !is_again {
+                        if !is_again && i < KEPT {
                             kept.store(i, neighbour);
-                        } else if i < before.all {
+                        } else if is_again && i < before.all {
                             before.write(&made, to, i, neighbour, is_open);
                         }
                     }
@@ -195,7 +102,7 @@ impl<S: Source> Search<'_, S> {
                 }
                 to = warp::shuffle(warp::FULL, to, 0);
                 warp::sync_warp(warp::FULL);
-                if kept.has(i) {
+                if i <= KEPT {
                     break;
                 }
             }
@@ -211,7 +118,7 @@ impl<S: Source> Search<'_, S> {
 
     /// Where a site lies.
     #[inline(always)]
-    fn place(&self, site: u32) -> Place {
+    pub(super) fn place(&self, site: u32) -> Place {
         [self.x.get(site), self.y.get(site)]
     }
 
@@ -238,7 +145,7 @@ impl<S: Source> Search<'_, S> {
                     return true;
                 }
                 let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
-                let next = match self.told(site, neighbour, turns_left) {
+                let next = match told(&self.made, site, neighbour, turns_left) {
                     Some(next) => next,
                     None => self.apex(from, to),
                 };
@@ -268,25 +175,6 @@ impl<S: Source> Search<'_, S> {
         }
     }
 
-    /// Returns the neighbour that follows `neighbour` in the star of `site`, counter-clockwise or clockwise, read from the star of
-    /// `neighbour`: [`NONE`] if that edge is on the hull, `None` if that star is not written yet, or too short or too long.
-    ///
-    /// # Safety
-    /// As [`star`](Self::star).
-    #[inline(always)]
-    unsafe fn told(&mut self, site: u32, neighbour: u32, turns_left: bool) -> Option<u32> {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if !self.is_last {
-                return told_by_one(&self.made, site, neighbour, turns_left);
-            }
-            if !self.told.is_about(site, neighbour) {
-                self.told = Told::around(&self.made, site, neighbour);
-            }
-            self.told.next(neighbour, turns_left)
-        }
-    }
-
     /// The nearest site elsewhere of those that count; [`NONE`] if there is none.
     ///
     /// # Safety
@@ -306,7 +194,7 @@ impl<S: Source> Search<'_, S> {
     /// # Safety
     /// As [`star`](Self::star).
     #[inline(always)]
-    unsafe fn apex(&mut self, from: u32, to: u32) -> u32 {
+    pub(super) unsafe fn apex(&mut self, from: u32, to: u32) -> u32 {
         let [start, end] = [self.place(from), self.place(to)];
         let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
         // SAFETY: passed on to the caller.
@@ -315,20 +203,16 @@ impl<S: Source> Search<'_, S> {
     }
 }
 
-/// What the star of `neighbour` tells about that of `site`: as [`Search::told`]. A lane has one of its neighbours.
+/// What the star of `neighbour` tells about that of `site`: the neighbour that follows it counter-clockwise or clockwise, [`NONE`] if their
+/// edge is on the hull. `None` if that star is not written yet, or is too short or too long. A lane has one of its neighbours.
 ///
-/// Other warps may be writing the neighbour's star. Its count is read as 0 or as it stays, and every other word as [`NONE`] or as
-/// it stays. If a word is missing, the star does not tell.
+/// Other warps may be writing it. Its count is read as 0 or as it stays, and every other word as [`NONE`] or as it stays. If a word is missing,
+/// the star does not tell.
 ///
 /// # Safety
 /// The whole warp comes to the same call.
 #[inline(always)]
-unsafe fn told_by_one(
-    made: &Rough<'_>,
-    site: u32,
-    neighbour: u32,
-    turns_left: bool,
-) -> Option<u32> {
+pub unsafe fn told(made: &Rough<'_>, site: u32, neighbour: u32, turns_left: bool) -> Option<u32> {
     // SAFETY: passed on to the caller.
     let [count, start] = [made.counts, made.starts]
         .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
@@ -357,89 +241,6 @@ unsafe fn told_by_one(
         };
         let next = warp::shuffle(warp::FULL, own, beside);
         (next != NONE).then_some(next & !OPEN)
-    }
-}
-
-/// Neighbours of a piece of a star in global memory.
-const PIECE: u32 = 256;
-
-/// The neighbours of a star in the order in which they are found: in shared memory, and in the last search in pieces of the list of sites,
-/// which nobody needs any more; then shared memory has the number of each piece.
-#[derive(Clone, Copy)]
-struct Kept<'a> {
-    first: SharedArray<u32>,
-    made: Rough<'a>,
-    is_last: bool,
-}
-
-impl Kept<'_> {
-    /// Keeps the neighbour that was found as number `i`, if there is room. Neighbours come one after the other.
-    ///
-    /// # Safety
-    /// One lane comes here.
-    #[inline(always)]
-    unsafe fn store(&self, i: u32, neighbour: u32) {
-        // SAFETY: passed on to the caller; each index is below the length.
-        unsafe {
-            if !self.is_last {
-                if i < KEPT {
-                    self.first.store(i, neighbour);
-                }
-            } else if i / PIECE < KEPT {
-                if i.is_multiple_of(PIECE) {
-                    self.first.store(i / PIECE, self.made.tallies.fetch_add(PIECES, 1));
-                }
-                let at = self.place(i);
-                if at < self.made.sites {
-                    self.made.listed.set(at, neighbour);
-                }
-            }
-        }
-    }
-
-    /// Where a neighbour is kept in global memory.
-    ///
-    /// # Safety
-    /// Its piece was stored, by this lane or before a barrier.
-    #[inline(always)]
-    unsafe fn place(&self, i: u32) -> u32 {
-        // SAFETY: passed on to the caller.
-        let piece = unsafe { self.first.load(i / PIECE) };
-        piece.saturating_mul(PIECE).saturating_add(i % PIECE)
-    }
-
-    /// Whether it has all of so many neighbours.
-    ///
-    /// # Safety
-    /// A barrier lies between this and each [`store`](Self::store).
-    #[inline(always)]
-    unsafe fn has(&self, count: u32) -> bool {
-        if !self.is_last || count == 0 {
-            return count <= KEPT;
-        }
-        let (last, mut is_there, mut piece) = (count - 1, true, 0);
-        while piece <= vector::unknown(u32::min(last / PIECE, KEPT - 1)) {
-            let end = u32::min((piece + 1) * PIECE - 1, last);
-            // SAFETY: as asked for above.
-            is_there = is_there && unsafe { self.place(end) } < self.made.sites;
-            piece += 1;
-        }
-        is_there && last / PIECE < KEPT
-    }
-
-    /// The neighbour that was found as number `i`.
-    ///
-    /// # Safety
-    /// It [`has`](Self::has) that.
-    #[inline(always)]
-    unsafe fn load(&self, i: u32) -> u32 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            match self.is_last {
-                true => self.made.listed.get(self.place(i)),
-                false => self.first.load(i),
-            }
-        }
     }
 }
 

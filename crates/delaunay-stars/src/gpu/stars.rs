@@ -1,13 +1,14 @@
 //! The stars of sites.
 
 use gpu_core::{Blocks, Column, Device, Gpu, Points};
-use gpu_scan::gpu::{Workspace, fill, scan};
-use gpu_scan::{Scan, Sum};
+use gpu_scan::gpu::{Workspace, fill, scan, sort_pairs_in_place};
+use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::stars::natural::OPEN;
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
-    ALL, FAR_BLOCK, LEFT, LISTED, Rough, SPENT, TALLIES, Turn, VISITS, WRITTEN, find_far_stars,
-    find_near_stars, find_sampled_stars, gather_stars,
+    ALL, FAR_BLOCK, LANES, LEFT, LINKS, LISTED, Links, Rough, SPENT, Sorted, TALLIES, Turn, VISITS,
+    WRITTEN, find_far_stars, find_hard_stars, find_last_sampled_stars, find_last_stars, find_links,
+    find_near_stars, find_sampled_stars, gather_stars, join_links, order_links,
 };
 use quadtree_sort::gpu::DeviceIndex;
 
@@ -67,20 +68,19 @@ pub(super) fn by_device(
     }
     let most_of_these = most(sites.len());
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
+    let mut sample = None;
     if !rough.find(sites, predicates, most_of_these)? {
-        let sample = match Sample::of(workspace, sites, predicates, most)? {
+        sample = match Sample::of(workspace, sites, predicates, most)? {
             Sampling::Done(sample) => Some(*sample),
             Sampling::Impossible => None,
             Sampling::Undecided => return Ok(None),
         };
-        // What searches left when they gave up is made now.
-        let left = LEFT as usize;
-        fill(workspace, 0, rough.tallies.slice_mut(left..left + 1)?)?;
-        rough.make_sampled(sites, predicates, sample)?;
+        rough.make_sampled(workspace, sites, predicates, sample.as_ref())?;
     }
     let mut tallies = rough.tallies.to_host()?;
     if tallies[LEFT as usize] > 0 {
-        rough.search(sites, predicates, u32::MAX, LEFT)?;
+        let links = rough.link(workspace, sites)?;
+        rough.fill(sites, predicates, sample.as_ref(), &links)?;
         tallies = rough.tallies.to_host()?;
     }
     Ok(Some(rough.in_order(workspace, tallies[WRITTEN as usize])?))
@@ -93,7 +93,7 @@ struct InAnyOrder {
     neighbours: Column<u32>,
     /// The sites that have no near star.
     listed: Column<u32>,
-    /// The sites that are left to the last search.
+    /// The sites that are left to what comes after.
     left: Column<u32>,
     tallies: Column<u32>,
 }
@@ -176,42 +176,121 @@ impl InAnyOrder {
         }
     }
 
-    /// Searches for those stars that are not made yet, of the sites that a tally counts, or of all. Enqueues and returns.
+    /// Searches for those stars that are not made yet, of the sites that are listed, or of all. Enqueues and returns.
     fn search(
         &mut self,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         most: u32,
-        tally: u32,
+        which: u32,
     ) -> Result<()> {
         let (tree, unit, rough) = (sites.tree(), predicates.unit(), self.rough());
-        let arguments = find_far_stars::Args { tree, unit, most, tally, rough };
+        let arguments = find_far_stars::Args { tree, unit, most, which, rough };
         // SAFETY: lengths are as the kernel needs them; near stars are made.
         unsafe { sites.x().gpu().enqueue(find_far_stars, warps(sites.len()), arguments)? };
+        Ok(())
+    }
+
+    /// Makes the stars of the sites that are listed, of their links and by searches. Enqueues and returns.
+    fn fill(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        sample: Option<&Sample>,
+        links: &SortedLinks,
+    ) -> Result<()> {
+        let (gpu, blocks) = (sites.x().gpu(), warps(sites.len()));
+        let (unit, links) = (predicates.unit(), links.sorted(sites.len()));
+        // SAFETY: as above.
+        unsafe {
+            if let Some(sample) = sample {
+                let [x, y] = [sites.x(), sites.y()].map(Column::input);
+                let (lists, rough) = (sample.lists(), self.rough());
+                let arguments = find_last_sampled_stars::Args { x, y, unit, lists, links, rough };
+                gpu.enqueue(find_last_sampled_stars, blocks, arguments)?;
+            }
+            let (tree, rough) = (sites.tree(), self.rough());
+            let arguments = find_last_stars::Args { tree, unit, links, rough };
+            gpu.enqueue(find_last_stars, blocks, arguments)?;
+        }
         Ok(())
     }
 
     /// Makes the stars that are not made yet, from a sample; without one by searches. Enqueues and returns.
     fn make_sampled(
         &mut self,
+        workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
-        sample: Option<Sample>,
+        sample: Option<&Sample>,
     ) -> Result<()> {
+        // What was left before is made now.
+        self.reset(workspace, LEFT)?;
         let Some(sample) = sample else {
             return self.search(sites, predicates, u32::MAX, ALL);
         };
-        let arguments = find_sampled_stars::Args {
-            x: sites.x().input(),
-            y: sites.y().input(),
-            sites: sites.len() as u32,
-            unit: predicates.unit(),
-            lists: sample.lists(),
-            rough: self.rough(),
-        };
-        // SAFETY: lengths are as the kernel needs them; the lists are those of these sites.
-        unsafe { sites.x().gpu().enqueue(find_sampled_stars, warps(sites.len()), arguments)? };
+        let gpu = sites.x().gpu();
+        let [x, y] = [sites.x(), sites.y()].map(Column::input);
+        let (lists, len) = (sample.lists(), sites.len() as u64);
+        // SAFETY: lengths are as the kernels need them; the lists are those of these sites.
+        unsafe {
+            let rough = self.rough();
+            let arguments = find_sampled_stars::Args { x, y, sites: len as u32, lists, rough };
+            let blocks = Blocks::for_each(&find_sampled_stars, len * u64::from(LANES))?;
+            gpu.enqueue(find_sampled_stars, blocks, arguments)?;
+            self.link(workspace, sites)?;
+            let (unit, rough) = (predicates.unit(), self.rough());
+            let arguments = find_hard_stars::Args { x, y, unit, lists, rough };
+            gpu.enqueue(find_hard_stars, warps(sites.len()), arguments)?;
+        }
         Ok(())
+    }
+
+    /// Makes stars of sites that are left, of the links that made ones tell. The others are listed. Gives all links. Waits.
+    fn link(&mut self, workspace: &mut Workspace, sites: &DeviceIndex<f64>) -> Result<SortedLinks> {
+        let (gpu, len) = (workspace.gpu().clone(), sites.len());
+        let mut links = SortedLinks::with_room(&gpu, len / 2 + FEW)?;
+        let [x, y] = [sites.x(), sites.y()].map(Column::input);
+        loop {
+            self.reset(workspace, LINKS)?;
+            let arguments = find_links::Args { x, y, rough: self.rough(), links: links.output() };
+            let blocks = Blocks::for_each(&find_links, len as u64)?;
+            // SAFETY: lengths are as the kernel needs them.
+            unsafe { gpu.enqueue(find_links, blocks, arguments)? };
+            links.count = self.tally(LINKS)? as usize;
+            if links.count <= links.keys.len() {
+                break;
+            }
+            links = SortedLinks::with_room(&gpu, links.count)?;
+        }
+        let all = 0..links.count;
+        let (keys, values) = (links.keys.slice_mut(all.clone())?, links.values.slice_mut(all)?);
+        sort_pairs_in_place(workspace, Sort::ascending(), keys, values)?;
+        if links.count > 0 {
+            let arguments = order_links::Args {
+                x,
+                y,
+                sites: len as u32,
+                keys: links.keys.input(),
+                values: links.values.output(),
+                count: links.count as u32,
+            };
+            let blocks = Blocks::for_each(&order_links, links.count as u64)?;
+            // SAFETY: as above.
+            unsafe { gpu.enqueue(order_links, blocks, arguments)? };
+        }
+        self.reset(workspace, LISTED)?;
+        let arguments = join_links::Args { links: links.sorted(len), rough: self.rough() };
+        // SAFETY: as above.
+        unsafe { gpu.enqueue(join_links, warps(len), arguments)? };
+        self.reset(workspace, LEFT)?;
+        Ok(links)
+    }
+
+    /// Sets a tally to 0.
+    fn reset(&mut self, workspace: &mut Workspace, tally: u32) -> Result<()> {
+        let tally = tally as usize;
+        Ok(fill(workspace, 0, self.tallies.slice_mut(tally..tally + 1)?)?)
     }
 
     /// The stars in the order of their sites, which have so many neighbours together.
@@ -234,6 +313,32 @@ impl InAnyOrder {
             gpu.enqueue(gather_stars, blocks, arguments)?;
             Ok(Stars { starts, neighbours: all })
         }
+    }
+}
+
+/// The links of sites that are left: see `kernels_rs::stars::Links`.
+struct SortedLinks {
+    keys: Column<u64>,
+    values: Column<u64>,
+    count: usize,
+}
+
+impl SortedLinks {
+    fn with_room(gpu: &Gpu, room: usize) -> Result<Self> {
+        // SAFETY: what is read was written.
+        let [keys, values] = unsafe { [gpu.uninitialized(room)?, gpu.uninitialized(room)?] };
+        Ok(Self { keys, values, count: 0 })
+    }
+
+    fn output(&mut self) -> Links<'_> {
+        let room = self.keys.len() as u32;
+        Links { keys: self.keys.output(), values: self.values.output(), room }
+    }
+
+    /// Those of so many sites.
+    fn sorted(&self, sites: usize) -> Sorted<'_> {
+        let (keys, values) = (self.keys.input(), self.values.input());
+        Sorted { keys, values, count: self.count as u32, sites: sites as u32 }
     }
 }
 

@@ -1,0 +1,216 @@
+//! The star of a site whose [`links`](super::links) leave gaps.
+//!
+//! Between a link that ends where none begins and the next one the neighbours are found one after the other, as in [`star`](super::star):
+//! counter-clockwise from the one, and if that comes to the hull, clockwise from the other. If neighbours of a site have long stars themselves, all
+//! but a few of its triangles are known.
+
+use device_std::shared::SharedArray;
+use device_std::{vector, warp};
+
+use super::angles::way;
+use super::links::{Joint, Owned};
+use super::natural::OPEN;
+use super::rough::{NONE, Rough, WRITTEN};
+use super::star::{KEPT, Search, Source, told};
+
+/// Neighbours that are found in gaps: a star where more are missing is made from the first one on.
+const MOST: u32 = KEPT / 2;
+
+/// What was found in gaps, in counter-clockwise order.
+struct Found {
+    /// For each neighbour, or infinity as [`NONE`], the link that it follows.
+    links: SharedArray<u32>,
+    neighbours: SharedArray<u32>,
+    count: u32,
+    /// Which one is infinity; [`NONE`] if none is.
+    infinity: u32,
+}
+
+impl Found {
+    /// Keeps one more, if there is room.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn keep(&mut self, link: u32, neighbour: u32) -> bool {
+        let is_first_infinity = neighbour != NONE || self.infinity == NONE;
+        if self.count == MOST || !is_first_infinity {
+            return false;
+        }
+        if warp::lane_id() == 0 {
+            // SAFETY: there is room.
+            unsafe {
+                self.links.store(self.count, link);
+                self.neighbours.store(self.count, neighbour);
+            }
+        }
+        if neighbour == NONE {
+            self.infinity = self.count;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// Turns the order of the neighbours from one on, which all follow the same link.
+    ///
+    /// # Safety
+    /// As [`keep`](Self::keep).
+    #[inline(always)]
+    unsafe fn turn(&self, mut first: u32) {
+        let mut end = self.count;
+        // SAFETY: both are below the count.
+        unsafe {
+            while warp::lane_id() == 0 && first + 1 < vector::unknown(end) {
+                end -= 1;
+                let [a, b] = [first, end].map(|i| self.neighbours.load(i));
+                self.neighbours.store(first, b);
+                self.neighbours.store(end, a);
+                first += 1;
+            }
+        }
+    }
+
+    /// How many come before a link.
+    ///
+    /// # Safety
+    /// A barrier lies between this and each [`keep`](Self::keep).
+    #[inline(always)]
+    unsafe fn before(&self, link: u32) -> u32 {
+        let (mut low, mut high) = (0, self.count);
+        while low < vector::unknown(high) {
+            let middle = low + (high - low) / 2;
+            // SAFETY: passed on to the caller.
+            let is_before = unsafe { self.links.load(middle) } < link;
+            (low, high) = if is_before { (middle + 1, high) } else { (low, middle) };
+        }
+        low
+    }
+
+    /// Writes the star.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; no other one makes this star.
+    #[inline(always)]
+    unsafe fn write(&self, site: u32, own: &Owned<'_>, made: &Rough<'_>) {
+        let (lane, len) = (warp::lane_id(), own.count + self.count);
+        let is_open = self.infinity != NONE;
+        let all = if is_open { len - 1 } else { len };
+        // SAFETY: passed on to the caller; the lanes write different elements.
+        unsafe {
+            warp::sync_warp(warp::FULL);
+            let mut start = 0;
+            if lane == 0 {
+                start = made.tallies.fetch_add(WRITTEN, all);
+                made.starts.store(site, start);
+                made.counts.store(site, all);
+            }
+            start = warp::shuffle(warp::FULL, start, 0);
+            // What follows infinity comes first.
+            let first =
+                if is_open { self.links.load(self.infinity) + self.infinity + 2 } else { 0 };
+            let write = |place: u32, neighbour: u32| {
+                let at = if place < first { place + len - first } else { place - first };
+                let end = if is_open && at + 1 == all { OPEN } else { 0 };
+                made.neighbours.store(start + at, neighbour | end);
+            };
+            let mut i = lane;
+            while i < vector::unknown(own.count) {
+                write(i + self.before(i), own.ends(i)[0] & !OPEN);
+                i += warp::SIZE;
+            }
+            let mut i = lane;
+            while i < vector::unknown(self.count) {
+                let neighbour = self.neighbours.load(i);
+                if neighbour != NONE {
+                    write(self.links.load(i) + 1 + i, neighbour);
+                }
+                i += warp::SIZE;
+            }
+            warp::sync_warp(warp::FULL);
+        }
+    }
+}
+
+impl<S: Source> Search<'_, S> {
+    /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, nor if
+    /// rounding has put them out of order.
+    ///
+    /// # Safety
+    /// As [`make`](Self::make).
+    #[inline(always)]
+    pub unsafe fn fill(&mut self, site: u32, own: &Owned<'_>) -> bool {
+        let (links, neighbours) = (self.kept, self.kept.skip(MOST));
+        let mut found = Found { links, neighbours, count: 0, infinity: NONE };
+        let mut first = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            // Nobody reads what was kept before any more.
+            warp::sync_warp(warp::FULL);
+            while first < vector::unknown(own.count) {
+                let link = first + warp::lane_id();
+                let is_open = link < own.count && own.joint(link) != Joint::Closed;
+                let mut open = warp::ballot(warp::FULL, is_open);
+                while open != 0 {
+                    let link = first + open.trailing_zeros();
+                    open &= open - 1;
+                    if !self.fill_gap(site, own, link, &mut found) {
+                        return false;
+                    }
+                }
+                first += warp::SIZE;
+            }
+            if own.count > 0 {
+                found.write(site, own, &self.made);
+            }
+        }
+        own.count > 0
+    }
+
+    /// Finds what lies between a link and the next one. Gives whether there is room, and no link begins there.
+    ///
+    /// # Safety
+    /// As [`make`](Self::make).
+    #[inline(always)]
+    unsafe fn fill_gap(
+        &mut self,
+        site: u32,
+        own: &Owned<'_>,
+        link: u32,
+        found: &mut Found,
+    ) -> bool {
+        let ([_, begin], [end, _]) = (own.ends(link), own.ends(own.after(link)));
+        let (end, is_on_hull) = (end & !OPEN, end & OPEN != 0);
+        let (mut here, mut turns_left, mut back) = (begin, true, 0);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while vector::unknown(1) == 1 {
+                if here == end && turns_left {
+                    return true;
+                }
+                if here == NONE && !turns_left {
+                    found.turn(back);
+                    return true;
+                }
+                if here != end {
+                    let is_linked = here != NONE
+                        && own.begins_at(here, way(self.place(site), self.place(here)));
+                    if is_linked || !found.keep(link, here) {
+                        return false;
+                    }
+                }
+                if here == NONE {
+                    if is_on_hull {
+                        return true;
+                    }
+                    (turns_left, here, back) = (false, end, found.count);
+                }
+                let [from, to] = if turns_left { [site, here] } else { [here, site] };
+                here = match told(&self.made, site, here, turns_left) {
+                    Some(next) => next,
+                    None => self.apex(from, to),
+                };
+            }
+        }
+        true
+    }
+}

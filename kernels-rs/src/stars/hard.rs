@@ -1,0 +1,184 @@
+//! Stars from candidates about which f64 does not decide, each by a warp.
+//!
+//! A warp collects the candidates of a site in shared memory, without most of those that several triangles have. Then each corner is the best
+//! of 32 at a time.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::{In, kernel, vector, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::candidates::{Lists, Walk};
+use super::corners::Visitor;
+use super::far::{FAR_BLOCK, RUN, each};
+use super::links::Sorted;
+use super::predicates::{Place, Predicates};
+use super::rough::{LISTED, Rough};
+use super::star::{KEPT, Search, Source};
+
+/// Candidates of a site that there is room for. If it has more, they are read from global memory each time.
+const MOST: u32 = 768;
+
+const WARPS: u32 = FAR_BLOCK / warp::SIZE;
+
+#[inline(always)]
+const fn rooms(carver: &mut Carver) -> [SharedArray<u32>; 2] {
+    [carver.array(WARPS * MOST), carver.array(WARPS * KEPT)]
+}
+
+const SHARED: u32 = {
+    let mut carver = Carver::new();
+    let _ = rooms(&mut carver);
+    carver.bytes()
+};
+
+/// Makes the stars of the sites that are listed, and leaves those of very many candidates or neighbours. `unit` is the exponent of the unit of all
+/// coordinates. Grid: any number of warps, which take turns.
+///
+/// # Safety
+/// As [`find_sampled_stars`](mod@super::find_sampled_stars), which has run.
+// What spills is around calls of exact decisions.
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
+pub unsafe fn find_hard_stars(
+    x: In<'_, f64>,
+    y: In<'_, f64>,
+    unit: i32,
+    lists: Lists<'_>,
+    rough: Rough<'_>,
+) {
+    let mut search = search([x, y], unit, lists, rough);
+    // SAFETY: the whole warp comes here; the rest is passed on to the caller.
+    unsafe {
+        each::<RUN>(rough.tallies.get(LISTED), |i| {
+            let site = rough.listed.get(i);
+            let is_made = matches!(search.source.collect(site), 1..=MOST) && search.make(site);
+            if !is_made && warp::lane_id() == 0 {
+                rough.leave(site);
+            }
+            true
+        });
+    }
+}
+
+/// Makes the stars of the sites that are listed, of `links` where it can, but those of sites without candidates. Grid: any number of warps, which
+/// take turns.
+///
+/// # Safety
+/// As [`find_hard_stars`](mod@find_hard_stars), with the links of all these sites.
+// As there.
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1500)]
+pub unsafe fn find_last_sampled_stars(
+    x: In<'_, f64>,
+    y: In<'_, f64>,
+    unit: i32,
+    lists: Lists<'_>,
+    links: Sorted<'_>,
+    rough: Rough<'_>,
+) {
+    let mut search = search([x, y], unit, lists, rough);
+    search.is_last = true;
+    // SAFETY: as above.
+    unsafe {
+        each::<1>(rough.tallies.get(LISTED), |i| {
+            let site = rough.listed.get(i);
+            if search.source.collect(site) > 0 && !search.fill(site, &links.of(site)) {
+                search.make(site);
+            }
+            true
+        });
+    }
+}
+
+#[inline(always)]
+fn search<'a>(
+    [x, y]: [In<'a, f64>; 2],
+    unit: i32,
+    lists: Lists<'a>,
+    made: Rough<'a>,
+) -> Search<'a, Candidates<'a>> {
+    let [candidates, kept] = rooms(&mut Carver::new());
+    let kept = kept.skip(warp::warp_id() * KEPT);
+    let sites = candidates.skip(warp::warp_id() * MOST);
+    let source = Candidates { x, y, lists, site: 0, sites, count: 0 };
+    Search { x, y, predicates: Predicates::new(unit), source, made, kept, is_last: false }
+}
+
+/// The candidates of a site.
+struct Candidates<'a> {
+    x: In<'a, f64>,
+    y: In<'a, f64>,
+    lists: Lists<'a>,
+    site: u32,
+    /// All, if there is room for them.
+    sites: SharedArray<u32>,
+    count: u32,
+}
+
+impl Source for Candidates<'_> {
+    #[inline(always)]
+    unsafe fn look(&mut self, _: Place, _: [u32; 2], visitor: &mut impl Visitor) {
+        let (mut i, mut walk) = (warp::lane_id(), self.walk());
+        // SAFETY: passed on to the caller; the elements were stored, and a barrier is between.
+        unsafe {
+            while vector::unknown(1) == 1 {
+                let (site, is_there) = if self.count > MOST {
+                    let Some(next) = walk.next(true) else { break };
+                    next
+                } else if i - warp::lane_id() < self.count {
+                    let is_there = i < self.count;
+                    (self.sites.load(if is_there { i } else { 0 }), is_there)
+                } else {
+                    break;
+                };
+                // A candidate may come twice.
+                let site = if is_there { site } else { self.site };
+                let same = warp::match_any(warp::FULL, site);
+                let counts =
+                    site != self.site && site != visitor.found() && same & warp::lanes_below() == 0;
+                visitor.visit(site, [self.x.get(site), self.y.get(site)], counts);
+                i += warp::SIZE;
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn is_over(&mut self) -> bool {
+        false
+    }
+}
+
+impl<'a> Candidates<'a> {
+    #[inline(always)]
+    fn walk(&self) -> Walk<'a, { warp::SIZE }> {
+        Walk::new(self.lists, Some(self.site))
+    }
+
+    /// Collects the candidates of a site. Gives their number, or one above [`MOST`].
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; the site is one of those that the lists are of.
+    #[inline(always)]
+    unsafe fn collect(&mut self, site: u32) -> u32 {
+        self.site = site;
+        let (sites, mut count, mut walk) = (self.sites, 0, self.walk());
+        // SAFETY: passed on to the caller; each lane stores elements of its own.
+        unsafe {
+            // Nobody reads the candidates before any more.
+            warp::sync_warp(warp::FULL);
+            while let Some((candidate, is_there)) = walk.next(count <= MOST) {
+                let candidate = if is_there { candidate } else { site };
+                let same = warp::match_any(warp::FULL, candidate);
+                let counts = candidate != site && same & warp::lanes_below() == 0;
+                let counted = warp::ballot(warp::FULL, counts);
+                let at = count + (counted & warp::lanes_below()).count_ones();
+                count += counted.count_ones();
+                if counts && at < MOST {
+                    sites.store(at, candidate);
+                }
+            }
+            warp::sync_warp(warp::FULL);
+        }
+        self.count = count;
+        count
+    }
+}

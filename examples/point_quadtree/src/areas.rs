@@ -36,7 +36,7 @@ impl Areas {
             rings.push([ring]).with_context(|| path.display().to_string())?;
         }
         let lists = list_in(device.with_progress(progress), tree, Regions::Polygons(&rings))?;
-        let found = in_features(&features.shapes, &lists, tree);
+        let found = in_features(&features.shapes, &lists, tree)?;
         let of_points = crs.filter(|crs| !crs.is_geographic());
         let crs = features.crs.as_ref().or(of_points).cloned();
         Ok(Self { features, crs, found, notes })
@@ -81,16 +81,20 @@ impl Areas {
                 let all: Vec<(usize, usize)> = all.collect();
                 let points: Vec<usize> = all.iter().map(|&(_, point)| point).collect();
                 let rows = asked.rows.map(|rows| rows(&points));
-                let places = places(tree);
+                let places = tree.places_of(&self.found.concat())?;
                 let line = |(i, &(polygon, point)): (usize, &(usize, usize))| {
-                    let place = places.get(point).map_or(0, |&place| place as usize);
+                    let place = places[i] as usize;
+                    let values = tree.values().iter().map(|v| format!(",{}", v.at(place)));
+                    let values: String = values.collect();
                     let row = rows.as_ref().map(|rows| format!(",{}", quoted(&rows[i])));
                     let (x, y) = (tree.x()[place], tree.y()[place]);
-                    format!("{polygon},{point},{x},{y}{}", row.unwrap_or_default())
+                    format!("{polygon},{point},{x},{y}{values}{}", row.unwrap_or_default())
                 };
-                let names = ["polygon,point,x,y", "polygon,point,x,y,row"];
-                let names = names[usize::from(rows.is_some())];
-                geo_io::write_rows(output, names, all.iter().enumerate().map(line))?;
+                let names = ["polygon", "point", "x", "y"].map(str::to_owned).into_iter();
+                let names = names.chain(tree.values().iter().map(|v| field(v.name())));
+                let names: Vec<String> =
+                    names.chain(rows.iter().map(|_| "row".to_owned())).collect();
+                geo_io::write_rows(output, &names.join(","), all.iter().enumerate().map(line))?;
             }
         }
         Ok(())
@@ -100,6 +104,11 @@ impl Areas {
 /// A text as a field of a table, which may hold commas and quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A name as a field of a table, with quotes where it needs them.
+fn field(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) { quoted(name) } else { name.to_owned() }
 }
 
 /// What to say of the polygons beside the points.
@@ -167,26 +176,33 @@ fn note_on_antimeridian(
 
 /// The points of each feature, from those of each ring: of a polygon those in its outer ring and in none of its holes, of a
 /// feature those in any of its polygons.
-fn in_features(features: &[geo_io::Polygons], rings: &Lists, tree: &Quadtree) -> Vec<Vec<u32>> {
-    let mut next = 0..rings.len();
-    let mut lists = |count: usize| -> Vec<&[u32]> {
-        next.by_ref().take(count).map(|ring| rings.of(ring)).collect()
-    };
-    // Lists are in the order of the tree, so they are put together by places in it.
+fn in_features(
+    features: &[geo_io::Polygons],
+    rings: &Lists,
+    tree: &Quadtree,
+) -> Result<Vec<Vec<u32>>> {
     let is_plain = |feature: &geo_io::Polygons| feature.iter().flatten().count() <= 1;
-    let places = if features.iter().all(is_plain) { Vec::new() } else { places(tree) };
+    if features.iter().all(is_plain) {
+        let mut next = 0..rings.len();
+        let of = |feature: &geo_io::Polygons| {
+            let own = next.by_ref().take(feature.iter().flatten().count());
+            own.map(|ring| rings.of(ring)).collect::<Vec<_>>().concat()
+        };
+        return Ok(features.iter().map(of).collect());
+    }
+    // Lists are in the order of the tree, so they are put together by places in it.
+    let places = tree.places_of(&rings.indices)?;
+    let of_ring =
+        |ring: usize| &places[rings.offsets[ring] as usize..rings.offsets[ring + 1] as usize];
+    let mut next = 0..rings.len();
     let of = |feature: &geo_io::Polygons| {
-        if is_plain(feature) {
-            let count = feature.iter().flatten().count();
-            return lists(count).concat();
-        }
         let mut held = Vec::new();
         for polygon in feature {
-            if let [outer, holes @ ..] = &lists(polygon.len())[..] {
-                let place = |&point: &u32| places.get(point as usize).copied().unwrap_or(0);
-                let mut without: Vec<u32> = holes.iter().copied().flatten().map(place).collect();
+            let own: Vec<&[u32]> = next.by_ref().take(polygon.len()).map(of_ring).collect();
+            if let [outer, holes @ ..] = &own[..] {
+                let mut without: Vec<u32> = holes.iter().copied().flatten().copied().collect();
                 without.sort_unstable();
-                let inside = outer.iter().map(place);
+                let inside = outer.iter().copied();
                 held.extend(inside.filter(|place| without.binary_search(place).is_err()));
             }
         }
@@ -194,17 +210,5 @@ fn in_features(features: &[geo_io::Polygons], rings: &Lists, tree: &Quadtree) ->
         held.dedup();
         held.into_iter().map(|place| tree.order()[place as usize]).collect()
     };
-    features.iter().map(of).collect()
-}
-
-/// Where in the tree each point as given is; 0 for those that are not.
-fn places(tree: &Quadtree) -> Vec<u32> {
-    let mut places = vec![0; tree.summary().points as usize];
-    for (place, &point) in (0..).zip(tree.order()) {
-        // A file may say anything.
-        if let Some(of_point) = places.get_mut(point as usize) {
-            *of_point = place;
-        }
-    }
-    places
+    Ok(features.iter().map(of).collect())
 }

@@ -11,7 +11,7 @@ use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
 use quadtree_sort::{NONE, Quadtree, Regions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::areas::Areas;
 use crate::{leaves, report_tree, system};
@@ -159,9 +159,9 @@ impl AskArgs {
             false => tree.nearest(&[x], &[y], k)?,
         };
         let (unit, word) = if is_geographic { (RADIUS, " m") } else { (1.0, "") };
-        let places = places_of(tree, &found.indices);
+        let places = tree.places_of(&found.indices)?;
         let near = found.indices.iter().zip(&found.distances).zip(places);
-        let near: Vec<_> = near.filter_map(|(near, place)| Some((near, place?))).collect();
+        let near: Vec<_> = near.filter(|&(_, place)| place != NONE).collect();
         // Beyond the range of squares all points are equally far.
         ensure!(
             near.iter().all(|((_, distance), _)| distance.is_finite()),
@@ -169,13 +169,22 @@ impl AskArgs {
         );
         let points: Vec<usize> = near.iter().map(|((index, _), _)| **index as usize).collect();
         let rows = rows.map(|rows| rows(&points));
-        for (i, ((index, distance), (x, y))) in near.into_iter().enumerate() {
-            let distance = distance * unit;
+        for (i, ((index, distance), place)) in near.into_iter().enumerate() {
+            let place = place as usize;
+            let (x, y, distance) = (tree.x()[place], tree.y()[place], distance * unit);
+            let values: String =
+                tree.values().iter().map(|v| format!(", {} {}", v.name(), v.at(place))).collect();
             let row = rows.as_ref().map(|rows| &rows[i]);
             let shown = row.map(|row| format!(", {row}")).unwrap_or_default();
-            let text = format!("point {index} at ({x}, {y}), distance {distance}{word}{shown}");
+            let text =
+                format!("point {index} at ({x}, {y}), distance {distance}{word}{values}{shown}");
             report.line("nearest", text);
             let mut near = json!({"point": index, "x": x, "y": y, "distance": distance});
+            if !tree.values().is_empty() {
+                let values =
+                    tree.values().iter().map(|v| (v.name().to_owned(), v.at(place).into()));
+                near["values"] = Value::Object(values.collect());
+            }
             row.iter().for_each(|row| near["row"] = row.as_str().into());
             report.element("nearest", near);
         }
@@ -220,15 +229,6 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     report.written(args.ask.outputs());
     report.print(&args.run, false);
     Ok(())
-}
-
-/// Where points lie, by their indices as given.
-fn places_of(tree: &Quadtree, indices: &[u32]) -> Vec<Option<(f64, f64)>> {
-    let place = |&index: &u32| {
-        let place = tree.order().iter().position(|&at| at == index && index != NONE)?;
-        Some((tree.x()[place], tree.y()[place]))
-    };
-    indices.iter().map(place).collect()
 }
 
 /// The format that the name of `--polygons-out` asks for.

@@ -10,13 +10,16 @@
 //!
 //! A cell has the height of the DEM of all points, to rounding, where no further point could be one of its natural neighbours:
 //! [`nni_grid::Dependence`] says which cells these are. Only the others, towards the border of a segment that has few points
-//! around it, may differ. Ground where the tree has no leaf, for no point lies there, is NODATA.
+//! around it, may differ. [`settled_dem`] leaves none: to the leaves around a segment come those around them, and so on, until no
+//! further point matters.
+//!
+//! Ground where the tree has no leaf, for no point lies there, is NODATA.
 
 use std::ops::Range;
 
 use gpu_core::{Bounds, Device, Extent, Grid, GridSpec, GridView, Points};
-use nni_grid::{Input, interpolate};
-use quadtree_sort::{Adjacency, Cells, Lists, Node, build};
+use nni_grid::{Dependence, Input, interpolate};
+use quadtree_sort::{Adjacency, Cells, Lists, Node, Quadtree, build};
 
 use crate::Result;
 
@@ -51,7 +54,9 @@ pub struct Segment {
     pub grid: GridSpec,
     /// The first column and row of them in the DEM.
     pub corner: [u32; 2],
-    /// The points, as ranges of the order of the tree: the leaf's own, then those of the leaves around it.
+    /// The leaf, and the leaves around it, by their places among the nodes.
+    pub leaves: Vec<u32>,
+    /// The points of each, as ranges of the order of the tree.
     pub points: Vec<Range<usize>>,
 }
 
@@ -64,6 +69,50 @@ impl Segment {
     /// Whether there is none, which no segment has.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Its points of a column in the order of the tree.
+    fn together(&self, column: &[f64]) -> Vec<f64> {
+        self.points.iter().flat_map(|range| column[range.clone()].iter().copied()).collect()
+    }
+
+    /// The ground, around its own, whose points are all its.
+    pub fn known(&self, tree: &Quadtree) -> Bounds {
+        let own = self.grid.bounds();
+        let mut is_its = vec![false; tree.nodes().len()];
+        self.leaves.iter().for_each(|&leaf| is_its[leaf as usize] = true);
+        let others =
+            tree.nodes().iter().zip(&is_its).filter(|(node, is_its)| node.is_leaf() && !**is_its);
+        let apart = others.map(|(node, _)| {
+            let cell = tree.cell(node);
+            let across = (cell.min_x - own.max_x).max(own.min_x - cell.max_x);
+            across.max(cell.min_y - own.max_y).max(own.min_y - cell.max_y)
+        });
+        // A cell's edge may belong to the cell.
+        let margin = apart.fold(f64::INFINITY, f64::min) * (1.0 - 1e-9);
+        let Bounds { min_x, min_y, max_x, max_y } = own;
+        Bounds {
+            min_x: min_x - margin,
+            min_y: min_y - margin,
+            max_x: max_x + margin,
+            max_y: max_y + margin,
+        }
+    }
+
+    /// Adds the leaves around its leaves; all others where only ground without points is around these.
+    fn widen(&mut self, tree: &Quadtree) -> Result<()> {
+        let around = tree.adjacent_leaves(&self.leaves, Adjacency::EdgesAndCorners)?;
+        let mut more: Vec<u32> = around.indices;
+        more.sort_unstable();
+        more.dedup();
+        more.retain(|leaf| !self.leaves.contains(leaf));
+        if more.is_empty() {
+            more = leaves_of(tree.nodes());
+            more.retain(|leaf| !self.leaves.contains(leaf));
+        }
+        self.points.extend(more.iter().map(|&leaf| tree.nodes()[leaf as usize].points()));
+        self.leaves.extend(more);
+        Ok(())
     }
 
     /// Where its row lies among the cells of the DEM.
@@ -105,9 +154,9 @@ pub fn segments(
         let [origin_x, origin_y] = [grid.bounds().min_x, grid.bounds().max_y];
         let (width, height) = (columns.len() as u32, rows.len() as u32);
         let own = GridSpec::new(origin_x + west, origin_y - north, side, width, height)?;
-        let points = std::iter::once(&leaf).chain(around.of(i));
-        let points = points.map(|&leaf| nodes[leaf as usize].points()).collect();
-        segments.push(Segment { grid: own, corner: [columns.start, rows.start], points });
+        let leaves: Vec<u32> = std::iter::once(&leaf).chain(around.of(i)).copied().collect();
+        let points = leaves.iter().map(|&leaf| nodes[leaf as usize].points()).collect();
+        segments.push(Segment { grid: own, corner: [columns.start, rows.start], leaves, points });
     }
     Ok(segments)
 }
@@ -134,6 +183,31 @@ fn cells_within(grid: &GridSpec, within: Bounds) -> [Range<u32>; 2] {
 
 /// The DEM of the heights of points, segment by segment, on the host.
 pub fn dem(points: Points<'_>, params: &Params) -> Result<Grid<f32>> {
+    dem_of(points, params, |_, _| Ok(()))
+}
+
+/// The [`dem`] whose cells all have the heights of the DEM of all points, to rounding.
+pub fn settled_dem(points: Points<'_>, params: &Params) -> Result<Grid<f32>> {
+    let Some(all) = Bounds::of(points.x, points.y) else { return dem(points, params) };
+    dem_of(points, params, |tree, segment| {
+        let mut dependence = Dependence::new(segment.grid, &params.interpolation, all)?;
+        loop {
+            let known = segment.known(tree);
+            let [x, y] = [tree.x(), tree.y()].map(|column| segment.together(column));
+            if dependence.look(&x, &y, &known)? {
+                return Ok(());
+            }
+            segment.widen(tree)?;
+        }
+    })
+}
+
+/// The DEM of segments that are prepared in some way.
+fn dem_of(
+    points: Points<'_>,
+    params: &Params,
+    prepare: impl Fn(&Quadtree, &mut Segment) -> Result<()>,
+) -> Result<Grid<f32>> {
     let device = Device::Cpu;
     let heights = points.values.first().ok_or("points without heights")?;
     let tree = build(&device, Points::new(points.x, points.y), &params.tree)?;
@@ -141,13 +215,11 @@ pub fn dem(points: Points<'_>, params: &Params) -> Result<Grid<f32>> {
     let leaves = leaves_of(tree.nodes());
     let around = tree.adjacent_leaves(&leaves, Adjacency::EdgesAndCorners)?;
     let interpolation = params.of_segments(&Extent::of(&points)?);
+    let z = tree.values_of("z").ok_or("a tree without heights")?;
     let mut dem = vec![f32::NAN; params.grid.cells() as usize];
-    for segment in segments(tree.nodes(), &leaves, &around, params)? {
-        let together = |column: &[f64]| -> Vec<f64> {
-            segment.points.iter().flat_map(|range| column[range.clone()].iter().copied()).collect()
-        };
-        let (x, y) = (together(tree.x()), together(tree.y()));
-        let z = together(tree.values_of("z").ok_or("a tree without heights")?);
+    for mut segment in segments(tree.nodes(), &leaves, &around, params)? {
+        prepare(&tree, &mut segment)?;
+        let [x, y, z] = [tree.x(), tree.y(), z].map(|column| segment.together(column));
         let points = Points { x: &x, y: &y, values: &[&z] };
         let own = interpolate(&device, Input::new(points, segment.grid), &interpolation)?;
         for row in 0..segment.grid.height {

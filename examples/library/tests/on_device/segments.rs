@@ -74,21 +74,12 @@ fn segments_have_the_heights_of_the_whole_but_where_a_further_point_may_matter()
             let of = |column: &[f64]| -> Vec<f64> {
                 column.iter().zip(&is_own).filter(|(_, own)| **own).map(|(v, _)| *v).collect()
             };
-            // How far around the segment's ground all points are at hand.
-            let ground = segment.grid.bounds();
-            let places = tree.x().iter().zip(tree.y()).zip(&is_own).filter(|(_, own)| !**own);
-            let away = places.map(|((x, y), _)| {
-                let beyond = |v: f64, low: f64, high: f64| (low - v).max(v - high);
-                beyond(*x, ground.min_x, ground.max_x).max(beyond(*y, ground.min_y, ground.max_y))
-            });
-            let margin = away.fold(f64::INFINITY, f64::min).min(f64::from(SIDE)) * (1.0 - 1e-9);
-            assert!(margin > 0.0);
-            let known = Bounds {
-                min_x: ground.min_x - margin,
-                min_y: ground.min_y - margin,
-                max_x: ground.max_x + margin,
-                max_y: ground.max_y + margin,
+            let known = segment.known(&tree);
+            let is_known = |i: usize| {
+                let (x, y) = (tree.x()[i], tree.y()[i]);
+                (known.min_x..=known.max_x).contains(&x) && (known.min_y..=known.max_y).contains(&y)
             };
+            assert!((0..is_own.len()).all(|i| is_own[i] || !is_known(i)));
             let mut dependence = Dependence::new(segment.grid, &params.interpolation, all).unwrap();
             let is_settled = dependence.look(&of(tree.x()), &of(tree.y()), &known).unwrap();
             assert_eq!(is_settled, dependence.unsettled().is_empty());
@@ -103,6 +94,8 @@ fn segments_have_the_heights_of_the_whole_but_where_a_further_point_may_matter()
         assert_eq!(cells, (SIDE * SIDE) as usize, "each cell lies in a segment");
         assert!(differing.iter().all(|cell| unsettled.contains(cell)), "{differing:?}");
         assert!(!differing.is_empty() && 100 * unsettled.len() < cells);
+        let settled = segments::settled_dem(points, &params).unwrap();
+        assert_eq!(bits(settled.values()), bits(whole.values()));
     });
 }
 
@@ -114,11 +107,38 @@ fn ground_without_points_has_no_height() {
     let kept: Vec<usize> = (0..cloud.len()).filter(kept).collect();
     cloud = Cloud::of(kept.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     let params = params(200);
-    let dem = cloud.with(|points| segments::dem(points, &params)).unwrap();
+    let dem = cloud.with(|points| segments::settled_dem(points, &params)).unwrap();
     for row in 0..SIDE {
         for column in 0..SIDE {
             let is_void = column >= 24 && row < 24;
             assert_eq!(dem.get(column, row).unwrap().is_nan(), is_void, "{column} {row}");
         }
     }
+}
+
+/// Two crowds, between which the tree has no leaf.
+#[test]
+fn a_segment_is_widened_across_ground_without_points() {
+    let mut cloud = Cloud::uniform(60, [0.0, 0.0, 5.0, 5.0], 3, |x, y| x + y);
+    let other = Cloud::uniform(60, [43.0, 43.0, 48.0, 48.0], 4, |x, y| x - y);
+    (0..other.len()).for_each(|i| cloud.push((other.x[i], other.y[i], other.z[i])));
+    let mut params = params(20);
+    params.interpolation = params.interpolation.max_distance(f64::INFINITY);
+    cloud.with(|points| {
+        let input = Input::new(points, params.grid);
+        let whole = interpolate(&Device::Cpu, input, &params.interpolation).unwrap();
+        let dem = segments::settled_dem(points, &params).unwrap();
+        let pairs = dem.values().iter().zip(whole.values[0].values());
+        let (mut same, mut void) = (0, 0);
+        for (found, wanted) in pairs {
+            match found.is_nan() {
+                true => void += 1,
+                false => {
+                    assert!((found - wanted).abs() <= 1e-4, "{found} {wanted}");
+                    same += 1;
+                }
+            }
+        }
+        assert!(same > 50 && void > 1000, "{same} {void}");
+    });
 }

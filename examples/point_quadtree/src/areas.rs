@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use geo_io::{Crs, Features, Output};
 use gpu_core::{Bounds, Progress};
 use programs::report::Report;
-use quadtree_sort::{Lists, Polygons, Quadtree, Regions, list_in};
+use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
 use serde_json::json;
 
 use crate::ask::{Asked, PolygonsFormat};
 use crate::system::Beside;
+use crate::values;
 
 /// What counts stand under in a file of polygons.
 const NAMES: [&str; 2] = ["polygon", "points"];
@@ -22,6 +23,8 @@ pub struct Areas {
     crs: Option<Crs>,
     /// By feature, the points in it in the order of the tree.
     found: Vec<Vec<u32>>,
+    /// By feature, where in the tree these are; nowhere if the tree has no values.
+    places: Vec<Vec<u32>>,
     notes: Vec<String>,
 }
 
@@ -37,21 +40,29 @@ impl Areas {
         }
         let lists = list_in(device.with_progress(progress), tree, Regions::Polygons(&rings))?;
         let found = in_features(&features.shapes, &lists, tree)?;
+        let places = match tree.values().is_empty() {
+            true => vec![Vec::new(); found.len()],
+            false => split(tree.places_of(&found.concat())?, &found),
+        };
         let of_points = crs.filter(|crs| !crs.is_geographic());
         let crs = features.crs.as_ref().or(of_points).cloned();
-        Ok(Self { features, crs, found, notes })
+        Ok(Self { features, crs, found, places, notes })
     }
 
     /// Says how many points each has.
-    pub fn report(&self, report: &mut Report) {
+    pub fn report(&self, tree: &Quadtree, report: &mut Report) {
         self.notes.iter().for_each(|note| report.note(note));
         let shapes = &self.features.shapes;
         let skipped = shapes.iter().filter(|parts| parts.is_empty()).count();
         report.features_skipped(skipped, shapes.len());
-        for (polygon, found) in self.found.iter().enumerate() {
-            let count = found.len();
-            report.line("polygon", format_args!("{polygon}: {count} points"));
-            report.element("polygons", json!({"polygon": polygon, "points": count}));
+        for (polygon, (found, places)) in self.found.iter().zip(&self.places).enumerate() {
+            let (count, words) = (found.len(), values::in_words(tree.values(), places));
+            report.line("polygon", format_args!("{polygon}: {count} points{words}"));
+            let mut of_polygon = json!({"polygon": polygon, "points": count});
+            if !tree.values().is_empty() {
+                of_polygon["values"] = values::summaries(tree.values(), places);
+            }
+            report.element("polygons", of_polygon);
         }
     }
 
@@ -62,19 +73,24 @@ impl Areas {
         output: Output<'_>,
         asked: Asked<'_>,
     ) -> Result<()> {
-        let found = self.found.iter().enumerate();
+        let (found, tree) = (self.found.iter().enumerate(), asked.tree);
         match format {
             PolygonsFormat::GeoJson => {
                 let features = found.map(|(polygon, points)| {
                     let mut properties = self.features.properties[polygon].clone();
                     let counts = [polygon as f64, points.len() as f64];
                     NAMES.iter().zip(counts).for_each(|(name, count)| properties.set(name, count));
+                    for column in tree.values() {
+                        let summary = values::summary(column, &self.places[polygon]);
+                        for (what, value) in summary.into_iter().flatten() {
+                            properties.set(&property(column, what), value);
+                        }
+                    }
                     (properties, self.features.shapes[polygon].clone())
                 });
                 geo_io::write_polygons(output, features, self.crs.as_ref())?;
             }
             PolygonsFormat::Table => {
-                let tree = asked.tree;
                 let all = found.flat_map(|(polygon, points)| {
                     points.iter().map(move |&point| (polygon, point as usize))
                 });
@@ -104,6 +120,22 @@ impl Areas {
 /// A text as a field of a table, which may hold commas and quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// What a number of a column of values stands under in a file of polygons.
+fn property(values: &Values, what: &str) -> String {
+    format!("{}_{what}", values.name())
+}
+
+/// A list cut into lists as long as others.
+fn split(all: Vec<u32>, others: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut rest = &all[..];
+    let mut take = |other: &Vec<u32>| {
+        let (own, after) = rest.split_at(other.len());
+        rest = after;
+        own.to_vec()
+    };
+    others.iter().map(&mut take).collect()
 }
 
 /// A name as a field of a table, with quotes where it needs them.
@@ -142,8 +174,10 @@ fn notes(
     if asked.crs.is_some_and(Crs::is_geographic) {
         notes.extend(note_on_antimeridian(path, features, asked.tree.bounds()));
     }
-    for name in NAMES {
-        if features.properties.iter().any(|properties| properties.has(name)) {
+    let of_values = asked.tree.values().iter();
+    let of_values = of_values.flat_map(|v| ["min", "mean", "max"].map(|what| property(v, what)));
+    for name in NAMES.map(str::to_owned).into_iter().chain(of_values) {
+        if features.properties.iter().any(|properties| properties.has(&name)) {
             let path = path.display();
             notes.push(format!("the property \"{name}\" of {path} gives way to what was found"));
         }

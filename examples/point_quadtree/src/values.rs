@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use geo_io::{CsvColumns, LasField};
 use programs::args::ending;
 use quadtree_sort::{Quadtree, Values};
+use serde_json::Value;
 
 /// The name of the heights, which every point of a LAS file has.
 const HEIGHT: &str = "z";
@@ -66,6 +67,32 @@ pub fn carried(
 /// The values in the type of their field, which a reader has widened.
 fn narrowed<T>(values: &[f64], narrow: fn(f64) -> T) -> Vec<T> {
     values.iter().copied().map(narrow).collect()
+}
+
+/// The values of a column in some points: the least, the mean and the greatest. `None` without points.
+pub fn summary(values: &Values, places: &[u32]) -> Option<[(&'static str, f64); 3]> {
+    let of_points = || places.iter().map(|&place| values.at(place as usize));
+    let [low, high] = [of_points().reduce(f64::min)?, of_points().reduce(f64::max)?];
+    let mean = of_points().sum::<f64>() / places.len() as f64;
+    Some([("min", low), ("mean", mean), ("max", high)])
+}
+
+/// The values of all columns in some points, as a report has them.
+pub fn summaries(columns: &[Values], places: &[u32]) -> Value {
+    let of_column = |values: &Values| {
+        let summary = summary(values, places)?.map(|(what, value)| (what.to_owned(), value.into()));
+        Some((values.name().to_owned(), Value::Object(summary.into_iter().collect())))
+    };
+    Value::Object(columns.iter().filter_map(of_column).collect())
+}
+
+/// The same in words, such as ", z 10.5 to 12, mean 11.2".
+pub fn in_words(columns: &[Values], places: &[u32]) -> String {
+    let of_column = |values: &Values| {
+        let [(_, low), (_, mean), (_, high)] = summary(values, places)?;
+        Some(format!(", {} {low} to {high}, mean {mean}", values.name()))
+    };
+    columns.iter().filter_map(of_column).collect()
 }
 
 /// What columns there are, such as "z f64, class u8".

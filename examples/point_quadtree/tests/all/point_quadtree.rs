@@ -384,6 +384,7 @@ fn values_come_back_from_questions_and_files() {
     let square = r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}"#;
     std::fs::write(here.join("areas.geojson"), square).unwrap();
     let questions = [
+        "--window=0,0,4,4",
         "--nearest=9,0,2",
         "--polygons",
         "areas.geojson",
@@ -402,6 +403,9 @@ fn values_come_back_from_questions_and_files() {
         for (i, (name, of)) in kinds.into_iter().enumerate() {
             assert_eq!(report["values"][i], serde_json::json!({"name": name, "type": of}));
         }
+        let z = serde_json::json!({"min": 10.5, "mean": 11.3125, "max": 12.125});
+        assert_eq!(report["window_values"]["z"], z);
+        assert_eq!(report["polygons"][0]["values"]["z"], z);
         let near = report["nearest"].as_array().unwrap();
         let values = |i: usize| near[i]["values"].clone();
         assert_eq!(values(0), serde_json::json!({"z": 11.0, "class": 6.0, "5": -3.0}));
@@ -427,6 +431,18 @@ fn values_come_back_from_questions_and_files() {
     let text = succeeds(here, &["ask", "p.qtree", "--nearest=9,0,1", "--device", "cpu"]);
     assert!(text.contains("point 1 at (9, 1), distance 1, z 11, class 6, 5 -3\n"), "{text}");
     assert!(text.contains("z f64, class f64, 5 f64"), "{text}");
+    let asked =
+        ["--polygons", "areas.geojson", "--polygons-out", "found.geojson", "--device", "cpu"];
+    let text = succeeds(here, &[&["ask", "p.qtree", "--window=0,0,4,4"], &asked[..]].concat());
+    assert!(text.contains("2 points, z 10.5 to 12.125, mean 11.3125, class 2 to 2"), "{text}");
+    assert!(text.contains("0: 2 points, z 10.5 to 12.125, mean 11.3125, class 2 to 2"), "{text}");
+    let found = std::fs::read_to_string(here.join("found.geojson")).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let properties = &found["features"][0]["properties"];
+    assert_eq!((&properties["points"], &properties["z_mean"]), (&2.into(), &11.3125.into()));
+    assert_eq!((&properties["z_min"], &properties["5_max"]), (&10.5.into(), &1000.into()));
+    let text = succeeds(here, &["ask", "p.qtree", "--window=40,40,50,50", "--device", "cpu"]);
+    assert!(text.contains("0 points\n"), "{text}");
     for (value, said) in [("z,z", "--value z"), ("z,,5", "--value"), ("height", "height")] {
         fails(here, &["p.csv", "--value", value], &[said]);
     }

@@ -155,6 +155,10 @@ fn trees(corpus: &Corpus) -> Result {
     let params = quadtree_sort::Params::new().threshold(4);
     let tree = quadtree_sort::build(&Device::Cpu, Points::new(&x, &y), &params)?;
     corpus.add_file("qtree_file", "points.qtree", None, |path| Ok(tree.save(path)?))?;
+    let heights: Vec<f64> = x.iter().map(|x| x / 4.0).collect();
+    let classes: Vec<u8> = (0..60).map(|i| i % 19).collect();
+    let tree = tree.with_values("z", &heights)?.with_values("class", &classes)?;
+    corpus.add_file("qtree_file", "values.qtree", None, |path| Ok(tree.save(path)?))?;
     index(corpus, "u8.ccq", |i| i as u8, None)?;
     index(corpus, "f32.ccq", |i| i as f32, Some(7.0))?;
     index(corpus, "i16.ccq", |i| i as i16, Some(3.0))

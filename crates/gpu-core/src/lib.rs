@@ -56,6 +56,8 @@ pub use gpu::{
 pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
+#[cfg(feature = "ndarray")]
+pub use points::ArrayPoints;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};

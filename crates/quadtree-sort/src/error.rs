@@ -150,6 +150,15 @@ pub enum Error {
         /// Points of all.
         given: u64,
     },
+    /// A name that no column of values can have.
+    #[error(
+        "\"{name}\" cannot name a column of values: it is empty, longer than {} bytes, or another column's",
+        crate::MAX_NAME
+    )]
+    ValuesName {
+        /// As given, its first 64 characters.
+        name: String,
+    },
     /// Parts that are none of one tree.
     #[error("part {part}: {what}")]
     Part {

@@ -5,10 +5,14 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0 to 128 | the header, see [`Header`] |
+//! | then | what columns of values there are, see [`directory`] |
 //! | then | the nodes, 32 bytes each, as [`Node`] |
 //! | then | the order of the points, u32 each |
 //! | then | x of the points in the order of the tree, f64 each |
 //! | then | y likewise |
+//! | then | each column of values likewise, of its own type |
+//!
+//! Version 1 had no values, and zeros where the header now tells of them: it is read as a file without values.
 //!
 //! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all
 //! bytes behind the header, and that of the header without it. A file is opened only where both are right and
@@ -31,6 +35,7 @@ use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::tree::{Node, Quadtree};
+use crate::values::{self, ValueType, Values};
 use crate::{Error, MAX_POINTS, Result};
 
 pub(crate) use streamed::Streamed;
@@ -38,8 +43,11 @@ pub(crate) use streamed::Streamed;
 /// What a file begins with.
 const MAGIC: [u8; 8] = *b"TSRAQTRE";
 
-/// The version that is written, and the only one that is read.
-const VERSION: u32 = 1;
+/// The version that is written. The one before it is read as well.
+const VERSION: u32 = 2;
+
+/// The version without values.
+const WITHOUT_VALUES: u32 = 1;
 
 /// Arrays begin at multiples of this.
 const ALIGNMENT: usize = 64;
@@ -65,7 +73,11 @@ struct Header {
     bounds: [f64; 4],
     /// Columns and rows of the deepest level to a unit.
     per_unit: [f64; 2],
-    more: [u64; 3],
+    /// Columns of values.
+    columns: u64,
+    /// Bytes that tell of them, without what fills up.
+    directory: u64,
+    more: u64,
 }
 
 const _: () = assert!(size_of::<Header>() == 2 * ALIGNMENT);
@@ -87,7 +99,9 @@ impl Header {
             given: like.given,
             bounds: [min_x, min_y, max_x, max_y],
             per_unit: [like.frame.columns_per_unit, like.frame.rows_per_unit],
-            more: [0; 3],
+            columns: like.values.len() as u64,
+            directory: directory(&like.values).len() as u64,
+            more: 0,
         }
     }
 
@@ -103,22 +117,63 @@ impl Header {
     }
 }
 
-/// Where the arrays lie: nodes, order, x, y; and how long the file is.
-fn layout(nodes: u64, points: u64) -> Option<([Range<usize>; 4], usize)> {
-    let mut at = size_of::<Header>();
-    let mut next = |len: u64, size: usize| {
-        let end = at.checked_add(usize::try_from(len).ok()?.checked_mul(size)?)?;
-        let range = at..end;
-        at = end.checked_next_multiple_of(ALIGNMENT)?;
-        Some(range)
-    };
-    let ranges = [
-        next(nodes, size_of::<Node>())?,
-        next(points, size_of::<u32>())?,
-        next(points, size_of::<f64>())?,
-        next(points, size_of::<f64>())?,
-    ];
-    Some((ranges, at))
+/// Tells of columns of values. Each has the number of its type ([`ValueType::code`]) and the length of its name in bytes, u32
+/// both, then its name in UTF-8, and zeros up to a multiple of 8 bytes.
+fn directory(values: &[Values]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for column in values {
+        bytes.extend(column.value_type().code().to_le_bytes());
+        bytes.extend((column.name().len() as u32).to_le_bytes());
+        bytes.extend(column.name().as_bytes());
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    bytes
+}
+
+/// The columns that a directory tells of; `None` if it is none of so many.
+fn columns_of(mut bytes: &[u8], count: u64) -> Option<Vec<(String, ValueType)>> {
+    let mut columns: Vec<(String, ValueType)> = Vec::new();
+    while let Some((code, rest)) = bytes.split_first_chunk() {
+        let (len, rest) = rest.split_first_chunk()?;
+        let len = u32::from_le_bytes(*len) as usize;
+        let name = std::str::from_utf8(rest.get(..len)?).ok()?;
+        let names = columns.iter().map(|(name, _)| &name[..]);
+        values::check(name, names, [0; 2]).ok()?;
+        columns.push((name.to_owned(), ValueType::of_code(u32::from_le_bytes(*code))?));
+        bytes = rest.get(len.next_multiple_of(8)..)?;
+    }
+    (bytes.is_empty() && columns.len() as u64 == count).then_some(columns)
+}
+
+/// Where the arrays of a file lie.
+struct Layout {
+    nodes: Range<usize>,
+    order: Range<usize>,
+    x: Range<usize>,
+    y: Range<usize>,
+    values: Vec<Range<usize>>,
+    /// How long the file is.
+    len: usize,
+}
+
+impl Layout {
+    /// Of a file with this header and columns of these types.
+    fn new(header: &Header, types: impl Iterator<Item = ValueType>) -> Option<Self> {
+        let mut at = size_of::<Header>();
+        let mut next = |len: u64, size: usize| {
+            let end = at.checked_add(usize::try_from(len).ok()?.checked_mul(size)?)?;
+            let range = at..end;
+            at = end.checked_next_multiple_of(ALIGNMENT)?;
+            Some(range)
+        };
+        next(header.directory, 1)?;
+        let nodes = next(header.nodes, size_of::<Node>())?;
+        let order = next(header.points, size_of::<u32>())?;
+        let [x, y] =
+            [next(header.points, size_of::<f64>())?, next(header.points, size_of::<f64>())?];
+        let values = types.map(|of| next(header.points, of.size())).collect::<Option<_>>()?;
+        Some(Self { nodes, order, x, y, values, len: at })
+    }
 }
 
 /// The checksum of some bytes, on all cores.
@@ -153,15 +208,18 @@ impl Quadtree {
     /// # Errors
     /// Those of the writer.
     pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
-        let parts: [&[u8]; 4] = [
+        let directory = directory(&self.values);
+        let mut parts: Vec<&[u8]> = vec![
+            &directory,
             bytemuck::cast_slice(&self.nodes),
             bytemuck::cast_slice(&self.order),
             bytemuck::cast_slice(&self.x),
             bytemuck::cast_slice(&self.y),
         ];
+        parts.extend(self.values.iter().map(Values::bytes));
         let padding = |part: &[u8]| vec![0; part.len().next_multiple_of(ALIGNMENT) - part.len()];
         let mut hasher = crc32fast::Hasher::new();
-        for part in parts {
+        for part in &parts {
             let mut own =
                 crc32fast::Hasher::new_with_initial_len(checksum(part), part.len() as u64);
             own.update(&padding(part));
@@ -197,13 +255,20 @@ impl Quadtree {
         }
         file.read_exact(&mut start).map_err(failed)?;
         let header = Header::of_file(&start, len)?;
-        host_memory::require(len)?;
         let mut parts = Parts { path, file, hasher: crc32fast::Hasher::new() };
+        let columns = header.columns(&parts.next(header.directory as usize)?)?;
+        header.layout(&columns, len)?;
+        host_memory::require(len)?;
         let (nodes, points) = (header.nodes as usize, header.points as usize);
         let (nodes, order) = (parts.next(nodes)?, parts.next(points)?);
         let (x, y) = (parts.next(points)?, parts.next(points)?);
+        let mut values = Vec::new();
+        for column in columns {
+            let words = (points * column.1.size()).div_ceil(size_of::<u64>());
+            values.push(Values::of_words(column, points, parts.next(words)?));
+        }
         header.check_contents(parts.hasher.finalize())?;
-        header.tree(nodes, order, x, y)
+        header.tree(Arrays { nodes, order, x, y, values })
     }
 
     /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
@@ -233,20 +298,27 @@ impl Quadtree {
     fn from_map(map: Arc<Mmap>) -> Result<Self> {
         let start = map.first_chunk().ok_or_else(too_short)?;
         let header = Header::of_file(start, map.len() as u64)?;
-        header.check_contents(checksum(&map[size_of::<Header>()..]))?;
         let misaligned = || damaged("the arrays are not aligned");
-        let (ranges, _) = layout(header.nodes, header.points).ok_or_else(misaligned)?;
-        let [nodes, order, x, y] = ranges;
+        let end = size_of::<Header>() + header.directory as usize;
+        let directory = map.get(size_of::<Header>()..end).ok_or_else(too_short)?;
+        let columns = header.columns(directory)?;
+        let layout = header.layout(&columns, map.len() as u64)?;
+        header.check_contents(checksum(&map[size_of::<Header>()..]))?;
         let arrays = (|| {
-            Some((
-                Array::mapped(&map, nodes)?,
-                Array::mapped(&map, order)?,
-                Array::mapped(&map, x)?,
-                Array::mapped(&map, y)?,
-            ))
+            let values = columns.into_iter().zip(layout.values).map(|(column, bytes)| {
+                // Zeros fill the last word up.
+                let words = bytes.start..bytes.end.next_multiple_of(size_of::<u64>());
+                Some(Values::of_words(column, header.points as usize, Array::mapped(&map, words)?))
+            });
+            Some(Arrays {
+                nodes: Array::mapped(&map, layout.nodes)?,
+                order: Array::mapped(&map, layout.order)?,
+                x: Array::mapped(&map, layout.x)?,
+                y: Array::mapped(&map, layout.y)?,
+                values: values.collect::<Option<_>>()?,
+            })
         })();
-        let (nodes, order, x, y) = arrays.ok_or_else(misaligned)?;
-        header.tree(nodes, order, x, y)
+        header.tree(arrays.ok_or_else(misaligned)?)
     }
 
     /// Checks that the nodes are those of a tree over the points: what searches rely on. (The checksums tell what
@@ -266,6 +338,9 @@ impl Quadtree {
         }
         if points > MAX_POINTS || points > self.given || self.given > MAX_POINTS {
             return Err(damaged(format!("{points} of {} points", self.given)));
+        }
+        if self.order.par_iter().any(|&point| u64::from(point) >= self.given) {
+            return Err(damaged("a point has no number"));
         }
         let root = match self.nodes.first() {
             None if points == 0 => return Ok(()),
@@ -315,6 +390,15 @@ impl Quadtree {
     }
 }
 
+/// What a file has of a tree beside its header.
+struct Arrays {
+    nodes: Array<Node>,
+    order: Array<u32>,
+    x: Array<f64>,
+    y: Array<f64>,
+    values: Vec<Values>,
+}
+
 /// The arrays of a file, one after the other.
 struct Parts<'a> {
     path: &'a Path,
@@ -341,25 +425,49 @@ impl Parts<'_> {
 }
 
 impl Header {
-    /// That of a file of so many bytes, which are what it says of its arrays.
+    /// That of a file of so many bytes.
     fn of_file(start: &[u8; size_of::<Self>()], len: u64) -> Result<Self> {
         let header: Self = bytemuck::pod_read_unaligned(start);
         if header.magic != MAGIC {
             return Err(damaged("the file is none"));
         }
-        if header.version != VERSION {
-            return Err(damaged(format!("version {} is not {VERSION}", header.version)));
+        if ![WITHOUT_VALUES, VERSION].contains(&header.version) {
+            return Err(damaged(format!(
+                "its version is {}, and this program reads {WITHOUT_VALUES} and {VERSION}",
+                header.version
+            )));
         }
         if header.own_checksum() != header.header_checksum {
             return Err(damaged("the header is not as it was written"));
         }
-        let Some((_, needed)) = layout(header.nodes, header.points) else {
-            return Err(damaged("the arrays are longer than memory"));
-        };
-        if len != needed as u64 {
-            return Err(damaged(format!("{len} bytes, not {needed}")));
+        if header.version == WITHOUT_VALUES && (header.columns, header.directory) != (0, 0) {
+            return Err(damaged("a file of version 1 has no values"));
+        }
+        let room = len - start.len() as u64;
+        if header
+            .directory
+            .checked_next_multiple_of(ALIGNMENT as u64)
+            .is_none_or(|most| most > room)
+        {
+            return Err(too_short());
         }
         Ok(header)
+    }
+
+    /// The columns of values that the directory tells of.
+    fn columns(&self, directory: &[u8]) -> Result<Vec<(String, ValueType)>> {
+        columns_of(directory, self.columns)
+            .ok_or_else(|| damaged("its columns of values are none that this program knows"))
+    }
+
+    /// Where the arrays lie in a file of so many bytes, which are what the header says of them.
+    fn layout(&self, columns: &[(String, ValueType)], len: u64) -> Result<Layout> {
+        let layout = Layout::new(self, columns.iter().map(|&(_, of)| of))
+            .ok_or_else(|| damaged("the arrays are longer than memory"))?;
+        if len != layout.len as u64 {
+            return Err(damaged(format!("{len} bytes, not {}", layout.len)));
+        }
+        Ok(layout)
     }
 
     /// Holds the checksum of what follows against the stated one.
@@ -371,19 +479,14 @@ impl Header {
     }
 
     /// The tree of these arrays, which is checked.
-    fn tree(
-        &self,
-        nodes: Array<Node>,
-        order: Array<u32>,
-        x: Array<f64>,
-        y: Array<f64>,
-    ) -> Result<Quadtree> {
+    fn tree(&self, arrays: Arrays) -> Result<Quadtree> {
+        let Arrays { nodes, order, x, y, values } = arrays;
         let (frame, bounds) = (self.frame(), self.bounds());
         let (threshold, given) = (self.threshold, self.given);
         let Ok(system) = u16::try_from(self.system) else {
             return Err(damaged(format!("there is no coordinate system {}", self.system)));
         };
-        let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, given, system };
+        let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, values, given, system };
         tree.check()?;
         Ok(tree)
     }

@@ -33,6 +33,30 @@
 //! If nearest points are all that is asked for, an [`Index`] serves: made by [`index()`], with no cells and no levels, it costs
 //! the same wherever the points lie.
 //!
+//! # What points carry
+//!
+//! Heights, classes, intensities: [`Quadtree::with_values`] gives the points of a tree a column of numbers with a name, and the
+//! tree keeps it in its own order, beside x and y, in files too. [`Quadtree::places_of`] leads from the points that a search found
+//! to their values:
+//!
+//! ```
+//! # fn main() -> quadtree_sort::Result<()> {
+//! # use gpu_core::{Device, DeviceChoice, Points};
+//! # use quadtree_sort::{Params, build};
+//! # let (x, y) = ([0.5, 9.5, 1.0, 9.0, 5.0], [0.5, 0.5, 1.0, 9.0, 5.0]);
+//! let device = Device::open(DeviceChoice::Cpu)?;
+//! let tree = build(&device, Points::new(&x, &y), &Params::new())?;
+//! let tree = tree.with_values("z", &[7.5_f32, 8.0, 7.25, 9.0, 8.5])?;
+//! let near = tree.nearest(&[8.0], &[8.0], 2)?;
+//! let places = tree.places_of(near.of(0).0)?;
+//! let z: &[f32] = tree.values_of("z").unwrap();
+//! assert_eq!(places.iter().map(|&place| z[place as usize]).collect::<Vec<_>>(), [9.0, 8.5]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An [`Index`] and [`build()`] look at no values: their answers are indices into what the caller holds.
+//!
 //! # Files
 //!
 //! They need the feature `files`, which is off by default: `quadtree-sort = { version = "..", features = ["files"] }`.
@@ -71,6 +95,7 @@ mod polygons;
 mod queries;
 mod search;
 mod tree;
+mod values;
 
 use gpu_core::{On, Points};
 
@@ -87,6 +112,7 @@ pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
 pub use search::{adjacent_leaves, count_in, leaves_of, list_in, nearest};
 pub use tree::{Node, Quadtree, Summary};
+pub use values::{MAX_NAME, Value, ValueType, Values};
 
 /// The most points of a tree: the permutation holds indices of 32 bits.
 pub const MAX_POINTS: u64 = u32::MAX as u64;

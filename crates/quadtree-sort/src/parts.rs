@@ -17,6 +17,7 @@ use bytemuck::NoUninit;
 use kernels_rs::spatial::morton::MAX_LEVEL;
 
 use crate::file::Streamed;
+use crate::values::Values;
 use crate::{Error, MAX_POINTS, Node, Quadtree, Result, Summary};
 
 /// Nodes that are written at once.
@@ -58,6 +59,9 @@ impl<'a> Part<'a> {
             && (tree.threshold, tree.given) == (other.threshold, other.given);
         if !is_beside {
             return Some("its bounds, parameters or number of all points are not those of part 0");
+        }
+        if !tree.values.iter().map(Values::kind).eq(other.values.iter().map(Values::kind)) {
+            return Some("the names or types of its values are not those of part 0");
         }
         if self.level > tree.frame.level || self.code >> (2 * self.level) != 0 {
             return Some("there is no such cell");
@@ -272,6 +276,14 @@ impl Joined<'_> {
         self.write_column(&mut file, |tree, i| tree.order[i], |tree| &tree.order)?;
         self.write_column(&mut file, |tree, i| tree.x[i], |tree| &tree.x)?;
         self.write_column(&mut file, |tree, i| tree.y[i], |tree| &tree.y)?;
+        for (column, values) in self.like.values.iter().enumerate() {
+            match values.value_type().size() {
+                1 => self.write_values::<u8>(&mut file, column)?,
+                2 => self.write_values::<u16>(&mut file, column)?,
+                4 => self.write_values::<u32>(&mut file, column)?,
+                _ => self.write_values::<u64>(&mut file, column)?,
+            }
+        }
         file.finish()
     }
 
@@ -291,6 +303,19 @@ impl Joined<'_> {
             }
         }
         file.end_array()
+    }
+
+    /// Writes a column of values, whose numbers have as many bytes as `B`.
+    fn write_values<B: bytemuck::Pod>(
+        &self,
+        file: &mut Streamed<impl Write + Seek>,
+        column: usize,
+    ) -> io::Result<()> {
+        self.write_column(
+            file,
+            |tree, i| tree.values[column].numbers::<B>()[i],
+            |tree| tree.values[column].numbers::<B>(),
+        )
     }
 
     /// Writes a column of the points in the tree's order, by its elements or as a whole.

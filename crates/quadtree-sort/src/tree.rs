@@ -4,8 +4,9 @@ use bytemuck::{Pod, Zeroable};
 use gpu_core::Bounds;
 use kernels_rs::spatial::frame::Frame;
 
-use crate::Cells;
 use crate::array::Array;
+use crate::values::{self, Value, Values};
+use crate::{Cells, Result};
 
 /// A node: a cell with points in it. Cells without points are no nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -73,6 +74,7 @@ pub struct Quadtree {
     pub(crate) order: Array<u32>,
     pub(crate) x: Array<f64>,
     pub(crate) y: Array<f64>,
+    pub(crate) values: Vec<Values>,
     pub(crate) given: u64,
     /// The code of the coordinate system in the EPSG list, or 0.
     pub(crate) system: u16,
@@ -104,6 +106,43 @@ impl Quadtree {
     /// The y of the points in the order of the tree.
     pub fn y(&self) -> &[f64] {
         &self.y
+    }
+
+    /// The same tree, whose points also carry values: `values[i]` is that of point `i` as given. The tree keeps them in its own
+    /// order, also in its file.
+    ///
+    /// Cost: a gather; memory for the column.
+    ///
+    /// # Errors
+    /// [`gpu_core::Error::Length`] unless there is a value for each point given; [`Error::ValuesName`](crate::Error::ValuesName)
+    /// for a name that is empty, longer than [`MAX_NAME`](crate::MAX_NAME), or another column's; [`Error::Core`](crate::Error::Core)
+    /// where there is not the memory.
+    pub fn with_values<T: Value>(mut self, name: &str, values: &[T]) -> Result<Self> {
+        let names = self.values.iter().map(Values::name);
+        values::check(name, names, [self.given, values.len() as u64])?;
+        self.values.push(Values::gathered(name, &self.order, values)?);
+        Ok(self)
+    }
+
+    /// The columns of values that the points carry, in the order in which the tree was given them.
+    pub fn values(&self) -> &[Values] {
+        &self.values
+    }
+
+    /// The column of values of a name, in the order of the tree; `None` where the tree has none of this name and type.
+    pub fn values_of<T: Value>(&self, name: &str) -> Option<&[T]> {
+        self.values.iter().find(|values| values.name() == name)?.as_slice()
+    }
+
+    /// Where in the order of the tree points are, by their indices as given: from what a search found to
+    /// [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). [`NONE`](crate::NONE) for a point that the tree has not.
+    ///
+    /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each that is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    pub fn places_of(&self, indices: &[u32]) -> Result<Vec<u32>> {
+        values::places_of(&self.order, self.given, indices)
     }
 
     /// What the root covers.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Error, MappedPoints, Params, Quadtree, Regions, build};
+use quadtree_sort::{Error, MappedPoints, NONE, Params, Quadtree, Regions, build};
 use testing::allocations::{Counting, peak};
 use testing::{Cloud, Random, damaged};
 
@@ -41,6 +41,12 @@ fn ask(tree: &Quadtree) {
         tree.cell(node);
     });
     tree.summary();
+    let places = tree.places_of(&found.indices).unwrap();
+    for &place in places.iter().filter(|&&place| place != NONE) {
+        tree.values().iter().for_each(|values| {
+            values.at(place as usize);
+        });
+    }
 }
 
 fn open_both(path: &Path, bytes: &[u8]) -> Option<Quadtree> {
@@ -78,7 +84,9 @@ fn damaged_trees_and_points_are_refused_or_harmless() {
         let params = Params::new().threshold(threshold);
         let points = Points::new(&cloud.x, &cloud.y);
         let mut whole = Vec::new();
-        build(&Device::Cpu, points, &params).unwrap().write_to(&mut whole).unwrap();
+        let tree = build(&Device::Cpu, points, &params).unwrap();
+        let tree = tree.with_values("class", &vec![2_u8; count]).unwrap();
+        tree.with_values("z", &cloud.z).unwrap().write_to(&mut whole).unwrap();
         assert!(open_both(&path, &whole).is_some());
         for _ in 0..1200 {
             if Instant::now() > end {

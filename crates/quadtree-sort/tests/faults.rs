@@ -5,7 +5,7 @@
 use gpu_core::{Bounds, Column, Device, Points};
 use quadtree_sort::gpu::{
     DeviceIndex, DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of,
-    list_in, nearest,
+    list_in, nearest, places_of,
 };
 use quadtree_sort::{Baseline, Error, Method, Outside, Params, Polygons, Regions};
 use testing::faults::everywhere;
@@ -70,13 +70,15 @@ fn every_failure_of_a_search_is_an_error_and_the_next_one_is_right() {
     let call = |state: &mut State| {
         let State { workspace, x, y } = state;
         let tree = build(workspace, &*x, &*y, &Params::new().max_level(4))?;
+        let tree = tree.with_values(workspace, "x", &*x)?;
         let polygons = DevicePolygons::upload(workspace.gpu(), &polygons)?;
         let inside = list_in(workspace, &tree, DeviceRegions::Polygons(&polygons))?.to_host()?;
         let index = DeviceIndex::of_tree(workspace, &tree)?;
         let near = nearest(workspace, &index, &*x, &*y, 3)?.to_host()?;
         let leaves = leaves_of(workspace, &tree, &*x, &*y)?;
         let around = adjacent_leaves(workspace, &tree, &leaves, Default::default())?.to_host()?;
-        Ok::<_, Error>((inside, near, leaves.to_host()?, around))
+        let places = places_of(workspace, &tree, tree.order())?.to_host()?;
+        Ok::<_, Error>((inside, near, leaves.to_host()?, around, tree.to_host()?, places))
     };
     if let Some(failures) = everywhere(&gpu, state, call) {
         assert!(failures.allocations > 20 && failures.launches > 15, "{failures:?}");

@@ -31,8 +31,8 @@
 //! driver call in which it was found returns an error as a real device would: `LAUNCH_FAILED` or
 //! `ILLEGAL_ADDRESS` for what a kernel did, `INVALID_VALUE` for a call that cannot be.
 //!
-//! [`fail`] lets a call fail, so that a program's way out of an error can be tested; [`copies`] and
-//! [`bytes_in_use`] count what a program is to be sparing with.
+//! [`fail`] lets a call fail, so that a program's way out of an error can be tested; [`copies`],
+//! [`bytes_to_host`] and [`bytes_in_use`] count what a program is to be sparing with.
 //!
 //! # What it promises
 //!
@@ -98,7 +98,7 @@ mod settings;
 
 use cuda_driver::LoadError;
 
-pub use copies::copies;
+pub use copies::{bytes_to_host, copies};
 pub use failure::{Failure, Operation, fail};
 pub use modules::register;
 pub use report::{Kind, Report, take_reports};

@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use geo_io::{Crs, Features, Output};
 use gpu_core::{Bounds, Progress};
 use programs::report::Report;
-use quadtree_sort::{Lists, Polygons, Quadtree, Regions, list_in};
+use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
 use serde_json::json;
 
 use crate::ask::{Asked, PolygonsFormat};
 use crate::system::Beside;
+use crate::values;
 
 /// What counts stand under in a file of polygons.
 const NAMES: [&str; 2] = ["polygon", "points"];
@@ -22,6 +23,8 @@ pub struct Areas {
     crs: Option<Crs>,
     /// By feature, the points in it in the order of the tree.
     found: Vec<Vec<u32>>,
+    /// By feature, where in the tree these are; nowhere if the tree has no values.
+    places: Vec<Vec<u32>>,
     notes: Vec<String>,
 }
 
@@ -36,22 +39,30 @@ impl Areas {
             rings.push([ring]).with_context(|| path.display().to_string())?;
         }
         let lists = list_in(device.with_progress(progress), tree, Regions::Polygons(&rings))?;
-        let found = in_features(&features.shapes, &lists, tree);
+        let found = in_features(&features.shapes, &lists, tree)?;
+        let places = match tree.values().is_empty() {
+            true => vec![Vec::new(); found.len()],
+            false => split(tree.places_of(&found.concat())?, &found),
+        };
         let of_points = crs.filter(|crs| !crs.is_geographic());
         let crs = features.crs.as_ref().or(of_points).cloned();
-        Ok(Self { features, crs, found, notes })
+        Ok(Self { features, crs, found, places, notes })
     }
 
     /// Says how many points each has.
-    pub fn report(&self, report: &mut Report) {
+    pub fn report(&self, tree: &Quadtree, report: &mut Report) {
         self.notes.iter().for_each(|note| report.note(note));
         let shapes = &self.features.shapes;
         let skipped = shapes.iter().filter(|parts| parts.is_empty()).count();
         report.features_skipped(skipped, shapes.len());
-        for (polygon, found) in self.found.iter().enumerate() {
-            let count = found.len();
-            report.line("polygon", format_args!("{polygon}: {count} points"));
-            report.element("polygons", json!({"polygon": polygon, "points": count}));
+        for (polygon, (found, places)) in self.found.iter().zip(&self.places).enumerate() {
+            let (count, words) = (found.len(), values::in_words(tree.values(), places));
+            report.line("polygon", format_args!("{polygon}: {count} points{words}"));
+            let mut of_polygon = json!({"polygon": polygon, "points": count});
+            if !tree.values().is_empty() {
+                of_polygon["values"] = values::summaries(tree.values(), places);
+            }
+            report.element("polygons", of_polygon);
         }
     }
 
@@ -62,35 +73,44 @@ impl Areas {
         output: Output<'_>,
         asked: Asked<'_>,
     ) -> Result<()> {
-        let found = self.found.iter().enumerate();
+        let (found, tree) = (self.found.iter().enumerate(), asked.tree);
         match format {
             PolygonsFormat::GeoJson => {
                 let features = found.map(|(polygon, points)| {
                     let mut properties = self.features.properties[polygon].clone();
                     let counts = [polygon as f64, points.len() as f64];
                     NAMES.iter().zip(counts).for_each(|(name, count)| properties.set(name, count));
+                    for column in tree.values() {
+                        let summary = values::summary(column, &self.places[polygon]);
+                        for (what, value) in summary.into_iter().flatten() {
+                            properties.set(&property(column, what), value);
+                        }
+                    }
                     (properties, self.features.shapes[polygon].clone())
                 });
                 geo_io::write_polygons(output, features, self.crs.as_ref())?;
             }
             PolygonsFormat::Table => {
-                let tree = asked.tree;
                 let all = found.flat_map(|(polygon, points)| {
                     points.iter().map(move |&point| (polygon, point as usize))
                 });
                 let all: Vec<(usize, usize)> = all.collect();
                 let points: Vec<usize> = all.iter().map(|&(_, point)| point).collect();
                 let rows = asked.rows.map(|rows| rows(&points));
-                let places = places(tree);
+                let places = tree.places_of(&self.found.concat())?;
                 let line = |(i, &(polygon, point)): (usize, &(usize, usize))| {
-                    let place = places.get(point).map_or(0, |&place| place as usize);
+                    let place = places[i] as usize;
+                    let values = tree.values().iter().map(|v| format!(",{}", v.at(place)));
+                    let values: String = values.collect();
                     let row = rows.as_ref().map(|rows| format!(",{}", quoted(&rows[i])));
                     let (x, y) = (tree.x()[place], tree.y()[place]);
-                    format!("{polygon},{point},{x},{y}{}", row.unwrap_or_default())
+                    format!("{polygon},{point},{x},{y}{values}{}", row.unwrap_or_default())
                 };
-                let names = ["polygon,point,x,y", "polygon,point,x,y,row"];
-                let names = names[usize::from(rows.is_some())];
-                geo_io::write_rows(output, names, all.iter().enumerate().map(line))?;
+                let names = ["polygon", "point", "x", "y"].map(str::to_owned).into_iter();
+                let names = names.chain(tree.values().iter().map(|v| field(v.name())));
+                let names: Vec<String> =
+                    names.chain(rows.iter().map(|_| "row".to_owned())).collect();
+                geo_io::write_rows(output, &names.join(","), all.iter().enumerate().map(line))?;
             }
         }
         Ok(())
@@ -100,6 +120,27 @@ impl Areas {
 /// A text as a field of a table, which may hold commas and quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// What a number of a column of values stands under in a file of polygons.
+fn property(values: &Values, what: &str) -> String {
+    format!("{}_{what}", values.name())
+}
+
+/// A list cut into lists as long as others.
+fn split(all: Vec<u32>, others: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut rest = &all[..];
+    let mut take = |other: &Vec<u32>| {
+        let (own, after) = rest.split_at(other.len());
+        rest = after;
+        own.to_vec()
+    };
+    others.iter().map(&mut take).collect()
+}
+
+/// A name as a field of a table, with quotes where it needs them.
+fn field(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) { quoted(name) } else { name.to_owned() }
 }
 
 /// What to say of the polygons beside the points.
@@ -133,8 +174,10 @@ fn notes(
     if asked.crs.is_some_and(Crs::is_geographic) {
         notes.extend(note_on_antimeridian(path, features, asked.tree.bounds()));
     }
-    for name in NAMES {
-        if features.properties.iter().any(|properties| properties.has(name)) {
+    let of_values = asked.tree.values().iter();
+    let of_values = of_values.flat_map(|v| ["min", "mean", "max"].map(|what| property(v, what)));
+    for name in NAMES.map(str::to_owned).into_iter().chain(of_values) {
+        if features.properties.iter().any(|properties| properties.has(&name)) {
             let path = path.display();
             notes.push(format!("the property \"{name}\" of {path} gives way to what was found"));
         }
@@ -167,26 +210,33 @@ fn note_on_antimeridian(
 
 /// The points of each feature, from those of each ring: of a polygon those in its outer ring and in none of its holes, of a
 /// feature those in any of its polygons.
-fn in_features(features: &[geo_io::Polygons], rings: &Lists, tree: &Quadtree) -> Vec<Vec<u32>> {
-    let mut next = 0..rings.len();
-    let mut lists = |count: usize| -> Vec<&[u32]> {
-        next.by_ref().take(count).map(|ring| rings.of(ring)).collect()
-    };
-    // Lists are in the order of the tree, so they are put together by places in it.
+fn in_features(
+    features: &[geo_io::Polygons],
+    rings: &Lists,
+    tree: &Quadtree,
+) -> Result<Vec<Vec<u32>>> {
     let is_plain = |feature: &geo_io::Polygons| feature.iter().flatten().count() <= 1;
-    let places = if features.iter().all(is_plain) { Vec::new() } else { places(tree) };
+    if features.iter().all(is_plain) {
+        let mut next = 0..rings.len();
+        let of = |feature: &geo_io::Polygons| {
+            let own = next.by_ref().take(feature.iter().flatten().count());
+            own.map(|ring| rings.of(ring)).collect::<Vec<_>>().concat()
+        };
+        return Ok(features.iter().map(of).collect());
+    }
+    // Lists are in the order of the tree, so they are put together by places in it.
+    let places = tree.places_of(&rings.indices)?;
+    let of_ring =
+        |ring: usize| &places[rings.offsets[ring] as usize..rings.offsets[ring + 1] as usize];
+    let mut next = 0..rings.len();
     let of = |feature: &geo_io::Polygons| {
-        if is_plain(feature) {
-            let count = feature.iter().flatten().count();
-            return lists(count).concat();
-        }
         let mut held = Vec::new();
         for polygon in feature {
-            if let [outer, holes @ ..] = &lists(polygon.len())[..] {
-                let place = |&point: &u32| places.get(point as usize).copied().unwrap_or(0);
-                let mut without: Vec<u32> = holes.iter().copied().flatten().map(place).collect();
+            let own: Vec<&[u32]> = next.by_ref().take(polygon.len()).map(of_ring).collect();
+            if let [outer, holes @ ..] = &own[..] {
+                let mut without: Vec<u32> = holes.iter().copied().flatten().copied().collect();
                 without.sort_unstable();
-                let inside = outer.iter().map(place);
+                let inside = outer.iter().copied();
                 held.extend(inside.filter(|place| without.binary_search(place).is_err()));
             }
         }
@@ -194,17 +244,5 @@ fn in_features(features: &[geo_io::Polygons], rings: &Lists, tree: &Quadtree) ->
         held.dedup();
         held.into_iter().map(|place| tree.order()[place as usize]).collect()
     };
-    features.iter().map(of).collect()
-}
-
-/// Where in the tree each point as given is; 0 for those that are not.
-fn places(tree: &Quadtree) -> Vec<u32> {
-    let mut places = vec![0; tree.summary().points as usize];
-    for (place, &point) in (0..).zip(tree.order()) {
-        // A file may say anything.
-        if let Some(of_point) = places.get_mut(point as usize) {
-            *of_point = place;
-        }
-    }
-    places
+    Ok(features.iter().map(of).collect())
 }

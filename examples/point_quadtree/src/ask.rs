@@ -11,10 +11,10 @@ use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
 use quadtree_sort::{NONE, Quadtree, Regions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::areas::Areas;
-use crate::{leaves, report_tree, system};
+use crate::{leaves, report_tree, system, values};
 
 /// Mean radius of the Earth in metres (IUGG, R1).
 const RADIUS: f64 = 6_371_008.8;
@@ -25,7 +25,7 @@ pub struct AskArgs {
     /// Write its leaves: polygons (.geojson), a table (.csv) or a picture (.png)
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
-    /// Count the points in a rectangle, edges included
+    /// Count the points in a rectangle, edges included, and say what their values lie between
     #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
     pub window: Option<Window>,
     /// Find the K points nearest to a place: on a plane, or on the globe where x and y are degrees, then in metres along
@@ -35,7 +35,8 @@ pub struct AskArgs {
     /// Count the points in each polygon of a GeoJSON file: those in any of its parts, but not in a hole of the part
     #[arg(long, value_name = "FILE.geojson")]
     pub polygons: Option<PathBuf>,
-    /// Write what was found in them: each point (.csv), or the polygons with their counts (.geojson). The table also says in
+    /// Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean
+    /// and the greatest (.geojson). The table also says in
     /// which row of which file a point stands, if its number does not
     #[arg(long, value_name = "PATH", requires = "polygons")]
     pub polygons_out: Option<PathBuf>,
@@ -137,7 +138,7 @@ impl AskArgs {
             self.polygons.as_ref().map(|path| Areas::search(path, asked, p)).transpose()
         })?;
         if let Some(areas) = &areas {
-            areas.report(report);
+            areas.report(asked.tree, report);
         }
         Ok(areas)
     }
@@ -146,9 +147,16 @@ impl AskArgs {
     fn points(&self, asked: Asked<'_>, report: &mut Report) -> Result<()> {
         let Asked { tree, crs, rows, .. } = asked;
         if let Some(window) = self.window {
-            let count = tree.count_in(Regions::Windows(&[window.0]))?[0];
-            report.line("window", format_args!("{count} points"));
+            let windows = Regions::Windows(std::slice::from_ref(&window.0));
+            let count = tree.count_in(windows)?[0];
             report.field("window", count);
+            let mut words = String::new();
+            if !tree.values().is_empty() {
+                let places = tree.places_of(&tree.list_in(windows)?.indices)?;
+                words = values::in_words(tree.values(), &places);
+                report.field("window_values", values::summaries(tree.values(), &places));
+            }
+            report.line("window", format_args!("{count} points{words}"));
         }
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
         let is_geographic = crs.is_some_and(Crs::is_geographic);
@@ -159,9 +167,9 @@ impl AskArgs {
             false => tree.nearest(&[x], &[y], k)?,
         };
         let (unit, word) = if is_geographic { (RADIUS, " m") } else { (1.0, "") };
-        let places = places_of(tree, &found.indices);
+        let places = tree.places_of(&found.indices)?;
         let near = found.indices.iter().zip(&found.distances).zip(places);
-        let near: Vec<_> = near.filter_map(|(near, place)| Some((near, place?))).collect();
+        let near: Vec<_> = near.filter(|&(_, place)| place != NONE).collect();
         // Beyond the range of squares all points are equally far.
         ensure!(
             near.iter().all(|((_, distance), _)| distance.is_finite()),
@@ -169,13 +177,22 @@ impl AskArgs {
         );
         let points: Vec<usize> = near.iter().map(|((index, _), _)| **index as usize).collect();
         let rows = rows.map(|rows| rows(&points));
-        for (i, ((index, distance), (x, y))) in near.into_iter().enumerate() {
-            let distance = distance * unit;
+        for (i, ((index, distance), place)) in near.into_iter().enumerate() {
+            let place = place as usize;
+            let (x, y, distance) = (tree.x()[place], tree.y()[place], distance * unit);
+            let values: String =
+                tree.values().iter().map(|v| format!(", {} {}", v.name(), v.at(place))).collect();
             let row = rows.as_ref().map(|rows| &rows[i]);
             let shown = row.map(|row| format!(", {row}")).unwrap_or_default();
-            let text = format!("point {index} at ({x}, {y}), distance {distance}{word}{shown}");
+            let text =
+                format!("point {index} at ({x}, {y}), distance {distance}{word}{values}{shown}");
             report.line("nearest", text);
             let mut near = json!({"point": index, "x": x, "y": y, "distance": distance});
+            if !tree.values().is_empty() {
+                let values =
+                    tree.values().iter().map(|v| (v.name().to_owned(), v.at(place).into()));
+                near["values"] = Value::Object(values.collect());
+            }
             row.iter().for_each(|row| near["row"] = row.as_str().into());
             report.element("nearest", near);
         }
@@ -220,15 +237,6 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     report.written(args.ask.outputs());
     report.print(&args.run, false);
     Ok(())
-}
-
-/// Where points lie, by their indices as given.
-fn places_of(tree: &Quadtree, indices: &[u32]) -> Vec<Option<(f64, f64)>> {
-    let place = |&index: &u32| {
-        let place = tree.order().iter().position(|&at| at == index && index != NONE)?;
-        Some((tree.x()[place], tree.y()[place]))
-    };
-    indices.iter().map(place).collect()
 }
 
 /// The format that the name of `--polygons-out` asks for.

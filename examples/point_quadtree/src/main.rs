@@ -10,6 +10,7 @@ mod leaves;
 mod scale;
 mod system;
 mod tree;
+mod values;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,11 +19,12 @@ use anyhow::Result;
 use geo_io::{Crs, Output};
 use gpu_core::Points;
 use programs::cloud::Cloud;
+use programs::ground::Ground;
 use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use quadtree_sort::{MAX_LEVEL, Quadtree};
+use quadtree_sort::{MAX_LEVEL, Quadtree, Values};
 use serde_json::json;
 
 use args::{Args, CommandLine};
@@ -44,8 +46,12 @@ fn run(args: &Args) -> Result<()> {
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
-    let (device, cloud) = opening
-        .beside(&mut stages, "read", |p| Cloud::read(&inputs, how, args.tree.extent(), p))?;
+    let columns = args.tree.columns();
+    let (device, cloud) = opening.beside(&mut stages, "read", |p| {
+        let extent = args.tree.extent();
+        let ground = extent.as_ref().map(|extent| extent as &dyn Ground);
+        Cloud::read_of(&inputs, (how, &columns), ground, p)
+    })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
@@ -64,6 +70,8 @@ fn run(args: &Args) -> Result<()> {
         }
         None => quadtree_sort::build(device.with_progress(p), points, &params),
     })?;
+    let names = (&args.tree.value[..], values::are_fields(&inputs));
+    let tree = stages.run("values", |_| values::carried(tree, names, &cloud.z, &cloud.values))?;
     let tree = tree.with_system(crs.as_ref().and_then(Crs::epsg).unwrap_or_default());
     report_tree(&mut report, &tree);
     let is_numbered = is_numbered_by_rows(&inputs, &cloud);
@@ -73,7 +81,7 @@ fn run(args: &Args) -> Result<()> {
             cloud.x.len()
         ));
     }
-    let rows = |points: &[usize]| cloud.places_of(points, &inputs, how);
+    let rows = |points: &[usize]| cloud.places_of(points, &inputs, &columns);
     let rows = (!is_numbered).then_some(&rows as Rows<'_>);
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
@@ -130,6 +138,11 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
         if level == MAX_LEVEL {
             note_on_crowds(report, tree, leaves);
         }
+    }
+    if !tree.values().is_empty() {
+        report.line("values", values::kinds(tree.values()));
+        let kind = |v: &Values| json!({"name": v.name(), "type": v.value_type().name()});
+        report.field("values", tree.values().iter().map(kind).collect::<Vec<_>>());
     }
     let b = tree.bounds();
     if !tree.order().is_empty() {

@@ -4,9 +4,12 @@ use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use clap::Arg;
+use geo_io::CsvColumns;
 use gpu_core::Bounds;
 use programs::args::{Columns, PointArgs};
 use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
+
+use crate::values;
 
 /// What decides a tree.
 #[derive(clap::Args, Debug)]
@@ -24,6 +27,11 @@ pub struct TreeArgs {
     /// How often, at most
     #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL)]
     pub max_depth: u32,
+    /// What points carry: z (the heights), fields of LAS files (intensity, return, returns, class, scan_angle, user_data, source,
+    /// gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas between. The tree keeps them,
+    /// and answers show them
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub value: Vec<String>,
     /// How points are sorted: auto, morton or level-sort; the tree is the same
     #[arg(long = "algorithm", value_name = "NAME", default_value = "auto")]
     pub method: MethodName,
@@ -61,7 +69,12 @@ impl TreeArgs {
         let deepest = self.max_depth;
         ensure!(deepest <= MAX_LEVEL, "--max-depth {deepest}: at most {MAX_LEVEL} levels");
         self.points.crs()?;
-        Ok(())
+        values::check(&self.value)
+    }
+
+    /// The columns of tables, and the fields of LAS files.
+    pub fn columns(&self) -> CsvColumns {
+        values::columns(self.points.columns.names(), &self.value)
     }
 
     /// What the tree covers, if that is given.

@@ -269,15 +269,19 @@ impl Cloud {
     /// counted from one. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
     /// the place of the point.
     pub fn place_of(&self, point: usize, inputs: &[PathBuf], args: &PointArgs) -> String {
-        self.places_of(&[point], inputs, args).remove(0)
+        self.places_of(&[point], inputs, &args.columns.names()).remove(0)
     }
 
-    /// As [`place_of`](Self::place_of), of several points, for which the inputs are read once.
-    pub fn places_of(&self, points: &[usize], inputs: &[PathBuf], args: &PointArgs) -> Vec<String> {
+    /// As [`place_of`](Self::place_of), of several points, for which the inputs are read once, by the columns that the points were read by.
+    pub fn places_of(
+        &self,
+        points: &[usize],
+        inputs: &[PathBuf],
+        columns: &CsvColumns,
+    ) -> Vec<String> {
         let mut sought = Sought::of(self, points);
         // Noise counts too; of a table without classes none can be asked for.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
-        let columns = args.columns.names();
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             let mut before = 0;
             let what = match ending(path).as_str() {
@@ -294,7 +298,7 @@ impl Cloud {
                 if sought.left == 0 { Err(geo_io::Error::Cancelled) } else { Ok(()) }
             };
             let mut read = |filter| {
-                geo_io::read_batches(path, filter, &columns, BATCH, &gpu_core::Silent, &mut take)
+                geo_io::read_batches(path, filter, columns, BATCH, &gpu_core::Silent, &mut take)
             };
             if matches!(read(&all), Err(geo_io::Error::NoAttribute { .. })) {
                 // Whether the point is found is all that is asked.

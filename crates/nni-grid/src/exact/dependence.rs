@@ -128,6 +128,12 @@ impl Dependence {
         Ok(is_settled)
     }
 
+    /// The cells that the last look left unsettled, row by row: further points may change their values. The others have the
+    /// values of the whole, to rounding. Empty before the first look.
+    pub fn unsettled(&self) -> &[u32] {
+        self.open.as_deref().unwrap_or_default()
+    }
+
     /// Which points within some ground may change cells that the last look left unsettled.
     pub fn wanted(&self, within: &Bounds) -> Wanted {
         Wanted::of(&self.circles, &common(within, &self.all))

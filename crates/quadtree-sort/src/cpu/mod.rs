@@ -186,7 +186,8 @@ fn finish(
     progress.at("points", 1.0)?;
     let (threshold, given) = (params.threshold, points.len() as u64);
     let (nodes, order, x, y) = (nodes.into(), order.into(), x.into(), y.into());
-    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, given, system: 0 })
+    let values = Vec::new();
+    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, values, given, system: 0 })
 }
 
 /// The codes of the points inside the bounds, of which none is to be refused.

@@ -4,10 +4,10 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use bytemuck::{NoUninit, bytes_of, cast_slice};
 
-use super::{ALIGNMENT, Header};
+use super::{ALIGNMENT, Header, directory};
 use crate::Quadtree;
 
-/// Writes the nodes, the order, x and y, each front to back, and the header when their checksum is known.
+/// Writes the nodes, the order, x, y and the columns of values, each front to back, and the header when their checksum is known.
 pub(crate) struct Streamed<W> {
     writer: W,
     header: Header,
@@ -25,7 +25,11 @@ impl<W: Write + Seek> Streamed<W> {
         let start = writer.stream_position()?;
         // A file that is left in the middle is none.
         writer.write_all(&[0; size_of::<Header>()])?;
-        Ok(Self { writer, header, start, checksum: crc32fast::Hasher::new(), len: 0 })
+        let checksum = crc32fast::Hasher::new();
+        let mut file = Self { writer, header, start, checksum, len: 0 };
+        file.write(&directory(&like.values))?;
+        file.end_array()?;
+        Ok(file)
     }
 
     /// Goes on with the array.

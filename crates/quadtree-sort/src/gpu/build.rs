@@ -229,6 +229,7 @@ impl Call<'_> {
             order,
             x: sorted_x,
             y: sorted_y,
+            values: Vec::new(),
             given: x.len() as u64,
             system: 0,
         }))

@@ -8,9 +8,9 @@ use super::{DeviceIndex, DeviceQuadtree, Workspace};
 use crate::queries::{Adjacency, Disk, Lists, Neighbours, Regions, check_lengths, check_places};
 use crate::{Quadtree, Result};
 
-/// A copy of a tree, and a workspace to search it with.
+/// A copy of what searches need of a tree, and a workspace to search it with.
 fn copied(gpu: &Gpu, tree: &Quadtree) -> Result<(Workspace, DeviceQuadtree<f64>)> {
-    Ok((Workspace::new(gpu)?, DeviceQuadtree::from_host(gpu, tree)?))
+    Ok((Workspace::new(gpu)?, DeviceQuadtree::without_values(gpu, tree)?))
 }
 
 /// See [`crate::count_in`].

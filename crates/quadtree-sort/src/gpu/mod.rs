@@ -16,6 +16,7 @@ mod nodes;
 mod queries;
 pub(crate) mod stream;
 mod tree;
+mod values;
 
 use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice, UploadedPoints};
 pub use gpu_scan::gpu::Workspace;
@@ -32,6 +33,7 @@ pub use queries::{
     leaves_of, list_in,
 };
 pub use tree::DeviceQuadtree;
+pub use values::{DeviceValues, places_of};
 
 /// The deepest level whose codes have 32 bits.
 const SHORT_LEVEL: u32 = 16;

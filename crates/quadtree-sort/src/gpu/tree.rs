@@ -5,9 +5,10 @@ use gpu_core::{Bounds, Column, Gpu, Slice};
 use kernels_rs::quadtree::{Place, Words};
 use kernels_rs::spatial::frame::Frame;
 
-use super::Coordinate;
+use super::values::DeviceValues;
+use super::{Coordinate, Workspace};
 use crate::tree::{Node, Quadtree};
-use crate::{Error, Result};
+use crate::{Result, Value, values};
 
 /// A point quadtree in device memory, with coordinates as they were given.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct DeviceQuadtree<T: Coordinate> {
     pub(super) order: Column<u32>,
     pub(super) x: Column<T>,
     pub(super) y: Column<T>,
+    pub(super) values: Vec<DeviceValues>,
     pub(super) given: u64,
     pub(super) system: u16,
 }
@@ -32,6 +34,14 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// None that can happen.
     pub fn nodes(&self) -> Result<Slice<'_, Node>> {
         Ok(self.nodes.slice(0..self.node_count)?)
+    }
+
+    /// Copies the nodes alone to the host, for whoever plans by them what is done with the points. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn nodes_to_host(&self) -> Result<Vec<Node>> {
+        Ok(self.nodes.first_to_host(self.node_count)?)
     }
 
     /// The number of nodes.
@@ -52,6 +62,33 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// The y of the points in the order of the tree.
     pub fn y(&self) -> &Column<T> {
         &self.y
+    }
+
+    /// The same tree, whose points also carry values, as [`Quadtree::with_values`]. Enqueues a gather and returns.
+    ///
+    /// # Errors
+    /// As [`Quadtree::with_values`].
+    pub fn with_values<'a, V: Value>(
+        mut self,
+        workspace: &mut Workspace,
+        name: &str,
+        values: impl Into<Slice<'a, V>>,
+    ) -> Result<Self> {
+        let values = values.into();
+        let names = self.values.iter().map(DeviceValues::name);
+        values::check(name, names, [self.given, values.len() as u64])?;
+        self.values.push(DeviceValues::gathered(workspace, name, &self.order, values)?);
+        Ok(self)
+    }
+
+    /// The columns of values that the points carry, as [`Quadtree::values`].
+    pub fn values(&self) -> &[DeviceValues] {
+        &self.values
+    }
+
+    /// The column of values of a name, as [`Quadtree::values_of`].
+    pub fn values_of<V: Value>(&self, name: &str) -> Option<Slice<'_, V>> {
+        self.values.iter().find(|values| values.name() == name)?.slice()
     }
 
     /// The number of points in the tree.
@@ -87,7 +124,7 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// Copies the tree to the host, coordinates widened to f64. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Quadtree> {
         let widened = |column: &Column<T>| -> Result<Vec<f64>> {
             Ok(column.to_host()?.into_iter().map(Place::widened).collect())
@@ -96,10 +133,11 @@ impl<T: Coordinate> DeviceQuadtree<T> {
             frame: self.frame,
             bounds: self.bounds,
             threshold: self.threshold,
-            nodes: self.nodes.first_to_host(self.node_count)?.into(),
+            nodes: self.nodes_to_host()?.into(),
             order: self.order.to_host()?.into(),
             x: widened(&self.x)?.into(),
             y: widened(&self.y)?.into(),
+            values: self.values.iter().map(DeviceValues::to_host).collect::<Result<_>>()?,
             given: self.given,
             system: self.system,
         })
@@ -110,8 +148,14 @@ impl DeviceQuadtree<f64> {
     /// Copies a tree to a device: one that was read from a file, or built on the CPU. Waits for the copies.
     ///
     /// # Errors
-    /// [`Error::Core`].
-    pub fn from_host(gpu: &Gpu, tree: &Quadtree) -> Result<Self, Error> {
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn from_host(gpu: &Gpu, tree: &Quadtree) -> Result<Self> {
+        let values = tree.values.iter().map(|values| DeviceValues::from_host(gpu, values));
+        Ok(Self { values: values.collect::<Result<_>>()?, ..Self::without_values(gpu, tree)? })
+    }
+
+    /// Copies of a tree what searches need.
+    pub(super) fn without_values(gpu: &Gpu, tree: &Quadtree) -> Result<Self> {
         Ok(Self {
             frame: tree.frame,
             bounds: tree.bounds,
@@ -121,6 +165,7 @@ impl DeviceQuadtree<f64> {
             order: gpu.upload(&tree.order)?,
             x: gpu.upload(&tree.x)?,
             y: gpu.upload(&tree.y)?,
+            values: Vec::new(),
             given: tree.given,
             system: tree.system,
         })

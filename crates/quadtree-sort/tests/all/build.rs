@@ -221,3 +221,18 @@ proptest! {
         build_all(&x, &y, &Params::new().threshold(threshold).max_level(max_level).square(square));
     }
 }
+
+#[test]
+fn arrays_give_the_tree_of_their_points() {
+    use gpu_core::ArrayPoints;
+    use gpu_core::ndarray::{Array2, ArrayView1};
+    let cloud = Cloud::uniform(300, [0.0, 0.0, 20.0, 20.0], 9, |_, _| 0.0);
+    let wanted = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new()).unwrap();
+    let rows = Array2::from_shape_fn((300, 2), |(i, axis)| [cloud.x[i], cloud.y[i]][axis]);
+    let of_rows = ArrayPoints::from_rows(rows.view()).unwrap();
+    let columns = [&cloud.x, &cloud.y].map(|column| ArrayView1::from(&column[..]));
+    let of_columns = ArrayPoints::from_columns(columns[0], columns[1]).unwrap();
+    for points in [of_rows, of_columns] {
+        assert_eq!(build(&Device::Cpu, points.points(), &Params::new()).unwrap(), wanted);
+    }
+}

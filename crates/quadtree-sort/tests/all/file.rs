@@ -14,7 +14,9 @@ fn example() -> Quadtree {
     let mut cloud = clouds::heaps(300, 11);
     cloud.push((990.0, 990.0, 0.0));
     let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 1000.0, max_y: 900.0 };
-    tree_of(&cloud, &Params::new().threshold(5).bounds(bounds).outside(Outside::Skip))
+    let tree = tree_of(&cloud, &Params::new().threshold(5).bounds(bounds).outside(Outside::Skip));
+    let class: Vec<u8> = (0..cloud.len()).map(|i| i as u8 % 19).collect();
+    tree.with_values("z", &cloud.z).unwrap().with_values("class", &class).unwrap()
 }
 
 /// A file of the given bytes.
@@ -173,14 +175,15 @@ fn contents_made_on_purpose_are_refused_or_harmless() {
     tree.save(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(with_checksums(bytes.clone()), bytes);
-    let nodes = 128..128 + 32 * tree.nodes().len();
+    // Two columns have 16 bytes each that tell of them.
+    let nodes = 192..192 + 32 * tree.nodes().len();
     let mut random = Random::new(14);
     let mut refused = 0;
     for case in 0..3000 {
         let mut changed = bytes.clone();
-        // Levels, counts, bounds; then nodes.
+        // Levels, counts, bounds, columns of values; then nodes.
         let place = match case % 3 {
-            0 => 20 + random.below(84) as usize,
+            0 => 20 + random.below(nodes.start as u64 - 20) as usize,
             _ => nodes.start + random.below(nodes.len() as u64) as usize,
         };
         changed[place] = random.next_u64() as u8;
@@ -223,10 +226,30 @@ fn foreign_and_missing_files_are_refused() {
     let path = folder.path().join("tree.qtree");
     tree.save(&path).unwrap();
     let mut newer = std::fs::read(&path).unwrap();
-    newer[8] = 2;
+    newer[8] = 3;
     let newer = Quadtree::open(file_of(folder.path(), &newer)).unwrap_err();
     let said = newer.to_string();
-    assert!(said.ends_with(".qtree: not a quadtree: version 2 is not 1"), "{said}");
+    let words = ".qtree: not a quadtree: its version is 3, and this program reads 1 and 2";
+    assert!(said.ends_with(words), "{said}");
+}
+
+/// A file of version 1 is one of version 2 without values.
+#[test]
+fn a_file_of_the_version_without_values_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = tree_of(&clouds::heaps(300, 11), &Params::new());
+    let mut older = Vec::new();
+    tree.write_to(&mut older).unwrap();
+    older[8] = 1;
+    let path = file_of(folder.path(), &with_checksums(older));
+    assert_eq!(Quadtree::open(&path).unwrap(), tree);
+    // SAFETY: nobody else has the folder.
+    assert_eq!(unsafe { Quadtree::map(&path) }.unwrap(), tree);
+    let mut older = Vec::new();
+    example().write_to(&mut older).unwrap();
+    older[8] = 1;
+    let refused = Quadtree::open(file_of(folder.path(), &with_checksums(older))).unwrap_err();
+    assert!(refused.to_string().ends_with("a file of version 1 has no values"), "{refused}");
 }
 
 #[test]

@@ -24,8 +24,17 @@ fn tree_of(cell: Cell, [x, y]: [&[f64]; 2], cells: &Cells, params: &Params) -> Q
     let own: Vec<usize> = (0..x.len()).filter(is_its).collect();
     let [of_x, of_y] = [x, y].map(|column| own.iter().map(|&i| column[i]).collect::<Vec<_>>());
     let indices: Vec<u32> = own.iter().map(|&i| i as u32).collect();
-    let tree = build(&CPU, Points::new(&of_x, &of_y), params).unwrap();
+    let tree = with_values(build(&CPU, Points::new(&of_x, &of_y), params).unwrap(), &indices);
     tree.renumbered(&indices, x.len() as u64).unwrap()
+}
+
+/// The tree with values of four sizes that tell which points they are of.
+fn with_values(tree: Quadtree, indices: &[u32]) -> Quadtree {
+    let of = |times: u32| indices.iter().map(move |&i| i.wrapping_mul(times));
+    let tree = tree.with_values("class", &of(7).map(|i| i as u8).collect::<Vec<_>>()).unwrap();
+    let tree = tree.with_values("red", &of(77).map(|i| i as u16).collect::<Vec<_>>()).unwrap();
+    let tree = tree.with_values("r", &of(3).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
+    tree.with_values("z", &of(9).map(f64::from).collect::<Vec<_>>()).unwrap()
 }
 
 /// Divides the root at random into cells, in no order.
@@ -68,6 +77,7 @@ proptest! {
         let params =
             Params::new().threshold(threshold).max_level(max_level).square(square).bounds(bounds);
         let whole = build(&CPU, Points::new(&x, &y), &params).unwrap();
+        let whole = with_values(whole, &(0..count as u32).collect::<Vec<_>>());
         let cells = Cells::new(bounds, &params).unwrap();
         prop_assert_eq!(cells, whole.cells());
         let mut places = Vec::new();
@@ -134,6 +144,10 @@ fn parts_that_are_none_of_one_tree_are_refused() {
     let other = other.renumbered(&[3], 4).unwrap();
     let (part, text) = what(&[Part::new(&near, 1, 0), Part::new(&other, 1, 3)]);
     assert!(part == 1 && text.contains("parameters"), "{text}");
+    let other = build(&CPU, Points::new(&x[3..], &y[3..]), &params.threshold(2)).unwrap();
+    let other = other.renumbered(&[3], 4).unwrap();
+    let (part, text) = what(&[Part::new(&near, 1, 0), Part::new(&other, 1, 3)]);
+    assert!(part == 1 && text.contains("values"), "{text}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ unsafe fn copy(to: u64, from: u64, len: usize) {
 /// The host's range is valid.
 unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy to the device";
-    copies::count();
+    copies::count(0);
     memory::check_range(to, len, what)?;
     stream::in_order(&Used::new([(to, len, Access::Write)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
@@ -123,7 +123,7 @@ unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
 /// The host's range is valid.
 unsafe fn to_host(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy from the device";
-    copies::count();
+    copies::count(len);
     memory::check_range(from, len, what)?;
     stream::in_order(&Used::new([(from, len, Access::Read)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
@@ -146,7 +146,7 @@ fn on_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
 unsafe fn anywhere(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let used = Used::new([(from, len, Access::Read), (to, len, Access::Write)]);
     if !(memory::is_device(to) && memory::is_device(from)) {
-        copies::count();
+        copies::count(if memory::is_device(to) { 0 } else { len });
     }
     for (address, what) in [(to, "a copy, to the range"), (from, "a copy, from the range")] {
         if memory::is_device(address) {

@@ -255,3 +255,15 @@ fn a_diagram_can_be_cancelled_at_every_report() {
         assert!(cancelled >= 3, "{}: {cancelled}", device.name());
     }
 }
+
+#[test]
+fn arrays_are_sites() {
+    use gpu_core::ArrayPoints;
+    use gpu_core::ndarray::array;
+    let rows = array![[116.4, 39.9], [-0.1, 51.5], [-78.5, -0.2]];
+    let params = Params::new(Level::new(3).unwrap());
+    let sites = Points::new(&[116.4, -0.1, -78.5], &[39.9, 51.5, -0.2]);
+    let of_rows = ArrayPoints::from_rows(rows.view()).unwrap();
+    let found = voronoi(&Device::Cpu, &of_rows.points(), &params).unwrap();
+    assert_eq!(found, voronoi(&Device::Cpu, &sites, &params).unwrap());
+}

@@ -1,5 +1,7 @@
 //! What a tile takes of the host's memory and of a card's.
 //!
+//! A value that points carry takes 8 bytes where it is read, twice as much while the tree is built, and 8 in a tree that is written.
+//!
 //! Nodes are few beside points, but for low thresholds: about two of 32 bytes for each threshold of points.
 
 use programs::scale::{FIXED, Needs};
@@ -19,15 +21,19 @@ fn written(threshold: u32) -> u64 {
     28 + 64 / u64::from(threshold)
 }
 
-/// A tile at each of its steps.
-pub fn needs(tile: &Tile, threshold: u32) -> Needs {
-    let points = |each: u64| tile.points.saturating_mul(each);
-    Needs { read: points(READ), make: points(made(threshold)), write: points(written(threshold)) }
+/// A tile at each of its steps, of points with so many values.
+pub fn needs(tile: &Tile, (threshold, values): (u32, u64)) -> Needs {
+    let points = |each: u64, times: u64| tile.points.saturating_mul(each + 8 * times * values);
+    Needs {
+        read: points(READ, 1),
+        make: points(made(threshold), 2),
+        write: points(written(threshold), 1),
+    }
 }
 
 /// A tile that is made while one like it is read and another is written.
-pub fn model(threshold: u32) -> Model {
-    let per_point = READ + made(threshold) + written(threshold);
+pub fn model((threshold, values): (u32, u64)) -> Model {
+    let per_point = READ + made(threshold) + written(threshold) + 32 * values;
     Model { fixed: FIXED, per_point, per_cell: 0 }
 }
 

@@ -1,7 +1,7 @@
 //! Making a plan.
 
 use anyhow::Result;
-use geo_io::Crs;
+use gpu_core::Bounds;
 use programs::report::Report;
 use programs::scale::{Headers, Planning, report_bins_size, report_tiles};
 use quadtree_sort::Cells;
@@ -11,7 +11,7 @@ use tile_plan::Plan;
 use super::args::PlanArgs;
 use super::recipe::Recipe;
 use super::{cells, needs};
-use crate::system;
+use crate::{system, values};
 
 /// Reads headers, divides the tree and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -22,26 +22,29 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     // Points are numbered in the order of the inputs.
     let headers = planning
         .stages
-        .run("headers", |_| Headers::read(&paths, (points, &points.columns.names()), true))?;
+        .run("headers", |_| Headers::read(&paths, (points, &args.tree.columns()), true))?;
     let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
-    let plan = planning.stages.run("divide", |_| divide(args, &headers, crs.as_ref()))?;
+    let are_fields = values::are_fields(&paths);
+    let recipe = |bounds: Bounds| Recipe::new((&args.tree, are_fields), bounds, crs.as_ref());
+    let plan = planning.stages.run("divide", |_| divide(args, &headers, recipe))?;
     let mut report = Report::default();
     report.crs(crs.as_ref());
     note.iter().for_each(|note| report.note(note));
-    say(&mut report, &plan, &headers);
+    let columns = 1 + args.tree.columns().values.len();
+    say(&mut report, &plan, &headers, columns);
     planning.end(&plan, report)
 }
 
-fn divide(args: &PlanArgs, headers: &Headers, crs: Option<&Crs>) -> Result<Plan> {
+fn divide(args: &PlanArgs, headers: &Headers, recipe: impl Fn(Bounds) -> Recipe) -> Result<Plan> {
     let bounds = args.tree.extent().unwrap_or(headers.bounds);
     let grid = cells::grid(&Cells::new(bounds, &args.tree.params())?)?;
-    let recipe = Recipe::new(&args.tree, bounds, crs);
-    let models = (needs::model(args.tree.threshold), needs::on_device(args.tree.threshold));
-    let params = args.budget.params(grid, models, recipe)?.ends_at_grid(true);
+    let of_points = (args.tree.threshold, args.tree.value.len() as u64);
+    let models = (needs::model(of_points), needs::on_device(args.tree.threshold));
+    let params = args.budget.params(grid, models, recipe(bounds))?.ends_at_grid(true);
     tile_plan::plan(&headers.inputs, &params).map_err(|error| args.budget.explain(error))
 }
 
-fn say(report: &mut Report, plan: &Plan, headers: &Headers) {
+fn say(report: &mut Report, plan: &Plan, headers: &Headers, values: usize) {
     headers.report(report);
     headers.notes.iter().for_each(|note| report.note(note));
     let (b, level) = (plan.grid().bounds(), plan.grid().width.trailing_zeros());
@@ -49,5 +52,5 @@ fn say(report: &mut Report, plan: &Plan, headers: &Headers) {
     report.line("", format_args!("divided along cells of level {level}"));
     report.field("root", json!({"bounds": [b.min_x, b.min_y, b.max_x, b.max_y], "level": level}));
     report_tiles(plan, report);
-    report_bins_size::<Recipe>(plan, report);
+    report_bins_size::<Recipe>(plan, values, report);
 }

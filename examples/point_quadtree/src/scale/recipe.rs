@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, Filter};
+use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
 use programs::scale::{self, Needs, PointRecipe, Selection};
 use quadtree_sort::{Cells, Params, Quadtree};
@@ -13,6 +13,7 @@ use tile_plan::Tile;
 use super::cells::{Cell, cells_of};
 use super::{Planned, needs, tile};
 use crate::tree::TreeArgs;
+use crate::values;
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,19 +27,25 @@ pub struct Recipe {
     bounds: [f64; 4],
     threshold: u32,
     max_depth: u32,
+    /// What points carry.
+    values: Vec<String>,
+    /// Whether all inputs are LAS files, whose fields have types of their own.
+    are_fields: bool,
     /// The code of the coordinate system in the EPSG list, which the tree keeps.
     system: Option<u16>,
 }
 
 impl Recipe {
-    /// That of the command line, what the tree covers, and its system.
-    pub fn new(args: &TreeArgs, bounds: Bounds, crs: Option<&Crs>) -> Self {
+    /// That of the command line and of what its inputs are, what the tree covers, and its system.
+    pub fn new((args, are_fields): (&TreeArgs, bool), bounds: Bounds, crs: Option<&Crs>) -> Self {
         Self {
             points: Selection::of(&args.points),
             has_bounds: args.points.bounds.is_some(),
             bounds: [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y],
             threshold: args.threshold,
             max_depth: args.max_depth,
+            values: args.value.clone(),
+            are_fields,
             system: crs.and_then(Crs::epsg),
         }
     }
@@ -52,6 +59,11 @@ impl Recipe {
     pub fn params(&self) -> Params {
         let params = Params::new().threshold(self.threshold).max_level(self.max_depth);
         params.bounds(self.bounds())
+    }
+
+    /// Names of the values that points carry, and whether they are fields of LAS files.
+    pub fn values(&self) -> (&[String], bool) {
+        (&self.values, self.are_fields)
     }
 
     /// The code of the coordinate system, or 0.
@@ -74,6 +86,10 @@ impl PointRecipe for Recipe {
         self.points.filter(self.has_bounds.then(|| self.bounds()))
     }
 
+    fn columns(&self) -> CsvColumns {
+        values::columns(self.points.columns(), &self.values)
+    }
+
     /// Bins have every point that the tree has, so that each is numbered as among all.
     fn reads_beyond(&self) -> bool {
         true
@@ -89,7 +105,7 @@ pub fn files(planned: &Planned, number: usize) -> Result<Vec<(Cell, PathBuf)>> {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "point_quadtree";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Read = tile::Read;
     type Made = Vec<Quadtree>;
 
@@ -98,7 +114,8 @@ impl scale::Recipe for Recipe {
     }
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
-        needs::needs(tile, planned.recipe.threshold)
+        let recipe = &planned.recipe;
+        needs::needs(tile, (recipe.threshold, recipe.values.len() as u64))
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {

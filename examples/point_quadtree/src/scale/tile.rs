@@ -4,12 +4,13 @@ use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::{Bins, Output};
 use gpu_core::{Bounds, Device, Points, Progress};
 use programs::scale::require_unchanged;
-use quadtree_sort::{Cells, MAX_POINTS, Quadtree, build};
+use quadtree_sort::{Cells, MAX_POINTS, Quadtree, Values, build};
 use tile_plan::Tile;
 
 use super::Planned;
 use super::cells::{Cell, cells_of};
 use super::recipe::files;
+use crate::values;
 
 /// The points of a tile.
 pub struct Read {
@@ -19,12 +20,13 @@ pub struct Read {
 }
 
 /// The points of a cell.
-#[derive(Default)]
 struct CellPoints {
     x: Vec<f64>,
     y: Vec<f64>,
     /// The number of each among all.
     indices: Vec<u32>,
+    /// Heights, then further values.
+    values: Vec<Vec<f64>>,
 }
 
 /// Opens the bins of a plan, which must be there.
@@ -43,17 +45,16 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     let all = planned.recipe.cells()?;
     let of_cell = |cell: Cell| {
         let (points, numbers) = bins.read_numbered(&ground_of(&all, cell), progress)?;
-        let mut own = CellPoints::default();
         // Those on the eastern and northern edges belong to the cells beyond.
-        let places = points.x.iter().zip(&points.y).zip(numbers);
-        for ((&x, &y), number) in
-            places.filter(|((x, y), _)| all.code(cell.level, **x, **y) == cell.code)
-        {
-            own.x.push(x);
-            own.y.push(y);
-            own.indices.push(number as u32);
-        }
-        anyhow::Ok(own)
+        let is_own = |&i: &usize| all.code(cell.level, points.x[i], points.y[i]) == cell.code;
+        let own: Vec<usize> = (0..points.x.len()).filter(is_own).collect();
+        let of = |column: &Vec<f64>| own.iter().map(|&i| column[i]).collect::<Vec<f64>>();
+        anyhow::Ok(CellPoints {
+            x: of(&points.x),
+            y: of(&points.y),
+            indices: own.iter().map(|&i| numbers[i] as u32).collect(),
+            values: points.values.iter().map(of).collect(),
+        })
     };
     let cells = cells_of(planned.plan.grid(), tile)?.into_iter().map(of_cell);
     Ok(Read { cells: cells.collect::<Result<_>>()?, given })
@@ -89,6 +90,8 @@ pub fn build_all(
             ),
             other => other.into(),
         })?;
+        let (z, further) = cell.values.split_first().context("the bins have no values")?;
+        let tree = values::carried(tree, planned.recipe.values(), z, further)?;
         Ok(tree.renumbered(&cell.indices, given)?.with_system(planned.recipe.system()))
     };
     cells.into_iter().map(tree).collect()
@@ -114,6 +117,7 @@ pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
         let mut ends = [0, tree.x().len().wrapping_sub(1)].into_iter().filter_map(place);
         let is_its = tree.cells() == cells
             && tree.threshold() == threshold
+            && tree.values().iter().map(Values::name).eq(planned.recipe.values().0)
             && ends.all(|(x, y)| cells.code(cell.level, x, y) == cell.code);
         ensure!(is_its, "{} is not tile {number} of the plan", path.display());
         Ok((cell, tree))

@@ -375,6 +375,107 @@ fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
 }
 
 #[test]
+fn values_come_back_from_questions_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // The third row is noise. A name with a comma is one field all the same.
+    let rows = "x,y,z,class,\"a,b\"\n1,1,10.5,2,0.25\n9,1,11,6,-3\n5,5,99,7,1\n2,2,12.125,2,1e3\n";
+    std::fs::write(here.join("p.csv"), rows).unwrap();
+    let square = r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}"#;
+    std::fs::write(here.join("areas.geojson"), square).unwrap();
+    let questions = [
+        "--window=0,0,4,4",
+        "--nearest=9,0,2",
+        "--polygons",
+        "areas.geojson",
+        "--polygons-out",
+        "found.csv",
+        "--device",
+        "cpu",
+        "--overwrite",
+    ];
+    let words = ["p.csv", "--value", "z,class", "--value", "a,b", "-o", "p.qtree"];
+    // Commas part names.
+    fails(here, &words, &["\"a\""]);
+    let words = ["p.csv", "--value", "z,class", "--value", "5", "-o", "p.qtree"];
+    let check = |report: Value, has_rows: bool| {
+        let kinds = [("z", "f64"), ("class", "f64"), ("5", "f64")];
+        for (i, (name, of)) in kinds.into_iter().enumerate() {
+            assert_eq!(report["values"][i], serde_json::json!({"name": name, "type": of}));
+        }
+        let z = serde_json::json!({"min": 10.5, "mean": 11.3125, "max": 12.125});
+        assert_eq!(report["window_values"]["z"], z);
+        assert_eq!(report["polygons"][0]["values"]["z"], z);
+        let near = report["nearest"].as_array().unwrap();
+        let values = |i: usize| near[i]["values"].clone();
+        assert_eq!(values(0), serde_json::json!({"z": 11.0, "class": 6.0, "5": -3.0}));
+        assert_eq!(values(1), serde_json::json!({"z": 12.125, "class": 2.0, "5": 1000.0}));
+        let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
+        let mut lines: Vec<&str> = table.lines().collect();
+        let [head, first, second] = match has_rows {
+            true => [
+                "polygon,point,x,y,z,class,5,row",
+                "0,0,1,1,10.5,2,0.25,\"p.csv: row 1\"",
+                "0,2,2,2,12.125,2,1000,\"p.csv: row 4\"",
+            ],
+            false => {
+                ["polygon,point,x,y,z,class,5", "0,0,1,1,10.5,2,0.25", "0,2,2,2,12.125,2,1000"]
+            }
+        };
+        assert_eq!(lines.remove(0), head);
+        lines.sort_unstable();
+        assert_eq!(lines, [first, second]);
+    };
+    check(PROGRAM.json(here, &[&words[..], &questions].concat()), true);
+    check(PROGRAM.json(here, &[&["ask", "p.qtree"], &questions[..]].concat()), false);
+    let text = succeeds(here, &["ask", "p.qtree", "--nearest=9,0,1", "--device", "cpu"]);
+    assert!(text.contains("point 1 at (9, 1), distance 1, z 11, class 6, 5 -3\n"), "{text}");
+    assert!(text.contains("z f64, class f64, 5 f64"), "{text}");
+    let asked =
+        ["--polygons", "areas.geojson", "--polygons-out", "found.geojson", "--device", "cpu"];
+    let text = succeeds(here, &[&["ask", "p.qtree", "--window=0,0,4,4"], &asked[..]].concat());
+    assert!(text.contains("2 points, z 10.5 to 12.125, mean 11.3125, class 2 to 2"), "{text}");
+    assert!(text.contains("0: 2 points, z 10.5 to 12.125, mean 11.3125, class 2 to 2"), "{text}");
+    let found = std::fs::read_to_string(here.join("found.geojson")).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let properties = &found["features"][0]["properties"];
+    assert_eq!((&properties["points"], &properties["z_mean"]), (&2.into(), &11.3125.into()));
+    assert_eq!((&properties["z_min"], &properties["5_max"]), (&10.5.into(), &1000.into()));
+    let text = succeeds(here, &["ask", "p.qtree", "--window=40,40,50,50", "--device", "cpu"]);
+    assert!(text.contains("0 points\n"), "{text}");
+    for (value, said) in [("z,z", "--value z"), ("z,,5", "--value"), ("height", "height")] {
+        fails(here, &["p.csv", "--value", value], &[said]);
+    }
+}
+
+#[test]
+fn fields_of_surveys_keep_their_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (x, z) = ([1.0, 2.0, 3.0], [5.5, 6.5, 7.5]);
+    let points = geo_io::LasPoints { x: &x, y: &x, z: &z, class: &[2, 6, 2], ..Default::default() };
+    geo_io::write_las(&here.join("a.laz"), &points, None).unwrap();
+    std::fs::write(here.join("b.csv"), "x,y,z,class\n4,4,9,1\n").unwrap();
+    let words = ["--value=z,class,intensity,gps_time", "-o", "a.qtree", "--device", "cpu"];
+    succeeds(here, &[&["a.laz"], &words[..]].concat());
+    let tree = Quadtree::open(here.join("a.qtree")).unwrap();
+    let places = tree.places_of(&[0, 1, 2]).unwrap();
+    let (heights, classes) = (tree.values_of("z"), tree.values_of("class"));
+    let heights: Vec<f64> = places.iter().map(|&i| heights.unwrap()[i as usize]).collect();
+    let classes: Vec<u8> = places.iter().map(|&i| classes.unwrap()[i as usize]).collect();
+    assert_eq!((heights, classes), (z.to_vec(), vec![2, 6, 2]));
+    assert!(tree.values_of::<u16>("intensity").is_some());
+    assert!(tree.values_of::<f64>("gps_time").is_some());
+    // Beside a table all are f64.
+    let words = ["--value=class", "-o", "b.qtree", "--device", "cpu"];
+    succeeds(here, &[&["a.laz", "b.csv"], &words[..]].concat());
+    let tree = Quadtree::open(here.join("b.qtree")).unwrap();
+    let classes: Vec<f64> =
+        tree.order().iter().map(|&i| [2.0, 6.0, 2.0, 1.0][i as usize]).collect();
+    assert_eq!(tree.values_of::<f64>("class"), Some(&classes[..]));
+}
+
+#[test]
 fn features_without_geometry_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("p.csv"), "x,y\n1,1\n5,5\n").unwrap();

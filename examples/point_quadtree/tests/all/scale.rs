@@ -54,11 +54,15 @@ fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String>
         let is_table = random.below(2) == 0;
         let name = format!("{file}.{}", if is_table { "csv" } else { "laz" });
         if is_table {
-            let rows = (0..x.len()).map(|i| format!("{},{}\n", x[i], y[i]));
-            std::fs::write(folder.join(&name), format!("x,y\n{}", rows.collect::<String>()))
+            let rows = (0..x.len()).map(|i| {
+                format!("{},{},{},{},{}\n", x[i], y[i], y[i] - x[i], i % 6, (7 * i) % 65_536)
+            });
+            let names = "x,y,z,class,intensity";
+            std::fs::write(folder.join(&name), format!("{names}\n{}", rows.collect::<String>()))
                 .unwrap();
         } else {
-            let points = LasPoints { x: &x, y: &y, z: &y, ..Default::default() };
+            let class: Vec<u8> = (0..x.len()).map(|i| (i % 6) as u8).collect();
+            let points = LasPoints { x: &x, y: &y, z: &y, class: &class, ..Default::default() };
             write_las(&folder.join(&name), &points, None).unwrap();
         }
         names.push(name);
@@ -77,6 +81,7 @@ proptest! {
         depth in prop_oneof![Just(31_u32), 0..12_u32],
         bounds in prop::sample::select(vec!["0,0,64,64", "-5,-7,80,70", "10.5,3.25,40,55"]),
         division in 0..4_u32,
+        value in prop::sample::select(vec!["", "--value=z", "--value=class,z,intensity"]),
         on_device in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -89,6 +94,7 @@ proptest! {
         let bounds = format!("--bounds={bounds}");
         let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
         words.extend(["--threshold", &threshold, "--max-depth", &depth, &bounds]);
+        words.extend(Some(value).filter(|value| !value.is_empty()));
         PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", device]].concat());
         words.extend(["--tile-size", &tile]);
         in_tiles(&PROGRAM, folder, &words, &["bin"], device, &MERGE);

@@ -311,9 +311,9 @@ pub fn report_reading<R: Recipe>(plan: &Plan, values: usize, report: &mut Report
     report.field("reading", json!({"times": times, "bins_bytes": bytes}));
 }
 
-/// Says what bins will take, where tiles are made of nothing else.
-pub fn report_bins_size<R: Recipe>(plan: &Plan, report: &mut Report) {
-    let (bytes, program) = (bins_bytes(plan, 1), R::PROGRAM);
+/// Says what bins will take, where tiles are made of nothing else, of points with so many values.
+pub fn report_bins_size<R: Recipe>(plan: &Plan, values: usize, report: &mut Report) {
+    let (bytes, program) = (bins_bytes(plan, values), R::PROGRAM);
     let size = bytes.div_ceil(1 << 20);
     let text = format_args!("{program} bin comes first: it takes up to {size} MiB of disk");
     report.line("bins", text);

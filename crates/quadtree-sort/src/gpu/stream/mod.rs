@@ -115,7 +115,8 @@ pub(crate) fn build(
     let (threshold, given) = (params.threshold, points.len() as u64);
     let Columns { x, y, order } = columns;
     let (nodes, order, x, y) = (nodes.into(), order.into(), x.into(), y.into());
-    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, given, system: 0 })
+    let values = Vec::new();
+    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, values, given, system: 0 })
 }
 
 /// The points of a batch among the tree's columns: as they are given, and then in order.

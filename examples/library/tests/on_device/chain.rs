@@ -1,7 +1,4 @@
-//! Six crates in one program: what one leaves on the device the next one takes, and no points, values or rasters go
-//! through the host.
-//!
-//! Points are put in the order of their heights; they become a terrain, and a surface of inverse distances
+//! Six crates one after the other. Points are put in the order of their heights; they become a terrain, and a surface of inverse distances
 //! beside it; of the terrain the slope, of the slope the steepest cells, and of these the distance to the
 //! nearest.
 

@@ -1,0 +1,237 @@
+//! What points carry beside their places: columns of numbers, by name.
+
+use std::fmt;
+
+use bytemuck::Pod;
+#[cfg(not(feature = "cuda"))]
+use bytemuck::Pod as Storable;
+use gpu_core::host_memory;
+#[cfg(feature = "cuda")]
+use gpu_scan::Number as Storable;
+use rayon::prelude::*;
+
+use crate::array::Array;
+use crate::{Error, NONE, Result};
+
+/// A number that points carry: `u8`, `u16`, `u32`, `u64`, `i32`, `i64`, `f32`, `f64`.
+pub trait Value: Storable + Pod + Send + Sync + sealed::Value {}
+
+pub(crate) mod sealed {
+    /// What a tree must know of a type.
+    pub trait Value {
+        const TYPE: super::ValueType;
+    }
+}
+
+macro_rules! value_types {
+    ($($name:ident, $type:ty, $code:literal;)+) => {
+        /// The type of a column of values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ValueType {
+            $(#[doc = concat!("`", stringify!($type), "`.")] $name,)+
+        }
+
+        $(
+            impl Value for $type {}
+            impl sealed::Value for $type {
+                const TYPE: ValueType = ValueType::$name;
+            }
+        )+
+
+        impl ValueType {
+            /// The name of the type in Rust, such as `u16`.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($type),)+ }
+            }
+
+            /// Bytes of a value.
+            pub fn size(self) -> usize {
+                match self { $(Self::$name => size_of::<$type>(),)+ }
+            }
+        }
+
+        impl Values {
+            /// The value of a point, by its place in the order of the tree: f64 holds it exactly, but for whole numbers beyond 2^53.
+            ///
+            /// # Panics
+            /// If there is no such point.
+            pub fn at(&self, place: usize) -> f64 {
+                match self.value_type { $(ValueType::$name => self.numbers::<$type>()[place] as f64,)+ }
+            }
+        }
+
+        #[cfg(feature = "files")]
+        impl ValueType {
+            /// The number of the type in a file, which is the one that LAS 1.4 gives to such extra bytes.
+            pub(crate) fn code(self) -> u32 {
+                match self { $(Self::$name => $code,)+ }
+            }
+
+            /// The type of a number.
+            pub(crate) fn of_code(code: u32) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+value_types! {
+    U8, u8, 1;
+    U16, u16, 3;
+    U32, u32, 5;
+    I32, i32, 6;
+    U64, u64, 7;
+    I64, i64, 8;
+    F32, f32, 9;
+    F64, f64, 10;
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The longest name of a column of values, in bytes.
+pub const MAX_NAME: usize = 1 << 16;
+
+/// A column of values: a number for each point of a tree, in the order of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    name: String,
+    value_type: ValueType,
+    len: usize,
+    /// The numbers side by side; what fills up the last word is 0.
+    words: Array<u64>,
+}
+
+impl Values {
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type of its numbers.
+    pub fn value_type(&self) -> ValueType {
+        self.value_type
+    }
+
+    /// What makes columns of two trees alike.
+    #[cfg(feature = "files")]
+    pub(crate) fn kind(&self) -> (&str, ValueType) {
+        (&self.name, self.value_type)
+    }
+
+    /// How many there are: as many as points in the tree.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The numbers; `None` where they are of another type.
+    pub fn as_slice<T: Value>(&self) -> Option<&[T]> {
+        (T::TYPE == self.value_type).then(|| self.numbers())
+    }
+
+    /// The numbers as a type of their size.
+    pub(crate) fn numbers<B: Pod>(&self) -> &[B] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+
+    /// The bytes of the numbers.
+    #[cfg_attr(not(feature = "files"), expect(dead_code))]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len * self.value_type.size()]
+    }
+
+    /// A column of numbers that lie in words.
+    #[cfg(feature = "files")]
+    pub(crate) fn of_words(
+        (name, value_type): (String, ValueType),
+        len: usize,
+        words: Array<u64>,
+    ) -> Self {
+        Self { name, value_type, len, words }
+    }
+
+    /// A column whose numbers are filled in.
+    pub(crate) fn filled<B: Pod>(
+        (name, value_type): (String, ValueType),
+        len: usize,
+        fill: impl FnOnce(&mut [B]),
+    ) -> Result<Self> {
+        let mut words: Vec<u64> = host_memory::zeroed((len * size_of::<B>()).div_ceil(8))?;
+        fill(&mut bytemuck::cast_slice_mut(&mut words)[..len]);
+        Ok(Self { name, value_type, len, words: words.into() })
+    }
+
+    /// The values of some points in their order.
+    pub(crate) fn gathered<T: Value>(name: &str, order: &[u32], given: &[T]) -> Result<Self> {
+        Self::filled((name.to_owned(), T::TYPE), order.len(), |values: &mut [T]| {
+            values
+                .par_iter_mut()
+                .zip(order)
+                .for_each(|(value, &point)| *value = given[point as usize]);
+        })
+    }
+}
+
+/// Checks a further column: its name, and its length.
+pub(crate) fn check<'a>(
+    name: &str,
+    mut others: impl Iterator<Item = &'a str>,
+    [expected, found]: [u64; 2],
+) -> Result<()> {
+    if name.is_empty() || name.len() > MAX_NAME || others.any(|other| other == name) {
+        return Err(Error::ValuesName { name: name.chars().take(64).collect() });
+    }
+    if expected != found {
+        return Err(gpu_core::Error::Length { what: "column of values", expected, found }.into());
+    }
+    Ok(())
+}
+
+/// If more than one of so many points is asked for, all places are found at once, in 4 bytes for each point given; else the asked
+/// are looked for.
+const SHARE: usize = 64;
+
+/// Points given for each in the tree, above which the former would take too much memory: the tree is a part of a larger one.
+const MOST_GIVEN: u64 = 8;
+
+/// Where in an order of points each of the asked ones is, of points numbered below `given`.
+pub(crate) fn places_of(order: &[u32], given: u64, indices: &[u32]) -> Result<Vec<u32>> {
+    let mut found = host_memory::filled(NONE, indices.len())?;
+    let len = order.len();
+    if indices.len() > len / SHARE && given <= MOST_GIVEN * len as u64 {
+        let mut places = host_memory::filled(NONE, given as usize)?;
+        (0..).zip(order).for_each(|(place, &point)| places[point as usize] = place);
+        let place = |index: u32| places.get(index as usize).copied().unwrap_or(NONE);
+        found.par_iter_mut().zip(indices).for_each(|(found, &index)| *found = place(index));
+        return Ok(found);
+    }
+    let mut asked: Vec<u32> = indices.to_vec();
+    asked.sort_unstable();
+    asked.dedup();
+    let chunk = 1 << 16;
+    let of_chunk = |(number, order): (usize, &[u32])| -> Vec<(u32, u32)> {
+        let first = (number * chunk) as u32;
+        let meets = |(place, &point): (u32, &u32)| {
+            asked.binary_search(&point).is_ok().then_some((point, first + place))
+        };
+        (0..).zip(order).filter_map(meets).collect()
+    };
+    let mut met: Vec<(u32, u32)> =
+        order.par_chunks(chunk).enumerate().flat_map_iter(of_chunk).collect();
+    met.sort_unstable();
+    for (found, index) in found.iter_mut().zip(indices) {
+        if let Ok(at) = met.binary_search_by_key(index, |&(point, _)| point) {
+            *found = met[at].1;
+        }
+    }
+    Ok(found)
+}

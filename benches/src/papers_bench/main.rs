@@ -108,10 +108,10 @@ mod tests {
         let bench = Bench { gpu: Some(testing::gpu()), is_reduced: true };
         let wanted: [&[(usize, usize)]; 5] = [
             &[(3, 12)],
-            &[(4, 12); 6],
+            &[(3, 12); 6],
             &[(2, 4), (2, 7)],
-            &[(4, 9), (4, 8), (4, 8)],
-            &[(4, 4), (4, 7), (3, 5)],
+            &[(4, 9), (4, 7), (4, 8)],
+            &[(4, 7), (4, 7), (3, 5)],
         ];
         for ((name, tables), wanted) in PAPERS.iter().zip(wanted) {
             let tables = tables(&bench).unwrap_or_else(|error| panic!("{name}: {error:#}"));

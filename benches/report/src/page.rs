@@ -9,6 +9,7 @@
 //! | `rate(key, bytes)` | GB a second, with so many bytes for each of the row's size |
 //! | `each(key, parts)` | the median divided by a number of parts |
 //! | `taken(file, word)` | the file's line `# word:` |
+//! | `how(file)` | a sentence of its date, device and command |
 //! | `cub_table()` | gpu-scan beside CUB |
 //! | `printed(file)` | the tables of `file.md`, as they were printed |
 //! | `has(file)` | whether there is such a file of results |
@@ -80,6 +81,17 @@ fn environment(results: Arc<Results>) -> Environment<'static> {
         let head = head.ok_or_else(|| failed(anyhow!("{file}.tsv has no line \"# {word}:\"")))?;
         Ok(head.to_owned())
     });
+    let heads = Arc::clone(&results);
+    environment.add_function("how", move |file: &str| -> Result<String, Error> {
+        let of = |word: &str| {
+            let head = heads.file(file)?.head(word);
+            head.ok_or_else(|| anyhow!("{file} has no line \"# {word}:\""))
+        };
+        let text = || -> Result<String> {
+            Ok(format!("Taken on {}, {}: `{}`.", of("date")?, of("device")?, of("command")?))
+        };
+        text().map_err(failed)
+    });
     let texts = Arc::clone(&results);
     environment.add_function("printed", move |name: &str| -> Result<String, Error> {
         texts.printed(name).map(str::to_owned).map_err(failed)
@@ -124,6 +136,14 @@ mod tests {
         let all = [0.0064, 0.09351, 0.5, 1.2345, 21.26, 386.04, 2513.4];
         let wanted = ["0.00640", "0.0935", "0.500", "1.23", "21.3", "386", "2513"];
         assert_eq!(all.map(digits), wanted);
+    }
+
+    #[test]
+    fn a_row_has_a_cell_for_each_size() {
+        let environment = environment(Arc::new(Results::default()));
+        let render = |text| environment.render_str(text, ()).unwrap();
+        assert_eq!(render("{{ row('peer', 'peer:a_{}', [1, 2, 3]) }}"), " |  | ");
+        assert_eq!(render("{% if has('peer') %}yes{% else %}no{% endif %}"), "no");
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
     Ok(vec![distribution, bins(bench, &land)?, loading(bench, &world, &land)?])
 }
 
+/// A number for the times of all tiles.
+type Statistic = fn(&[f64]) -> f64;
+
 /// Figure 4; and the tile with the most land.
 fn build_tiles(bench: &Bench, world: &World) -> Result<(Grid<i16>, Table)> {
     let params = Params::new().bins(world.bins.clone()).nodata(f64::from(NODATA));
@@ -79,7 +82,7 @@ fn build_tiles(bench: &Bench, world: &World) -> Result<(Grid<i16>, Table)> {
             "recursion : GPU",
         ],
     );
-    let statistics: [(&str, [&str; 2], fn(&[f64]) -> f64); 4] = [
+    let statistics: [(&str, [&str; 2], Statistic); 4] = [
         ("least", ["380", "9280"], |times| times.iter().copied().fold(f64::INFINITY, f64::min)),
         ("mean", ["420", "9830"], |times| times.iter().sum::<f64>() / times.len() as f64),
         ("greatest", ["470", "10,110"], |times| times.iter().copied().fold(0.0, f64::max)),

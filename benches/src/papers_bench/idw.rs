@@ -29,10 +29,13 @@ const METHODS: [Method; 4] = [
 /// The paper's speed-ups over its CPU, by power: naive and tiled.
 const PUBLISHED: [(f64, [&str; 2]); 2] = [(2.0, ["60", "120"]), (3.0, ["380", "670"])];
 
+/// Data points and predictions of a size, and of the number that is fixed.
+type Sizes = fn(u64, u64) -> (u64, u64);
+
 pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
     let sizes: Vec<u64> = bench.choose(vec![10, 50, 100, 500, 1000], vec![1, 2]);
     let fixed = bench.choose(100, 1);
-    let cases: [(_, fn(u64, u64) -> (u64, u64)); 3] = [
+    let cases: [(_, Sizes); 3] = [
         (
             [
                 "Figures 2, 3 (a): as many data points as predictions, p = 2",
@@ -58,7 +61,7 @@ pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
     let (mut tables, mut measured) = (Vec::new(), HashMap::new());
     for (titles, size) in cases {
         for ((power, published), title) in PUBLISHED.into_iter().zip(titles) {
-            let mut table = Table::new(title, NOTE, &COLUMNS);
+            let mut table = Table::new(title, if tables.is_empty() { NOTE } else { "" }, &COLUMNS);
             for &n in &sizes {
                 let (data, predictions) = size(n, fixed);
                 let key = (data, predictions, power as u32);

@@ -45,8 +45,11 @@ pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
     );
     let mut memory = Table::new(
         "Section 4.2.3: null nodes",
-        "Nodes at threshold 20, and MB of 40 bytes each. *Pruned* keeps four children of every node that is divided, as the thesis does; \
-         *complete* divides null nodes too, to the deepest level that has points.",
+        format!(
+            "Nodes at threshold 20, and MB of {} bytes each. *Pruned* keeps four children of every node that is divided, as the thesis does; \
+             *complete* divides null nodes too, to the deepest level that has points.",
+            size_of::<Node>()
+        ),
         &[
             "points",
             "levels",

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-/// A table under a title, with what must be known to read it.
+/// A table under a title, with what must be known to read it, where the table before does not say it.
 pub struct Table {
     title: &'static str,
     note: String,
@@ -31,7 +31,10 @@ impl Table {
 
 impl Display for Table {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        writeln!(f, "### {}\n\n{}\n", self.title, self.note)?;
+        writeln!(f, "### {}\n", self.title)?;
+        if !self.note.is_empty() {
+            writeln!(f, "{}\n", self.note)?;
+        }
         writeln!(f, "| {} |", self.columns.join(" | "))?;
         writeln!(f, "|{}", "---:|".repeat(self.columns.len()))?;
         self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))

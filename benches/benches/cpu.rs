@@ -9,7 +9,18 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gpu_core::{Device, GridSpec, GridView};
 use pba_voronoi::{Input, Params, Sites, transform};
 
-criterion_group!(benches, primitives, distances, terrain_from_points, weights, products);
+criterion_group!(
+    benches,
+    primitives,
+    distances,
+    terrain_from_points,
+    exact_terrain,
+    weights,
+    products,
+    quadtree,
+    value_index,
+    globe,
+);
 criterion_main!(benches);
 
 /// Numbers in [0, 1) that look random: the k-th of a stream.
@@ -80,6 +91,27 @@ fn terrain_from_points(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn exact_terrain(criterion: &mut Criterion) {
+    let count = 50_000;
+    let (x, y, z) = (column(10, count, 200.0), column(11, count, 200.0), column(12, count, 50.0));
+    let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
+    let points = gpu_core::Points { x: &x, y: &y, values: &[&z] };
+    let input = nni_grid::Input::new(points, grid);
+    let mut group = criterion.benchmark_group("nni-grid, exact, 50,000 points to 200 x 200");
+    group.sample_size(20);
+    let exact = nni_grid::Params::new();
+    for (name, params) in [
+        ("Sibson", exact),
+        ("Laplace", exact.weights(nni_grid::Weights::Laplace)),
+        ("linear", exact.weights(nni_grid::Weights::Linear)),
+    ] {
+        group.bench_function(name, |b| {
+            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(input), &params).unwrap())
+        });
+    }
+    group.finish();
+}
+
 fn weights(criterion: &mut Criterion) {
     let points = 20_000;
     let (x, y) = (column(7, points, 100.0), column(8, points, 100.0));
@@ -120,6 +152,70 @@ fn products(criterion: &mut Criterion) {
     });
     group.bench_function("contours", |b| {
         b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(dem), &levels).unwrap())
+    });
+    group.finish();
+}
+
+fn quadtree(criterion: &mut Criterion) {
+    let count = 1 << 17;
+    let (x, y) = (column(13, count, 1.0), column(14, count, 1.0));
+    let points = gpu_core::Points::new(&x, &y);
+    let params = quadtree_sort::Params::new();
+    let mut group = criterion.benchmark_group("quadtree-sort, 2^17");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(count));
+    let level_sort = quadtree_sort::Method::Baseline(quadtree_sort::Baseline::LevelSort);
+    for (name, params) in [("build", params), ("build by level sort", params.method(level_sort))] {
+        group.bench_function(name, |b| {
+            b.iter(|| quadtree_sort::build(&Device::Cpu, black_box(points), &params).unwrap())
+        });
+    }
+    group.bench_function("index", |b| {
+        b.iter(|| quadtree_sort::index(&Device::Cpu, black_box(points), None).unwrap())
+    });
+    let index = quadtree_sort::index(&Device::Cpu, points, None).unwrap();
+    group.bench_function("8 nearest of every point", |b| {
+        b.iter(|| index.nearest(black_box(&x), black_box(&y), 8).unwrap())
+    });
+    group.finish();
+}
+
+fn value_index(criterion: &mut Criterion) {
+    const SIDE: u32 = 1024;
+    let raster = benches::fractal(0..SIDE, 0..SIDE);
+    let bins = ccq_tree::quantile_boundaries(raster.view(), None, 8).unwrap();
+    let params = ccq_tree::Params::new().bins(bins.clone());
+    let mut group = criterion.benchmark_group("ccq-tree, 1024 x 1024");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(u64::from(SIDE) * u64::from(SIDE)));
+    group.bench_function("build", |b| {
+        b.iter(|| ccq_tree::build(&Device::Cpu, black_box(raster.view()), &params).unwrap())
+    });
+    let tree = ccq_tree::build(&Device::Cpu, raster.view(), &params).unwrap();
+    group.bench_function("count an eighth of the cells", |b| {
+        let condition = [ccq_tree::Condition::new(&tree).range(bins[2], bins[3])];
+        b.iter(|| {
+            ccq_tree::count(&Device::Cpu, black_box(&condition), &ccq_tree::Query::new()).unwrap()
+        })
+    });
+    group.finish();
+}
+
+fn globe(criterion: &mut Criterion) {
+    let count = 1000;
+    let x = column(15, count, 360.0).into_iter().map(|x| x - 180.0).collect::<Vec<_>>();
+    let y = column(16, count, 2.0)
+        .into_iter()
+        .map(|y| (y - 1.0).asin().to_degrees())
+        .collect::<Vec<_>>();
+    let sites = gpu_core::Points::new(&x, &y);
+    let level = sphere_qtm::Level::new(7).unwrap();
+    let params = sphere_qtm::Params::new(level);
+    let mut group = criterion.benchmark_group("sphere-qtm, level 7, 1000 sites");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(level.cell_count()));
+    group.bench_function("diagram", |b| {
+        b.iter(|| sphere_qtm::voronoi(&Device::Cpu, black_box(&sites), &params).unwrap())
     });
     group.finish();
 }

@@ -1,8 +1,9 @@
 // The kernels of Wang, Wang, Zhao and Lu (2015, doi:10.11772/j.issn.1001-9081.2015.06.1564), written after the paper's
-// description: the nearest of N sites for each cell of QTM level 9, sites from global memory and by tiles from
-// shared memory, in single precision. Built by
+// description: the nearest of N sites for each cell of QTM level 9, in single precision. Sites come from global memory, by tiles from
+// shared memory, or from constant memory, 64 KB of it in each launch; with these a thread has 1 cell (`constant`) or several in registers
+// (`registers_2` to `registers_16`). For the six numbers of sites of the paper's Table 1. Built by
 //   nvcc -O3 -arch=native -o sphere_shared sphere_shared.cu
-// Prints tab-separated rows as sphere_bench does. Sites are uniform and random; the nearest site of a sample of cells
+// Prints tab-separated rows as sphere_bench does, the number of sites behind the kernel's name. Sites are uniform and random; the nearest site of a sample of cells
 // is compared with that in double precision.
 
 #include <algorithm>
@@ -83,14 +84,64 @@ __global__ void shared(const float4 *cells, const float4 *sites, int n, int *bes
     best[i] = at;
 }
 
-template <typename Kernel>
-static void time(const char *name, Kernel kernel, const std::vector<float4> &cells, const std::vector<float4> &sites) {
+// What 64 KB hold.
+constexpr int PART = 4096;
+__constant__ float4 part[PART];
+
+// The best so far of NUM cells a thread, after the sites of a part.
+template <int NUM>
+__global__ void from_constant(const float4 *cells, int first, int count, float *most, int *best) {
+    int i = (blockIdx.x * BLOCK + threadIdx.x) * NUM;
+    float4 p[NUM];
+    float m[NUM];
+    int at[NUM];
+    for (int k = 0; k < NUM; k++) {
+        p[k] = cells[i + k];
+        m[k] = first == 0 ? -2 : most[i + k];
+        at[k] = first == 0 ? 0 : best[i + k];
+    }
+    for (int j = 0; j < count; j++) {
+        float4 site = part[j];
+        for (int k = 0; k < NUM; k++) {
+            float d = nearness(p[k], site);
+            if (d > m[k]) m[k] = d, at[k] = first + j;
+        }
+    }
+    for (int k = 0; k < NUM; k++) {
+        most[i + k] = m[k];
+        best[i + k] = at[k];
+    }
+}
+
+// Of as many launches as it takes parts, each after a copy to constant memory.
+template <int NUM>
+static void constant(const float4 *cells, const float4 *sites, int n, int *best, float *most, int count) {
+    for (int first = 0; first < n; first += PART) {
+        int some = std::min(PART, n - first);
+        CHECK(cudaMemcpyToSymbolAsync(part, sites + first, some * sizeof(float4), 0, cudaMemcpyDeviceToDevice));
+        from_constant<NUM><<<count / BLOCK / NUM, BLOCK>>>(cells, first, some, most, best);
+    }
+}
+
+using Run = void (*)(const float4 *, const float4 *, int, int *, float *, int);
+
+static void by_global(const float4 *cells, const float4 *sites, int n, int *best, float *, int count) {
+    global<<<count / BLOCK, BLOCK>>>(cells, sites, n, best);
+}
+
+static void by_shared(const float4 *cells, const float4 *sites, int n, int *best, float *, int count) {
+    shared<<<count / BLOCK, BLOCK>>>(cells, sites, n, best);
+}
+
+static void time(const char *name, Run run_once, const std::vector<float4> &cells, const std::vector<float4> &sites) {
     float4 *c, *s;
+    float *m;
     int *b, n = int(sites.size());
     size_t count = cells.size();
     CHECK(cudaMalloc(&c, count * sizeof(float4)));
     CHECK(cudaMalloc(&s, n * sizeof(float4)));
     CHECK(cudaMalloc(&b, count * sizeof(int)));
+    CHECK(cudaMalloc(&m, count * sizeof(float)));
     CHECK(cudaMemcpy(c, cells.data(), count * sizeof(float4), cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(s, sites.data(), n * sizeof(float4), cudaMemcpyHostToDevice));
     cudaEvent_t from, to;
@@ -99,7 +150,8 @@ static void time(const char *name, Kernel kernel, const std::vector<float4> &cel
     std::vector<float> times;
     for (int run = 0; run <= RUNS; run++) {
         CHECK(cudaEventRecord(from));
-        kernel<<<count / BLOCK, BLOCK>>>(c, s, n, b);
+        run_once(c, s, n, b, m, int(count));
+        CHECK(cudaGetLastError());
         CHECK(cudaEventRecord(to));
         CHECK(cudaEventSynchronize(to));
         float ms;
@@ -121,10 +173,11 @@ static void time(const char *name, Kernel kernel, const std::vector<float4> &cel
     }
     if (wrong) fprintf(stderr, "%s: %d of 64 cells are given to another site than in double precision\n", name, wrong);
     std::sort(times.begin(), times.end());
-    printf("paper\t%s\t%zu\t%d\t%.4f\t%.4f\t%.4f\n", name, count, n, times[RUNS / 2], times[0], times[RUNS - 1]);
+    printf("paper\tvoronoi_9_%s_%d\t%zu\t%d\t%.4f\t%.4f\t%.4f\n", name, n, count, n, times[RUNS / 2], times[0], times[RUNS - 1]);
     CHECK(cudaFree(c));
     CHECK(cudaFree(s));
     CHECK(cudaFree(b));
+    CHECK(cudaFree(m));
 }
 
 int main() {
@@ -137,11 +190,18 @@ int main() {
     }
     std::mt19937_64 random(1);
     std::uniform_real_distribution<double> unit(-1, 1);
-    for (int i = 0; i < 50000; i++) {
-        double z = unit(random), turn = M_PI * unit(random), r = std::sqrt(1 - z * z);
-        sites.push_back({float(r * std::cos(turn)), float(r * std::sin(turn)), float(z), 0});
+    for (int n : {100, 500, 1000, 5000, 10000, 50000}) {
+        while (int(sites.size()) < n) {
+            double z = unit(random), turn = M_PI * unit(random), r = std::sqrt(1 - z * z);
+            sites.push_back({float(r * std::cos(turn)), float(r * std::sin(turn)), float(z), 0});
+        }
+        time("global", by_global, cells, sites);
+        time("shared", by_shared, cells, sites);
+        time("constant", constant<1>, cells, sites);
+        time("registers_2", constant<2>, cells, sites);
+        time("registers_4", constant<4>, cells, sites);
+        time("registers_8", constant<8>, cells, sites);
+        time("registers_16", constant<16>, cells, sites);
     }
-    time("voronoi_9_shared", shared, cells, sites);
-    time("voronoi_9_global", global, cells, sites);
     return 0;
 }

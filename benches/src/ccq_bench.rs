@@ -5,11 +5,10 @@
 //! its clock, after two to warm up. A row has the cells, and the nodes of the tree.
 
 use anyhow::{Context, Result};
-use benches::{Times, clocked};
+use benches::{Times, clocked, fractal};
 use ccq_tree::gpu::{self, Condition, Workspace};
 use ccq_tree::{Params, Query, Tree, build, quadrants, quantile_boundaries};
-use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, Grid, GridSlice, GridSpec};
-use rayon::prelude::*;
+use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, Grid, GridSlice};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +16,7 @@ fn main() -> Result<()> {
     let (width, height) = (side(0, 43200)?, side(1, 21600)?);
     let choice: DeviceChoice = words.get(2).map_or("cuda:0", String::as_str).parse()?;
     let gpu = Gpu::open(choice)?;
-    let raster = fractal(width, height);
+    let raster = fractal(0..width, 0..height);
     let bins = quantile_boundaries(raster.view(), None, 8)?;
     let params = Params::new().bins(bins.clone());
     let resident = DeviceGrid::upload(&gpu, raster.view())?;
@@ -35,36 +34,6 @@ fn main() -> Result<()> {
     load(&host)?;
     memory(&host);
     Ok(())
-}
-
-/// A field of octaves of noise between lattice points, each 0.6 as high and at twice as many places.
-fn fractal(width: u32, height: u32) -> Grid<i16> {
-    let lattice = |x: u32, y: u32, octave: u32| {
-        let bits = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_add(octave);
-        let bits = (bits ^ bits >> 15).wrapping_mul(0x2c1b_3c6d);
-        ((bits ^ bits >> 12).wrapping_mul(0x297a_2d39) >> 8) as f32 / (1 << 24) as f32
-    };
-    let of_row = |row: u32| {
-        let mut line = vec![0.0f32; width as usize];
-        let (mut weight, mut cell) = (8000.0, 4096u32);
-        for octave in 0..12 {
-            let (y, v) = (row / cell, (row % cell) as f32 / cell as f32);
-            for (x, part) in line.chunks_mut(cell as usize).enumerate() {
-                let corner = |dx: u32, dy: u32| lattice(x as u32 + dx, y + dy, octave);
-                let west = corner(0, 0) * (1.0 - v) + corner(0, 1) * v;
-                let east = corner(1, 0) * (1.0 - v) + corner(1, 1) * v;
-                let step = (east - west) * weight / cell as f32;
-                for (i, value) in part.iter_mut().enumerate() {
-                    *value += west * weight + i as f32 * step;
-                }
-            }
-            weight *= 0.6;
-            cell /= 2;
-        }
-        line.into_iter().map(|value| value as i16)
-    };
-    let values = (0..height).into_par_iter().flat_map_iter(of_row).collect();
-    Grid::new(values, GridSpec::of_pixels(width, height)).expect("a value for each cell")
 }
 
 /// Timed runs.
@@ -90,7 +59,7 @@ fn build_resident(
 fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<()> {
     let mut workspace = Workspace::new(gpu)?;
     let side = 4096.min(raster.width()).min(raster.height());
-    let host = fractal(side, side);
+    let host = fractal(0..side, 0..side);
     let tile = DeviceGrid::upload(gpu, host.view())?;
     let times = Times::on_device(gpu, RUNS, || Ok(gpu::build(&mut workspace, &tile, params)?))?;
     let (cells, room) =

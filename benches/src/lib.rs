@@ -5,10 +5,12 @@
 //! median, least and greatest time in ms. Program `report` makes docs/performance.md of such rows.
 
 use std::fmt::Display;
+use std::ops::Range;
 use std::time::Instant;
 
 use anyhow::Result;
-use gpu_core::Gpu;
+use gpu_core::{Gpu, Grid, GridSpec};
+use rayon::prelude::*;
 
 /// Milliseconds of several runs, in order.
 #[derive(Clone, Debug)]
@@ -73,4 +75,41 @@ pub fn unit(column: u64, i: u64) -> f64 {
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A window of a field of octaves of noise between lattice points, each 0.6 as high and at twice as many places: what stands for
+/// a raster of the world.
+pub fn fractal(columns: Range<u32>, rows: Range<u32>) -> Grid<i16> {
+    let lattice = |x: u32, y: u32, octave: u32| {
+        let bits = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_add(octave);
+        let bits = (bits ^ bits >> 15).wrapping_mul(0x2c1b_3c6d);
+        ((bits ^ bits >> 12).wrapping_mul(0x297a_2d39) >> 8) as f32 / (1 << 24) as f32
+    };
+    let spec = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
+    let of_row = |row: u32| {
+        let mut line = vec![0.0f32; columns.len()];
+        let (mut weight, mut cell) = (8000.0, 4096u32);
+        for octave in 0..12 {
+            let (y, v) = (row / cell, (row % cell) as f32 / cell as f32);
+            let mut at = columns.start;
+            while at < columns.end {
+                let (x, first) = (at / cell, at % cell);
+                let end = columns.end.min(at - first + cell);
+                let corner = |dx: u32, dy: u32| lattice(x + dx, y + dy, octave);
+                let west = corner(0, 0) * (1.0 - v) + corner(0, 1) * v;
+                let east = corner(1, 0) * (1.0 - v) + corner(1, 1) * v;
+                let step = (east - west) * weight / cell as f32;
+                let part = (at - columns.start) as usize..(end - columns.start) as usize;
+                for (i, value) in (first..).zip(&mut line[part]) {
+                    *value += west * weight + i as f32 * step;
+                }
+                at = end;
+            }
+            weight *= 0.6;
+            cell /= 2;
+        }
+        line.into_iter().map(|value| value as i16)
+    };
+    let values = rows.into_par_iter().flat_map_iter(of_row).collect();
+    Grid::new(values, spec).expect("a value for each cell")
 }

@@ -1,5 +1,5 @@
-//! Times quadtree-sort on the CPU beside a recursive quadtree of pointers (the thesis's baseline), `kiddo`'s immutable
-//! k-d tree and `geo-index`'s packed trees, on the same points.
+//! Times quadtree-sort on the CPU beside a recursive quadtree of pointers, `kiddo`'s immutable k-d tree and
+//! `geo-index`'s packed trees, on the same points.
 //!
 //! `quadtree_cpu_bench [POINTS] [QUERIES]`: building, the 8 nearest points of each query, and small windows; the
 //! best of 5 runs. The number of threads is rayon's (`RAYON_NUM_THREADS`); queries of every library run on all
@@ -150,7 +150,7 @@ fn row(name: &str, built: f64, nearest: Option<f64>, windows: Option<f64>) {
     );
 }
 
-/// The baseline: a node holds its points until they pass the threshold, then four boxes.
+/// The tree as textbooks have it (Finkel and Bentley 1974, doi:10.1007/BF00288933): a node holds its points until they pass the threshold, then four boxes.
 struct Pointers<'a> {
     x: &'a [f64],
     y: &'a [f64],

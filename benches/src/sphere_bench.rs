@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let pruned = bench.diagram("voronoi_9_pruned", &some, &nine)?;
     for (name, method) in [
         ("voronoi_9_registers", Method::Baseline(Baseline::Registers)),
-        ("voronoi_9_constant", Method::Baseline(Baseline::Constant)),
+        ("voronoi_9_read_only", Method::Baseline(Baseline::ReadOnly)),
         ("voronoi_9_shared", Method::Baseline(Baseline::Shared)),
         ("voronoi_9_global", Method::Baseline(Baseline::Global)),
     ] {

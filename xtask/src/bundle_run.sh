@@ -4,7 +4,7 @@
 #   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...), JOBS at a time
 #   ./run.sh bench NAME [ARG]  NAME_bench: gpu, scan, idw, and what else lies in bin/
 #   ./run.sh results FOLDER [NAME..]  what benches/results holds: these benches (gpu, idw, ...) and peers in CUDA C++
-#                              (cub_bench, ...), or all; MASK=FILE is the raster for gpu_bench
+#                              (cub_bench, ...), the papers' tables (papers_nni, ...), or all; MASK=FILE is the raster for gpu_bench
 #   ./run.sh scale FILE [DEVICE]  a DEM in tiles on cuda, or cuda:all: scale_one.jsonl, or scale_two.jsonl
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -53,7 +53,7 @@ taken() {
 }
 
 results() {
-    local folder=$1 name arguments
+    local folder=$1 name arguments kind
     mkdir -p "$folder"
     for name in ${*:2}; do
         if [ -f "$here/peers/$name.cu" ]; then
@@ -62,6 +62,7 @@ results() {
             # The raster index's build rounds as the library does.
             # Headers of rivals are fetched beside the peers by whoever wants their rows.
             nvcc -O3 -std=c++17 -arch=native $([ "$name" = ccq_pyramid ] && echo -fmad=false) \
+                $([ "$name" = idw_cdp ] && echo -rdc=true) \
                 $([ "$name" = nearest_rivals ] && echo "--extended-lambda -I $here/cubql -I $here/cukd") \
                 "$here/peers/$name.cu" -o "${arguments[0]}" || { failed=$((failed + 1)); continue; }
         else
@@ -69,7 +70,10 @@ results() {
             [ "$name" = gpu ] && [ -n "${MASK:-}" ] && arguments+=("" "$MASK")
             [ "$name" = neighbours ] && arguments=("$here/bin/quadtree_bench" nearest_)
         fi
-        taken "${arguments[@]}" > "$folder/$name.tsv" || failed=$((failed + 1))
+        kind=tsv
+        # The papers' tables are printed in Markdown.
+        [[ $name = papers_* ]] && kind=md arguments=("$here/bin/papers_bench" "${name#papers_}")
+        taken "${arguments[@]}" > "$folder/$name.$kind" || failed=$((failed + 1))
     done
     echo "programs failed: $failed"
     [ "$failed" = 0 ]
@@ -80,7 +84,8 @@ tests) tests ;;
 sanitize) sanitize "$2" ;;
 bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
 results)
-    every="gpu idw kriging quadtree neighbours morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
+    every="gpu idw kriging quadtree neighbours morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench \
+papers_nni papers_idw papers_qtm papers_quadtree papers_ccq idw_cdp jfa quadtree_levels"
     if [ $# -gt 2 ]; then results "${@:2}"; else results "$2" $every; fi
     ;;
 scale)

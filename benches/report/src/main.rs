@@ -1,8 +1,8 @@
-//! Makes docs/performance.md, the plots in docs/plots, and docs/cost.md, of what the benches printed.
+//! Makes docs/performance.md, docs/papers.md, the plots in docs/plots, and docs/cost.md, of what the benches printed.
 //!
 //! `report` writes them, `report --check` fails where they are not what it would write. What the benches printed lies in
-//! benches/results, a file a bench ([`results`]); the text around the figures is performance.md.jinja beside this
-//! package's manifest ([`page`]); each algorithm's times over sizes are plotted beside the least that the card needs
+//! benches/results, a file a bench ([`results`]); the text around the figures is performance.md.jinja and papers.md.jinja
+//! beside this package's manifest ([`page`]); each algorithm's times over sizes are plotted beside the least that the card needs
 //! ([`plots`]).
 
 mod cost;
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
 fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let results = Results::read(&root.join("benches/results"))?;
     let mut files = plots::all(&results)?;
-    files.push(("docs/performance.md".into(), page::render(results)?));
+    files.extend(page::render(results)?);
     files.push(("docs/cost.md".into(), cost_page::render(&root.join("benches/results"))?));
     Ok(files)
 }

@@ -1,4 +1,4 @@
-//! The page: a template in which each figure stands as the key of a row.
+//! The pages of figures: templates in which each stands as the key of a row.
 //!
 //! | in the template | gives |
 //! |---|---|
@@ -9,11 +9,15 @@
 //! | `rate(key, bytes)` | GB a second, with so many bytes for each of the row's size |
 //! | `each(key, parts)` | the median divided by a number of parts |
 //! | `taken(file, word)` | the file's line `# word:` |
+//! | `how(file)` | a sentence of its date, device and command |
 //! | `cub_table()` | gpu-scan beside CUB |
 //! | `printed(file)` | the tables of `file.md`, as they were printed |
+//! | `has(file)` | whether there is such a file of results |
+//! | `row(file, work, sizes)` | cells of a table: the median at each size, empty where there is none; a size takes the place of `{}` in `work` |
 //!
 //! Keys are those of [`Results::row`].
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -22,12 +26,20 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use crate::cub;
 use crate::results::{Results, Row};
 
-const TEMPLATE: &str = include_str!("../performance.md.jinja");
+/// The pages, and the templates that they are made from.
+const PAGES: [(&str, &str, &str); 2] = [
+    ("docs/performance.md", "performance.md.jinja", include_str!("../performance.md.jinja")),
+    ("docs/papers.md", "papers.md.jinja", include_str!("../papers.md.jinja")),
+];
 
-/// The text of docs/performance.md.
-pub fn render(results: Results) -> Result<String> {
+/// The paths of the pages in the workspace, and their texts.
+pub fn render(results: Results) -> Result<Vec<(PathBuf, String)>> {
     let environment = environment(Arc::new(results));
-    environment.render_str(TEMPLATE, ()).map_err(|error| anyhow!("performance.md.jinja: {error:#}"))
+    let render = |(path, name, template): (&str, &str, &str)| {
+        let text = environment.render_str(template, ());
+        Ok((path.into(), text.map_err(|error| anyhow!("{name}: {error:#}"))?))
+    };
+    PAGES.into_iter().map(render).collect()
 }
 
 fn environment(results: Arc<Results>) -> Environment<'static> {
@@ -69,10 +81,37 @@ fn environment(results: Arc<Results>) -> Environment<'static> {
         let head = head.ok_or_else(|| failed(anyhow!("{file}.tsv has no line \"# {word}:\"")))?;
         Ok(head.to_owned())
     });
+    let heads = Arc::clone(&results);
+    environment.add_function("how", move |file: &str| -> Result<String, Error> {
+        let of = |word: &str| {
+            let head = heads.file(file)?.head(word);
+            head.ok_or_else(|| anyhow!("{file} has no line \"# {word}:\""))
+        };
+        let text = || -> Result<String> {
+            Ok(format!("Taken on {}, {}: `{}`.", of("date")?, of("device")?, of("command")?))
+        };
+        text().map_err(failed)
+    });
     let texts = Arc::clone(&results);
     environment.add_function("printed", move |name: &str| -> Result<String, Error> {
         texts.printed(name).map(str::to_owned).map_err(failed)
     });
+    let there = Arc::clone(&results);
+    environment.add_function("has", move |name: &str| there.has(name));
+    let cells = Arc::clone(&results);
+    environment.add_function(
+        "row",
+        move |file: &str, work: &str, sizes: Vec<u64>| -> Result<String, Error> {
+            let cell = |size: u64| {
+                let key = match work.contains("{}") {
+                    true => format!("{file}/{}", work.replace("{}", &size.to_string())),
+                    false => format!("{file}/{work}@{size}"),
+                };
+                cells.row(&key).map_or(String::new(), |row| digits(row.median()))
+            };
+            Ok(sizes.into_iter().map(cell).collect::<Vec<_>>().join(" | "))
+        },
+    );
     environment.add_function("cub_table", move || cub::table(&results).map_err(failed));
     environment
 }
@@ -97,6 +136,14 @@ mod tests {
         let all = [0.0064, 0.09351, 0.5, 1.2345, 21.26, 386.04, 2513.4];
         let wanted = ["0.00640", "0.0935", "0.500", "1.23", "21.3", "386", "2513"];
         assert_eq!(all.map(digits), wanted);
+    }
+
+    #[test]
+    fn a_row_has_a_cell_for_each_size() {
+        let environment = environment(Arc::new(Results::default()));
+        let render = |text| environment.render_str(text, ()).unwrap();
+        assert_eq!(render("{{ row('peer', 'peer:a_{}', [1, 2, 3]) }}"), " |  | ");
+        assert_eq!(render("{% if has('peer') %}yes{% else %}no{% endif %}"), "no");
     }
 
     #[test]

@@ -50,7 +50,11 @@ impl Results {
                     let file = File::parse(&text()?).with_context(|| path.display().to_string())?;
                     files.insert(name, file);
                 }
-                Some("md") => drop(printed.insert(name, text()?)),
+                Some("md") => {
+                    let (file, rest) = File::before(&text()?);
+                    printed.insert(name.clone(), rest);
+                    files.insert(name, file);
+                }
                 _ => {}
             }
         }
@@ -62,6 +66,11 @@ impl Results {
         let text =
             self.printed.get(name).with_context(|| format!("no file {name}.md in the results"))?;
         Ok(text.trim())
+    }
+
+    /// Whether there is a file of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.files.contains_key(name)
     }
 
     /// A file by its name.
@@ -102,6 +111,20 @@ impl File {
             }
         }
         Ok(file)
+    }
+
+    /// The lines that say how printed tables were taken, and the tables behind them.
+    fn before(text: &str) -> (Self, String) {
+        let (mut file, mut rest) = (Self::default(), text);
+        while let Some((line, after)) = rest.split_once('\n') {
+            let Some((word, value)) = line.strip_prefix("# ").and_then(|l| l.split_once(": "))
+            else {
+                break;
+            };
+            file.heads.insert(word.to_owned(), value.to_owned());
+            rest = after;
+        }
+        (file, rest.to_owned())
     }
 
     fn add(&mut self, row: Row) -> Result<()> {
@@ -215,6 +238,14 @@ mod tests {
         ] {
             assert!(format!("{:#}", median(key).unwrap_err()).contains(message), "{key}");
         }
+    }
+
+    #[test]
+    fn printed_tables_stand_behind_their_heads() {
+        let (file, rest) = File::before("# date: today\n# device: a card\n### A: b\n\n| a |\n");
+        assert_eq!(file.head("device"), Some("a card"));
+        assert_eq!(rest, "### A: b\n\n| a |\n");
+        assert_eq!(File::before("| a |\n").1, "| a |\n");
     }
 
     #[test]

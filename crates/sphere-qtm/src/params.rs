@@ -26,8 +26,9 @@ pub enum Method {
 pub enum Baseline {
     /// Several cells in the registers of a thread, and sites in shared memory.
     Registers,
-    /// A thread a cell, with sites read as read-only data: what constant memory is in the paper.
-    Constant,
+    /// A thread a cell, with sites in global memory, read as read-only data by one address for a warp. It stands for the paper's
+    /// constant memory, which rustc's backend cannot declare; `benches/peers/sphere_shared.cu` has that.
+    ReadOnly,
     /// A thread a cell, with sites in shared memory by tiles.
     Shared,
     /// A thread a cell, with sites in global memory.

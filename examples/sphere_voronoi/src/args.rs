@@ -81,7 +81,7 @@ pub enum How {
     /// All pairs, several cells a thread
     Registers,
     /// All pairs, sites as read-only data
-    Constant,
+    ReadOnly,
     /// All pairs, sites in shared memory
     Shared,
     /// All pairs, sites in global memory
@@ -150,7 +150,7 @@ impl Args {
             How::Auto => Method::Auto,
             How::Pruned => Method::Pruned,
             How::Registers => Method::Baseline(Baseline::Registers),
-            How::Constant => Method::Baseline(Baseline::Constant),
+            How::ReadOnly => Method::Baseline(Baseline::ReadOnly),
             How::Shared => Method::Baseline(Baseline::Shared),
             How::Global => Method::Baseline(Baseline::Global),
         };

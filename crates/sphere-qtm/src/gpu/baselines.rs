@@ -24,7 +24,7 @@ pub(super) fn voronoi(
     }
     let (kernel, cells_of_thread) = match params.method {
         Method::Baseline(Baseline::Global) => (kernels::compare_all::global, 1),
-        Method::Baseline(Baseline::Constant) => (kernels::compare_all::read_only, 1),
+        Method::Baseline(Baseline::ReadOnly) => (kernels::compare_all::read_only, 1),
         Method::Baseline(Baseline::Shared) => (kernels::compare_all::shared, 1),
         _ => (kernels::compare_all::registers, SEVERAL),
     };

@@ -8,7 +8,7 @@ use testing::{bits64, clouds, devices, is_slow};
 const METHODS: [Method; 5] = [
     Method::Pruned,
     Method::Baseline(Baseline::Registers),
-    Method::Baseline(Baseline::Constant),
+    Method::Baseline(Baseline::ReadOnly),
     Method::Baseline(Baseline::Shared),
     Method::Baseline(Baseline::Global),
 ];

@@ -258,12 +258,13 @@ fn place_of(path: &Path, raster: &Raster, notes: &mut Vec<String>) -> Result<Pla
 /// Reads indices, searches, writes what is found.
 fn query(args: &QueryArgs) -> Result<()> {
     args.check()?;
+    let opening = Opening::begin(args.device());
     let mut stages = Stages::new(args.run.quiet);
     let read = |path: &Path| AnyTree::read(path);
     let others = args.others()?;
-    let (tree, other_trees) = stages.run("read", |_| {
+    let (device, (tree, other_trees)) = opening.beside(&mut stages, "read", |_| {
         let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
-        Ok::<_, anyhow::Error>((read(&args.tree)?, others))
+        Ok((read(&args.tree)?, others))
     })?;
     let name = args.tree.display();
     ensure!(tree.grid().cells() > 0, "{name} is the index of a raster without cells");
@@ -282,10 +283,13 @@ fn query(args: &QueryArgs) -> Result<()> {
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
         conditions.push(within(tree, Some(*range)));
     }
-    let query = Query::new().window(args.window.map(|place| place.0));
-    let found = stages.run("search", |_| ccq_tree::quadrants(&Device::Cpu, &conditions, &query))?;
-    let total = ccq_tree::count(&Device::Cpu, &conditions, &query)?;
+    let query = Query::new().window(args.window_in(tree.grid())?);
+    let (found, total) = stages.run("search", |p| {
+        let found = ccq_tree::quadrants(device.with_progress(p), &conditions, &query)?;
+        Ok::<_, anyhow::Error>((found, ccq_tree::count(&device, &conditions, &query)?))
+    })?;
     let mut report = Report::default();
+    report.device(&device, args.device());
     describe(&mut report, &tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
     if total.unsure > 0 {
@@ -315,7 +319,8 @@ fn query(args: &QueryArgs) -> Result<()> {
         }
     }
     let (grid, crs) = (*tree.grid(), crs.as_ref());
-    let results = Results { conditions: &conditions, query: &query, found: &found, grid, crs };
+    let (conditions, query, found, device) = (&conditions[..], &query, &found[..], &device);
+    let results = Results { conditions, query, found, grid, crs, device };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
     report.stages(&stages);
     report.written(&args.output);
@@ -387,6 +392,7 @@ struct Results<'a> {
     found: &'a [Quadrant],
     grid: GridSpec,
     crs: Option<&'a Crs>,
+    device: &'a Device,
 }
 
 impl Results<'_> {
@@ -405,12 +411,12 @@ impl Results<'_> {
                 geo_io::write_polygons(output, outlines, self.crs)?;
             }
             Kind::Npy => {
-                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
+                let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;
                 let (width, height) = (self.grid.width as usize, self.grid.height as usize);
                 geo_io::write_npy(output, mask.values(), width, height)?;
             }
             Kind::Png => {
-                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
+                let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;
                 // What is found is bright on a dark ground.
                 let bright = mask.values().iter().map(|&cell| 0.15 + 0.85 * f32::from(cell));
                 let bright: Vec<f32> = bright.collect();

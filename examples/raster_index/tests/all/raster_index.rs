@@ -92,6 +92,50 @@ fn several_indices_and_bins_are_asked_together() {
 }
 
 #[test]
+fn queries_give_the_same_on_all_devices() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    succeeds(path, &["build", "--sample-side", "150", "-o", "a.ccq", "--quantiles", "5"]);
+    succeeds(path, &["build", "--sample-side", "150", "--seed", "2", "-o", "b.ccq"]);
+    let files = ["q.csv", "q.geojson", "q.npy", "q.png"];
+    let mut all = Vec::new();
+    for device in ["cpu", "software", "auto"] {
+        let ask =
+            ["query", "b.ccq", "--range", "200,900", "--window", "3,5,140,149", "--device", device];
+        let and = ["--and", "a.ccq", "-inf,inf", "--and", "b.ccq", "300,inf", "--overwrite"];
+        let out = files.map(|name| ["-o", name]);
+        let report = PROGRAM.json(path, &[&ask[..], &and, out.as_flattened()].concat());
+        let bytes = files.map(|name| std::fs::read(path.join(name)).unwrap());
+        all.push((report["found"].clone(), bytes));
+    }
+    assert!(all[0].0["cells"].as_u64() > Some(100), "{:?}", all[0].0);
+    assert!(all[0] == all[1] && all[0] == all[2]);
+    let many: Vec<&str> = ["--and", "b.ccq", "0,1"].repeat(4);
+    succeeds(path, &[&["query", "b.ccq"], &many[..]].concat());
+    let ask = ["query", "b.ccq", "--device", "software"];
+    fails(path, &[&ask[..], &many].concat(), &["5 conditions, where 1 to 4"]);
+}
+
+#[test]
+fn bounds_are_a_window_in_the_units_of_the_place() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    succeeds(path, &["build", "rain.tif", "-o", "r.ccq"]);
+    let cells = |more: &[&str]| {
+        PROGRAM.json(path, &[&["query", "r.ccq"], more].concat())["found"]["cells"].clone()
+    };
+    // Cells of 2 from (100, 50) on; of the window's six cells two are NODATA.
+    for bounds in ["102,44,106,50", "102.5,44.1,105.9,49.9", "102,-1e9,106,1e9"] {
+        assert_eq!(cells(&["--bounds", bounds]), cells(&["--window", "0,1,3,3"]), "{bounds}");
+    }
+    let outside = ["query", "r.ccq", "--bounds", "0,0,100,50"];
+    fails(path, &outside, &["--bounds 0,0,100,50", "100,44,108,50"]);
+    fails(path, &["query", "r.ccq", "--bounds", "1,2,3"], &["expected 4 numbers"]);
+    let both = ["query", "r.ccq", "--bounds", "102,44,106,50", "--window", "0,1,3,3"];
+    fails(path, &both, &["--window"]);
+}
+
+#[test]
 fn rasters_beside_each_other_make_one_index() {
     let folder = folder_of_inputs();
     let path = folder.path();

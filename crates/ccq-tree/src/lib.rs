@@ -31,7 +31,9 @@
 //! bytes, and a [`Forest`] of tiles merges into the same bytes as one build of the whole.
 #![deny(missing_docs)]
 
+mod bound;
 mod cell;
+mod coded;
 pub mod cpu;
 mod error;
 mod file;
@@ -40,6 +42,7 @@ mod forest;
 pub mod gpu;
 mod links;
 mod mosaic;
+mod number;
 mod params;
 mod quantiles;
 mod query;
@@ -49,12 +52,15 @@ mod tree;
 
 use gpu_core::{GridView, On};
 
+pub use bound::Bound;
 pub use cell::Cell;
+pub use coded::{CodedParams, CodedTree, Codes, MAX_CODED_BINS, build_coded};
 pub use cpu::Merged;
 pub use error::{Error, Result};
-pub use file::cells_of_file;
+pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;
 pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
+pub use number::Number;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
 pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics};

@@ -115,8 +115,8 @@ pub struct InfoArgs {
 const AFTER_HELP: &str = "\
 A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
 keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
-An index holds cells of at most 32 bits. Floats of 64 bits are indexed where all of them are f32, integers of 64 bits \
-where all are i32 or all are u32; else the first value that is not is named. NODATA does not count for that. \
+Values of 64 bits are indexed as f32, i32 or u32 where all of them are, and else as they are, exactly; the first value that \
+is no f32, i32 or u32 is refused in a plan, and in one of several rasters. NODATA does not count for that. \
 Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \
 it, by the file or by .aux.xml beside it; so are the blocks that a sparse GeoTIFF does not have, and a transparent entry \
 or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the f32 that it rounds to. A PNG \

@@ -27,7 +27,7 @@ use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
 use cells::{Part, shown};
-use trees::{AnyTree, CellType, Values, of_name, of_type};
+use trees::{AnyTree, ValueType, Values, of_name, of_type};
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -77,7 +77,11 @@ fn build(args: &BuildArgs) -> Result<()> {
     let (cells, parts) = cells_of(args, rasters, nodata)?;
     let params = Params::new().nodata(cells::nodata_of_cells(cells, kind, nodata));
     let mut work = Work { args, device: &device, cells, params, stages: &mut stages };
-    let tree = work.any_tree(parts)?.in_system(system);
+    let tree = match cells::is_wide(cells) {
+        true => work.coded_tree(parts, nodata)?,
+        false => work.any_tree(parts)?,
+    };
+    let tree = tree.in_system(system);
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree, crs.as_ref());
     report.device(&device, args.run.device);
@@ -104,7 +108,7 @@ fn cells_of(
     let kinds: Vec<_> =
         kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
     let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
-    let cells = cells::cells_of_all(&kinds, check)?;
+    let cells = cells::cells_of_all(&kinds, kinds.len() > 1, check)?;
     let cells_of = |(i, (raster, place)): (usize, (Raster, Place))| {
         let part = part(i, &raster);
         Ok((part.cells(raster.values, cells)?, place.grid))
@@ -143,11 +147,27 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The tree of the only raster, whose values have 64 bits.
+    fn coded_tree(
+        &mut self,
+        parts: Vec<(Values, GridSpec)>,
+        nodata: Option<Number>,
+    ) -> Result<AnyTree> {
+        ensure!(
+            self.args.quantiles.is_none(),
+            "--quantiles: values of type {} have none, give --bins",
+            self.cells
+        );
+        let (values, grid) = parts.into_iter().next().context("there is no raster")?;
+        let (bins, device) = (&self.args.bins[..], self.device);
+        self.stages.run("build", |p| values.coded_tree(grid, (bins, nodata), device, p))
+    }
+
     fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
         Ok(of_name!(self.cells, T => {
             let of = |(values, grid): (Values, GridSpec)| {
                 let cells = values.cells();
-                let values = <T as CellType>::own(values);
+                let values = <T as ValueType>::own(values);
                 let values = values.with_context(|| format!("cells of {cells} beside those of {}", self.cells))?;
                 Ok(Grid::new(values, grid)?)
             };
@@ -167,7 +187,7 @@ impl Work<'_> {
         };
         drop(parts);
         let mut bins: Vec<f64> =
-            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin)).collect();
+            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin).to_f64()).collect();
         if let Some(count) = self.args.quantiles {
             let quantiles = || quantile_boundaries(raster.view(), params.nodata, count);
             bins = self.stages.run("quantiles", |_| quantiles())?;

@@ -7,8 +7,9 @@ use gpu_scan::gpu::Workspace;
 
 use super::DeviceTree;
 use super::query::{Condition, Looked, Searched};
+use crate::cell::Ranges;
 use crate::query::{Condition as HostCondition, check};
-use crate::{Cell, Count, Peak, Quadrant, Query, Result, Run, Statistics, Tree};
+use crate::{Cell, Count, Error, Peak, Quadrant, Query, RasterRef, Result, Run, Statistics, Tree};
 
 /// Conditions whose trees and rasters were copied to the device.
 struct Uploaded(Vec<One>);
@@ -16,13 +17,13 @@ struct Uploaded(Vec<One>);
 /// A condition of them.
 struct One {
     tree: Box<dyn Searched>,
-    range: Option<(f64, f64)>,
+    keys: Ranges,
     raster: Option<Arc<dyn Looked>>,
 }
 
 impl One {
     fn condition(&self) -> Condition<'_> {
-        Condition::of_parts(&*self.tree, self.range, self.raster.clone())
+        Condition::of_parts(&*self.tree, self.keys, self.raster.clone())
     }
 }
 
@@ -31,9 +32,8 @@ impl Uploaded {
     fn new(gpu: &Gpu, conditions: &[HostCondition<'_>], query: &Query) -> Result<Self> {
         check(conditions, query)?;
         let one = |condition: &HostCondition<'_>| {
-            let raster = condition.raster.map(|(raster, grid)| raster.upload(gpu, grid));
-            let tree = condition.tree.upload(gpu)?;
-            Ok(One { tree, range: condition.range, raster: raster.transpose()? })
+            let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
+            Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
         };
         conditions.iter().map(one).collect::<Result<_>>().map(Self)
     }
@@ -41,6 +41,21 @@ impl Uploaded {
     fn conditions(&self) -> Vec<Condition<'_>> {
         self.0.iter().map(One::condition).collect()
     }
+}
+
+/// A copy of a condition's raster in device memory. Of one of values for which codes stand, what cells are wanted.
+fn raster_there(gpu: &Gpu, condition: &HostCondition<'_>) -> Result<Option<Arc<dyn Looked>>> {
+    let Some((raster, grid)) = condition.raster else { return Ok(None) };
+    if !condition.tree.is_coded() {
+        let there = raster.upload(gpu, grid)?;
+        return there.ok_or(Error::OtherType).map(Some);
+    }
+    let Ranges { inside, touched, .. } = condition.ranges();
+    if inside == touched {
+        return Ok(None);
+    }
+    let marks = raster.marks(condition.wanted(raster))?;
+    RasterRef::U16(&marks).upload(gpu, grid)
 }
 
 pub(crate) fn count(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Count> {
@@ -58,7 +73,14 @@ pub(crate) fn quadrants(
     // No raster is consulted: none is copied.
     let trees: Vec<_> = asked.iter().map(|one| HostCondition { raster: None, ..*one }).collect();
     let there = Uploaded::new(gpu, &trees, query)?;
-    super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
+    let mut found = super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
+    if let Some(first) = asked.first().filter(|first| first.tree.is_coded()) {
+        let value = |code: f64| first.tree.value(code as u32);
+        for quadrant in &mut found {
+            (quadrant.min, quadrant.max) = (value(quadrant.min), value(quadrant.max));
+        }
+    }
+    Ok(found)
 }
 
 pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Grid<u8>> {

@@ -53,10 +53,10 @@ impl Condition<'_> {
     /// A condition of any type of cells.
     pub(super) fn of_parts<'a>(
         tree: &'a dyn Searched,
-        range: Option<(f64, f64)>,
+        keys: Ranges,
         raster: Option<Arc<dyn Looked + 'a>>,
     ) -> Condition<'a> {
-        Condition { tree, range, keys: None, raster }
+        Condition { tree, range: None, keys: Some(keys), raster }
     }
 
     /// Only values of these keys.
@@ -283,7 +283,8 @@ impl<'a> Search<'a> {
                     return Err(Error::OtherType);
                 }
             }
-            condition.range.map_or(Ok(()), check_range)?;
+            let range = condition.range.map(|(low, high)| (low.into(), high.into()));
+            range.map_or(Ok(()), check_range)?;
         }
         let window = query.window_in(&grid)?;
         Ok(window.map(|window| Self { conditions, grid, bits, window }))

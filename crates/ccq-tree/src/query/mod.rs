@@ -17,10 +17,11 @@ pub use statistics::{Peak, Statistics};
 pub(crate) use statistics::{statistics, top_k};
 
 use crate::cell::Ranges;
+use crate::coded::of_stored;
 use crate::params::{Window, check_range};
 use crate::raster::Wanted;
 use crate::tree::{Children, Place};
-use crate::{Cell, Error, Query, RasterRef, Result, Tree};
+use crate::{Bound, Cell, CodedTree, Error, Number, Query, RasterRef, Result, Tree};
 
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
@@ -30,7 +31,7 @@ pub const MAX_CONDITIONS: usize = 8;
 #[derive(Clone, Copy)]
 pub struct Condition<'a> {
     pub(crate) tree: &'a dyn Searched,
-    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) range: Option<(Bound, Bound)>,
     pub(crate) raster: Option<(RasterRef<'a>, GridSpec)>,
 }
 
@@ -40,17 +41,32 @@ impl<'a> Condition<'a> {
         Self { tree, range: None, raster: None }
     }
 
-    /// Only values from `low` on and below `high`.
+    /// Any value of a coded tree's raster.
+    pub fn of_coded<T: Number>(tree: &'a CodedTree<T>) -> Self {
+        Self { tree, range: None, raster: None }
+    }
+
+    /// Only values from `low` on and below `high`. Whole numbers are compared exactly with values of 64 bits.
     #[must_use]
-    pub fn range(self, low: f64, high: f64) -> Self {
-        Self { range: Some((low, high)), ..self }
+    pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
+        Self { range: Some((low.into(), high.into())), ..self }
     }
 
     /// The raster that the tree was built from.
     #[must_use]
-    pub fn raster<T: Cell>(self, raster: impl Into<GridView<'a, T>>) -> Self {
+    pub fn raster<T: Number>(self, raster: impl Into<GridView<'a, T>>) -> Self {
         let raster = raster.into();
         Self { raster: Some((T::raster(raster.values()), *raster.grid())), ..self }
+    }
+
+    /// What the range means for the tree's keys.
+    pub(crate) fn ranges(&self) -> Ranges {
+        self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range))
+    }
+
+    /// Which cells of the raster count.
+    pub(crate) fn wanted(&self, raster: RasterRef<'_>) -> Wanted {
+        raster.wanted(self.range, self.tree.nodata())
     }
 }
 
@@ -111,11 +127,16 @@ pub(crate) struct Keyed {
 pub(crate) trait Searched: Sync {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
-    fn nodata(&self) -> Option<f64>;
+    fn nodata(&self) -> Option<Bound>;
     fn node(&self, position: u32) -> Option<Keyed>;
     fn children(&self, position: u32, place: Place) -> Children;
-    fn ranges(&self, range: (f64, f64)) -> Ranges;
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges;
     fn value(&self, key: u32) -> f64;
+    /// Whether its keys are codes.
+    #[cfg(feature = "cuda")]
+    fn is_coded(&self) -> bool {
+        false
+    }
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>>;
 }
@@ -129,8 +150,8 @@ impl<T: Cell> Searched for Tree<T> {
         self.bits
     }
 
-    fn nodata(&self) -> Option<f64> {
-        self.params.nodata
+    fn nodata(&self) -> Option<Bound> {
+        self.params.nodata.map(Bound::from)
     }
 
     fn node(&self, position: u32) -> Option<Keyed> {
@@ -144,8 +165,9 @@ impl<T: Cell> Searched for Tree<T> {
         self.children(position as usize, place)
     }
 
-    fn ranges(&self, range: (f64, f64)) -> Ranges {
-        Ranges::of::<T>(range, &self.params.bins)
+    fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
+        // Of values of at most 32 bits none lies between a whole number and the float next to it.
+        Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
     fn value(&self, key: u32) -> f64 {
@@ -155,6 +177,47 @@ impl<T: Cell> Searched for Tree<T> {
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
         Ok(Box::new(crate::gpu::DeviceTree::upload(gpu, self)?))
+    }
+}
+
+impl<T: Number> Searched for CodedTree<T> {
+    fn grid(&self) -> &GridSpec {
+        CodedTree::grid(self)
+    }
+
+    fn bits(&self) -> u32 {
+        of_stored!(&self.tree, tree => tree.bits)
+    }
+
+    fn nodata(&self) -> Option<Bound> {
+        self.nodata.map(Number::bound)
+    }
+
+    fn node(&self, position: u32) -> Option<Keyed> {
+        of_stored!(&self.tree, tree => Searched::node(tree, position))
+    }
+
+    fn children(&self, position: u32, place: Place) -> Children {
+        of_stored!(&self.tree, tree => Searched::children(tree, position, place))
+    }
+
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges {
+        self.codes.ranges(range)
+    }
+
+    fn value(&self, key: u32) -> f64 {
+        // The key of an unsigned number is itself.
+        self.codes.value(key)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn is_coded(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "cuda")]
+    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
+        of_stored!(&self.tree, tree => Searched::upload(tree, gpu))
     }
 }
 
@@ -224,8 +287,7 @@ impl<'a> Search<'a> {
             condition.range.map_or(Ok(()), check_range)?;
         }
         let Some(window) = query.window_in(&grid)? else { return Ok(None) };
-        let ranges = conditions.iter().map(|c| c.range.map_or(Ranges::ALL, |r| c.tree.ranges(r)));
-        let ranges = ranges.collect();
+        let ranges = conditions.iter().map(Condition::ranges).collect();
         // Trees of tiles may begin above the smallest square: then all must.
         let bits_differ = conditions.iter().find(|condition| condition.tree.bits() != bits);
         if let Some(condition) = bits_differ {
@@ -356,7 +418,7 @@ impl<'a> Search<'a> {
         let cut = cut.filter(|(_, ranges)| ranges.inside != ranges.touched);
         let rasters = cut.map(|(condition, _)| {
             let (raster, _) = condition.raster.ok_or(Error::NeedsRaster)?;
-            Ok((raster, raster.wanted(condition.range, condition.tree.nodata())))
+            Ok((raster, condition.wanted(raster)))
         });
         rasters.collect()
     }

@@ -1,6 +1,7 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
 mod build;
+mod coded;
 mod common;
 mod file;
 mod query;

@@ -47,6 +47,7 @@ mod params;
 mod quantiles;
 mod query;
 mod raster;
+mod regions;
 mod search;
 mod tree;
 
@@ -65,6 +66,7 @@ pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
 pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics};
 pub use raster::RasterRef;
+pub use regions::{Connectivity, Outline, Region, Regions, regions};
 pub use search::{count, mask, quadrants, runs, statistics, top_k};
 pub use tree::{Node, Tree};
 

@@ -9,7 +9,10 @@ use super::DeviceTree;
 use super::query::{Condition, Looked, Searched};
 use crate::cell::Ranges;
 use crate::query::{Condition as HostCondition, check};
-use crate::{Cell, Count, Error, Peak, Quadrant, Query, RasterRef, Result, Run, Statistics, Tree};
+use crate::{
+    Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
+    Statistics, Tree,
+};
 
 /// Conditions whose trees and rasters were copied to the device.
 struct Uploaded(Vec<One>);
@@ -92,6 +95,16 @@ pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Res
 pub(crate) fn runs(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Vec<Run>> {
     let there = Uploaded::new(gpu, asked, query)?;
     super::runs(&mut Workspace::new(gpu)?, &there.conditions(), query)
+}
+
+pub(crate) fn regions(
+    gpu: &Gpu,
+    asked: &[HostCondition<'_>],
+    query: &Query,
+    connectivity: Connectivity,
+) -> Result<Regions> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    super::regions(&mut Workspace::new(gpu)?, &there.conditions(), query, connectivity)
 }
 
 pub(crate) fn statistics<T: Cell>(gpu: &Gpu, tree: &Tree<T>, query: &Query) -> Result<Statistics> {

@@ -5,6 +5,7 @@ mod host;
 pub(crate) mod host_search;
 mod merge;
 mod query;
+mod regions;
 mod results;
 mod tree;
 
@@ -13,5 +14,6 @@ pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::{build_forest_host, build_host, build_tile_host};
 pub use query::{Condition, MAX_CONDITIONS, count, quadrants};
 pub(crate) use query::{Looked, Searched};
+pub use regions::regions;
 pub use results::{mask, runs, statistics, top_k};
 pub use tree::{DeviceForest, DeviceTree};

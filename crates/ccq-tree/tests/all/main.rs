@@ -5,6 +5,7 @@ mod coded;
 mod common;
 mod file;
 mod query;
+mod regions;
 
 #[cfg(feature = "cuda")]
 mod resident;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use ccq_tree::Window;
+use ccq_tree::{Connectivity, Window};
 use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
@@ -99,6 +99,13 @@ pub struct QueryArgs {
     /// What is found: quadrants (.geojson, .csv), or cells (.npy, .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
+    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson), or a
+    /// table (.csv)
+    #[arg(long, value_name = "PATH")]
+    pub regions: Option<PathBuf>,
+    /// Which cells are connected: those that share a side (4), or a corner as well (8)
+    #[arg(long, value_name = "4|8", default_value = "4", value_parser = connectivity, requires = "regions")]
+    pub connectivity: Connectivity,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -124,7 +131,8 @@ with coloured or otherwise transparent pixels is refused.\n\n\
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
-with --raster then. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
+with --raster then. Areas of --regions are in square units of the place, of degrees in square \
+metres on WGS 84. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
 the same.\n\n\
 Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
 standard error says what, and no unfinished file is left.";
@@ -163,15 +171,26 @@ impl QueryArgs {
         let mut inputs = vec![self.tree.clone()];
         inputs.extend(self.raster.clone());
         inputs.extend(self.others()?.into_iter().map(|(path, _)| path));
-        let outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
+        let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {
             kind(path)?;
+        }
+        if let Some(path) = &self.regions {
+            let name = path.display();
+            let is_known = matches!(ending(path).as_str(), "geojson" | "csv");
+            ensure!(is_known, "--regions {name}: the name must end in .geojson or .csv");
+            outputs.push(path);
         }
         geo_io::check_distinct(&inputs, &outputs)?;
         for path in outputs {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
         Ok(())
+    }
+
+    /// All files to write.
+    pub fn written(&self) -> Vec<PathBuf> {
+        self.output.iter().chain(&self.regions).cloned().collect()
     }
 
     /// What to search on: without a word the CPU, since copying an index to a GPU takes longer than one search.
@@ -205,6 +224,15 @@ impl QueryArgs {
             Err(reason) => bail!("--and {} {}: {reason}", pair[0], pair[1]),
         };
         self.and.as_chunks::<2>().0.iter().map(|pair| of(pair)).collect()
+    }
+}
+
+/// `--connectivity`.
+fn connectivity(text: &str) -> Result<Connectivity, String> {
+    match text {
+        "4" => Ok(Connectivity::Four),
+        "8" => Ok(Connectivity::Eight),
+        _ => Err("4 or 8".to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod args;
 mod cells;
+mod regions;
 mod sample;
 mod scale;
 mod systems;
@@ -19,6 +20,7 @@ use ccq_tree::{
 };
 use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
+use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
@@ -323,9 +325,9 @@ fn query(args: &QueryArgs) -> Result<()> {
     report.field("found", fields);
     let is_named = crs.as_ref().is_some_and(geo_io::is_named_in_geojson);
     let unnamed_heights = crs.as_ref().filter(|crs| !geo_io::has_named_heights(crs));
-    for path in &args.output {
+    for path in args.written() {
         let name = path.display();
-        if args::kind(path)? != Kind::GeoJson {
+        if ending(&path) != "geojson" {
             continue;
         }
         if let Some(crs) = unnamed_heights.filter(|_| is_named) {
@@ -342,8 +344,18 @@ fn query(args: &QueryArgs) -> Result<()> {
     let (conditions, query, found, device) = (&conditions[..], &query, &found[..], &device);
     let results = Results { conditions, query, found, grid, crs, device };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
+    if let Some(path) = &args.regions {
+        let output = Output { path, existing: args.run.existing() };
+        let found = stages.run("regions", |p| {
+            let on = device.with_progress(p);
+            Ok::<_, anyhow::Error>(ccq_tree::regions(on, conditions, query, args.connectivity)?)
+        })?;
+        let regions = regions::Regions { found: &found, grid, crs };
+        stages.run("write regions", |_| regions.write(output))?;
+        regions.describe(&mut report);
+    }
     report.stages(&stages);
-    report.written(&args.output);
+    report.written(&args.written());
     report.print(&args.run, false);
     Ok(())
 }

@@ -111,6 +111,72 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
 }
 
 #[test]
+fn regions_are_written_with_areas_and_holes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, crs: &str, (left, top, size): (f64, f64, f64)| {
+        // A ring of 7 around a 1, a 7 at its corner, and a 7 by itself.
+        let values = [
+            7f32, 7.0, 7.0, 1.0, 7.0, 7.0, 1.0, 7.0, 1.0, 1.0, 7.0, 7.0, 7.0, 1.0, 1.0, 1.0, 1.0,
+            1.0, 7.0, 1.0,
+        ];
+        let mut place = Georeference::north_up((left, top), (size, size));
+        place.crs = Some(Crs::parse(crs).unwrap());
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        write_tiff(&path.join(name), &place, (5, 4), cells, &TiffOptions::default()).unwrap();
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    };
+    write("utm.tif", "EPSG:32633", (500_000.0, 4_000_000.0, 30.0));
+    write("degrees.tif", "EPSG:4326", (10.0, 60.0, 0.5));
+    let base = ["query", "utm.ccq", "--range", "7,8", "--overwrite", "--regions"];
+    let mut all = Vec::new();
+    for device in ["cpu", "software"] {
+        let report = PROGRAM.json(path, &[&base[..], &["r.geojson", "--device", device]].concat());
+        assert_eq!(report["regions"]["count"], 3);
+        assert_eq!(report["regions"]["area"], 8.0 * 900.0);
+        all.push(std::fs::read(path.join("r.geojson")).unwrap());
+    }
+    assert!(all[0] == all[1]);
+    let json = json_of(&path.join("r.geojson"));
+    assert_eq!(json["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32633");
+    let first = &json["features"][0];
+    let number = |name: &str| first["properties"][name].as_f64();
+    assert_eq!((number("cells"), number("area")), (Some(8.0), Some(7200.0)));
+    let rings = first["geometry"]["coordinates"].as_array().unwrap();
+    assert_eq!(rings.len(), 2);
+    let mut hole: Vec<String> =
+        rings[1].as_array().unwrap().iter().map(ToString::to_string).collect();
+    hole.sort();
+    hole.dedup();
+    let corners = [
+        [500_030.0, 3_999_940.0],
+        [500_030.0, 3_999_970.0],
+        [500_060.0, 3_999_940.0],
+        [500_060.0, 3_999_970.0],
+    ];
+    assert_eq!(hole, corners.map(|corner| serde_json::json!(corner).to_string()));
+    PROGRAM.succeeds(path, &[&base[..], &["r.csv", "--connectivity", "8"]].concat());
+    let table = std::fs::read_to_string(path.join("r.csv")).unwrap();
+    assert_eq!(table, "region,row,col,cells,area\n0,0,0,9,8100\n1,0,4,1,900\n");
+    // Of half a degree at 60 degrees north: the southern row is larger.
+    PROGRAM.succeeds(path, &["query", "degrees.ccq", "--range", "7,8", "--regions", "d.csv"]);
+    let table = std::fs::read_to_string(path.join("d.csv")).unwrap();
+    let areas: Vec<f64> =
+        table.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    let square = 55_660.0 * 55_706.0 * 0.5037;
+    assert!((areas[1] / square - 1.0).abs() < 0.01 && areas[2] > 1.03 * areas[1], "{areas:?}");
+    PROGRAM.succeeds(path, &["query", "utm.ccq", "--range", "9,10", "--regions", "none.geojson"]);
+    assert!(json_of(&path.join("none.geojson"))["features"].as_array().unwrap().is_empty());
+    PROGRAM.fails(
+        path,
+        &["query", "utm.ccq", "--regions", "r.npy"],
+        &["--regions r.npy", ".geojson or .csv"],
+    );
+    PROGRAM.fails(path, &["query", "utm.ccq", "--connectivity", "8"], &["--regions"]);
+}
+
+#[test]
 fn what_gives_no_place_is_said_and_a_world_file_gives_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -126,9 +126,29 @@ pub enum Error {
         /// The most.
         most: usize,
     },
-    /// Rasters or trees of one query have other sides than the first.
-    #[error("{what} has {width} x {height} cells, the first tree {first_width} x {first_height}")]
+    /// Rasters or trees of one query have other sides, and lie nowhere or have no ground in common.
+    #[error(
+        "{what} has {width} x {height} cells, another {first_width} x {first_height}, and no ground is said to be \
+         in both"
+    )]
     Sides {
+        /// Which.
+        what: &'static str,
+        /// Its columns.
+        width: u32,
+        /// Its rows.
+        height: u32,
+        /// Columns of the tree with the smallest cells.
+        first_width: u32,
+        /// Its rows.
+        first_height: u32,
+    },
+    /// Trees of unequal sides, which a search on a device does not take.
+    #[error(
+        "{what} has {width} x {height} cells, another {first_width} x {first_height}: a device searches trees of \
+         equal sides alone, search these on the CPU"
+    )]
+    OnDevice {
         /// Which.
         what: &'static str,
         /// Its columns.

@@ -93,7 +93,8 @@ pub struct QueryArgs {
         conflicts_with = "window"
     )]
     pub bounds: Option<Extent>,
-    /// Another index and its range, which a cell must satisfy as well; may be given several times
+    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may be of another
+    /// size: the finest are found, and a coarser cell counts for those whose centres lie in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
     /// What is found: quadrants (.geojson, .csv), or cells (.npy, .png); may be given several times

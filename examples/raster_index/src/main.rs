@@ -19,7 +19,7 @@ use ccq_tree::{
     Cell, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
 };
 use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
-use gpu_core::{Device, Grid, GridSpec, GridView};
+use gpu_core::{Bounds, Device, Grid, GridSpec, GridView};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
@@ -294,7 +294,7 @@ fn query(args: &QueryArgs) -> Result<()> {
     let own = (args.tree.as_path(), *tree.grid(), crs.as_ref());
     for ((path, _), other) in others.iter().zip(&other_trees) {
         let crs = systems::of_index(path, other.system())?;
-        require_same_place(own, (path, *other.grid(), crs.as_ref()))?;
+        require_common_ground(own, (path, *other.grid(), crs.as_ref()))?;
     }
     let raster = args.raster.as_deref().map(|path| raster_of(path, args, own, tree.cells()));
     let raster = raster.transpose()?;
@@ -305,7 +305,8 @@ fn query(args: &QueryArgs) -> Result<()> {
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
         conditions.push(within(tree, Some(*range)));
     }
-    let query = Query::new().window(args.window_in(tree.grid())?);
+    let grid = ccq_tree::search_grid(&conditions)?;
+    let query = Query::new().window(args.window_in(&grid)?);
     let (found, total) = stages.run("search", |p| {
         let found = ccq_tree::quadrants(device.with_progress(p), &conditions, &query)?;
         Ok::<_, anyhow::Error>((found, ccq_tree::count(&device, &conditions, &query)?))
@@ -314,6 +315,12 @@ fn query(args: &QueryArgs) -> Result<()> {
     report.device(&device, args.device());
     describe(&mut report, &tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
+    if grid != *tree.grid() {
+        let GridSpec { width, height, cell_size, .. } = grid;
+        report.note(format_args!(
+            "the finest of the indices has {width} x {height} cells of {cell_size}: of those are the cells that are found"
+        ));
+    }
     if total.unsure > 0 {
         report.note(format_args!(
             "{} more cells are in bins that the range cuts through; --raster says which are in it",
@@ -340,7 +347,7 @@ fn query(args: &QueryArgs) -> Result<()> {
             ));
         }
     }
-    let (grid, crs) = (*tree.grid(), crs.as_ref());
+    let crs = crs.as_ref();
     let (conditions, query, found, device) = (&conditions[..], &query, &found[..], &device);
     let results = Results { conditions, query, found, grid, crs, device };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
@@ -371,6 +378,32 @@ fn within(tree: &AnyTree, range: Option<Range>) -> Condition<'_> {
 
 /// A raster or an index: its name, its cells, its system.
 type Lying<'a> = (&'a Path, GridSpec, Option<&'a Crs>);
+
+/// Refuses a second index of another system than the first, or without ground in common. Of the same sides it is to lie in the
+/// same place.
+fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
+    let ((a, its, of_a), (b, grid, of_b)) = (first, second);
+    let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(grid.width, grid.height);
+    let is_alike = (grid.width, grid.height) == (its.width, its.height);
+    if is_alike || is_nowhere(&its) || is_nowhere(&grid) {
+        return require_same_place(first, second);
+    }
+    systems::require_same((a, of_a), (b, of_b))?;
+    let (one, other) = (its.bounds(), grid.bounds());
+    let show = |b: &Bounds| format!("{},{},{},{}", b.min_x, b.min_y, b.max_x, b.max_y);
+    ensure!(
+        one.min_x < other.max_x
+            && other.min_x < one.max_x
+            && one.min_y < other.max_y
+            && other.min_y < one.max_y,
+        "{} lies at {}, {} at {}: they have no ground in common",
+        b.display(),
+        show(&other),
+        a.display(),
+        show(&one)
+    );
+    Ok(())
+}
 
 /// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so may
 /// its index: those will do, wherever the other lies.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gpu_core::{Gpu, Grid};
+use gpu_core::{Gpu, Grid, GridSpec};
 use gpu_scan::gpu::Workspace;
 
 use super::DeviceTree;
@@ -34,6 +34,7 @@ impl Uploaded {
     /// Checks the conditions before it copies anything.
     fn new(gpu: &Gpu, conditions: &[HostCondition<'_>], query: &Query) -> Result<Self> {
         check(conditions, query)?;
+        require_equal_sides(conditions)?;
         let one = |condition: &HostCondition<'_>| {
             let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
             Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
@@ -44,6 +45,17 @@ impl Uploaded {
     fn conditions(&self) -> Vec<Condition<'_>> {
         self.0.iter().map(One::condition).collect()
     }
+}
+
+/// Refuses trees that only the CPU searches together.
+fn require_equal_sides(conditions: &[HostCondition<'_>]) -> Result<()> {
+    let Some(first) = conditions.first().map(|first| first.tree.grid()) else { return Ok(()) };
+    let (first_width, first_height) = (first.width, first.height);
+    let mut grids = conditions.iter().map(|condition| condition.tree.grid());
+    let other = grids.find(|grid| (grid.width, grid.height) != (first_width, first_height));
+    other.map_or(Ok(()), |&GridSpec { width, height, .. }| {
+        Err(Error::OnDevice { what: "a tree", width, height, first_width, first_height })
+    })
 }
 
 /// A copy of a condition's raster in device memory. Of one of values for which codes stand, what cells are wanted.

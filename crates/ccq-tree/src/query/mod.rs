@@ -5,6 +5,7 @@
 //! ranges, and it lies in the window; and where all trees have leaves. What is below the levels at which a pool
 //! has work enough goes on side by side; results are in Z-order whatever the number of threads.
 
+mod apart;
 mod results;
 mod statistics;
 
@@ -15,6 +16,9 @@ pub use results::{Count, Run};
 pub(crate) use results::{count, mask, runs};
 pub use statistics::{Peak, Statistics};
 pub(crate) use statistics::{statistics, top_k};
+
+use apart::Holder;
+pub(crate) use apart::Mapping;
 
 use crate::cell::Ranges;
 use crate::coded::of_stored;
@@ -228,10 +232,17 @@ struct Visit {
     /// Whether the whole square is known to lie in the window: so does then all that is below.
     is_inside: bool,
     nodes: [u32; MAX_CONDITIONS],
+    /// The level of the node, in a tree of another grid than the quadrant's.
+    levels: [u8; MAX_CONDITIONS],
 }
 
 impl Visit {
-    const ROOT: Self = Self { place: Place::ROOT, is_inside: false, nodes: [0; MAX_CONDITIONS] };
+    const ROOT: Self = Self {
+        place: Place::ROOT,
+        is_inside: false,
+        nodes: [0; MAX_CONDITIONS],
+        levels: [0; MAX_CONDITIONS],
+    };
 }
 
 /// A quadrant at which a search stops.
@@ -263,6 +274,8 @@ struct Open {
 struct Search<'a> {
     conditions: &'a [Condition<'a>],
     ranges: Vec<Ranges>,
+    /// For each tree of another grid where the cells lie in that.
+    mappings: Vec<Option<Mapping>>,
     grid: GridSpec,
     bits: u32,
     window: Window,
@@ -278,27 +291,34 @@ impl<'a> Search<'a> {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });
         }
-        let (grid, bits) = (*conditions[0].tree.grid(), conditions[0].tree.bits());
+        let lead = lead(conditions);
+        let (grid, bits) = (*lead.grid(), lead.bits());
+        let mut mappings = Vec::new();
         for condition in conditions {
-            same_sides("a tree", condition.tree.grid(), &grid)?;
+            let its = condition.tree.grid();
+            mappings.push(match same_sides("a tree", its, &grid) {
+                Ok(()) => None,
+                Err(error) => Some(Mapping::new(&grid, its).ok_or(error)?),
+            });
             if let Some((_, other)) = condition.raster {
-                same_sides("a raster", &other, &grid)?;
+                same_sides("a raster", &other, its)?;
             }
             condition.range.map_or(Ok(()), check_range)?;
         }
         let Some(window) = query.window_in(&grid)? else { return Ok(None) };
         let ranges = conditions.iter().map(Condition::ranges).collect();
         // Trees of tiles may begin above the smallest square: then all must.
-        let bits_differ = conditions.iter().find(|condition| condition.tree.bits() != bits);
-        if let Some(condition) = bits_differ {
+        let mut alike = conditions.iter().zip(&mappings).filter(|(_, mapping)| mapping.is_none());
+        let bits_differ = alike.find(|(condition, _)| condition.tree.bits() != bits);
+        if let Some((condition, _)) = bits_differ {
             return Err(sides("a tree with another root", condition.tree.grid(), &grid));
         }
-        Ok(Some(Self { conditions, ranges, grid, bits, window }))
+        Ok(Some(Self { conditions, ranges, mappings, grid, bits, window }))
     }
 
     /// The root, and quadrants below it enough for all threads, each of which is searched on its own; in Z-order.
     fn parts(&self) -> Vec<Visit> {
-        let mut parts = vec![Visit::ROOT];
+        let mut parts: Vec<Visit> = self.root().into_iter().collect();
         if rayon::current_num_threads() == 1 {
             return parts;
         }
@@ -328,6 +348,7 @@ impl<'a> Search<'a> {
         let Some((is_held, is_inside)) = self.of_window(visit) else { return Verdict::None };
         let (mut all_inside, mut open) = (true, 0);
         let mut bounds = (0, 0);
+        let is_divisible = visit.place.level < self.bits;
         for (i, (condition, ranges)) in self.conditions.iter().zip(&self.ranges).enumerate() {
             let Some(node) = condition.tree.node(visit.nodes[i]) else { return Verdict::None };
             if node.min > ranges.touched.1 || node.max < ranges.touched.0 {
@@ -335,7 +356,17 @@ impl<'a> Search<'a> {
             }
             let is_inside = ranges.inside.contain(node.min) && ranges.inside.contain(node.max);
             all_inside &= is_inside && !node.is_mixed;
-            open |= u8::from(node.has_children && visit.place.level < self.bits) << i;
+            let mut is_open = node.has_children;
+            if let Some(mapping) = &self.mappings[i] {
+                let cells = visit.place.cells(self.bits, &self.grid);
+                let Some(rectangle) = cells.and_then(|cells| mapping.rectangle(cells)) else {
+                    return Verdict::None;
+                };
+                // Where the other raster ends is NODATA.
+                all_inside &= rectangle.is_whole;
+                is_open |= !rectangle.is_whole;
+            }
+            open |= u8::from(is_open && is_divisible) << i;
             if i == 0 {
                 bounds = (node.min, node.max);
             }
@@ -362,24 +393,45 @@ impl<'a> Search<'a> {
         let mut children = [Children { first: 0, mask: 0 }; MAX_CONDITIONS];
         let is_open = |i: usize| open.trees >> i & 1 != 0;
         for (i, condition) in self.conditions.iter().enumerate() {
-            if is_open(i) {
+            if is_open(i) && self.mappings[i].is_none() {
                 children[i] = condition.tree.children(visit.nodes[i], visit.place);
             }
         }
         for corner in 0..4 {
             let place = visit.place.child(corner);
-            let mut child = Visit { place, is_inside: open.is_inside, nodes: visit.nodes };
+            let mut child = Visit { place, is_inside: open.is_inside, ..*visit };
             let mut is_there = true;
             for (i, children) in children.iter().enumerate().filter(|(i, _)| is_open(*i)) {
-                match children.get(corner) {
-                    Some(position) => child.nodes[i] = position,
-                    None => is_there = false,
+                is_there &= match &self.mappings[i] {
+                    None => children.get(corner).map(|position| child.nodes[i] = position),
+                    Some(mapping) => self.hold(i, mapping, &mut child),
                 }
+                .is_some();
             }
             if is_there {
                 of(child);
             }
         }
+    }
+
+    /// Takes the smallest node of a tree of another grid that holds a quadrant; `None` where no cell has a value.
+    fn hold(&self, i: usize, mapping: &Mapping, visit: &mut Visit) -> Option<()> {
+        let rectangle = mapping.rectangle(visit.place.cells(self.bits, &self.grid)?)?;
+        let from = Holder { node: visit.nodes[i], level: visit.levels[i] };
+        let holder = rectangle.holder(self.conditions[i].tree, from)?;
+        (visit.nodes[i], visit.levels[i]) = (holder.node, holder.level);
+        Some(())
+    }
+
+    /// The root, with the nodes of all trees that hold it; `None` where one has no value there.
+    fn root(&self) -> Option<Visit> {
+        let mut root = Visit::ROOT;
+        for (i, mapping) in self.mappings.iter().enumerate() {
+            if let Some(mapping) = mapping {
+                self.hold(i, mapping, &mut root)?;
+            }
+        }
+        Some(root)
     }
 
     /// Calls `take` with each hit in and below a quadrant, in Z-order, and `rest` with what is open at `level`.
@@ -413,20 +465,78 @@ impl<'a> Search<'a> {
     }
 
     /// The rasters that say which cells of a bin are in the ranges that cut bins. An error where one is not given.
-    fn rasters(&self) -> Result<Vec<(RasterRef<'a>, Wanted)>> {
-        let cut = self.conditions.iter().zip(&self.ranges);
-        let cut = cut.filter(|(_, ranges)| ranges.inside != ranges.touched);
-        let rasters = cut.map(|(condition, _)| {
+    fn rasters(&self) -> Result<Vec<Refining<'a>>> {
+        let cut = self.conditions.iter().zip(&self.ranges).zip(&self.mappings);
+        let cut = cut.filter(|((_, ranges), _)| ranges.inside != ranges.touched);
+        let rasters = cut.map(|((condition, _), &mapping)| {
             let (raster, _) = condition.raster.ok_or(Error::NeedsRaster)?;
-            Ok((raster, condition.wanted(raster)))
+            Ok(Refining { raster, wanted: condition.wanted(raster), mapping })
         });
         rasters.collect()
     }
 }
 
+/// A raster that says which cells of a bin count.
+struct Refining<'a> {
+    raster: RasterRef<'a>,
+    wanted: Wanted,
+    /// Where the search's cells lie in it, if it has another grid.
+    mapping: Option<Mapping>,
+}
+
+impl Refining<'_> {
+    /// Calls `take` with those of some cells of a row that count, counted from the first.
+    fn each(
+        &self,
+        grid: &GridSpec,
+        row: u32,
+        columns: std::ops::Range<u32>,
+        mut take: impl FnMut(usize),
+    ) {
+        match &self.mapping {
+            None => {
+                let line = row as usize * grid.width as usize;
+                let (from, to) = (line + columns.start as usize, line + columns.end as usize);
+                self.raster.each_wanted(self.wanted, from..to, |cell| take(cell - from));
+            }
+            Some(mapping) => {
+                for (i, column) in columns.enumerate() {
+                    if let Some(cell) = mapping.cell(column, row) {
+                        self.raster.each_wanted(self.wanted, cell..cell + 1, |_| take(i));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The tree whose grid a search goes by: the first of those with the smallest cells.
+fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
+    let trees = conditions.iter().map(|condition| condition.tree);
+    let finer = |a: &'a dyn Searched, b: &'a dyn Searched| {
+        if b.grid().cell_size < a.grid().cell_size && !is_alike(a.grid(), b.grid()) { b } else { a }
+    };
+    trees.reduce(finer).expect("there is a condition")
+}
+
+/// The grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
+/// cells.
+///
+/// # Errors
+/// [`Error::Conditions`] where there is none.
+pub fn search_grid(conditions: &[Condition<'_>]) -> Result<GridSpec> {
+    match conditions.is_empty() {
+        true => Err(Error::Conditions { conditions: 0, most: MAX_CONDITIONS }),
+        false => Ok(*lead(conditions).grid()),
+    }
+}
+
+fn is_alike(a: &GridSpec, b: &GridSpec) -> bool {
+    (a.width, a.height) == (b.width, b.height)
+}
+
 pub(crate) fn same_sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Result<()> {
-    let is_same = (other.width, other.height) == (first.width, first.height);
-    if is_same { Ok(()) } else { Err(sides(what, other, first)) }
+    if is_alike(other, first) { Ok(()) } else { Err(sides(what, other, first)) }
 }
 
 fn sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Error {

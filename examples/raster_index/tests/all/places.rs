@@ -111,6 +111,51 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
 }
 
 #[test]
+fn indices_of_other_cell_sizes_are_asked_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write =
+        |name: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
+            let values: Vec<f32> =
+                (0..width * height).map(|i| (i % width + i / width) as f32).collect();
+            let mut place = Georeference::north_up((left, top), (size, size));
+            place.crs = Some(Crs::parse("EPSG:32633").unwrap());
+            let cells = Cells::Values { values: &values, nodata: -9.0 };
+            write_tiff(&path.join(name), &place, (width, height), cells, &TiffOptions::default())
+                .unwrap();
+            let index = Path::new(name).with_extension("ccq");
+            PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+        };
+    write("fine.tif", (500_000.0, 4_000_000.0, 10.0), (6, 6));
+    write("coarse.tif", (500_000.0, 4_000_000.0, 30.0), (2, 2));
+    write("far.tif", (600_000.0, 4_000_000.0, 30.0), (2, 2));
+    // Of the coarse the south-east is 2; of the fine 8 and more are six cells, all there.
+    for (first, and) in [
+        (["fine.ccq", "8,99"], ["coarse.ccq", "2,3"]),
+        (["coarse.ccq", "2,3"], ["fine.ccq", "8,99"]),
+    ] {
+        let ask = ["query", first[0], "--range", first[1], "--and", and[0], and[1]];
+        let report = PROGRAM.json(path, &[&ask[..], &["-o", "m.npy", "--overwrite"]].concat());
+        assert_eq!(report["found"]["cells"], 6);
+        assert_eq!(geo_io::read_npy(&path.join("m.npy")).unwrap().shape, [6, 6]);
+        let ask = [&ask[..], &["--bounds", "500050,3999940,500060,3999960", "--regions", "r.csv"]]
+            .concat();
+        let report = PROGRAM.json(path, &[&ask[..], &["--overwrite"]].concat());
+        assert_eq!(
+            (&report["found"]["cells"], &report["regions"]["area"]),
+            (&2.into(), &200.0.into())
+        );
+        PROGRAM.fails(
+            path,
+            &[&ask[..], &["--device", "software", "--overwrite"]].concat(),
+            &["on the CPU"],
+        );
+    }
+    let ask = ["query", "fine.ccq", "--and", "far.ccq", "0,9"];
+    PROGRAM.fails(path, &ask, &["far.ccq", "600000", "fine.ccq", "no ground in common"]);
+}
+
+#[test]
 fn regions_are_written_with_areas_and_holes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

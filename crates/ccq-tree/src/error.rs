@@ -166,6 +166,9 @@ pub enum Error {
     /// A bin is cut by the range, and its cells' values are in the raster only.
     #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
     NeedsRaster,
+    /// Fields of another tree than the first condition's, or of one whose cells are not the finest.
+    #[error("the first condition must be of the fields' own tree, which has the finest cells")]
+    Fields,
     /// The tree has numbers of bins, not values.
     #[error("{what} needs values, and the tree has numbers of bins")]
     Binned {

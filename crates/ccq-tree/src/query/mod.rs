@@ -118,6 +118,37 @@ pub(crate) fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<V
     Ok(if parts.len() == 1 { parts.swap_remove(0) } else { parts.concat() })
 }
 
+/// A quadrant whose cells satisfy all conditions.
+pub(crate) struct Found {
+    /// The node of the first tree: the quadrant's, or a leaf above it.
+    pub node: u32,
+    /// Its cells in the window.
+    pub cells: u64,
+}
+
+/// What `of` makes of each quadrant whose cells satisfy all conditions, in Z-order.
+pub(crate) fn each_found<R: Send>(
+    conditions: &[Condition<'_>],
+    query: &Query,
+    of: &(dyn Fn(Found) -> R + Sync),
+) -> Result<Vec<R>> {
+    let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
+    let gather = |from: Visit| {
+        let (mut found, mut is_cut) = (Vec::new(), false);
+        let take = &mut |hit: Hit| {
+            is_cut |= hit.is_partly;
+            let cells = hit.place.cells(search.bits, &search.grid);
+            let cells = cells.and_then(|cells| search.window.and(cells));
+            let cells = cells.map_or(0, |cells| cells.cells());
+            found.push(of(Found { node: hit.node, cells }));
+        };
+        search.visit(from, u32::MAX, take, &mut |_| ());
+        if is_cut { Err(Error::NeedsRaster) } else { Ok(found) }
+    };
+    let parts: Result<Vec<Vec<R>>> = search.parts().into_par_iter().map(gather).collect();
+    Ok(parts?.into_iter().flatten().collect())
+}
+
 /// A node, by keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed {
@@ -249,6 +280,8 @@ impl Visit {
 #[derive(Clone, Copy)]
 struct Hit {
     place: Place,
+    /// The node of the first tree that holds it.
+    node: u32,
     min: u32,
     max: u32,
     is_partly: bool,
@@ -375,7 +408,8 @@ impl<'a> Search<'a> {
             return Verdict::Open(Open { trees: open, is_inside });
         }
         let (min, max) = bounds;
-        Verdict::Hit(Hit { place: visit.place, min, max, is_partly: !all_inside })
+        let (place, node) = (visit.place, visit.nodes[0]);
+        Verdict::Hit(Hit { place, node, min, max, is_partly: !all_inside })
     }
 
     /// Whether the window has all cells of a quadrant, and whether its whole square; `None` where it has no cell.

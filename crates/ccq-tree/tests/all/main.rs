@@ -4,6 +4,7 @@ mod apart;
 mod build;
 mod coded;
 mod common;
+mod fields;
 mod file;
 mod query;
 mod regions;

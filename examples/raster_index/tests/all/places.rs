@@ -114,18 +114,17 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
 fn indices_of_other_cell_sizes_are_asked_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let write =
-        |name: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
-            let values: Vec<f32> =
-                (0..width * height).map(|i| (i % width + i / width) as f32).collect();
-            let mut place = Georeference::north_up((left, top), (size, size));
-            place.crs = Some(Crs::parse("EPSG:32633").unwrap());
-            let cells = Cells::Values { values: &values, nodata: -9.0 };
-            write_tiff(&path.join(name), &place, (width, height), cells, &TiffOptions::default())
-                .unwrap();
-            let index = Path::new(name).with_extension("ccq");
-            PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
-        };
+    let write = |name: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
+        let values: Vec<f32> =
+            (0..width * height).map(|i| (i % width + i / width) as f32).collect();
+        let mut place = Georeference::north_up((left, top), (size, size));
+        place.crs = Some(Crs::parse("EPSG:32633").unwrap());
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        write_tiff(&path.join(name), &place, (width, height), cells, &TiffOptions::default())
+            .unwrap();
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    };
     write("fine.tif", (500_000.0, 4_000_000.0, 10.0), (6, 6));
     write("coarse.tif", (500_000.0, 4_000_000.0, 30.0), (2, 2));
     write("far.tif", (600_000.0, 4_000_000.0, 30.0), (2, 2));

@@ -73,6 +73,9 @@ pub(crate) struct CodesHeader {
     crc: u32,
 }
 
+/// That, and what codes stand for.
+type CodesPart = (CodesHeader, Vec<u8>);
+
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -197,7 +200,7 @@ impl<T: Cell> Tree<T> {
     }
 
     /// The same, with what codes stand for in a coded tree's file.
-    fn read_with_codes(path: &Path) -> Result<(Self, Option<(CodesHeader, Vec<u8>)>)> {
+    fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
         let (mut file, length) = files::open(path).map_err(io)?;
@@ -251,7 +254,7 @@ impl<T: Cell> Tree<T> {
     ///
     /// # Safety
     /// As [`map`](Self::map).
-    unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<(CodesHeader, Vec<u8>)>)> {
+    unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let bad = |reason: String| failed(path, reason);
         let (file, length) = files::open(path).map_err(|e| failed(path, e))?;
         if length == 0 {
@@ -354,7 +357,7 @@ impl<T: Number> CodedTree<T> {
         })
     }
 
-    fn of_parts(path: &Path, tree: Stored, codes: Option<(CodesHeader, Vec<u8>)>) -> Result<Self> {
+    fn of_parts(path: &Path, tree: Stored, codes: Option<CodesPart>) -> Result<Self> {
         let (header, bytes) =
             codes.ok_or_else(|| failed(path, "its nodes hold values: read it as a Tree"))?;
         if header.kind != T::TYPE {

@@ -3,7 +3,7 @@
 //! A min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree (CCQ-tree) of Zhang,
 //! You and Gruenwald, *Indexing large-scale raster geospatial data using massively parallel GPGPU computing* (2010,
 //! doi:10.1145/1869790.1869859). For whoever asks one raster, or several together, again and again. Cells are
-//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; rows, columns and sizes count cells, row 0 in the north.
+//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; for values of 64 bits codes stand ([`build_coded`]). Rows, columns and sizes count cells, row 0 in the north.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,7 +3,7 @@
 use gpu_core::GridSpec;
 
 use super::Codes;
-use crate::{Node, Number, Tree};
+use crate::{Cell, Node, Number, Tree};
 
 /// The tree of a raster of values of any type, [built](crate::build_coded) of codes that stand for them.
 ///
@@ -101,8 +101,8 @@ impl<T: Number> CodedTree<T> {
     /// The least and the greatest value, or number of a bin; `None` where no cell has one.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         let codes = of_stored!(&self.tree, tree => {
-            tree.nodes().first().map(|root| (u32::from(root.min()), u32::from(root.max())))
+            tree.nodes().first().map(|root| (root.min().to_f64(), root.max().to_f64()))
         });
-        codes.map(|(min, max)| (self.codes.value(min), self.codes.value(max)))
+        codes.map(|(min, max)| (self.codes.value(min as u32), self.codes.value(max as u32)))
     }
 }

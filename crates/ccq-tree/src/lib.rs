@@ -59,7 +59,7 @@ pub use cell::Cell;
 pub use coded::{CodedParams, CodedTree, Codes, MAX_CODED_BINS, build_coded};
 pub use cpu::Merged;
 pub use error::{Error, Result};
-pub use fields::{Aggregate, Classes, Fields, Judgement, Sum, Summed, Total};
+pub use fields::{Aggregate, Classes, Fields, Judgement, Resident, Sum, Summed, Total, fields};
 pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;
 pub use mosaic::{mosaic, mosaic_fill, mosaic_places};

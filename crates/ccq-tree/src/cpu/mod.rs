@@ -19,5 +19,5 @@ use crate::{Aggregate, Cell, Fields, Result, Tree};
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) where there is not the memory.
 pub fn fields<T: Cell, A: Aggregate<T>>(tree: &Tree<T>, aggregate: A) -> Result<Fields<'_, T, A>> {
-    crate::fields::fields(tree, aggregate)
+    crate::fields::of_nodes(tree, aggregate)
 }

@@ -6,16 +6,16 @@
 
 mod ready;
 
-use gpu_core::{host_memory, parallel};
+use gpu_core::{On, host_memory, parallel};
 
-pub use ready::{Classes, Sum, Summed, Total};
+pub use ready::{Classes, Resident, Sum, Summed, Total};
 
 use crate::query::{Found, each_found};
 use crate::tree::{Children, Place};
 use crate::{Cell, Condition, Quadrant, Query, Result, Tree};
 
 /// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
-/// there; others are the user's to write. Fields are made and asked on the CPU.
+/// there, and are made on a device, too ([`Resident`]); others are the user's to write, and are made on the CPU.
 ///
 /// ```
 /// use ccq_tree::{Aggregate, Params, Query, build, cpu};
@@ -81,7 +81,7 @@ const TOGETHER: usize = 1 << 12;
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) where there is not the memory.
-pub(crate) fn fields<T: Cell, A: Aggregate<T>>(
+pub(crate) fn of_nodes<T: Cell, A: Aggregate<T>>(
     tree: &Tree<T>,
     aggregate: A,
 ) -> Result<Fields<'_, T, A>> {
@@ -129,6 +129,29 @@ fn places<T: Cell>(tree: &Tree<T>) -> Result<Vec<[u32; 2]>> {
         }
     }
     Ok(places)
+}
+
+/// A data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
+/// takes any.
+///
+/// # Errors
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
+    on: impl Into<On<'on>>,
+    tree: &'t Tree<T>,
+    aggregate: A,
+) -> Result<Fields<'t, T, A>> {
+    let On { device, progress } = on.into();
+    progress.during("fields", || {
+        gpu_core::on_device!(
+            device,
+            cpu => of_nodes(tree, aggregate),
+            gpu => {
+                let fields = crate::gpu::host_search::fields(gpu, tree, aggregate)?;
+                Ok(Fields { tree, aggregate, fields })
+            },
+        )
+    })
 }
 
 impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {

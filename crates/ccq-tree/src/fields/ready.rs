@@ -1,4 +1,4 @@
-//! Data fields that are often wanted: sum and count, and the classes that occur.
+//! Data fields that are often wanted, and that a device makes, too: sum and count, and the classes that occur.
 
 use super::Aggregate;
 use crate::Cell;
@@ -95,5 +95,38 @@ impl<T: Cell> Aggregate<T> for Classes {
 
     fn combine(&self, a: u64, b: u64) -> u64 {
         a | b
+    }
+}
+
+/// A data field that a device makes, with the same bits: [`Sum`] and [`Classes`].
+pub trait Resident<T>: Aggregate<T> + sealed::Sealed {
+    /// The number by which kernels know it.
+    #[doc(hidden)]
+    const WHAT: u32;
+
+    /// A field of the words that kernels write.
+    #[doc(hidden)]
+    fn of_words(words: [u64; 2]) -> Self::Field;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Sum {}
+    impl Sealed for super::Classes {}
+}
+
+impl<T: Summed> Resident<T> for Sum {
+    const WHAT: u32 = 0;
+
+    fn of_words([cells, sum]: [u64; 2]) -> Self::Field {
+        Total { cells, sum: bytemuck::cast(sum) }
+    }
+}
+
+impl<T: Cell> Resident<T> for Classes {
+    const WHAT: u32 = 1;
+
+    fn of_words([classes, _]: [u64; 2]) -> u64 {
+        classes
     }
 }

@@ -8,6 +8,7 @@ use gpu_scan::gpu::Workspace;
 use super::DeviceTree;
 use super::query::{Condition, Looked, Searched};
 use crate::cell::Ranges;
+use crate::fields::Resident;
 use crate::query::{Condition as HostCondition, check};
 use crate::{
     Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
@@ -117,6 +118,15 @@ pub(crate) fn regions(
 ) -> Result<Regions> {
     let there = Uploaded::new(gpu, asked, query)?;
     super::regions(&mut Workspace::new(gpu)?, &there.conditions(), query, connectivity)
+}
+
+pub(crate) fn fields<T: Cell, A: Resident<T>>(
+    gpu: &Gpu,
+    tree: &Tree<T>,
+    aggregate: A,
+) -> Result<Vec<A::Field>> {
+    let there = DeviceTree::upload(gpu, tree)?;
+    super::fields(&mut Workspace::new(gpu)?, &there, aggregate)?.to_host()
 }
 
 pub(crate) fn statistics<T: Cell>(gpu: &Gpu, tree: &Tree<T>, query: &Query) -> Result<Statistics> {

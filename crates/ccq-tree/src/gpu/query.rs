@@ -64,6 +64,11 @@ impl Condition<'_> {
         Self { keys: Some(keys), ..self }
     }
 
+    /// Whether its tree lies at an address.
+    pub(super) fn is_of(&self, tree: *const ()) -> bool {
+        std::ptr::addr_eq(self.tree, tree)
+    }
+
     /// Where its tree's raster lies.
     pub(super) fn grid(&self) -> &GridSpec {
         self.tree.grid()

@@ -75,6 +75,73 @@ fn check<T: Made>(cells: &Grid<T>, nodata: f64, (low, high): (f64, f64)) {
     }
 }
 
+/// The fields of a device are those of the CPU, bit for bit, and so are totals.
+#[cfg(feature = "cuda")]
+fn check_on_device<T: Made + ccq_tree::Summed>(
+    cells: &Grid<T>,
+    params: &Params,
+    (low, high): (f64, f64),
+) {
+    use ccq_tree::gpu::{self, DeviceTree, Workspace};
+    fn compare<T: Made, A: ccq_tree::Resident<T, Field: PartialEq + std::fmt::Debug> + Copy>(
+        tree: &Tree<T>,
+        aggregate: A,
+        range: (f64, f64),
+    ) {
+        let handle = testing::gpu();
+        let mut workspace = Workspace::new(&handle).unwrap();
+        let there = DeviceTree::upload(&handle, tree).unwrap();
+        let host = cpu::fields(tree, aggregate).unwrap();
+        let device = gpu::fields(&mut workspace, &there, aggregate).unwrap();
+        assert!(device.to_host().unwrap() == host.fields(), "the fields");
+        let from_host = ccq_tree::fields(&Device::Gpu(handle.clone()), tree, aggregate).unwrap();
+        assert!(from_host.fields() == host.fields(), "from the host");
+        let part = window_of(tree.grid()).and(Window::of(tree.grid()));
+        for query in [Query::new(), Query::new().window(part)] {
+            let all = host.total(&[host.condition()], &query).unwrap();
+            assert_eq!(device.total(&mut workspace, &[device.condition()], &query).unwrap(), all);
+            let some = host.total(&[host.condition().range(range.0, range.1)], &query).unwrap();
+            let asked = [device.condition().range(range.0, range.1)];
+            assert_eq!(device.total(&mut workspace, &asked, &query).unwrap(), some);
+        }
+        let other = DeviceTree::upload(&handle, tree).unwrap();
+        let asked = [gpu::Condition::new(&other)];
+        assert_eq!(device.total(&mut workspace, &asked, &Query::new()), Err(Error::Fields));
+    }
+    let tree = build(&Device::Cpu, cells.view(), params).unwrap();
+    compare(&tree, Sum, (low, high));
+    compare(&tree, Classes, (low, high));
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn fields_of_a_device_are_those_of_the_cpu() {
+    for (width, height) in [(1, 1), (33, 2), (64, 64), (130, 75)] {
+        let plain = Params::new();
+        check_on_device(
+            &fractal::<u8>(width, height, 3, 0.6),
+            &plain.clone().nodata(120.0),
+            (80.0, 140.0),
+        );
+        check_on_device(&noise::<u8>(width, height, 3, 70), &plain, (3.0, 62.0));
+        check_on_device(&fractal::<i16>(width, height, 4, 0.7), &plain, (-30.0, 20.0));
+        check_on_device(&fractal::<u16>(width, height, 4, 0.7), &plain, (1000.0, 1120.0));
+        check_on_device(&fractal::<i32>(width, height, 4, 0.7), &plain, (-70000.0, -69900.0));
+        check_on_device(&fractal::<u32>(width, height, 4, 0.7), &plain, (3e9, 3_000_000_120.0));
+        check_on_device(
+            &fractal::<f32>(width, height, 4, 0.7),
+            &plain.clone().nodata(99.75),
+            (80.0, 140.0),
+        );
+        let tenths = raster(width, height, |x, y| match (x * 7 + y) % 13 {
+            0 => f32::NAN,
+            i => i as f32 * 0.1,
+        });
+        check_on_device(&tenths, &plain, (0.3, 0.9));
+        check_on_device(&raster(width, height, |_, _| f32::NAN), &plain, (0.0, 1.0));
+    }
+}
+
 #[test]
 fn fields_are_those_of_a_scan() {
     for (width, height) in [(1, 1), (33, 2), (64, 64), (70, 45), (130, 75)] {

@@ -68,9 +68,13 @@ fn whole_to_real(whole: i128, real: f64) -> Option<Ordering> {
     if real.is_nan() {
         return None;
     }
-    // The conversion takes what lies beyond the type for its end.
     let floor = real.floor();
-    let below = if floor >= 2f64.powi(127) { Ordering::Less } else { whole.cmp(&(floor as i128)) };
+    // A conversion takes what lies beyond the type for its end.
+    let below = match floor {
+        _ if floor >= 2f64.powi(127) => Ordering::Less,
+        _ if floor < -(2f64.powi(127)) => Ordering::Greater,
+        _ => whole.cmp(&(floor as i128)),
+    };
     // Of a number and the floor of another the order is theirs, but where the number is the floor.
     Some(if below == Ordering::Equal && floor < real { Ordering::Less } else { below })
 }

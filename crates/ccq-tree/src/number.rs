@@ -134,7 +134,9 @@ pub(crate) fn first_rank<T: Number>(bound: Bound) -> u128 {
             false => high = middle,
         }
     }
-    low
+    // Of -0 and +0 the first is the least, which no value has.
+    let own = u64::try_from(low).ok().filter(|&rank| rank <= T::RANKS.1);
+    own.and_then(|rank| T::of_rank(rank).rank()).map_or(low, u128::from)
 }
 
 #[cfg(test)]

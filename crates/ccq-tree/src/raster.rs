@@ -83,9 +83,7 @@ impl RasterRef<'_> {
                 let rank = u64::try_from(first_rank::<T>(bound)).ok();
                 rank.filter(|&rank| rank <= T::RANKS.1 && T::of_rank(rank).bound() == bound)
             };
-            // Of +0 and -0 the least rank is that of -0, which no cell has.
-            let nodata = nodata.and_then(exact).and_then(|rank| T::of_rank(rank).rank());
-            Wanted { low, end, nodata }
+            Wanted { low, end, nodata: nodata.and_then(exact) }
         }
         of_each!(self, cells => of(cells, range, nodata))
     }

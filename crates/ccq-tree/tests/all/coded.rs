@@ -161,6 +161,14 @@ fn nodes_of_few_values_or_bins_take_8_bytes_and_say_the_same() {
     let of =
         |conditions: &[Condition<'_>]| quadrants(&Device::Cpu, conditions, &Query::new()).unwrap();
     assert!(of(&both[..1]) == of(&both[1..]) && of(&both) == of(&both[..1]));
+    // From a boundary at zero on, of either sign, no bin is cut.
+    let around = raster(40, 30, |x, y| f64::from(x) - f64::from(y));
+    let params = CodedParams::new().bins([-5.0, 0.0, 5.0]);
+    for zero in [0.0, -0.0] {
+        let tree = check(&around, &params, |c| c.range(zero, 5.0), |v| (0.0..5.0).contains(&v));
+        let asked = [Condition::of_coded(&tree).range(zero, 5.0)];
+        assert_eq!(count(&Device::Cpu, &asked, &Query::new()).unwrap().unsure, 0);
+    }
     // With a raster that cuts bins and is not given.
     let cut = [Condition::of_coded(&coded).range(90.0, 121.0)];
     for device in devices() {

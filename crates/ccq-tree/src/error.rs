@@ -143,10 +143,11 @@ pub enum Error {
         /// Its rows.
         first_height: u32,
     },
-    /// Trees of unequal sides, which a search on a device does not take.
+    /// Trees of unequal sides that a search on a device does not take: their cells are not 2^n of the finest on a side, from the same
+    /// corner to the same end, or a range cuts through bins of one with larger cells.
     #[error(
-        "{what} has {width} x {height} cells, another {first_width} x {first_height}: a device searches trees of \
-         equal sides alone, search these on the CPU"
+        "{what} has {width} x {height} cells, another {first_width} x {first_height}: a device searches such \
+         trees where cells are 2^n on a side of the finest, search these on the CPU"
     )]
     OnDevice {
         /// Which.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use gpu_core::{Gpu, Grid, GridSpec};
+use gpu_core::{Gpu, Grid};
 use gpu_scan::gpu::Workspace;
 
 use super::DeviceTree;
 use super::query::{Condition, Looked, Searched};
 use crate::cell::Ranges;
 use crate::fields::Resident;
-use crate::query::{Condition as HostCondition, check};
+use crate::query::{Condition as HostCondition, check, search_grid};
 use crate::{
     Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
     Statistics, Tree,
@@ -35,7 +35,7 @@ impl Uploaded {
     /// Checks the conditions before it copies anything.
     fn new(gpu: &Gpu, conditions: &[HostCondition<'_>], query: &Query) -> Result<Self> {
         check(conditions, query)?;
-        require_equal_sides(conditions)?;
+        require_aligned(conditions)?;
         let one = |condition: &HostCondition<'_>| {
             let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
             Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
@@ -49,13 +49,12 @@ impl Uploaded {
 }
 
 /// Refuses trees that only the CPU searches together.
-fn require_equal_sides(conditions: &[HostCondition<'_>]) -> Result<()> {
-    let Some(first) = conditions.first().map(|first| first.tree.grid()) else { return Ok(()) };
-    let (first_width, first_height) = (first.width, first.height);
-    let mut grids = conditions.iter().map(|condition| condition.tree.grid());
-    let other = grids.find(|grid| (grid.width, grid.height) != (first_width, first_height));
-    other.map_or(Ok(()), |&GridSpec { width, height, .. }| {
-        Err(Error::OnDevice { what: "a tree", width, height, first_width, first_height })
+fn require_aligned(conditions: &[HostCondition<'_>]) -> Result<()> {
+    let finest = search_grid(conditions)?;
+    let trees = || conditions.iter().map(|condition| condition.tree);
+    let bits = trees().map(|tree| tree.bits()).max().unwrap_or(0);
+    trees().try_for_each(|tree| {
+        super::query::require_aligned(tree.grid(), &finest, bits - tree.bits())
     })
 }
 

@@ -13,10 +13,12 @@ use crate::tree::Place;
 /// Where the cells of a grid lie among those of another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapping {
-    /// The first cell's centre, in cells of the other from its corner on, and a cell's side.
+    /// The first cell's centre, from the other's corner on to the east and to the south.
     x: f64,
     y: f64,
+    /// A cell's side, and the other's. What rounds is one division, so that places that are whole numbers are exact.
     step: f64,
+    size: f64,
     /// The other's columns and rows.
     width: u32,
     height: u32,
@@ -46,20 +48,25 @@ impl Mapping {
         if !meet || is_nowhere(lead) || is_nowhere(other) {
             return None;
         }
-        let size = other.cell_size;
         Some(Self {
-            x: (lead.origin_x - other.origin_x + 0.5 * lead.cell_size) / size,
-            y: (other.origin_y - lead.origin_y + 0.5 * lead.cell_size) / size,
-            step: lead.cell_size / size,
+            x: lead.origin_x - other.origin_x + 0.5 * lead.cell_size,
+            y: other.origin_y - lead.origin_y + 0.5 * lead.cell_size,
+            step: lead.cell_size,
+            size: other.cell_size,
             width: other.width,
             height: other.height,
         })
     }
 
+    /// The column or row of the other in which the centre of a cell of a column or row lies.
+    fn at(&self, first: f64, i: u32) -> f64 {
+        ((first + f64::from(i) * self.step) / self.size).floor()
+    }
+
     /// The other's cell in which a cell's centre lies.
     pub fn cell(&self, column: u32, row: u32) -> Option<usize> {
         let at = |first: f64, i: u32, length: u32| {
-            let at = (first + f64::from(i) * self.step).floor();
+            let at = self.at(first, i);
             (at >= 0.0 && at < f64::from(length)).then_some(at as usize)
         };
         let (x, y) = (at(self.x, column, self.width)?, at(self.y, row, self.height)?);
@@ -69,8 +76,7 @@ impl Mapping {
     /// The other's cells of a part; `None` where it has none.
     pub(super) fn rectangle(&self, cells: Window) -> Option<Rectangle> {
         let range = |first: f64, from: u32, to: u32, length: u32| {
-            let at = |i: u32| (first + f64::from(i) * self.step).floor();
-            let (first, last) = (at(from), at(to - 1));
+            let (first, last) = (self.at(first, from), self.at(first, to - 1));
             let end = f64::from(length) - 1.0;
             let is_there = last >= 0.0 && first <= end;
             let is_whole = first >= 0.0 && last <= end;

@@ -155,10 +155,57 @@ fn rasters_without_common_ground_are_refused() {
 
 #[cfg(feature = "cuda")]
 #[test]
+fn a_device_searches_rasters_whose_cells_are_put_together() {
+    let device = Device::Gpu(testing::gpu());
+    for (ratio, columns, rows) in [(2, 33, 20), (4, 33, 20), (16, 9, 13), (64, 2, 3), (128, 1, 1)] {
+        let (width, height) = (columns * ratio, rows * ratio);
+        let fine = Asked::new(
+            fractal::<i16>(width, height, 3, 0.6),
+            (40, 90, 1),
+            &Params::new(),
+            (-60.0, 60.0),
+        );
+        let nodata = Params::new().nodata(110.75);
+        let coarse = |seed, params: &Params| {
+            let cells = fractal::<f32>(columns, rows, seed, 0.7);
+            Asked::new(cells, (40, 90, ratio), params, (60.0, 190.5))
+        };
+        let (plain, other) = (coarse(1, &nodata), coarse(2, &Params::new()));
+        let mixed = Asked::new(
+            noise::<u8>(columns, rows, 5, 3),
+            (40, 90, ratio),
+            &Params::new().nodata(1.0),
+            (0.0, 9.0),
+        );
+        for asked in [
+            vec![fine.condition(), plain.condition()],
+            vec![plain.condition(), fine.condition()],
+            vec![mixed.condition(), other.condition(), fine.condition(), plain.condition()],
+        ] {
+            let part =
+                Window { row0: height / 3, column0: width / 4, row1: height, column1: width };
+            for query in [Query::new(), Query::new().window(part)] {
+                let expected = quadrants(&Device::Cpu, &asked, &query).unwrap();
+                assert!(quadrants(&device, &asked, &query).unwrap() == expected);
+                let found = |device: &Device| mask(device, &asked, &query).unwrap();
+                assert!(found(&device) == found(&Device::Cpu));
+                assert_eq!(count(&device, &asked, &query), count(&Device::Cpu, &asked, &query));
+                assert!(runs(&device, &asked, &query) == runs(&Device::Cpu, &asked, &query));
+            }
+        }
+        let binned = coarse(2, &Params::new().bins([50.0, 100.0, 140.0]));
+        let asked = [fine.condition(), binned.condition()];
+        let error = mask(&device, &asked, &Query::new()).unwrap_err();
+        assert!(matches!(error, Error::OnDevice { what: "a raster", .. }), "{error}");
+    }
+}
+
+#[cfg(feature = "cuda")]
+#[test]
 fn a_device_refuses_what_only_the_cpu_searches() {
     let params = Params::new();
     let fine = Asked::new(fractal::<u8>(20, 10, 1, 0.5), (0, 100, 1), &params, (0.0, 300.0));
-    let coarse = Asked::new(fractal::<u8>(10, 5, 1, 0.5), (0, 100, 2), &params, (0.0, 300.0));
+    let coarse = Asked::new(fractal::<u8>(10, 6, 1, 0.5), (0, 100, 2), &params, (0.0, 300.0));
     let device = Device::Gpu(testing::gpu());
     let asked = [fine.condition(), coarse.condition()];
     let error = count(&device, &asked, &Query::new()).unwrap_err();

@@ -1,7 +1,7 @@
 //! .ccq files whose checksums are right, and searches in what they hold.
 #![no_main]
 
-use ccq_tree::{Condition, Query, Tree, cells_of_file, count, quadrants};
+use ccq_tree::{CodedTree, Condition, Query, Tree, kind_of_file, count, quadrants};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,13 +17,25 @@ fuzz_target!(|bytes: &[u8]| {
             }
         };
     }
-    match cells_of_file(&path) {
-        Ok("u8") => search!(u8),
-        Ok("i16") => search!(i16),
-        Ok("u16") => search!(u16),
-        Ok("i32") => search!(i32),
-        Ok("u32") => search!(u32),
-        Ok("f32") => search!(f32),
+    macro_rules! search_coded {
+        ($kind:ty) => {
+            if let Ok(tree) = CodedTree::<$kind>::read(&path) {
+                let high = Condition::of_coded(&tree).range(1.0, 100.0);
+                let found = quadrants(&gpu_core::Device::Cpu, &[high], &Query::new());
+                let _ = (found, count(&gpu_core::Device::Cpu, &[high], &Query::new()));
+            }
+        };
+    }
+    match kind_of_file(&path).map(|kind| (kind.values, kind.is_coded)) {
+        Ok(("u8", false)) => search!(u8),
+        Ok(("i16", false)) => search!(i16),
+        Ok(("u16", false)) => search!(u16),
+        Ok(("i32", false)) => search!(i32),
+        Ok(("u32", false)) => search!(u32),
+        Ok(("f32", false)) => search!(f32),
+        Ok(("f32", true)) => search_coded!(f32),
+        Ok(("f64", true)) => search_coded!(f64),
+        Ok(("i64", true)) => search_coded!(i64),
         _ => {}
     }
 });

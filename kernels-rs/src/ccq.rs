@@ -5,17 +5,22 @@
 //! - [`plan`]: squares of 64 x 64, in tiers above each other, and where each one's nodes are counted.
 //! - [`build`]: the kernels that count nodes, write them, and merge trees, with [`source`] (what squares are made of),
 //!   [`patch`] and [`square`] (what threads do together), and [`writer`].
-//! - [`query`]: the kernels that search trees and paint masks.
+//! - [`query`]: the kernels that search trees and paint masks. [`regions`]: those that join what was found.
+//! - [`fields`]: the kernels that give nodes data fields.
 //!
 //! All but the kernels the CPU calls as well.
 
 #[cfg(feature = "ccq_build")]
 pub mod build;
+#[cfg(feature = "ccq_fields")]
+pub mod fields;
 #[cfg(feature = "ccq_build")]
 pub mod patch;
 pub mod plan;
 #[cfg(feature = "ccq_query")]
 pub mod query;
+#[cfg(feature = "ccq_regions")]
+pub mod regions;
 #[cfg(feature = "ccq_build")]
 pub mod source;
 #[cfg(feature = "ccq_build")]

@@ -2,15 +2,13 @@
 
 use kernels_rs::ccq::value::Value;
 
-use crate::RasterRef;
+use crate::Number;
 
 /// A type of cells: `u8`, `i16`, `u16`, `i32`, `u32`, `f32`.
-pub trait Cell: Value + bytemuck::Pod + sealed::Sealed {
-    /// The type's number in a file.
+pub trait Cell: Value + Number + sealed::Sealed {
+    /// The number by which kernels know the type.
     #[doc(hidden)]
-    const KIND: u32;
-    /// The type's name.
-    const NAME: &'static str;
+    const KIND: u32 = Self::TYPE;
 
     /// A value that always stands for NODATA.
     #[doc(hidden)]
@@ -18,10 +16,6 @@ pub trait Cell: Value + bytemuck::Pod + sealed::Sealed {
 
     /// The value as a number; exact.
     fn to_f64(self) -> f64;
-
-    /// A raster of this type.
-    #[doc(hidden)]
-    fn raster(values: &[Self]) -> RasterRef<'_>;
 }
 
 /// What no other crate implements, with the kernels of a type where this build has some.
@@ -36,27 +30,21 @@ mod sealed {
 }
 
 macro_rules! cells {
-    ($($type:ty, $variant:ident, $missing:expr;)+) => {$(
+    ($($type:ty, $missing:expr;)+) => {$(
         impl sealed::Sealed for $type {}
 
         impl Cell for $type {
-            const KIND: u32 = kernels_rs::ccq::value::Kind::$variant as u32;
-            const NAME: &'static str = stringify!($type);
             const MISSING: Option<Self> = $missing;
 
             fn to_f64(self) -> f64 {
                 self.into()
-            }
-
-            fn raster(values: &[Self]) -> RasterRef<'_> {
-                RasterRef::$variant(values)
             }
         }
     )+};
 }
 
 cells! {
-    u8, U8, None; i16, I16, None; u16, U16, None; i32, I32, None; u32, U32, None; f32, F32, Some(f32::NAN);
+    u8, None; i16, None; u16, None; i32, None; u32, None; f32, Some(f32::NAN);
 }
 
 /// The least and the greatest key of a type.
@@ -94,7 +82,7 @@ impl Keys {
     pub const ALL: Self = Self(0, u32::MAX);
     pub const NONE: Self = Self(1, 0);
 
-    fn new(low: u64, end: u64) -> Self {
+    pub fn new(low: u64, end: u64) -> Self {
         if low < end { Self(low as u32, (end - 1) as u32) } else { Self::NONE }
     }
 

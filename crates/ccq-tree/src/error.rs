@@ -126,9 +126,30 @@ pub enum Error {
         /// The most.
         most: usize,
     },
-    /// Rasters or trees of one query have other sides than the first.
-    #[error("{what} has {width} x {height} cells, the first tree {first_width} x {first_height}")]
+    /// Rasters or trees of one query have other sides, and lie nowhere or have no ground in common.
+    #[error(
+        "{what} has {width} x {height} cells, another {first_width} x {first_height}, and no ground is said to be \
+         in both"
+    )]
     Sides {
+        /// Which.
+        what: &'static str,
+        /// Its columns.
+        width: u32,
+        /// Its rows.
+        height: u32,
+        /// Columns of the tree with the smallest cells.
+        first_width: u32,
+        /// Its rows.
+        first_height: u32,
+    },
+    /// Trees of unequal sides that a search on a device does not take: their cells are not 2^n of the finest on a side, from the same
+    /// corner to the same end, or a range cuts through bins of one with larger cells.
+    #[error(
+        "{what} has {width} x {height} cells, another {first_width} x {first_height}: a device searches such \
+         trees where cells are 2^n on a side of the finest, search these on the CPU"
+    )]
+    OnDevice {
         /// Which.
         what: &'static str,
         /// Its columns.
@@ -146,6 +167,9 @@ pub enum Error {
     /// A bin is cut by the range, and its cells' values are in the raster only.
     #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
     NeedsRaster,
+    /// Fields of another tree than the first condition's, or of one whose cells are not the finest.
+    #[error("the first condition must be of the fields' own tree, which has the finest cells")]
+    Fields,
     /// The tree has numbers of bins, not values.
     #[error("{what} needs values, and the tree has numbers of bins")]
     Binned {

@@ -1,9 +1,9 @@
 //! Trees in files.
 //!
-//! A file is a header, the nodes and the flags of children, each at a multiple of 64 bytes, numbers with the lowest
-//! byte first: so the nodes lie in a mapped file as they do in memory. `docs/ccq-tree.md` has the fields. The
-//! header's last number is its own CRC-32, and it has those of the other two parts: a file that was cut short or
-//! changed is refused.
+//! A file is a header, the nodes, the flags of children and, of a coded tree, what codes stand for, each at a multiple of 64
+//! bytes, numbers with the lowest byte first: so the nodes lie in a mapped file as they do in memory. `docs/ccq-tree.md` has
+//! the fields. The header's last number is its own CRC-32, and it has those of the other parts: a file that was cut short
+//! or changed is refused.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -13,13 +13,16 @@ use std::sync::Arc;
 use gpu_core::{GridSpec, files, host_memory};
 use rayon::prelude::*;
 
+use crate::coded::{Stored, of_stored};
 use crate::params::MAX_SIDE;
 use crate::tree::{Node, Storage};
-use crate::{Cell, Error, Params, Result, Tree, links};
+use crate::{Cell, CodedTree, Codes, Error, Number, Params, Result, Tree, links};
 
 const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
 /// The version of a file with a reference system; one without has 1.
-const VERSION: u32 = 2;
+const WITH_SYSTEM: u32 = 2;
+/// The version of a coded tree's file.
+const VERSION: u32 = 3;
 
 /// The most bytes of a reference system.
 const MAX_OF_SYSTEM: usize = 1 << 16;
@@ -27,17 +30,21 @@ const MAX_OF_SYSTEM: usize = 1 << 16;
 /// What parts begin at multiples of.
 const ALIGNMENT: usize = 64;
 
-/// Bytes before the level starts.
+/// Bytes before the level starts, and before those what a coded tree's header has more.
 const FIXED: usize = 96;
+const OF_CODES: usize = 32;
 
 /// Bytes that a header has at most, with its greatest numbers of levels and of bins and the longest system.
-const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
+const LONGEST_HEADER: u64 = (FIXED + OF_CODES + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
 const SHORT: &str = "it is cut short";
 const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.
-const KINDS: [&str; 6] = ["u8", "i16", "u16", "i32", "u32", "f32"];
+const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f64", "i64", "u64"];
+
+/// How many of them cells can have.
+const OF_CELLS: u32 = 6;
 
 /// What a header says; the sums of the other parts too.
 struct Header {
@@ -50,19 +57,50 @@ struct Header {
     presence: u64,
     crc_of_nodes: u32,
     crc_of_presence: u32,
+    codes: Option<CodesHeader>,
 }
 
-/// The type of the cells of a file's tree, by the name of Rust's type.
+/// What a coded tree's header has more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodesHeader {
+    /// The type of the values.
+    kind: u32,
+    are_bins: bool,
+    /// The rank of the value that stands for NODATA.
+    nodata: Option<u64>,
+    /// How many values there are, and their sum.
+    count: u64,
+    crc: u32,
+}
+
+/// That, and what codes stand for.
+type CodesPart = (CodesHeader, Vec<u8>);
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileKind {
+    /// The type of the values, by the name of Rust's type.
+    pub values: &'static str,
+    /// Whether the tree is a [`CodedTree`], and not a [`Tree`].
+    pub is_coded: bool,
+}
+
+/// What tree a file holds, by its header.
 ///
 /// # Errors
 /// [`Error::File`] where it cannot be read, or its header is not sound.
-pub fn cells_of_file(path: impl AsRef<Path>) -> Result<&'static str> {
-    let path = path.as_ref();
+pub fn kind_of_file(path: impl AsRef<Path>) -> Result<FileKind> {
+    let header = header_of_file(path.as_ref())?;
+    let kind = header.codes.map_or(header.kind, |codes| codes.kind);
+    Ok(FileKind { values: KINDS[kind as usize], is_coded: header.codes.is_some() })
+}
+
+fn header_of_file(path: &Path) -> Result<Header> {
     let mut start = Vec::new();
     let (file, _) = files::open(path).map_err(|e| failed(path, e))?;
     file.take(LONGEST_HEADER).read_to_end(&mut start).map_err(|e| failed(path, e))?;
-    let (header, _) = Header::parse(&start).map_err(|reason| failed(path, reason))?;
-    Ok(KINDS[header.kind as usize])
+    Ok(Header::parse(&start).map_err(|reason| failed(path, reason))?.0)
 }
 
 impl<T: Cell> Tree<T> {
@@ -81,22 +119,31 @@ impl<T: Cell> Tree<T> {
     /// # Errors
     /// Those of the writer.
     pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
-        self.write_in(&self.system, to)
+        self.write_in(&self.system, None, to)
     }
 
     /// The same of the tree in a reference system.
-    pub(crate) fn write_in(&self, system: &str, mut to: impl Write) -> std::io::Result<()> {
+    pub(crate) fn write_in(
+        &self,
+        system: &str,
+        codes: Option<(CodesHeader, &[u8])>,
+        mut to: impl Write,
+    ) -> std::io::Result<()> {
         check_system(system)?;
         if cfg!(target_endian = "big") {
             return Err(std::io::Error::other("files need a machine with the lowest byte first"));
         }
         let nodes: &[u8] = bytemuck::cast_slice(self.nodes());
         let lengths = [self.nodes.len() as u64, self.presence.len() as u64];
-        let header = self.header(lengths, [crc(nodes), crc(self.presence())], system);
-        to.write_all(&header)?;
+        let sums = [crc(nodes), crc(self.presence())];
+        to.write_all(&self.header(lengths, sums, system, codes.map(|(header, _)| header)))?;
         to.write_all(nodes)?;
         to.write_all(&[0; ALIGNMENT][..padding(nodes.len())])?;
         to.write_all(self.presence())?;
+        if let Some((_, values)) = codes {
+            to.write_all(&[0; ALIGNMENT][..padding(self.presence.len())])?;
+            to.write_all(values)?;
+        }
         to.flush()
     }
 
@@ -106,12 +153,17 @@ impl<T: Cell> Tree<T> {
         [nodes, presence]: [u64; 2],
         sums: [u32; 2],
         system: &str,
+        codes: Option<CodesHeader>,
     ) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let bins = &self.params.bins;
         let has_nodata = u32::from(self.params.nodata.is_some());
         let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;
-        let version = if system.is_empty() { 1 } else { VERSION };
+        let version = match (&codes, system.is_empty()) {
+            (Some(_), _) => VERSION,
+            (None, false) => WITH_SYSTEM,
+            (None, true) => 1,
+        };
         let sizes = [width, height, self.bits, bins.len() as u32, has_nodata, system.len() as u32];
         for word in [version, T::KIND].iter().chain(&sizes) {
             bytes.extend(word.to_le_bytes());
@@ -121,10 +173,17 @@ impl<T: Cell> Tree<T> {
         }
         bytes.extend([nodes, presence].iter().flat_map(|length| length.to_le_bytes()));
         bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
+        if let Some(CodesHeader { kind, are_bins, nodata, count, crc }) = codes {
+            let words = [kind, are_bins.into(), nodata.is_some().into(), crc];
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            let longs = [count, nodata.unwrap_or(0)];
+            bytes.extend(longs.iter().flat_map(|long| long.to_le_bytes()));
+        }
         bytes.extend(self.starts.iter().flat_map(|start| start.to_le_bytes()));
         bytes.extend(bins.iter().flat_map(|boundary| boundary.to_le_bytes()));
         bytes.extend(system.bytes());
-        bytes.resize(header_length(self.starts.len() + bins.len(), system.len()) - 4, 0);
+        let numbers = self.starts.len() + bins.len();
+        bytes.resize(header_length(numbers, system.len(), codes.is_some()) - 4, 0);
         bytes.extend(crc(&bytes).to_le_bytes());
         bytes
     }
@@ -136,6 +195,12 @@ impl<T: Cell> Tree<T> {
     /// [`Error::Core`] where there is not the memory.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        let (tree, codes) = Self::read_with_codes(path)?;
+        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+    }
+
+    /// The same, with what codes stand for in a coded tree's file.
+    fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
         let (mut file, length) = files::open(path).map_err(io)?;
@@ -149,11 +214,23 @@ impl<T: Cell> Tree<T> {
         let mut padding = vec![0; parts.presence.start - parts.nodes.end];
         let mut presence: Vec<u8> = host_memory::zeroed(parts.presence.len())?;
         file.seek(SeekFrom::Start(at as u64)).map_err(io)?;
-        for part in [bytemuck::cast_slice_mut(&mut nodes), &mut padding, &mut presence] {
+        let mut padding_of_codes = vec![0; parts.codes.start - parts.presence.end];
+        let mut values: Vec<u8> = host_memory::zeroed(parts.codes.len())?;
+        for part in [
+            bytemuck::cast_slice_mut(&mut nodes),
+            &mut padding,
+            &mut presence,
+            &mut padding_of_codes,
+            &mut values,
+        ] {
             file.read_exact(part).map_err(io)?;
         }
-        header.check_sums(bytemuck::cast_slice(&nodes), &padding, &presence).map_err(bad)?;
-        header.tree(Storage::Owned(nodes), Storage::Owned(presence)).map_err(bad)
+        padding.append(&mut padding_of_codes);
+        let all = [bytemuck::cast_slice(&nodes), &presence[..], &values];
+        header.check_sums(all, &padding).map_err(bad)?;
+        let codes = header.codes.map(|codes| (codes, values));
+        let tree = header.tree(Storage::Owned(nodes), Storage::Owned(presence)).map_err(bad)?;
+        Ok((tree, codes))
     }
 
     /// Opens a tree in a file without copying it: its nodes are the mapped file's bytes. All of it is read once, to
@@ -168,6 +245,16 @@ impl<T: Cell> Tree<T> {
     /// name.)
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        // SAFETY: passed on to the caller.
+        let (tree, codes) = unsafe { Self::map_with_codes(path) }?;
+        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+    }
+
+    /// The same, with a copy of what codes stand for in a coded tree's file.
+    ///
+    /// # Safety
+    /// As [`map`](Self::map).
+    unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let bad = |reason: String| failed(path, reason);
         let (file, length) = files::open(path).map_err(|e| failed(path, e))?;
         if length == 0 {
@@ -177,22 +264,129 @@ impl<T: Cell> Tree<T> {
         // SAFETY: passed on to the caller.
         let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| failed(path, e))?;
         let (header, at) = Header::parse(&bytes).map_err(bad)?;
-        let Parts { nodes, presence } = header.parts::<T>(at, bytes.len() as u64).map_err(bad)?;
-        let padding = &bytes[nodes.end..presence.start];
-        let sound = header.check_sums(&bytes[nodes.clone()], padding, &bytes[presence.clone()]);
-        sound.map_err(bad)?;
+        let parts = header.parts::<T>(at, bytes.len() as u64).map_err(bad)?;
+        let Parts { nodes, presence, codes } = parts;
+        let gaps = [&bytes[nodes.end..presence.start], &bytes[presence.end..codes.start]];
+        let all = [&bytes[nodes.clone()], &bytes[presence.clone()], &bytes[codes.clone()]];
+        header.check_sums(all, &gaps.concat()).map_err(bad)?;
+        let codes = header.codes.map(|header| (header, bytes[codes].to_vec()));
         let file = Arc::new(bytes);
         let len = nodes.len() / size_of::<Node<T>>();
         let nodes = Storage::Mapped { file: file.clone(), start: nodes.start, len };
         let (start, len) = (presence.start, presence.len());
-        header.tree(nodes, Storage::Mapped { file, start, len }).map_err(bad)
+        let tree = header.tree(nodes, Storage::Mapped { file, start, len }).map_err(bad)?;
+        Ok((tree, codes))
     }
 }
 
-/// Where the nodes and the flags of children lie in a file.
+impl CodesHeader {
+    /// Why a file is not read as a [`Tree`].
+    fn misread(self) -> String {
+        format!(
+            "its nodes hold codes of {} values: read it as a CodedTree",
+            KINDS[self.kind as usize]
+        )
+    }
+}
+
+impl<T: Number> CodedTree<T> {
+    /// As [`Tree::save`].
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        files::replace(path, |file| self.write_to(file)).map_err(|e| failed(path, e))
+    }
+
+    /// Writes the file's bytes.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
+        let ranks: Vec<u64> = self.codes.values.iter().filter_map(|value| value.rank()).collect();
+        let values: &[u8] = bytemuck::cast_slice(&ranks);
+        let header = CodesHeader {
+            kind: T::TYPE,
+            are_bins: self.codes.are_bins,
+            nodata: self.nodata.and_then(Number::rank),
+            count: ranks.len() as u64,
+            crc: crc(values),
+        };
+        of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some((header, values)), to))
+    }
+
+    /// As [`Tree::read`].
+    ///
+    /// # Errors
+    /// As [`Tree::read`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Ok(match header_of_file(path)?.kind {
+            u16::TYPE => {
+                let (tree, codes) = Tree::read_with_codes(path)?;
+                Self::of_parts(path, Stored::Short(tree), codes)?
+            }
+            _ => {
+                let (tree, codes) = Tree::read_with_codes(path)?;
+                Self::of_parts(path, Stored::Long(tree), codes)?
+            }
+        })
+    }
+
+    /// As [`Tree::map`]; what codes stand for is copied.
+    ///
+    /// # Errors
+    /// As [`Tree::read`].
+    ///
+    /// # Safety
+    /// As [`Tree::map`].
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Ok(match header_of_file(path)?.kind {
+            u16::TYPE => {
+                // SAFETY: passed on to the caller.
+                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
+                Self::of_parts(path, Stored::Short(tree), codes)?
+            }
+            _ => {
+                // SAFETY: passed on to the caller.
+                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
+                Self::of_parts(path, Stored::Long(tree), codes)?
+            }
+        })
+    }
+
+    fn of_parts(path: &Path, tree: Stored, codes: Option<CodesPart>) -> Result<Self> {
+        let (header, bytes) =
+            codes.ok_or_else(|| failed(path, "its nodes hold values: read it as a Tree"))?;
+        if header.kind != T::TYPE {
+            let found = KINDS[header.kind as usize];
+            return Err(failed(path, format!("its values are {found}, not {}", T::NAME)));
+        }
+        let value = |rank: u64| {
+            let value = T::of_rank(rank);
+            let is_sound = (T::RANKS.0..=T::RANKS.1).contains(&rank) && value.rank() == Some(rank);
+            is_sound.then_some(value).ok_or_else(|| failed(path, CONTRADICTS))
+        };
+        let ranks = bytes.as_chunks().0.iter().map(|&bytes| value(u64::from_le_bytes(bytes)));
+        let codes = Codes { values: ranks.collect::<Result<_>>()?, are_bins: header.are_bins };
+        codes.check().map_err(|_| failed(path, CONTRADICTS))?;
+        let nodata = header.nodata.map(value).transpose()?;
+        let params = of_stored!(&tree, tree => tree.params());
+        if *params != codes.params(nodata) || codes.are_short() != matches!(tree, Stored::Short(_))
+        {
+            return Err(failed(path, CONTRADICTS));
+        }
+        Ok(Self { tree, codes, nodata })
+    }
+}
+
+/// Where the nodes, the flags of children and what codes stand for lie in a file.
 struct Parts {
     nodes: Range<usize>,
     presence: Range<usize>,
+    codes: Range<usize>,
 }
 
 impl Header {
@@ -214,19 +408,25 @@ impl Header {
         let nodes = start..start + count * size_of::<Node<T>>();
         let presence = nodes.end + padding(nodes.len());
         let presence = presence..presence + self.presence as usize;
-        if length != presence.end as u64 {
-            return Err(format!("it has {length} bytes, not {}", presence.end));
+        let start = presence.end + self.codes.map_or(0, |_| padding(presence.len()));
+        let codes = start..start + self.codes.map_or(0, |codes| 8 * codes.count as usize);
+        if length != codes.end as u64 {
+            return Err(format!("it has {length} bytes, not {}", codes.end));
         }
-        Ok(Parts { nodes, presence })
+        Ok(Parts { nodes, presence, codes })
     }
 
     /// Holds what follows the header against the sums that it has.
-    fn check_sums(&self, nodes: &[u8], padding: &[u8], presence: &[u8]) -> Result<(), String> {
+    fn check_sums(&self, parts: [&[u8]; 3], padding: &[u8]) -> Result<(), String> {
+        let [nodes, presence, values] = parts;
         if crc(nodes) != self.crc_of_nodes {
             return Err("its nodes are damaged".to_owned());
         }
         if crc(presence) != self.crc_of_presence {
             return Err("its flags of children are damaged".to_owned());
+        }
+        if self.codes.is_some_and(|codes| crc(values) != codes.crc) {
+            return Err("what its codes stand for is damaged".to_owned());
         }
         if padding.iter().any(|&byte| byte != 0) {
             return Err("its padding is damaged".to_owned());
@@ -264,17 +464,18 @@ impl Header {
         let number = |at: usize| long(at).map(f64::from_bits);
         let version = word(8)?;
         if !(1..=VERSION).contains(&version) {
-            return Err(format!("it is of version {version}, this program knows {VERSION}"));
+            return Err(format!("it is of version {version}, this program knows 1 to {VERSION}"));
         }
         let (kind, width, height) = (word(12)?, word(16)?, word(20)?);
         let (bits, bins, has_nodata) = (word(24)?, word(28)?, word(32)?);
         let system = if version == 1 { 0 } else { word(36)? as usize };
-        let is_known = bits <= 30 && bins < 256 && (kind as usize) < KINDS.len();
+        let is_known = bits <= 30 && bins < 256 && kind < OF_CELLS;
         if !is_known || has_nodata > 1 || system > MAX_OF_SYSTEM {
             return Err("its header is damaged".to_owned());
         }
         let (levels, bins) = (bits as usize + 2, bins as usize);
-        let length = header_length(levels + bins, system);
+        let is_coded = version == VERSION;
+        let length = header_length(levels + bins, system, is_coded);
         let sum = word(length - 4)?;
         if crc(&bytes[..length - 4]) != sum {
             return Err("its header is damaged".to_owned());
@@ -283,8 +484,10 @@ impl Header {
         let grid = grid.map_err(|error| format!("it lies nowhere: {error}"))?;
         let nodata = if has_nodata == 1 { Some(number(64)?) } else { None };
         let (nodes, presence) = (long(72)?, long(80)?);
-        let starts = (0..levels).map(|i| long(FIXED + 8 * i)).collect::<Result<Vec<_>, _>>()?;
-        let first_bin = FIXED + 8 * levels;
+        let codes = if is_coded { Some(CodesHeader::parse(&word, &long)?) } else { None };
+        let fixed = FIXED + if is_coded { OF_CODES } else { 0 };
+        let starts = (0..levels).map(|i| long(fixed + 8 * i)).collect::<Result<Vec<_>, _>>()?;
+        let first_bin = fixed + 8 * levels;
         let bins = (0..bins).map(|i| number(first_bin + 8 * i)).collect::<Result<Vec<_>, _>>()?;
         let first = first_bin + 8 * bins.len();
         let system = String::from_utf8(bytes[first..first + system].to_vec());
@@ -297,7 +500,8 @@ impl Header {
             && starts.windows(2).all(|pair| pair[0] <= pair[1])
             && starts[levels - 1] == nodes
             && nodes <= crate::MAX_NODES
-            && (presence == 0 || presence == starts[bits as usize]);
+            && (presence == 0 || presence == starts[bits as usize])
+            && (!is_coded || params.bins.is_empty() && [u16::TYPE, u32::TYPE].contains(&kind));
         if !is_sound {
             return Err(CONTRADICTS.to_owned());
         }
@@ -312,8 +516,27 @@ impl Header {
             presence,
             crc_of_nodes,
             crc_of_presence,
+            codes,
         };
         Ok((header, length))
+    }
+}
+
+impl CodesHeader {
+    /// Reads what stands before the level starts.
+    fn parse(
+        word: &dyn Fn(usize) -> Result<u32, String>,
+        long: &dyn Fn(usize) -> Result<u64, String>,
+    ) -> Result<Self, String> {
+        let at = |i: usize| word(FIXED + 4 * i);
+        let (kind, are_bins, has_nodata, crc) = (at(0)?, at(1)?, at(2)?, at(3)?);
+        let (count, nodata) = (long(FIXED + 16)?, long(FIXED + 24)?);
+        // There are no more codes than nodes have bits for.
+        if kind as usize >= KINDS.len() || are_bins > 1 || has_nodata > 1 || count > 1 << 32 {
+            return Err(CONTRADICTS.to_owned());
+        }
+        let nodata = (has_nodata == 1).then_some(nodata);
+        Ok(Self { kind, are_bins: are_bins == 1, nodata, count, crc })
     }
 }
 
@@ -327,8 +550,9 @@ pub(crate) fn check_system(system: &str) -> std::io::Result<()> {
 }
 
 /// Bytes of a header with so many level starts and boundaries and a system of so many bytes, its sum included.
-fn header_length(numbers: usize, system: usize) -> usize {
-    (FIXED + 8 * numbers + system + 4).next_multiple_of(ALIGNMENT)
+fn header_length(numbers: usize, system: usize, is_coded: bool) -> usize {
+    let fixed = FIXED + if is_coded { OF_CODES } else { 0 };
+    (fixed + 8 * numbers + system + 4).next_multiple_of(ALIGNMENT)
 }
 
 /// Bytes from the end of a part of this length to the next.

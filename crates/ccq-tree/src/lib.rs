@@ -3,7 +3,7 @@
 //! A min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree (CCQ-tree) of Zhang,
 //! You and Gruenwald, *Indexing large-scale raster geospatial data using massively parallel GPGPU computing* (2010,
 //! doi:10.1145/1869790.1869859). For whoever asks one raster, or several together, again and again. Cells are
-//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; rows, columns and sizes count cells, row 0 in the north.
+//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; for values of 64 bits codes stand ([`build_coded`]). Rows, columns and sizes count cells, row 0 in the north.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,34 +31,44 @@
 //! bytes, and a [`Forest`] of tiles merges into the same bytes as one build of the whole.
 #![deny(missing_docs)]
 
+mod bound;
 mod cell;
+mod coded;
 pub mod cpu;
 mod error;
+mod fields;
 mod file;
 mod forest;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod links;
 mod mosaic;
+mod number;
 mod params;
 mod quantiles;
 mod query;
 mod raster;
+mod regions;
 mod search;
 mod tree;
 
 use gpu_core::{GridView, On};
 
+pub use bound::Bound;
 pub use cell::Cell;
+pub use coded::{CodedParams, CodedTree, Codes, MAX_CODED_BINS, build_coded};
 pub use cpu::Merged;
 pub use error::{Error, Result};
-pub use file::cells_of_file;
+pub use fields::{Aggregate, Classes, Fields, Judgement, Resident, Sum, Summed, Total, fields};
+pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;
 pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
+pub use number::Number;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
-pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics};
+pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, search_grid};
 pub use raster::RasterRef;
+pub use regions::{Connectivity, Outline, Region, Regions, regions};
 pub use search::{count, mask, quadrants, runs, statistics, top_k};
 pub use tree::{Node, Tree};
 

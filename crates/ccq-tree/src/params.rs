@@ -5,7 +5,7 @@ use kernels_rs::ccq::summary::Binning;
 use kernels_rs::ccq::value::Kind;
 
 use crate::cell::{Cell, exact_key, first_key};
-use crate::{Error, Result};
+use crate::{Bound, Error, Result};
 
 /// The longest side of a raster: 2^30 cells.
 pub const MAX_SIDE: u32 = 1 << 30;
@@ -178,8 +178,9 @@ impl Query {
 }
 
 /// Checks a range of values.
-pub(crate) fn check_range((low, high): (f64, f64)) -> Result<()> {
-    if low <= high { Ok(()) } else { Err(Error::Range { low, high }) }
+pub(crate) fn check_range((low, high): (Bound, Bound)) -> Result<()> {
+    let (of_low, of_high) = (low.to_f64(), high.to_f64());
+    if low <= high { Ok(()) } else { Err(Error::Range { low: of_low, high: of_high }) }
 }
 
 #[cfg(test)]

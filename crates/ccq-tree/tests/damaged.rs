@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ccq_tree::{
-    Cell, Condition, Params, Query, Tree, build, cells_of_file, count, mask, quadrants, statistics,
+    Cell, Condition, Params, Query, Tree, build, count, kind_of_file, mask, quadrants, statistics,
     top_k,
 };
 use gpu_core::{Device, Grid, GridSpec};
@@ -57,7 +57,7 @@ fn read_both<T: Cell>(path: &Path, bytes: &[u8]) -> Result<Tree<T>, String> {
         unsafe { Tree::<T>::map(path) }
     });
     assert!(most <= FIXED + 6 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
-    let _ = cells_of_file(path);
+    let _ = kind_of_file(path);
     match (read, mapped) {
         (Ok(read), Ok(mapped)) => {
             assert!(read == mapped);

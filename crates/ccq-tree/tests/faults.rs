@@ -5,7 +5,7 @@
 mod common;
 
 use ccq_tree::gpu::{self, Condition, Workspace};
-use ccq_tree::{Error, Params, Query, build, build_forest};
+use ccq_tree::{Connectivity, Error, Params, Query, Sum, build, build_forest};
 use common::fractal;
 use gpu_core::{Device, DeviceGrid};
 use testing::faults::{Failures, everywhere};
@@ -31,6 +31,28 @@ fn every_failure_of_a_search_is_said() {
         let runs = gpu::runs(workspace, &condition, &Query::new())?;
         let lie = gpu::statistics(workspace, tree, &Query::new())?;
         Ok((gpu::quadrants(workspace, &condition, &Query::new())?, counted, mask, runs, lie))
+    });
+    if let Some(Failures { allocations, launches, .. }) = failures {
+        assert!(allocations >= 5 && launches >= 5, "{allocations} {launches}");
+    }
+}
+
+#[test]
+fn every_failure_of_regions_and_fields_is_said() {
+    let gpu = testing::gpu();
+    let raster = fractal::<i16>(100, 70, 4, 0.6);
+    let make = || {
+        let mut workspace = Workspace::new(&gpu)?;
+        let resident = DeviceGrid::upload(&gpu, raster.view())?;
+        let tree = gpu::build(&mut workspace, &resident, &Params::new().nodata(5.0))?;
+        Ok::<_, Error>((workspace, tree))
+    };
+    let failures = everywhere(&gpu, make, |(workspace, tree)| {
+        let condition = [Condition::new(tree).range(-20.0, 50.0)];
+        let query = Query::new();
+        let regions = gpu::regions(workspace, &condition, &query, Connectivity::Eight)?;
+        let fields = gpu::fields(workspace, tree, Sum)?;
+        Ok((regions, fields.total(workspace, &condition, &query)?, fields.to_host()?))
     });
     if let Some(Failures { allocations, launches, .. }) = failures {
         assert!(allocations >= 5 && launches >= 5, "{allocations} {launches}");

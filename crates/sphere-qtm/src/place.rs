@@ -56,6 +56,12 @@ impl LonLat {
         let place = Self::new(longitude, latitude)?;
         Ok(Self { latitude: how.on_sphere(place.latitude), ..place })
     }
+
+    /// A place on the sphere as one on the ellipsoid, of geodetic latitude: the reverse of [`from_geodetic`](Self::from_geodetic).
+    #[must_use]
+    pub fn to_geodetic(self, how: Latitude) -> Self {
+        Self { latitude: how.to_geodetic(self.latitude), ..self }
+    }
 }
 
 /// A vector of length 1: x towards longitude 0 on the equator, y towards 90 degrees east, z towards the north
@@ -124,40 +130,65 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Latitude {
-    /// They are taken as they are: the usual choice, and up to 22 km off.
-    #[default]
-    AsGiven,
+    /// Geodetic latitudes are taken as they are. Directions are up to 22 km off; areas are 0.45% too large at the equator
+    /// and 0.9% too small at the poles.
+    Geodetic,
     /// Geocentric latitude: the direction from the centre of the Earth.
     Geocentric,
-    /// Authalic latitude: areas on the sphere are those on the ellipsoid (Snyder 1987, equation 3-11,
-    /// DOI 10.3133/pp1395).
+    /// Authalic latitude: areas on the sphere, times the area of the ellipsoid over 4 pi, are areas on the ellipsoid
+    /// (Snyder 1987, equation 3-11, DOI 10.3133/pp1395).
+    #[default]
     Authalic,
 }
 
 /// The flattening of WGS 84.
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
 
+/// The square of its eccentricity.
+const SQUARED: f64 = FLATTENING * (2.0 - FLATTENING);
+
 impl Latitude {
     /// The latitude on the sphere, in degrees, of a geodetic one.
     pub fn on_sphere(self, degrees: f64) -> f64 {
-        let squared = FLATTENING * (2.0 - FLATTENING);
         if degrees.abs() == 90.0 {
             return degrees;
         }
-        let sine = degrees.to_radians().sin();
         match self {
-            Self::AsGiven => degrees,
-            Self::Geocentric => ((1.0 - squared) * degrees.to_radians().tan()).atan().to_degrees(),
+            Self::Geodetic => degrees,
+            Self::Geocentric => ((1.0 - SQUARED) * degrees.to_radians().tan()).atan().to_degrees(),
+            Self::Authalic => authalic(degrees),
+        }
+    }
+
+    /// The geodetic latitude, in degrees, of one on the sphere: what [`on_sphere`](Self::on_sphere) takes there, to 1e-13 degrees.
+    pub fn to_geodetic(self, degrees: f64) -> f64 {
+        if degrees.abs() == 90.0 {
+            return degrees;
+        }
+        match self {
+            Self::Geodetic => degrees,
+            Self::Geocentric => (degrees.to_radians().tan() / (1.0 - SQUARED)).atan().to_degrees(),
             Self::Authalic => {
-                let (q, pole) = (authalic(sine, squared), authalic(1.0, squared));
-                (q / pole).clamp(-1.0, 1.0).asin().to_degrees()
+                // The two latitudes differ by 0.13 degrees at most, and their rates by 0.9%: each step leaves a hundredth
+                // of the error.
+                (0..8).fold(degrees, |geodetic, _| geodetic + (degrees - authalic(geodetic)))
             }
         }
     }
 }
 
-/// The area of an ellipsoid between the equator and a latitude, but for a factor.
-fn authalic(sine: f64, squared: f64) -> f64 {
-    let e = squared.sqrt();
-    (1.0 - squared) * (sine / (1.0 - squared * sine * sine) + (e * sine).atanh() / e)
+/// The authalic latitude of a geodetic one, in degrees.
+fn authalic(degrees: f64) -> f64 {
+    let sine = degrees.abs().to_radians().sin();
+    let cosine = (90.0 - degrees.abs()).to_radians().sin();
+    let e = SQUARED.sqrt();
+    let inside = 1.0 - SQUARED * sine * sine;
+    // The area from the equator to the latitude but for a factor, and from there to the pole. The second is no difference of
+    // areas: near the pole that would lose half of the digits.
+    let below = sine / inside + (e * sine).atanh() / e;
+    let left = cosine * cosine / (1.0 + sine);
+    let beyond = left * (1.0 + SQUARED * sine) / ((1.0 - SQUARED) * inside)
+        + (e * left / (1.0 - SQUARED * sine)).atanh() / e;
+    // Sine and cosine of the authalic latitude, both times the area from the equator to the pole.
+    below.atan2((beyond * (2.0 * below + beyond)).sqrt()).to_degrees().copysign(degrees)
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
-use ccq_tree::Window;
+use anyhow::{Context, Result, bail, ensure};
+use ccq_tree::{Connectivity, Window};
 use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
-use programs::args::{RunArgs, count, ending};
+use gpu_core::{Bounds, DeviceChoice, GridSpec};
+use programs::args::{Extent, RunArgs, count, ending};
 use programs::scale::RunTileArgs;
 
 use crate::scale::{MergeArgs, PlanArgs};
@@ -84,12 +85,28 @@ pub struct QueryArgs {
     /// Rows and columns from the first on and before the second [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Place>,
-    /// Another index and its range, which a cell must satisfy as well; may be given several times
+    /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts [default: all]
+    #[arg(
+        long,
+        value_name = "XMIN,YMIN,XMAX,YMAX",
+        allow_hyphen_values = true,
+        conflicts_with = "window"
+    )]
+    pub bounds: Option<Extent>,
+    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may be of another
+    /// size: the finest are found, and a coarser cell counts for those whose centres lie in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
     /// What is found: quadrants (.geojson, .csv), or cells (.npy, .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
+    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson), or a
+    /// table (.csv)
+    #[arg(long, value_name = "PATH")]
+    pub regions: Option<PathBuf>,
+    /// Which cells are connected: those that share a side (4), or a corner as well (8)
+    #[arg(long, value_name = "4|8", default_value = "4", value_parser = connectivity, requires = "regions")]
+    pub connectivity: Connectivity,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -106,8 +123,8 @@ pub struct InfoArgs {
 const AFTER_HELP: &str = "\
 A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
 keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
-An index holds cells of at most 32 bits. Floats of 64 bits are indexed where all of them are f32, integers of 64 bits \
-where all are i32 or all are u32; else the first value that is not is named. NODATA does not count for that. \
+Values of 64 bits are indexed as f32, i32 or u32 where all of them are, and else as they are, exactly; the first value that \
+is no f32, i32 or u32 is refused in a plan, and in one of several rasters. NODATA does not count for that. \
 Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \
 it, by the file or by .aux.xml beside it; so are the blocks that a sparse GeoTIFF does not have, and a transparent entry \
 or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the f32 that it rounds to. A PNG \
@@ -115,7 +132,9 @@ with coloured or otherwise transparent pixels is refused.\n\n\
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
-with --raster then. Queries run on the CPU.\n\n\
+with --raster then. Areas of --regions are in square units of the place, of degrees in square \
+metres on WGS 84. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
+the same.\n\n\
 Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
 standard error says what, and no unfinished file is left.";
 
@@ -153,15 +172,50 @@ impl QueryArgs {
         let mut inputs = vec![self.tree.clone()];
         inputs.extend(self.raster.clone());
         inputs.extend(self.others()?.into_iter().map(|(path, _)| path));
-        let outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
+        let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {
             kind(path)?;
+        }
+        if let Some(path) = &self.regions {
+            let name = path.display();
+            let is_known = matches!(ending(path).as_str(), "geojson" | "csv");
+            ensure!(is_known, "--regions {name}: the name must end in .geojson or .csv");
+            outputs.push(path);
         }
         geo_io::check_distinct(&inputs, &outputs)?;
         for path in outputs {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
         Ok(())
+    }
+
+    /// All files to write.
+    pub fn written(&self) -> Vec<PathBuf> {
+        self.output.iter().chain(&self.regions).cloned().collect()
+    }
+
+    /// What to search on: without a word the CPU, since copying an index to a GPU takes longer than one search.
+    pub fn device(&self) -> DeviceChoice {
+        match self.run.device {
+            DeviceChoice::Auto => DeviceChoice::Cpu,
+            named => named,
+        }
+    }
+
+    /// The rows and columns of a raster that count.
+    pub fn window_in(&self, grid: &GridSpec) -> Result<Option<Window>> {
+        let Some(Extent(bounds)) = self.bounds else {
+            return Ok(self.window.map(|place| place.0));
+        };
+        let window = cells_of_bounds(&bounds, grid);
+        window.map(Some).with_context(|| {
+            let Bounds { min_x, min_y, max_x, max_y } = bounds;
+            let its = grid.bounds();
+            format!(
+                "--bounds {min_x},{min_y},{max_x},{max_y}: the index lies at {},{},{},{}, no cell is in both",
+                its.min_x, its.min_y, its.max_x, its.max_y
+            )
+        })
     }
 
     /// The other indices and their ranges.
@@ -172,6 +226,29 @@ impl QueryArgs {
         };
         self.and.as_chunks::<2>().0.iter().map(|pair| of(pair)).collect()
     }
+}
+
+/// `--connectivity`.
+fn connectivity(text: &str) -> Result<Connectivity, String> {
+    match text {
+        "4" => Ok(Connectivity::Four),
+        "8" => Ok(Connectivity::Eight),
+        _ => Err("4 or 8".to_owned()),
+    }
+}
+
+/// The cells of a raster that a rectangle has something of. What it has less than a thousandth of, by rounding, is not among them.
+fn cells_of_bounds(bounds: &Bounds, grid: &GridSpec) -> Option<Window> {
+    const LITTLE: f64 = 1e-3;
+    let GridSpec { origin_x, origin_y, cell_size, width, height } = *grid;
+    let ends = |from: f64, to: f64, length: u32| {
+        let inside = |at: f64| at.clamp(0.0, f64::from(length)) as u32;
+        let (first, end) = (from / cell_size + LITTLE, to / cell_size - LITTLE);
+        (inside(first.floor()), inside(end.ceil()))
+    };
+    let (column0, column1) = ends(bounds.min_x - origin_x, bounds.max_x - origin_x, width);
+    let (row0, row1) = ends(origin_y - bounds.max_y, origin_y - bounds.min_y, height);
+    Window { row0, column0, row1, column1 }.and(Window::of(grid))
 }
 
 /// The format that an output's name asks for.
@@ -232,6 +309,22 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn bounds_have_the_cells_that_they_cut() {
+        let grid = GridSpec::new(10.0, 60.0, 0.01, 300, 200).unwrap();
+        let of = |min_x, min_y, max_x, max_y| {
+            let window = cells_of_bounds(&Bounds { min_x, min_y, max_x, max_y }, &grid);
+            window.map(|Window { row0, column0, row1, column1 }| [row0, column0, row1, column1])
+        };
+        assert_eq!(of(10.07, 59.9, 10.14, 59.95), Some([5, 7, 10, 14]));
+        assert_eq!(of(10.075, 59.905, 10.145, 59.945), Some([5, 7, 10, 15]));
+        assert_eq!(of(10.071, 59.991, 10.072, 59.992), Some([0, 7, 1, 8]));
+        assert_eq!(of(-180.0, -90.0, 180.0, 90.0), Some([0, 0, 200, 300]));
+        assert_eq!(of(0.0, 0.0, 10.0, 90.0), None);
+        assert_eq!(of(13.0, 58.0, 14.0, 59.0), None);
+        assert_eq!(of(12.99, 58.0, 14.0, 58.01), Some([199, 299, 200, 300]));
     }
 
     #[test]

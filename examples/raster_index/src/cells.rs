@@ -1,33 +1,44 @@
 //! The type of an index's cells, and values, NODATA and bounds in it.
 //!
-//! An index holds cells of at most 32 bits. Values of another type become cells of one that holds them all exactly: floats of 16
-//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value has no such cell the raster is refused.
+//! Nodes hold values of at most 32 bits. Values of another type become cells of one that holds them all exactly: floats of 16
+//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value of 64 bits has no such cell, codes stand for
+//! the values; in tiles the raster is refused.
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use ccq_tree::Bound;
 use geo_io::{ArrayData, Number, SampleType};
 
 use crate::trees::Values;
 
-/// The types of cells that values of a type can become, the one that is tried first before the others.
+/// The types of cells that values of a type can become, the one that is tried first before the others; the last of values of 64
+/// bits is their own type, for which codes stand.
 fn cells_of(values: SampleType) -> &'static [&'static str] {
     match values {
         SampleType::Bool | SampleType::U8 => &["u8"],
         SampleType::I8 | SampleType::I16 => &["i16"],
         SampleType::U16 => &["u16"],
         SampleType::I32 => &["i32"],
-        SampleType::U32 | SampleType::U64 => &["u32"],
-        SampleType::I64 => &["i32", "u32"],
-        SampleType::F16 | SampleType::F32 | SampleType::F64 => &["f32"],
+        SampleType::U32 => &["u32"],
+        SampleType::U64 => &["u32", "u64"],
+        SampleType::I64 => &["i32", "u32", "i64"],
+        SampleType::F16 | SampleType::F32 => &["f32"],
+        SampleType::F64 => &["f32", "f64"],
     }
+}
+
+/// Whether a type has 64 bits.
+pub fn is_wide(cells: &str) -> bool {
+    matches!(cells, "f64" | "i64" | "u64")
 }
 
 /// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
 /// if it is below the bound.
-pub fn bound_in(cells: &str, number: Number) -> f64 {
+pub fn bound_in(cells: &str, number: Number) -> Bound {
     let rounded = if cells == "f32" { SampleType::F32.at_least(number) } else { None };
-    rounded.unwrap_or(number).to_f64()
+    let number = rounded.unwrap_or(number);
+    number.to_i128().map_or(number.to_f64().into(), Bound::from)
 }
 
 /// A value of cells as it is shown.
@@ -56,12 +67,13 @@ pub fn nodata_of_cells(cells: &str, values: SampleType, nodata: Option<Number>) 
 }
 
 /// The type of cells that holds the values of all rasters, which are of some types: the first of those that they can become
-/// for which all pass a check, which gets the raster's number.
+/// for which all pass a check, which gets the raster's number. Their own type of 64 bits is not among them if `narrow`.
 ///
 /// # Errors
 /// Those of the check, or a raster whose values can have no such cells.
 pub fn cells_of_all(
     rasters: &[(&Path, SampleType)],
+    narrow: bool,
     check: impl Fn(usize, &str) -> Result<()>,
 ) -> Result<&'static str> {
     let Some(&(first, kind)) = rasters.first() else { bail!("there is no raster") };
@@ -73,7 +85,7 @@ pub fn cells_of_all(
         }
     }
     let mut failed = None;
-    for cells in candidates {
+    for cells in candidates.iter().filter(|cells| !(narrow && is_wide(cells))) {
         match (0..rasters.len()).try_for_each(|i| check(i, cells)) {
             Ok(()) => return Ok(cells),
             Err(error) => failed = failed.or(Some(error)),
@@ -135,8 +147,8 @@ impl Part<'_> {
             _ => bail!("{}: a value has no cell of {cells}", self.path.display()),
         };
         bail!(
-            "{}: its value {value} in row {row}, column {column} is no {cells}, and an index holds 32 bits: {how}, or give \
-             --nodata {value} if it stands for no value",
+            "{}: its value {value} in row {row}, column {column} is no {cells}, and an index of tiles or of several rasters \
+             holds 32 bits: {how}, or give --nodata {value} if it stands for no value",
             self.path.display()
         )
     }
@@ -157,6 +169,9 @@ impl Part<'_> {
             (ArrayData::U32(v), _) => Values::U32(v),
             (ArrayData::F16(v), _) => Values::F32(v.into_iter().map(f32::from).collect()),
             (ArrayData::F32(v), _) => Values::F32(v),
+            (ArrayData::F64(v), "f64") => Values::F64(v),
+            (ArrayData::I64(v), "i64") => Values::I64(v),
+            (ArrayData::U64(v), "u64") => Values::U64(v),
             (ArrayData::F64(v), _) => {
                 Values::F32(v.into_iter().filter_map(self.narrow_float()).collect())
             }

@@ -5,6 +5,7 @@
 
 mod args;
 mod cells;
+mod regions;
 mod sample;
 mod scale;
 mod systems;
@@ -18,7 +19,8 @@ use ccq_tree::{
     Cell, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
 };
 use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
-use gpu_core::{Device, Grid, GridSpec, GridView};
+use gpu_core::{Bounds, Device, Grid, GridSpec, GridView};
+use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
@@ -27,7 +29,7 @@ use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
 use cells::{Part, shown};
-use trees::{AnyTree, CellType, Values, of_name, of_type};
+use trees::{AnyTree, ValueType, Values, of_name, of_type};
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -77,7 +79,11 @@ fn build(args: &BuildArgs) -> Result<()> {
     let (cells, parts) = cells_of(args, rasters, nodata)?;
     let params = Params::new().nodata(cells::nodata_of_cells(cells, kind, nodata));
     let mut work = Work { args, device: &device, cells, params, stages: &mut stages };
-    let tree = work.any_tree(parts)?.in_system(system);
+    let tree = match cells::is_wide(cells) {
+        true => work.coded_tree(parts, nodata)?,
+        false => work.any_tree(parts)?,
+    };
+    let tree = tree.in_system(system);
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree, crs.as_ref());
     report.device(&device, args.run.device);
@@ -104,7 +110,7 @@ fn cells_of(
     let kinds: Vec<_> =
         kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
     let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
-    let cells = cells::cells_of_all(&kinds, check)?;
+    let cells = cells::cells_of_all(&kinds, kinds.len() > 1, check)?;
     let cells_of = |(i, (raster, place)): (usize, (Raster, Place))| {
         let part = part(i, &raster);
         Ok((part.cells(raster.values, cells)?, place.grid))
@@ -143,11 +149,27 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The tree of the only raster, whose values have 64 bits.
+    fn coded_tree(
+        &mut self,
+        parts: Vec<(Values, GridSpec)>,
+        nodata: Option<Number>,
+    ) -> Result<AnyTree> {
+        ensure!(
+            self.args.quantiles.is_none(),
+            "--quantiles: values of type {} have none, give --bins",
+            self.cells
+        );
+        let (values, grid) = parts.into_iter().next().context("there is no raster")?;
+        let (bins, device) = (&self.args.bins[..], self.device);
+        self.stages.run("build", |p| values.coded_tree(grid, (bins, nodata), device, p))
+    }
+
     fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
         Ok(of_name!(self.cells, T => {
             let of = |(values, grid): (Values, GridSpec)| {
                 let cells = values.cells();
-                let values = <T as CellType>::own(values);
+                let values = <T as ValueType>::own(values);
                 let values = values.with_context(|| format!("cells of {cells} beside those of {}", self.cells))?;
                 Ok(Grid::new(values, grid)?)
             };
@@ -167,7 +189,7 @@ impl Work<'_> {
         };
         drop(parts);
         let mut bins: Vec<f64> =
-            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin)).collect();
+            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin).to_f64()).collect();
         if let Some(count) = self.args.quantiles {
             let quantiles = || quantile_boundaries(raster.view(), params.nodata, count);
             bins = self.stages.run("quantiles", |_| quantiles())?;
@@ -258,12 +280,13 @@ fn place_of(path: &Path, raster: &Raster, notes: &mut Vec<String>) -> Result<Pla
 /// Reads indices, searches, writes what is found.
 fn query(args: &QueryArgs) -> Result<()> {
     args.check()?;
+    let opening = Opening::begin(args.device());
     let mut stages = Stages::new(args.run.quiet);
     let read = |path: &Path| AnyTree::read(path);
     let others = args.others()?;
-    let (tree, other_trees) = stages.run("read", |_| {
+    let (device, (tree, other_trees)) = opening.beside(&mut stages, "read", |_| {
         let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
-        Ok::<_, anyhow::Error>((read(&args.tree)?, others))
+        Ok((read(&args.tree)?, others))
     })?;
     let name = args.tree.display();
     ensure!(tree.grid().cells() > 0, "{name} is the index of a raster without cells");
@@ -271,7 +294,7 @@ fn query(args: &QueryArgs) -> Result<()> {
     let own = (args.tree.as_path(), *tree.grid(), crs.as_ref());
     for ((path, _), other) in others.iter().zip(&other_trees) {
         let crs = systems::of_index(path, other.system())?;
-        require_same_place(own, (path, *other.grid(), crs.as_ref()))?;
+        require_common_ground(own, (path, *other.grid(), crs.as_ref()))?;
     }
     let raster = args.raster.as_deref().map(|path| raster_of(path, args, own, tree.cells()));
     let raster = raster.transpose()?;
@@ -282,12 +305,22 @@ fn query(args: &QueryArgs) -> Result<()> {
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
         conditions.push(within(tree, Some(*range)));
     }
-    let query = Query::new().window(args.window.map(|place| place.0));
-    let found = stages.run("search", |_| ccq_tree::quadrants(&Device::Cpu, &conditions, &query))?;
-    let total = ccq_tree::count(&Device::Cpu, &conditions, &query)?;
+    let grid = ccq_tree::search_grid(&conditions)?;
+    let query = Query::new().window(args.window_in(&grid)?);
+    let (found, total) = stages.run("search", |p| {
+        let found = ccq_tree::quadrants(device.with_progress(p), &conditions, &query)?;
+        Ok::<_, anyhow::Error>((found, ccq_tree::count(&device, &conditions, &query)?))
+    })?;
     let mut report = Report::default();
+    report.device(&device, args.device());
     describe(&mut report, &tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
+    if grid != *tree.grid() {
+        let GridSpec { width, height, cell_size, .. } = grid;
+        report.note(format_args!(
+            "the finest of the indices has {width} x {height} cells of {cell_size}: of those are the cells that are found"
+        ));
+    }
     if total.unsure > 0 {
         report.note(format_args!(
             "{} more cells are in bins that the range cuts through; --raster says which are in it",
@@ -299,9 +332,9 @@ fn query(args: &QueryArgs) -> Result<()> {
     report.field("found", fields);
     let is_named = crs.as_ref().is_some_and(geo_io::is_named_in_geojson);
     let unnamed_heights = crs.as_ref().filter(|crs| !geo_io::has_named_heights(crs));
-    for path in &args.output {
+    for path in args.written() {
         let name = path.display();
-        if args::kind(path)? != Kind::GeoJson {
+        if ending(&path) != "geojson" {
             continue;
         }
         if let Some(crs) = unnamed_heights.filter(|_| is_named) {
@@ -314,11 +347,22 @@ fn query(args: &QueryArgs) -> Result<()> {
             ));
         }
     }
-    let (grid, crs) = (*tree.grid(), crs.as_ref());
-    let results = Results { conditions: &conditions, query: &query, found: &found, grid, crs };
+    let crs = crs.as_ref();
+    let (conditions, query, found, device) = (&conditions[..], &query, &found[..], &device);
+    let results = Results { conditions, query, found, grid, crs, device };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
+    if let Some(path) = &args.regions {
+        let output = Output { path, existing: args.run.existing() };
+        let found = stages.run("regions", |p| {
+            let on = device.with_progress(p);
+            Ok::<_, anyhow::Error>(ccq_tree::regions(on, conditions, query, args.connectivity)?)
+        })?;
+        let regions = regions::Regions { found: &found, grid, crs };
+        stages.run("write regions", |_| regions.write(output))?;
+        regions.describe(&mut report);
+    }
     report.stages(&stages);
-    report.written(&args.output);
+    report.written(&args.written());
     report.print(&args.run, false);
     Ok(())
 }
@@ -334,6 +378,32 @@ fn within(tree: &AnyTree, range: Option<Range>) -> Condition<'_> {
 
 /// A raster or an index: its name, its cells, its system.
 type Lying<'a> = (&'a Path, GridSpec, Option<&'a Crs>);
+
+/// Refuses a second index of another system than the first, or without ground in common. Of the same sides it is to lie in the
+/// same place.
+fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
+    let ((a, its, of_a), (b, grid, of_b)) = (first, second);
+    let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(grid.width, grid.height);
+    let is_alike = (grid.width, grid.height) == (its.width, its.height);
+    if is_alike || is_nowhere(&its) || is_nowhere(&grid) {
+        return require_same_place(first, second);
+    }
+    systems::require_same((a, of_a), (b, of_b))?;
+    let (one, other) = (its.bounds(), grid.bounds());
+    let show = |b: &Bounds| format!("{},{},{},{}", b.min_x, b.min_y, b.max_x, b.max_y);
+    ensure!(
+        one.min_x < other.max_x
+            && other.min_x < one.max_x
+            && one.min_y < other.max_y
+            && other.min_y < one.max_y,
+        "{} lies at {}, {} at {}: they have no ground in common",
+        b.display(),
+        show(&other),
+        a.display(),
+        show(&one)
+    );
+    Ok(())
+}
 
 /// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so may
 /// its index: those will do, wherever the other lies.
@@ -387,6 +457,7 @@ struct Results<'a> {
     found: &'a [Quadrant],
     grid: GridSpec,
     crs: Option<&'a Crs>,
+    device: &'a Device,
 }
 
 impl Results<'_> {
@@ -405,12 +476,12 @@ impl Results<'_> {
                 geo_io::write_polygons(output, outlines, self.crs)?;
             }
             Kind::Npy => {
-                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
+                let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;
                 let (width, height) = (self.grid.width as usize, self.grid.height as usize);
                 geo_io::write_npy(output, mask.values(), width, height)?;
             }
             Kind::Png => {
-                let mask = ccq_tree::mask(&Device::Cpu, self.conditions, self.query)?;
+                let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;
                 // What is found is bright on a dark ground.
                 let bright = mask.values().iter().map(|&cell| 0.15 + 0.85 * f32::from(cell));
                 let bright: Vec<f32> = bright.collect();

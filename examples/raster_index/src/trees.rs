@@ -5,14 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use ccq_tree::{
-    Cell, Condition, Forest, Params, Tree, Window, build_tile, cells_of_file, mosaic_fill,
+    Cell, CodedParams, CodedTree, Condition, Forest, Number as _, Params, Tree, Window,
+    build_coded, build_tile, kind_of_file, mosaic_fill,
 };
-use geo_io::Output;
+use geo_io::{Number, Output, SampleType};
 use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
 
-/// Something that there is of each type of cells.
+/// Something that there is of each type of values.
 pub trait Family {
-    type Of<T: Cell>;
+    type Of<T: ValueType>;
 }
 
 /// One of a family, whose type is known when the program runs.
@@ -23,12 +24,15 @@ pub enum Any<F: Family> {
     I32(F::Of<i32>),
     U32(F::Of<u32>),
     F32(F::Of<f32>),
+    F64(F::Of<f64>),
+    I64(F::Of<i64>),
+    U64(F::Of<u64>),
 }
 
 pub struct Trees;
 
 impl Family for Trees {
-    type Of<T: Cell> = Tree<T>;
+    type Of<T: ValueType> = T::Tree;
 }
 
 /// An index over cells of any type.
@@ -37,14 +41,16 @@ pub type AnyTree = Any<Trees>;
 pub struct Rasters;
 
 impl Family for Rasters {
-    type Of<T: Cell> = Vec<T>;
+    type Of<T: ValueType> = Vec<T>;
 }
 
 /// The cells of a raster, of a type that indices have.
 pub type Values = Any<Rasters>;
 
-/// A type of cells.
-pub trait CellType: Cell {
+/// A type of values that indices have: of cells, or of 64 bits.
+pub trait ValueType: ccq_tree::Number {
+    /// Its indices.
+    type Tree: Index;
     /// What is of this type.
     fn own<F: Family>(any: Any<F>) -> Option<F::Of<Self>>;
     /// The opposite.
@@ -52,8 +58,10 @@ pub trait CellType: Cell {
 }
 
 macro_rules! kinds {
-    ($($kind:ident $type:ty;)*) => {
-        $(impl CellType for $type {
+    ($($kind:ident $type:ty, $tree:ident;)*) => {
+        $(impl ValueType for $type {
+            type Tree = $tree<$type>;
+
             fn own<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
                 match any {
                     Any::$kind(own) => Some(own),
@@ -68,7 +76,106 @@ macro_rules! kinds {
     };
 }
 
-kinds! { U8 u8; I16 i16; U16 u16; I32 i32; U32 u32; F32 f32; }
+kinds! {
+    U8 u8, Tree; I16 i16, Tree; U16 u16, Tree; I32 i32, Tree; U32 u32, Tree; F32 f32, Tree;
+    F64 f64, CodedTree; I64 i64, CodedTree; U64 u64, CodedTree;
+}
+
+/// An index of a type.
+pub trait Index: Sized {
+    /// Reads the file of an index into memory.
+    fn read(path: &Path) -> Result<Self>;
+    fn condition(&self) -> Condition<'_>;
+    fn summary(&self) -> Summary;
+}
+
+impl<T: Cell> Index for Tree<T> {
+    fn read(path: &Path) -> Result<Self> {
+        Ok(Tree::read(path)?)
+    }
+
+    fn condition(&self) -> Condition<'_> {
+        Condition::new(self)
+    }
+
+    fn summary(&self) -> Summary {
+        let root = self.nodes().first();
+        Summary {
+            nodes: self.nodes().len(),
+            bytes: self.bytes(),
+            levels: self.levels(),
+            bits_per_cell: self.bits_per_cell(),
+            pointers_32: self.pointer_tree_bytes(4),
+            pointers_64: self.pointer_tree_bytes(8),
+            min: root.map_or(f64::NAN, |root| root.min().to_f64()),
+            max: root.map_or(f64::NAN, |root| root.max().to_f64()),
+            bins: self.params().bins.clone(),
+            nodata: self.params().nodata,
+        }
+    }
+}
+
+impl<T: ccq_tree::Number> Index for CodedTree<T> {
+    fn read(path: &Path) -> Result<Self> {
+        Ok(CodedTree::read(path)?)
+    }
+
+    fn condition(&self) -> Condition<'_> {
+        Condition::of_coded(self)
+    }
+
+    fn summary(&self) -> Summary {
+        let (min, max) = self.bounds().unwrap_or((f64::NAN, f64::NAN));
+        let numbers = |values: &[T]| values.iter().map(|value| value.bound().to_f64()).collect();
+        let are_bins = self.codes().are_bins();
+        Summary {
+            nodes: self.node_count(),
+            bytes: self.bytes(),
+            levels: self.levels(),
+            bits_per_cell: self.bits_per_cell(),
+            pointers_32: self.pointer_tree_bytes(4),
+            pointers_64: self.pointer_tree_bytes(8),
+            min,
+            max,
+            bins: if are_bins { numbers(self.codes().values()) } else { Vec::new() },
+            nodata: self.nodata().map(|nodata| nodata.bound().to_f64()),
+        }
+    }
+}
+
+/// A type of values of 64 bits, and the numbers that its values are.
+pub trait WideType: ccq_tree::Number {
+    const SAMPLES: SampleType;
+    fn of_number(number: Number) -> Option<Self>;
+}
+
+impl WideType for f64 {
+    const SAMPLES: SampleType = SampleType::F64;
+    fn of_number(number: Number) -> Option<Self> {
+        Some(number.to_f64())
+    }
+}
+
+impl WideType for i64 {
+    const SAMPLES: SampleType = SampleType::I64;
+    fn of_number(number: Number) -> Option<Self> {
+        number.to_i128()?.try_into().ok()
+    }
+}
+
+impl WideType for u64 {
+    const SAMPLES: SampleType = SampleType::U64;
+    fn of_number(number: Number) -> Option<Self> {
+        number.to_i128()?.try_into().ok()
+    }
+}
+
+/// How an index of values of 64 bits is built. A boundary that no value reaches is left out.
+fn coded_params<T: WideType>(bins: &[Number], nodata: Option<Number>) -> CodedParams<T> {
+    let bins = bins.iter().filter_map(|&bin| T::of_number(T::SAMPLES.at_least(bin)?));
+    let nodata = nodata.and_then(|nodata| T::of_number(T::SAMPLES.value(nodata)?));
+    CodedParams::new().bins(bins.collect::<Vec<T>>()).nodata(nodata)
+}
 
 /// The value of an expression in which `T` is a type.
 macro_rules! of_type {
@@ -89,6 +196,24 @@ macro_rules! of_each {
             Any::I32($inner) => of_type!($T, i32, $result),
             Any::U32($inner) => of_type!($T, u32, $result),
             Any::F32($inner) => of_type!($T, f32, $result),
+            Any::F64($inner) => of_type!($T, f64, $result),
+            Any::I64($inner) => of_type!($T, i64, $result),
+            Any::U64($inner) => of_type!($T, u64, $result),
+        }
+    };
+}
+
+/// The same where `T` is a type of cells.
+macro_rules! of_cells {
+    ($any:expr, $inner:pat, $T:ident => $result:expr) => {
+        match $any {
+            Any::U8($inner) => of_type!($T, u8, $result),
+            Any::I16($inner) => of_type!($T, i16, $result),
+            Any::U16($inner) => of_type!($T, u16, $result),
+            Any::I32($inner) => of_type!($T, i32, $result),
+            Any::U32($inner) => of_type!($T, u32, $result),
+            Any::F32($inner) => of_type!($T, f32, $result),
+            other => bail!("values of type {} are not indexed in tiles", other.cells()),
         }
     };
 }
@@ -120,7 +245,13 @@ impl<F: Family> Any<F> {
 impl AnyTree {
     /// Reads the file of an index into memory.
     pub fn read(path: &Path) -> Result<Self> {
-        Ok(of_name!(cells_of_file(path)?, T => T::any(Tree::read(path)?)))
+        let kind = kind_of_file(path)?;
+        Ok(match (kind.values, kind.is_coded) {
+            ("f64", true) => Self::F64(Index::read(path)?),
+            ("i64", true) => Self::I64(Index::read(path)?),
+            ("u64", true) => Self::U64(Index::read(path)?),
+            (cells, _) => of_name!(cells, T => T::any(Tree::read(path)?)),
+        })
     }
 
     /// Opens the file of an index without copying its nodes: for those that are larger than memory together.
@@ -129,7 +260,7 @@ impl AnyTree {
     /// As [`Tree::map`].
     pub unsafe fn map(path: &Path) -> Result<Self> {
         // SAFETY: passed on to the caller.
-        Ok(of_name!(cells_of_file(path)?, T => T::any(unsafe { Tree::map(path) }?)))
+        Ok(of_name!(kind_of_file(path)?.values, T => T::any(unsafe { Tree::map(path) }?)))
     }
 
     pub fn grid(&self) -> &GridSpec {
@@ -146,13 +277,13 @@ impl AnyTree {
         of_each!(self, tree, T => T::any(tree.in_system(system)))
     }
 
-    /// How it was built.
-    pub fn params(&self) -> &Params {
-        of_each!(self, tree, T => tree.params())
+    /// How it was built, of cells.
+    pub fn params(&self) -> Result<&Params> {
+        Ok(of_cells!(self, tree, T => tree.params()))
     }
 
     pub fn condition(&self) -> Condition<'_> {
-        of_each!(self, tree, T => Condition::new(tree))
+        of_each!(self, tree, T => Index::condition(tree))
     }
 
     pub fn write_to(&self, to: impl Write) -> io::Result<()> {
@@ -160,21 +291,7 @@ impl AnyTree {
     }
 
     pub fn summary(&self) -> Summary {
-        of_each!(self, tree, T => {
-            let root = tree.nodes().first();
-            Summary {
-                nodes: tree.nodes().len(),
-                bytes: tree.bytes(),
-                levels: tree.levels(),
-                bits_per_cell: tree.bits_per_cell(),
-                pointers_32: tree.pointer_tree_bytes(4),
-                pointers_64: tree.pointer_tree_bytes(8),
-                min: root.map_or(f64::NAN, |root| root.min().to_f64()),
-                max: root.map_or(f64::NAN, |root| root.max().to_f64()),
-                bins: tree.params().bins.clone(),
-                nodata: tree.params().nodata,
-            }
-        })
+        of_each!(self, tree, T => Index::summary(tree))
     }
 }
 
@@ -200,7 +317,7 @@ impl Values {
 
     /// The first value as often as said.
     pub fn repeated(&self, count: usize) -> Result<Self> {
-        Ok(of_each!(self, values, T => {
+        Ok(of_cells!(self, values, T => {
             let first = values.first().context("there is no value")?;
             T::any(host_memory::filled(*first, count)?)
         }))
@@ -215,8 +332,8 @@ impl Values {
     ) -> Result<()> {
         let (to, from) = (self.cells(), part.cells());
         let [columns, of_part] = [columns, of_part].map(|columns| columns as usize);
-        of_each!(self, values, T => {
-            let part = <T as CellType>::own(part);
+        of_cells!(self, values, T => {
+            let part = <T as ValueType>::own(part);
             let part = part.with_context(|| format!("values of type {from} beside those of type {to}"))?;
             let lines = values.chunks_exact_mut(columns).skip(row as usize);
             for (line, part) in lines.zip(part.chunks_exact(of_part)) {
@@ -235,10 +352,35 @@ impl Values {
         device: &Device,
         progress: &dyn Progress,
     ) -> Result<AnyTree> {
-        Ok(of_each!(self, values, T => {
+        Ok(of_cells!(self, values, T => {
             let raster = GridView::new(values, grid)?;
             T::any(build_tile(device.with_progress(progress), raster, side, params)?)
         }))
+    }
+
+    /// The tree of values of 64 bits.
+    pub fn coded_tree(
+        &self,
+        grid: GridSpec,
+        (bins, nodata): (&[Number], Option<Number>),
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<AnyTree> {
+        fn tree<T: WideType>(
+            values: &[T],
+            grid: GridSpec,
+            (bins, nodata): (&[Number], Option<Number>),
+            on: gpu_core::On<'_>,
+        ) -> Result<CodedTree<T>> {
+            Ok(build_coded(on, GridView::new(values, grid)?, &coded_params(bins, nodata))?)
+        }
+        let (on, how) = (device.with_progress(progress), (bins, nodata));
+        Ok(match self {
+            Self::F64(values) => Any::F64(tree(values, grid, how, on)?),
+            Self::I64(values) => Any::I64(tree(values, grid, how, on)?),
+            Self::U64(values) => Any::U64(tree(values, grid, how, on)?),
+            other => bail!("values of type {} are cells", other.cells()),
+        })
     }
 
     /// Lets a condition consult the raster.
@@ -261,7 +403,7 @@ pub fn write_merged(
     of_name!(trees.first().context("there are no tiles")?.cells(), T => {
         let own = trees.into_iter().map(|tree| {
             let cells = tree.cells();
-            let tree = <T as CellType>::own(tree);
+            let tree = <T as ValueType>::own(tree);
             tree.with_context(|| format!("a tile of {cells} beside those of another type"))
         });
         // Of a raster that is smaller than the least tile all is one.

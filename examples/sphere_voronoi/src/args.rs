@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
 use programs::args::{RunArgs, ending};
-use sphere_qtm::{Baseline, Level, MAX_LEVEL, Method, Params};
+use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 /// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
 #[derive(Parser, Debug)]
@@ -23,6 +23,9 @@ pub struct Args {
     /// Level of the mesh: it has 8 x 4^LEVEL cells
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEVEL)))]
     pub level: u32,
+    /// The latitude on the sphere that a geodetic one, as files have it, becomes
+    #[arg(long = "latitude", value_enum, default_value_t = Kind::Authalic)]
+    pub kind: Kind,
     /// How the nearest sites are found; the result is the same
     #[arg(long = "kernel", value_enum, default_value_t = How::Auto)]
     pub method: How,
@@ -67,7 +70,10 @@ pub struct Args {
 const AFTER_HELP: &str = "\
 Without SITES 1000 seeded places all over the globe are taken; their files may be there already from the \
 last time, if they are the same.\n\n\
-Areas are in square kilometres, on a sphere with the area of the Earth.\n\n\
+Files have geodetic latitudes, those of WGS 84, read and written alike; only the vectors of --centres lie on the sphere. \
+--latitude says where on the sphere a place lies; distances are those of great circles there. Areas are in square kilometres. \
+With authalic latitudes they are areas on WGS 84; with geodetic ones they are up to 0.45% too large at the equator and 0.9% too \
+small at the poles.\n\n\
 Exit status: 0 where the files were written, 2 where something was wrong, 130 where it was interrupted; then \
 one line on standard error says what, and no unfinished file is left.";
 
@@ -86,6 +92,28 @@ pub enum How {
     Shared,
     /// All pairs, sites in global memory
     Global,
+}
+
+/// `--latitude`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Areas are kept
+    Authalic,
+    /// The direction from the centre of the Earth
+    Geocentric,
+    /// As it is, up to 22 km off
+    Geodetic,
+}
+
+impl Kind {
+    /// As the library has it.
+    pub fn latitude(self) -> Latitude {
+        match self {
+            Self::Authalic => Latitude::Authalic,
+            Self::Geocentric => Latitude::Geocentric,
+            Self::Geodetic => Latitude::Geodetic,
+        }
+    }
 }
 
 /// `--projection`.

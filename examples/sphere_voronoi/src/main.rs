@@ -17,7 +17,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use sphere_qtm::{Diagram, LonLat, Polygon, Shapes, UnitVector};
+use sphere_qtm::{Diagram, Latitude, LonLat, Polygon, Shapes, UnitVector};
 
 use args::Args;
 
@@ -40,7 +40,8 @@ fn run(args: &Args) -> Result<()> {
     let mut diagram = stages.run("voronoi", |p| match &sites.shapes {
         Some(shapes) => sphere_qtm::voronoi_of_shapes(device.with_progress(p), shapes, &params),
         None => {
-            sphere_qtm::voronoi(device.with_progress(p), &Points::new(&sites.x, &sites.y), &params)
+            let y = sites.latitudes_on_sphere();
+            sphere_qtm::voronoi(device.with_progress(p), &Points::new(&sites.x, &y), &params)
         }
     })?;
     sites.number(&mut diagram);
@@ -56,7 +57,7 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Places in degrees; of sites that are more than points, the first of each. A feature without geometry is no site: it
+/// Places in degrees, of geodetic latitude; of sites that are more than points, the first of each. A feature without geometry is no site: it
 /// has a number, and its place is NaN.
 #[derive(Default)]
 struct Sites {
@@ -67,17 +68,20 @@ struct Sites {
     numbers: Option<Vec<u32>>,
     /// Those of the features, which their regions keep.
     properties: Vec<Properties>,
+    /// How they lie on the sphere.
+    latitude: Latitude,
 }
 
 impl Sites {
     fn read(args: &Args, report: &mut Report, progress: &dyn Progress) -> Result<Self> {
+        let latitude = args.kind.latitude();
         let Some(path) = &args.sites else {
-            let sites = Self::sample(args.sample_sites, args.seed);
+            let sites = Self::sample(args.sample_sites, args.seed, latitude);
             report.line("input", format_args!("a sample of {} sites", sites.x.len()));
             return Ok(sites);
         };
         if matches!(ending(path).as_str(), "geojson" | "json") {
-            return shapes::read(path, report);
+            return shapes::read(path, latitude, report);
         }
         let columns = args.columns.names();
         // Every row is a site, whatever a column of classes says: a site's number is its row.
@@ -101,11 +105,11 @@ impl Sites {
             LonLat::new(cloud.x[i], cloud.y[i])
                 .with_context(|| format!("{}: row {}", path.display(), i + 1))?;
         }
-        Ok(Self { x: cloud.x, y: cloud.y, ..Self::default() })
+        Ok(Self { x: cloud.x, y: cloud.y, latitude, ..Self::default() })
     }
 
     /// Seeded places, uniform on the globe.
-    fn sample(count: u32, seed: u64) -> Self {
+    fn sample(count: u32, seed: u64, latitude: Latitude) -> Self {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         // xorshift64* (Vigna 2016).
         let mut unit = || {
@@ -114,7 +118,7 @@ impl Sites {
             state ^= state >> 27;
             (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
         };
-        let mut sites = Self::default();
+        let mut sites = Self { latitude, ..Self::default() };
         for _ in 0..count {
             sites.x.push(360.0 * unit() - 180.0);
             sites.y.push((2.0 * unit() - 1.0).asin().to_degrees());
@@ -139,9 +143,16 @@ impl Sites {
         }
     }
 
+    /// The latitude of each on the sphere.
+    fn latitudes_on_sphere(&self) -> Vec<f64> {
+        self.y.iter().map(|&degrees| self.latitude.on_sphere(degrees)).collect()
+    }
+
+    /// Where those with a place lie on the sphere.
     fn vectors(&self) -> Result<Vec<UnitVector>> {
+        let place = |i| LonLat::from_geodetic(self.x[i], self.y[i], self.latitude);
         let places = (0..self.x.len()).filter(|&i| self.has(i));
-        places.map(|i| Ok(LonLat::new(self.x[i], self.y[i])?.to_vector())).collect()
+        places.map(|i| Ok(place(i)?.to_vector())).collect()
     }
 }
 
@@ -203,24 +214,24 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
                 ] {
                     properties.set(name, number);
                 }
-                (properties, region.iter().map(rings).collect())
+                (properties, region.iter().map(|polygon| rings(polygon, sites.latitude)).collect())
             }),
             None,
         )?;
     }
     if let Some(path) = &args.map {
         let vectors = sites.vectors()?;
-        let map::Map { pixels, width, height } =
-            map::draw(diagram, &vectors, args.projection, args.centre.0, args.map_width);
+        let view = map::View::new(args, sites.latitude);
+        let map::Map { pixels, width, height } = view.draw(diagram, &vectors);
         geo_io::write_colours(args.to(path), &pixels, width, height)?;
     }
     Ok(())
 }
 
-/// A polygon's rings as GeoJSON has them: closed.
-fn rings(polygon: &Polygon) -> Vec<Vec<[f64; 2]>> {
+/// A polygon's rings as GeoJSON has them: closed, and of geodetic latitudes.
+fn rings(polygon: &Polygon, latitude: Latitude) -> Vec<Vec<[f64; 2]>> {
     let close = |ring: &Vec<LonLat>| {
-        let closed = ring.iter().chain(ring.first());
+        let closed = ring.iter().chain(ring.first()).map(|place| place.to_geodetic(latitude));
         closed.map(|place| [place.longitude(), place.latitude()]).collect()
     };
     [&polygon.outer].into_iter().chain(&polygon.holes).map(close).collect()

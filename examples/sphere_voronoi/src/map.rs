@@ -1,55 +1,15 @@
 //! A map of a diagram: each site's region in a colour of its own, and the sites as dots.
 
 use rayon::prelude::*;
-use sphere_qtm::{Cell, Diagram, LonLat, UnitVector};
+use sphere_qtm::{Cell, Diagram, Latitude, LonLat, UnitVector};
 
-use crate::args::Projection;
+use crate::args::{Args, Projection};
 
 /// A picture's pixels, row by row from the top.
 pub struct Map {
     pub pixels: Vec<[u8; 4]>,
     pub width: u32,
     pub height: u32,
-}
-
-/// A map of the diagram of sites.
-pub fn draw(
-    diagram: &Diagram,
-    sites: &[UnitVector],
-    projection: Projection,
-    centre: LonLat,
-    width: u32,
-) -> Map {
-    let height = match projection {
-        Projection::Equirectangular => width / 2,
-        Projection::Orthographic => width,
-    };
-    let view = View { projection, frame: frame(centre), width, height };
-    let mut pixels: Vec<[u8; 4]> = (0..u64::from(width) * u64::from(height))
-        .into_par_iter()
-        .map(|i| {
-            let (column, row) = (i % u64::from(width), i / u64::from(width));
-            let place = view.place(column as f64 + 0.5, row as f64 + 0.5);
-            place.map_or([0; 4], |place| {
-                let cell = Cell::containing(place, diagram.level);
-                colour(diagram.nearest[cell.index() as usize])
-            })
-        })
-        .collect();
-    // Where sites crowd, dots would hide their regions.
-    let is_large = u64::from(width) * u64::from(height) > 400 * sites.len() as u64;
-    for &site in sites.iter().filter(|_| is_large) {
-        let Some((x, y)) = view.pixel(site) else { continue };
-        for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-            let (column, row) = (x as i64 + dx, y as i64 + dy);
-            let inside =
-                (0..i64::from(width)).contains(&column) && (0..i64::from(height)).contains(&row);
-            if inside {
-                pixels[(row * i64::from(width) + column) as usize] = [20, 20, 20, 255];
-            }
-        }
-    }
-    Map { pixels, width, height }
 }
 
 /// East, north and up at a place.
@@ -65,21 +25,67 @@ fn frame(centre: LonLat) -> [[f64; 3]; 3] {
     [east, north, up]
 }
 
-struct View {
+/// How the map shows the sphere.
+pub struct View {
     projection: Projection,
+    /// How the latitudes of an equirectangular map, which are geodetic, become those on the sphere.
+    latitude: Latitude,
     frame: [[f64; 3]; 3],
     width: u32,
     height: u32,
 }
 
 impl View {
+    /// As the command line asks for it.
+    pub fn new(args: &Args, latitude: Latitude) -> Self {
+        let (projection, width, centre) = (args.projection, args.map_width, args.centre.0);
+        let height = match projection {
+            Projection::Equirectangular => width / 2,
+            Projection::Orthographic => width,
+        };
+        let centre = LonLat::from_geodetic(centre.longitude(), centre.latitude(), latitude);
+        let frame = frame(centre.unwrap_or(args.centre.0));
+        Self { projection, latitude, frame, width, height }
+    }
+
+    /// A map of the diagram of sites.
+    pub fn draw(&self, diagram: &Diagram, sites: &[UnitVector]) -> Map {
+        let Self { width, height, .. } = *self;
+        let mut pixels: Vec<[u8; 4]> = (0..u64::from(width) * u64::from(height))
+            .into_par_iter()
+            .map(|i| {
+                let (column, row) = (i % u64::from(width), i / u64::from(width));
+                let place = self.place(column as f64 + 0.5, row as f64 + 0.5);
+                place.map_or([0; 4], |place| {
+                    let cell = Cell::containing(place, diagram.level);
+                    colour(diagram.nearest[cell.index() as usize])
+                })
+            })
+            .collect();
+        // Where sites crowd, dots would hide their regions.
+        let is_large = u64::from(width) * u64::from(height) > 400 * sites.len() as u64;
+        for &site in sites.iter().filter(|_| is_large) {
+            let Some((x, y)) = self.pixel(site) else { continue };
+            for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                let (column, row) = (x as i64 + dx, y as i64 + dy);
+                let inside = (0..i64::from(width)).contains(&column)
+                    && (0..i64::from(height)).contains(&row);
+                if inside {
+                    pixels[(row * i64::from(width) + column) as usize] = [20, 20, 20, 255];
+                }
+            }
+        }
+        Map { pixels, width, height }
+    }
+
     /// The place that a pixel shows; none beside the globe.
     fn place(&self, x: f64, y: f64) -> Option<UnitVector> {
         let (width, height) = (f64::from(self.width), f64::from(self.height));
         match self.projection {
             Projection::Equirectangular => {
                 let (longitude, latitude) = (x / width * 360.0 - 180.0, 90.0 - y / height * 180.0);
-                Some(LonLat::new(longitude, latitude).ok()?.to_vector())
+                let place = LonLat::from_geodetic(longitude, latitude, self.latitude);
+                Some(place.ok()?.to_vector())
             }
             Projection::Orthographic => {
                 let (x, y) = (2.0 * x / width - 1.0, 1.0 - 2.0 * y / height);
@@ -96,7 +102,7 @@ impl View {
         let (width, height) = (f64::from(self.width), f64::from(self.height));
         match self.projection {
             Projection::Equirectangular => {
-                let place = place.to_lon_lat();
+                let place = place.to_lon_lat().to_geodetic(self.latitude);
                 let x = (place.longitude() + 180.0) / 360.0 * width;
                 Some((x, (90.0 - place.latitude()) / 180.0 * height))
             }
@@ -131,7 +137,8 @@ mod tests {
         for (projection, height) in
             [(Projection::Equirectangular, 100), (Projection::Orthographic, 200)]
         {
-            let view = View { projection, frame: frame(centre), width: 200, height };
+            let latitude = Latitude::Authalic;
+            let view = View { projection, latitude, frame: frame(centre), width: 200, height };
             for (x, y) in [(100.5, 50.5), (120.0, 70.0), (60.25, 60.0)] {
                 let there = view.pixel(view.place(x, y).unwrap()).unwrap();
                 assert!((there.0 - x).abs() < 1e-9 && (there.1 - y).abs() < 1e-9, "{there:?}");
@@ -139,6 +146,7 @@ mod tests {
         }
         let view = View {
             projection: Projection::Orthographic,
+            latitude: Latitude::Geodetic,
             frame: frame(centre),
             width: 200,
             height: 200,

@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Crs, Features, Shape as Feature};
 use programs::report::Report;
-use sphere_qtm::{Error, LonLat, Shape, Shapes};
+use sphere_qtm::{Error, Latitude, LonLat, Shape, Shapes};
 
 use crate::Sites;
 
 /// Reads the features of a file, and says what was taken of them.
-pub fn read(path: &Path, report: &mut Report) -> Result<Sites> {
+pub fn read(path: &Path, latitude: Latitude, report: &mut Report) -> Result<Sites> {
     let Features { shapes, crs, properties, .. } = geo_io::read_features(path)?;
     if let Some(crs) = crs.filter(|crs| !Crs::is_geographic(crs)) {
         bail!(
@@ -18,7 +18,7 @@ pub fn read(path: &Path, report: &mut Report) -> Result<Sites> {
             path.display()
         );
     }
-    let taken = sites(&shapes).with_context(|| path.display().to_string())?;
+    let taken = sites(&shapes, latitude).with_context(|| path.display().to_string())?;
     let sites = Sites { properties, ..taken };
     report.line("input", format_args!("{}: {} features", path.display(), shapes.len()));
     report.field("input", path.display().to_string());
@@ -75,8 +75,8 @@ fn note_on_mended(sites: &Sites, report: &mut Report) {
 }
 
 /// A site for each feature that has a geometry.
-fn sites(features: &[Option<Feature>]) -> Result<Sites> {
-    let mut sites = Sites::default();
+fn sites(features: &[Option<Feature>], latitude: Latitude) -> Result<Sites> {
+    let mut sites = Sites { latitude, ..Sites::default() };
     let (mut shapes, mut numbers) = (Vec::with_capacity(features.len()), Vec::new());
     for (i, feature) in features.iter().enumerate() {
         let Some(feature) = feature else {
@@ -85,7 +85,7 @@ fn sites(features: &[Option<Feature>]) -> Result<Sites> {
             continue;
         };
         let mut first = None;
-        let shape = shape(feature, &mut first).with_context(|| format!("feature {i}"))?;
+        let shape = shape(feature, latitude, &mut first).with_context(|| format!("feature {i}"))?;
         let first = first.with_context(|| format!("feature {i} has no places"))?;
         sites.x.push(first.longitude());
         sites.y.push(first.latitude());
@@ -93,16 +93,18 @@ fn sites(features: &[Option<Feature>]) -> Result<Sites> {
         numbers.push(i as u32);
     }
     ensure!(!shapes.is_empty(), "there are no sites");
-    sites.shapes = Some(Shapes::new(&shapes).map_err(|error| numbered(error, &numbers))?);
+    let shapes = Shapes::new(&shapes).map_err(|error| numbered(error, &numbers, latitude));
+    sites.shapes = Some(shapes?);
     sites.numbers = Some(numbers);
     Ok(sites)
 }
 
 /// An error that names the feature in place of its site.
-fn numbered(error: Error, numbers: &[u32]) -> anyhow::Error {
+fn numbered(error: Error, numbers: &[u32], latitude: Latitude) -> anyhow::Error {
     let number = |site: u64| numbers.get(site as usize).map_or(site, |&number| number.into());
     match error {
         Error::Arc { site, from: [a, b], to: [c, d], why } => {
+            let [b, d] = [b, d].map(|degrees| latitude.to_geodetic(degrees));
             anyhow!(
                 "feature {} has an arc from ({a}, {b}) to ({c}, {d}), which are {why}",
                 number(site)
@@ -113,12 +115,11 @@ fn numbered(error: Error, numbers: &[u32]) -> anyhow::Error {
     }
 }
 
-/// A feature on the globe, and its first place.
-fn shape(feature: &Feature, first: &mut Option<LonLat>) -> Result<Shape> {
+/// A feature on the sphere, and its first place as given.
+fn shape(feature: &Feature, how: Latitude, first: &mut Option<LonLat>) -> Result<Shape> {
     let mut place = |&[longitude, latitude]: &[f64; 2]| -> Result<LonLat> {
-        let place = LonLat::new(longitude, latitude)?;
-        first.get_or_insert(place);
-        Ok(place)
+        first.get_or_insert(LonLat::new(longitude, latitude)?);
+        Ok(LonLat::from_geodetic(longitude, latitude, how)?)
     };
     let mut several: Vec<Shape> = match feature {
         Feature::Points(places) => {
@@ -135,7 +136,9 @@ fn shape(feature: &Feature, first: &mut Option<LonLat>) -> Result<Shape> {
             };
             polygons.iter().map(&mut polygon).collect::<Result<_>>()?
         }
-        Feature::Several(all) => all.iter().map(|one| shape(one, first)).collect::<Result<_>>()?,
+        Feature::Several(all) => {
+            all.iter().map(|one| shape(one, how, first)).collect::<Result<_>>()?
+        }
         other => bail!("{other:?} is no shape that this program knows"),
     };
     // One by itself is what it is.

@@ -37,6 +37,8 @@ fn all_files_are_written_and_agree() {
             "sites.csv",
             "--level",
             "4",
+            "--latitude",
+            "geodetic",
             "--device",
             "cpu",
             "-o",
@@ -89,6 +91,65 @@ fn all_files_are_written_and_agree() {
         assert!(ring.contains(&serde_json::json!(corner)), "{ring:?}");
     }
     assert!(std::fs::metadata(at("map.png")).unwrap().len() > 100);
+}
+
+/// The area of WGS 84 from the equator to a latitude, over its equatorial radius squared, a radian wide: the integral of what
+/// a degree of latitude and one of longitude measure, by Simpson's rule.
+fn zone(degrees: f64) -> f64 {
+    let e2 = 6.694_379_990_141_316e-3;
+    let density = |phi: f64| (1.0 - e2) * phi.cos() / (1.0 - e2 * phi.sin().powi(2)).powi(2);
+    let (end, steps) = (degrees.to_radians(), 256);
+    let h = end / f64::from(steps);
+    let term = |i: i32| density(h * f64::from(i)) * if i % 2 == 0 { 2.0 } else { 4.0 };
+    ((1..steps).map(term).sum::<f64>() + density(0.0) + density(end)) * h / 3.0
+}
+
+/// The area of WGS 84 within a ring whose edges are straight between longitudes and latitudes, in square kilometres: the
+/// integral of the zone below it along the ring.
+fn area_on_ellipsoid(ring: &serde_json::Value) -> f64 {
+    let places: Vec<[f64; 2]> = serde_json::from_value(ring.clone()).unwrap();
+    let of_edge = |edge: &[[f64; 2]]| {
+        let [[x0, y0], [x1, y1]] = [edge[0], edge[1]];
+        let at = |i: i32| zone(y0 + (y1 - y0) * f64::from(i) / 8.0);
+        let weight = |i: i32| if i % 8 == 0 { 1.0 } else { f64::from(2 + 2 * (i % 2)) };
+        -(x1 - x0).to_radians() * (0..=8).map(|i| weight(i) * at(i)).sum::<f64>() / 24.0
+    };
+    places.windows(2).map(of_edge).sum::<f64>() * 6378.137 * 6378.137
+}
+
+#[test]
+fn areas_are_those_of_the_outlines_on_the_ellipsoid() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..24)
+        .map(|i| {
+            format!("{},{}\n", i * 83 % 360 - 180, [-88, -55, -20, 5, 30, 65, 89][i as usize % 7])
+        })
+        .collect();
+    std::fs::write(folder.path().join("sites.csv"), format!("lon,lat\n{rows}")).unwrap();
+    let mut worst = Vec::new();
+    for latitude in ["authalic", "geocentric", "geodetic"] {
+        let outputs = ["--regions", "regions.geojson", "--overwrite", "--level", "8"];
+        let base = ["sites.csv", "--device", "cpu", "--latitude", latitude];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &outputs].concat());
+        let regions = json_of(&folder.path().join("regions.geojson"));
+        let (mut off, mut all) = (0.0f64, 0.0);
+        for feature in regions["features"].as_array().unwrap() {
+            let geometry = &feature["geometry"];
+            let polygons = match geometry["type"].as_str().unwrap() {
+                "Polygon" => vec![geometry["coordinates"].clone()],
+                _ => geometry["coordinates"].as_array().unwrap().clone(),
+            };
+            let rings = polygons.iter().flat_map(|polygon| polygon.as_array().unwrap());
+            let area: f64 = rings.map(area_on_ellipsoid).sum();
+            let said = feature["properties"]["area_km2"].as_f64().unwrap();
+            off = off.max((said / area - 1.0).abs());
+            all += area;
+        }
+        assert!((all / 510_065_621.724 - 1.0).abs() < 1e-9, "{latitude}: {all}");
+        worst.push(off);
+    }
+    assert!(worst[0] < 2e-4, "{worst:?}");
+    assert!(worst[1] > 2e-3 && worst[2] > 5e-3, "{worst:?}");
 }
 
 #[test]

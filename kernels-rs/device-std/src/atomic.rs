@@ -34,6 +34,16 @@ pub unsafe fn or_u32(p: *mut u32, bits: u32) -> u32 {
     unsafe { AtomicU32::from_ptr(p) }.fetch_or(bits, Relaxed)
 }
 
+/// Lowers `*p` to `value` if that is less; returns what was there before.
+///
+/// # Safety
+/// As [`add_u32`].
+#[inline(always)]
+pub unsafe fn min_u32(p: *mut u32, value: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { AtomicU32::from_ptr(p) }.fetch_min(value, Relaxed)
+}
+
 /// Reads `*p`, which other blocks may be writing by [`store_u32`] or an atomic.
 ///
 /// # Safety

@@ -491,6 +491,7 @@ atomics! {
     u64, fetch_add, add_u64, "Adds to element `i`.";
     i64, fetch_add, add_i64, "Adds to element `i`.";
     u32, fetch_or, or_u32, "Sets bits of element `i`.";
+    u32, fetch_min, min_u32, "Lowers element `i` to the value, if that is less.";
     i64, fetch_min, min_i64, "Lowers element `i` to the value, if that is less.";
     i64, fetch_max, max_i64, "Raises element `i` to the value, if that is more.";
 }

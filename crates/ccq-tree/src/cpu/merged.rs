@@ -64,7 +64,7 @@ impl<'a, T: Cell> Merged<'a, T> {
     pub fn write_to(&self, mut to: impl Write + Seek) -> io::Result<()> {
         let Some(merging) = &self.merging else {
             let tree = self.forest.trees.first().unwrap_or(&self.top);
-            return tree.write_in(&self.top.system, to);
+            return tree.write_in(&self.top.system, None, to);
         };
         let top = &self.top;
         let flags = match top.presence().is_empty() {
@@ -76,13 +76,13 @@ impl<'a, T: Cell> Merged<'a, T> {
         check_system(&top.system)?;
         let begin = to.stream_position()?;
         // A file that is left in the middle is none.
-        to.write_all(&vec![0; top.header(lengths, [0; 2], &top.system).len()])?;
+        to.write_all(&vec![0; top.header(lengths, [0; 2], &top.system, None).len()])?;
         let nodes = self.write_nodes(merging, &mut to)?;
         to.write_all(&vec![0; padding(merging.total * size_of::<Node<T>>())])?;
         let flags = self.write_flags(merging, &mut to)?;
         let end = to.stream_position()?;
         to.seek(SeekFrom::Start(begin))?;
-        to.write_all(&top.header(lengths, [nodes, flags], &top.system))?;
+        to.write_all(&top.header(lengths, [nodes, flags], &top.system, None))?;
         to.seek(SeekFrom::Start(end))?;
         to.flush()
     }

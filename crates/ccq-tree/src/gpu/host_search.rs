@@ -7,8 +7,13 @@ use gpu_scan::gpu::Workspace;
 
 use super::DeviceTree;
 use super::query::{Condition, Looked, Searched};
-use crate::query::{Condition as HostCondition, check};
-use crate::{Cell, Count, Peak, Quadrant, Query, Result, Run, Statistics, Tree};
+use crate::cell::Ranges;
+use crate::fields::Resident;
+use crate::query::{Condition as HostCondition, check, search_grid};
+use crate::{
+    Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
+    Statistics, Tree,
+};
 
 /// Conditions whose trees and rasters were copied to the device.
 struct Uploaded(Vec<One>);
@@ -16,13 +21,13 @@ struct Uploaded(Vec<One>);
 /// A condition of them.
 struct One {
     tree: Box<dyn Searched>,
-    range: Option<(f64, f64)>,
+    keys: Ranges,
     raster: Option<Arc<dyn Looked>>,
 }
 
 impl One {
     fn condition(&self) -> Condition<'_> {
-        Condition::of_parts(&*self.tree, self.range, self.raster.clone())
+        Condition::of_parts(&*self.tree, self.keys, self.raster.clone())
     }
 }
 
@@ -30,10 +35,10 @@ impl Uploaded {
     /// Checks the conditions before it copies anything.
     fn new(gpu: &Gpu, conditions: &[HostCondition<'_>], query: &Query) -> Result<Self> {
         check(conditions, query)?;
+        require_aligned(conditions)?;
         let one = |condition: &HostCondition<'_>| {
-            let raster = condition.raster.map(|(raster, grid)| raster.upload(gpu, grid));
-            let tree = condition.tree.upload(gpu)?;
-            Ok(One { tree, range: condition.range, raster: raster.transpose()? })
+            let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
+            Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
         };
         conditions.iter().map(one).collect::<Result<_>>().map(Self)
     }
@@ -41,6 +46,31 @@ impl Uploaded {
     fn conditions(&self) -> Vec<Condition<'_>> {
         self.0.iter().map(One::condition).collect()
     }
+}
+
+/// Refuses trees that only the CPU searches together.
+fn require_aligned(conditions: &[HostCondition<'_>]) -> Result<()> {
+    let finest = search_grid(conditions)?;
+    let trees = || conditions.iter().map(|condition| condition.tree);
+    let bits = trees().map(|tree| tree.bits()).max().unwrap_or(0);
+    trees().try_for_each(|tree| {
+        super::query::require_aligned(tree.grid(), &finest, bits - tree.bits())
+    })
+}
+
+/// A copy of a condition's raster in device memory. Of one of values for which codes stand, what cells are wanted.
+fn raster_there(gpu: &Gpu, condition: &HostCondition<'_>) -> Result<Option<Arc<dyn Looked>>> {
+    let Some((raster, grid)) = condition.raster else { return Ok(None) };
+    if !condition.tree.is_coded() {
+        let there = raster.upload(gpu, grid)?;
+        return there.ok_or(Error::OtherType).map(Some);
+    }
+    let Ranges { inside, touched, .. } = condition.ranges();
+    if inside == touched {
+        return Ok(None);
+    }
+    let marks = raster.marks(condition.wanted(raster))?;
+    RasterRef::U16(&marks).upload(gpu, grid)
 }
 
 pub(crate) fn count(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Count> {
@@ -58,7 +88,14 @@ pub(crate) fn quadrants(
     // No raster is consulted: none is copied.
     let trees: Vec<_> = asked.iter().map(|one| HostCondition { raster: None, ..*one }).collect();
     let there = Uploaded::new(gpu, &trees, query)?;
-    super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
+    let mut found = super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
+    if let Some(first) = asked.first().filter(|first| first.tree.is_coded()) {
+        let value = |code: f64| first.tree.value(code as u32);
+        for quadrant in &mut found {
+            (quadrant.min, quadrant.max) = (value(quadrant.min), value(quadrant.max));
+        }
+    }
+    Ok(found)
 }
 
 pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Grid<u8>> {
@@ -70,6 +107,25 @@ pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Res
 pub(crate) fn runs(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Vec<Run>> {
     let there = Uploaded::new(gpu, asked, query)?;
     super::runs(&mut Workspace::new(gpu)?, &there.conditions(), query)
+}
+
+pub(crate) fn regions(
+    gpu: &Gpu,
+    asked: &[HostCondition<'_>],
+    query: &Query,
+    connectivity: Connectivity,
+) -> Result<Regions> {
+    let there = Uploaded::new(gpu, asked, query)?;
+    super::regions(&mut Workspace::new(gpu)?, &there.conditions(), query, connectivity)
+}
+
+pub(crate) fn fields<T: Cell, A: Resident<T>>(
+    gpu: &Gpu,
+    tree: &Tree<T>,
+    aggregate: A,
+) -> Result<Vec<A::Field>> {
+    let there = DeviceTree::upload(gpu, tree)?;
+    super::fields(&mut Workspace::new(gpu)?, &there, aggregate)?.to_host()
 }
 
 pub(crate) fn statistics<T: Cell>(gpu: &Gpu, tree: &Tree<T>, query: &Query) -> Result<Statistics> {

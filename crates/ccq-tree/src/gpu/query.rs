@@ -53,15 +53,20 @@ impl Condition<'_> {
     /// A condition of any type of cells.
     pub(super) fn of_parts<'a>(
         tree: &'a dyn Searched,
-        range: Option<(f64, f64)>,
+        keys: Ranges,
         raster: Option<Arc<dyn Looked + 'a>>,
     ) -> Condition<'a> {
-        Condition { tree, range, keys: None, raster }
+        Condition { tree, range: None, keys: Some(keys), raster }
     }
 
     /// Only values of these keys.
     pub(super) fn keys(self, keys: Ranges) -> Self {
         Self { keys: Some(keys), ..self }
+    }
+
+    /// Whether its tree lies at an address.
+    pub(super) fn is_of(&self, tree: *const ()) -> bool {
+        std::ptr::addr_eq(self.tree, tree)
     }
 
     /// Where its tree's raster lies.
@@ -72,6 +77,12 @@ impl Condition<'_> {
     fn ranges(&self) -> Ranges {
         let of_range = || self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range));
         self.keys.unwrap_or_else(of_range)
+    }
+
+    /// Whether the range cuts through bins.
+    fn cuts_bins(&self) -> bool {
+        let Ranges { inside, touched, .. } = self.ranges();
+        inside != touched
     }
 
     /// As kernels take it.
@@ -254,6 +265,26 @@ pub(super) struct Search<'a> {
     pub window: Window,
 }
 
+/// Refuses a tree whose cells are not those of the finest, `levels` times put together: then its nodes are those of a tree over the
+/// finest grid.
+pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) -> Result<()> {
+    let sides =
+        |grid: &GridSpec, by: u32| [grid.width, grid.height].map(|side| u64::from(side) << by);
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * finest.cell_size;
+    let scale = f64::from(1u32 << levels.min(30));
+    let is_there = levels == 0
+        || is_near(own.origin_x, finest.origin_x)
+            && is_near(own.origin_y, finest.origin_y)
+            && is_near(own.cell_size, finest.cell_size * scale);
+    let is_aligned = is_there && sides(own, levels) == sides(finest, 0);
+    if is_aligned { Ok(()) } else { Err(on_device("a tree", own, finest)) }
+}
+
+fn on_device(what: &'static str, own: &GridSpec, first: &GridSpec) -> Error {
+    let (first_width, first_height) = (first.width, first.height);
+    Error::OnDevice { what, width: own.width, height: own.height, first_width, first_height }
+}
+
 /// What a search counts.
 pub(super) struct Counted {
     /// The quadrants of each square, and a zero.
@@ -274,16 +305,25 @@ impl<'a> Search<'a> {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });
         }
-        let (grid, bits) = (*conditions[0].tree.grid(), conditions[0].tree.bits());
+        let finer =
+            |a: &'a dyn Searched, b: &'a dyn Searched| if b.bits() > a.bits() { b } else { a };
+        let trees = conditions.iter().map(|condition| condition.tree);
+        let lead = trees.reduce(finer).expect("there is a condition");
+        let (grid, bits) = (*lead.grid(), lead.bits());
         for condition in conditions {
-            same_sides("a tree", condition.tree.grid(), &grid)?;
+            let own = condition.tree.grid();
+            require_aligned(own, &grid, bits - condition.tree.bits())?;
             if let Some(raster) = &condition.raster {
-                same_sides("a raster", raster.grid(), &grid)?;
+                same_sides("a raster", raster.grid(), own)?;
+                if own.width != grid.width && condition.cuts_bins() {
+                    return Err(on_device("a raster", own, &grid));
+                }
                 if raster.kind() != condition.tree.kind() {
                     return Err(Error::OtherType);
                 }
             }
-            condition.range.map_or(Ok(()), check_range)?;
+            let range = condition.range.map(|(low, high)| (low.into(), high.into()));
+            range.map_or(Ok(()), check_range)?;
         }
         let window = query.window_in(&grid)?;
         Ok(window.map(|window| Self { conditions, grid, bits, window }))
@@ -337,10 +377,7 @@ impl<'a> Search<'a> {
 
     /// Whether a range cuts through bins of a tree whose raster is not given.
     pub fn lacks_raster(&self) -> bool {
-        let cuts = |condition: &Condition<'_>| {
-            let Ranges { inside, touched, .. } = condition.ranges();
-            inside != touched && condition.raster.is_none()
-        };
+        let cuts = |condition: &Condition<'_>| condition.cuts_bins() && condition.raster.is_none();
         self.conditions.iter().any(cuts)
     }
 

@@ -51,43 +51,69 @@ pub fn runs(
     conditions: &[Condition<'_>],
     query: &Query,
 ) -> Result<Vec<Run>> {
-    let gpu = workspace.gpu().clone();
-    gpu.refuse_in_capture("the number of runs")?;
-    let mask = mask(workspace, conditions, query)?;
-    let (width, height) = (mask.width(), mask.height());
-    if mask.grid().cells() == 0 {
+    let Some(found) = DeviceRuns::find(workspace, conditions, query)? else {
         return Ok(Vec::new());
-    }
-    let rows = height as usize;
-    let mut counts = gpu.zeroed::<u32>(rows + 1)?;
-    let find = |counts: &mut Column<u32>, out: Option<&mut Column<[u32; kernels::RUN]>>| {
-        let (mask, counts) = (mask.column().input(), counts.output());
-        let room = out.as_ref().map_or(0, |out| out.len() as u32);
-        let blocks = Blocks::x(height.div_ceil(kernels::BLOCK as u32 / 32));
-        // SAFETY: the mask has a cell for each, `counts` an element for each row, `out` the room.
-        unsafe {
-            let out = out.map(|out| out.output().cast());
-            let arguments = kernels::find_runs::Args { mask, width, height, counts, out, room };
-            gpu.enqueue(kernels::find_runs, blocks, arguments)
-        }
     };
-    find(&mut counts, None)?;
-    // Their places among all have 32 bits.
-    let most = u64::from(u32::MAX);
-    if u64::from(height) * u64::from(width.div_ceil(2)) > most {
-        let runs = counts.first_to_host(rows)?.into_iter().map(u64::from).sum();
-        if runs > most {
-            return Err(Error::TooManyRuns { runs, most });
+    found.to_host()
+}
+
+/// The runs of what a search finds, in device memory.
+pub(super) struct DeviceRuns {
+    pub runs: Column<[u32; kernels::RUN]>,
+    /// Where the runs of each row begin, and after the last their number.
+    pub rows: Column<u32>,
+}
+
+impl DeviceRuns {
+    /// Waits for their number; `None` where there are no cells.
+    pub fn find(
+        workspace: &mut Workspace,
+        conditions: &[Condition<'_>],
+        query: &Query,
+    ) -> Result<Option<Self>> {
+        let gpu = workspace.gpu().clone();
+        gpu.refuse_in_capture("the number of runs")?;
+        let mask = mask(workspace, conditions, query)?;
+        let (width, height) = (mask.width(), mask.height());
+        if mask.grid().cells() == 0 {
+            return Ok(None);
         }
+        let height_of_all = height as usize;
+        let mut rows = gpu.zeroed::<u32>(height_of_all + 1)?;
+        let find = |counts: &mut Column<u32>, out: Option<&mut Column<[u32; kernels::RUN]>>| {
+            let (mask, counts) = (mask.column().input(), counts.output());
+            let room = out.as_ref().map_or(0, |out| out.len() as u32);
+            let blocks = Blocks::x(height.div_ceil(kernels::BLOCK as u32 / 32));
+            // SAFETY: the mask has a cell for each, `counts` an element for each row, `out` the room.
+            unsafe {
+                let out = out.map(|out| out.output().cast());
+                let arguments = kernels::find_runs::Args { mask, width, height, counts, out, room };
+                gpu.enqueue(kernels::find_runs, blocks, arguments)
+            }
+        };
+        find(&mut rows, None)?;
+        // Their places among all have 32 bits.
+        let most = u64::from(u32::MAX);
+        if u64::from(height) * u64::from(width.div_ceil(2)) > most {
+            let runs = rows.first_to_host(height_of_all)?.into_iter().map(u64::from).sum();
+            if runs > most {
+                return Err(Error::TooManyRuns { runs, most });
+            }
+        }
+        scan_in_place(workspace, Sum, Scan::exclusive(0), &mut rows)?;
+        let mut total = gpu.zeroed::<u32>(1)?;
+        gpu.copy(rows.slice(height_of_all..height_of_all + 1)?, &mut total)?;
+        let total = total.to_host()?[0];
+        let mut runs = gpu.zeroed::<[u32; kernels::RUN]>(total as usize)?;
+        find(&mut rows, Some(&mut runs))?;
+        Ok(Some(Self { runs, rows }))
     }
-    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
-    let mut total = gpu.zeroed::<u32>(1)?;
-    gpu.copy(counts.slice(rows..rows + 1)?, &mut total)?;
-    let total = total.to_host()?[0];
-    let mut found = gpu.zeroed::<[u32; kernels::RUN]>(total as usize)?;
-    find(&mut counts, Some(&mut found))?;
-    let run = |[row, column0, column1]: [u32; kernels::RUN]| Run { row, column0, column1 };
-    Ok(found.to_host()?.into_iter().map(run).collect())
+
+    /// Waits for the runs.
+    pub fn to_host(&self) -> Result<Vec<Run>> {
+        let run = |[row, column0, column1]: [u32; kernels::RUN]| Run { row, column0, column1 };
+        Ok(self.runs.to_host()?.into_iter().map(run).collect())
+    }
 }
 
 /// Counts the values in a window, and finds the least and the greatest, as [`statistics`](crate::statistics()) does on the

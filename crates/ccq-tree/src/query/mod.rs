@@ -5,6 +5,7 @@
 //! ranges, and it lies in the window; and where all trees have leaves. What is below the levels at which a pool
 //! has work enough goes on side by side; results are in Z-order whatever the number of threads.
 
+mod apart;
 mod results;
 mod statistics;
 
@@ -16,11 +17,15 @@ pub(crate) use results::{count, mask, runs};
 pub use statistics::{Peak, Statistics};
 pub(crate) use statistics::{statistics, top_k};
 
+use apart::Holder;
+pub(crate) use apart::Mapping;
+
 use crate::cell::Ranges;
+use crate::coded::of_stored;
 use crate::params::{Window, check_range};
 use crate::raster::Wanted;
 use crate::tree::{Children, Place};
-use crate::{Cell, Error, Query, RasterRef, Result, Tree};
+use crate::{Bound, Cell, CodedTree, Error, Number, Query, RasterRef, Result, Tree};
 
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
@@ -30,7 +35,7 @@ pub const MAX_CONDITIONS: usize = 8;
 #[derive(Clone, Copy)]
 pub struct Condition<'a> {
     pub(crate) tree: &'a dyn Searched,
-    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) range: Option<(Bound, Bound)>,
     pub(crate) raster: Option<(RasterRef<'a>, GridSpec)>,
 }
 
@@ -40,17 +45,32 @@ impl<'a> Condition<'a> {
         Self { tree, range: None, raster: None }
     }
 
-    /// Only values from `low` on and below `high`.
+    /// Any value of a coded tree's raster.
+    pub fn of_coded<T: Number>(tree: &'a CodedTree<T>) -> Self {
+        Self { tree, range: None, raster: None }
+    }
+
+    /// Only values from `low` on and below `high`. Whole numbers are compared exactly with values of 64 bits.
     #[must_use]
-    pub fn range(self, low: f64, high: f64) -> Self {
-        Self { range: Some((low, high)), ..self }
+    pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
+        Self { range: Some((low.into(), high.into())), ..self }
     }
 
     /// The raster that the tree was built from.
     #[must_use]
-    pub fn raster<T: Cell>(self, raster: impl Into<GridView<'a, T>>) -> Self {
+    pub fn raster<T: Number>(self, raster: impl Into<GridView<'a, T>>) -> Self {
         let raster = raster.into();
         Self { raster: Some((T::raster(raster.values()), *raster.grid())), ..self }
+    }
+
+    /// What the range means for the tree's keys.
+    pub(crate) fn ranges(&self) -> Ranges {
+        self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range))
+    }
+
+    /// Which cells of the raster count.
+    pub(crate) fn wanted(&self, raster: RasterRef<'_>) -> Wanted {
+        raster.wanted(self.range, self.tree.nodata())
     }
 }
 
@@ -98,6 +118,37 @@ pub(crate) fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<V
     Ok(if parts.len() == 1 { parts.swap_remove(0) } else { parts.concat() })
 }
 
+/// A quadrant whose cells satisfy all conditions.
+pub(crate) struct Found {
+    /// The node of the first tree: the quadrant's, or a leaf above it.
+    pub node: u32,
+    /// Its cells in the window.
+    pub cells: u64,
+}
+
+/// What `of` makes of each quadrant whose cells satisfy all conditions, in Z-order.
+pub(crate) fn each_found<R: Send>(
+    conditions: &[Condition<'_>],
+    query: &Query,
+    of: &(dyn Fn(Found) -> R + Sync),
+) -> Result<Vec<R>> {
+    let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
+    let gather = |from: Visit| {
+        let (mut found, mut is_cut) = (Vec::new(), false);
+        let take = &mut |hit: Hit| {
+            is_cut |= hit.is_partly;
+            let cells = hit.place.cells(search.bits, &search.grid);
+            let cells = cells.and_then(|cells| search.window.and(cells));
+            let cells = cells.map_or(0, |cells| cells.cells());
+            found.push(of(Found { node: hit.node, cells }));
+        };
+        search.visit(from, u32::MAX, take, &mut |_| ());
+        if is_cut { Err(Error::NeedsRaster) } else { Ok(found) }
+    };
+    let parts: Result<Vec<Vec<R>>> = search.parts().into_par_iter().map(gather).collect();
+    Ok(parts?.into_iter().flatten().collect())
+}
+
 /// A node, by keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed {
@@ -111,11 +162,16 @@ pub(crate) struct Keyed {
 pub(crate) trait Searched: Sync {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
-    fn nodata(&self) -> Option<f64>;
+    fn nodata(&self) -> Option<Bound>;
     fn node(&self, position: u32) -> Option<Keyed>;
     fn children(&self, position: u32, place: Place) -> Children;
-    fn ranges(&self, range: (f64, f64)) -> Ranges;
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges;
     fn value(&self, key: u32) -> f64;
+    /// Whether its keys are codes.
+    #[cfg(feature = "cuda")]
+    fn is_coded(&self) -> bool {
+        false
+    }
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>>;
 }
@@ -129,8 +185,8 @@ impl<T: Cell> Searched for Tree<T> {
         self.bits
     }
 
-    fn nodata(&self) -> Option<f64> {
-        self.params.nodata
+    fn nodata(&self) -> Option<Bound> {
+        self.params.nodata.map(Bound::from)
     }
 
     fn node(&self, position: u32) -> Option<Keyed> {
@@ -144,8 +200,9 @@ impl<T: Cell> Searched for Tree<T> {
         self.children(position as usize, place)
     }
 
-    fn ranges(&self, range: (f64, f64)) -> Ranges {
-        Ranges::of::<T>(range, &self.params.bins)
+    fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
+        // Of values of at most 32 bits none lies between a whole number and the float next to it.
+        Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
     fn value(&self, key: u32) -> f64 {
@@ -158,6 +215,47 @@ impl<T: Cell> Searched for Tree<T> {
     }
 }
 
+impl<T: Number> Searched for CodedTree<T> {
+    fn grid(&self) -> &GridSpec {
+        CodedTree::grid(self)
+    }
+
+    fn bits(&self) -> u32 {
+        of_stored!(&self.tree, tree => tree.bits)
+    }
+
+    fn nodata(&self) -> Option<Bound> {
+        self.nodata.map(Number::bound)
+    }
+
+    fn node(&self, position: u32) -> Option<Keyed> {
+        of_stored!(&self.tree, tree => Searched::node(tree, position))
+    }
+
+    fn children(&self, position: u32, place: Place) -> Children {
+        of_stored!(&self.tree, tree => Searched::children(tree, position, place))
+    }
+
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges {
+        self.codes.ranges(range)
+    }
+
+    fn value(&self, key: u32) -> f64 {
+        // The key of an unsigned number is itself.
+        self.codes.value(key)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn is_coded(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "cuda")]
+    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
+        of_stored!(&self.tree, tree => Searched::upload(tree, gpu))
+    }
+}
+
 /// A quadrant, and the node that holds it in each tree: its own, or a leaf above it.
 #[derive(Clone, Copy)]
 struct Visit {
@@ -165,16 +263,25 @@ struct Visit {
     /// Whether the whole square is known to lie in the window: so does then all that is below.
     is_inside: bool,
     nodes: [u32; MAX_CONDITIONS],
+    /// The level of the node, in a tree of another grid than the quadrant's.
+    levels: [u8; MAX_CONDITIONS],
 }
 
 impl Visit {
-    const ROOT: Self = Self { place: Place::ROOT, is_inside: false, nodes: [0; MAX_CONDITIONS] };
+    const ROOT: Self = Self {
+        place: Place::ROOT,
+        is_inside: false,
+        nodes: [0; MAX_CONDITIONS],
+        levels: [0; MAX_CONDITIONS],
+    };
 }
 
 /// A quadrant at which a search stops.
 #[derive(Clone, Copy)]
 struct Hit {
     place: Place,
+    /// The node of the first tree that holds it.
+    node: u32,
     min: u32,
     max: u32,
     is_partly: bool,
@@ -200,6 +307,8 @@ struct Open {
 struct Search<'a> {
     conditions: &'a [Condition<'a>],
     ranges: Vec<Ranges>,
+    /// For each tree of another grid where the cells lie in that.
+    mappings: Vec<Option<Mapping>>,
     grid: GridSpec,
     bits: u32,
     window: Window,
@@ -215,28 +324,34 @@ impl<'a> Search<'a> {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });
         }
-        let (grid, bits) = (*conditions[0].tree.grid(), conditions[0].tree.bits());
+        let lead = lead(conditions);
+        let (grid, bits) = (*lead.grid(), lead.bits());
+        let mut mappings = Vec::new();
         for condition in conditions {
-            same_sides("a tree", condition.tree.grid(), &grid)?;
+            let its = condition.tree.grid();
+            mappings.push(match same_sides("a tree", its, &grid) {
+                Ok(()) => None,
+                Err(error) => Some(Mapping::new(&grid, its).ok_or(error)?),
+            });
             if let Some((_, other)) = condition.raster {
-                same_sides("a raster", &other, &grid)?;
+                same_sides("a raster", &other, its)?;
             }
             condition.range.map_or(Ok(()), check_range)?;
         }
         let Some(window) = query.window_in(&grid)? else { return Ok(None) };
-        let ranges = conditions.iter().map(|c| c.range.map_or(Ranges::ALL, |r| c.tree.ranges(r)));
-        let ranges = ranges.collect();
+        let ranges = conditions.iter().map(Condition::ranges).collect();
         // Trees of tiles may begin above the smallest square: then all must.
-        let bits_differ = conditions.iter().find(|condition| condition.tree.bits() != bits);
-        if let Some(condition) = bits_differ {
+        let mut alike = conditions.iter().zip(&mappings).filter(|(_, mapping)| mapping.is_none());
+        let bits_differ = alike.find(|(condition, _)| condition.tree.bits() != bits);
+        if let Some((condition, _)) = bits_differ {
             return Err(sides("a tree with another root", condition.tree.grid(), &grid));
         }
-        Ok(Some(Self { conditions, ranges, grid, bits, window }))
+        Ok(Some(Self { conditions, ranges, mappings, grid, bits, window }))
     }
 
     /// The root, and quadrants below it enough for all threads, each of which is searched on its own; in Z-order.
     fn parts(&self) -> Vec<Visit> {
-        let mut parts = vec![Visit::ROOT];
+        let mut parts: Vec<Visit> = self.root().into_iter().collect();
         if rayon::current_num_threads() == 1 {
             return parts;
         }
@@ -266,6 +381,7 @@ impl<'a> Search<'a> {
         let Some((is_held, is_inside)) = self.of_window(visit) else { return Verdict::None };
         let (mut all_inside, mut open) = (true, 0);
         let mut bounds = (0, 0);
+        let is_divisible = visit.place.level < self.bits;
         for (i, (condition, ranges)) in self.conditions.iter().zip(&self.ranges).enumerate() {
             let Some(node) = condition.tree.node(visit.nodes[i]) else { return Verdict::None };
             if node.min > ranges.touched.1 || node.max < ranges.touched.0 {
@@ -273,7 +389,17 @@ impl<'a> Search<'a> {
             }
             let is_inside = ranges.inside.contain(node.min) && ranges.inside.contain(node.max);
             all_inside &= is_inside && !node.is_mixed;
-            open |= u8::from(node.has_children && visit.place.level < self.bits) << i;
+            let mut is_open = node.has_children;
+            if let Some(mapping) = &self.mappings[i] {
+                let cells = visit.place.cells(self.bits, &self.grid);
+                let Some(rectangle) = cells.and_then(|cells| mapping.rectangle(cells)) else {
+                    return Verdict::None;
+                };
+                // Where the other raster ends is NODATA.
+                all_inside &= rectangle.is_whole;
+                is_open |= !rectangle.is_whole;
+            }
+            open |= u8::from(is_open && is_divisible) << i;
             if i == 0 {
                 bounds = (node.min, node.max);
             }
@@ -282,7 +408,8 @@ impl<'a> Search<'a> {
             return Verdict::Open(Open { trees: open, is_inside });
         }
         let (min, max) = bounds;
-        Verdict::Hit(Hit { place: visit.place, min, max, is_partly: !all_inside })
+        let (place, node) = (visit.place, visit.nodes[0]);
+        Verdict::Hit(Hit { place, node, min, max, is_partly: !all_inside })
     }
 
     /// Whether the window has all cells of a quadrant, and whether its whole square; `None` where it has no cell.
@@ -300,24 +427,45 @@ impl<'a> Search<'a> {
         let mut children = [Children { first: 0, mask: 0 }; MAX_CONDITIONS];
         let is_open = |i: usize| open.trees >> i & 1 != 0;
         for (i, condition) in self.conditions.iter().enumerate() {
-            if is_open(i) {
+            if is_open(i) && self.mappings[i].is_none() {
                 children[i] = condition.tree.children(visit.nodes[i], visit.place);
             }
         }
         for corner in 0..4 {
             let place = visit.place.child(corner);
-            let mut child = Visit { place, is_inside: open.is_inside, nodes: visit.nodes };
+            let mut child = Visit { place, is_inside: open.is_inside, ..*visit };
             let mut is_there = true;
             for (i, children) in children.iter().enumerate().filter(|(i, _)| is_open(*i)) {
-                match children.get(corner) {
-                    Some(position) => child.nodes[i] = position,
-                    None => is_there = false,
+                is_there &= match &self.mappings[i] {
+                    None => children.get(corner).map(|position| child.nodes[i] = position),
+                    Some(mapping) => self.hold(i, mapping, &mut child),
                 }
+                .is_some();
             }
             if is_there {
                 of(child);
             }
         }
+    }
+
+    /// Takes the smallest node of a tree of another grid that holds a quadrant; `None` where no cell has a value.
+    fn hold(&self, i: usize, mapping: &Mapping, visit: &mut Visit) -> Option<()> {
+        let rectangle = mapping.rectangle(visit.place.cells(self.bits, &self.grid)?)?;
+        let from = Holder { node: visit.nodes[i], level: visit.levels[i] };
+        let holder = rectangle.holder(self.conditions[i].tree, from)?;
+        (visit.nodes[i], visit.levels[i]) = (holder.node, holder.level);
+        Some(())
+    }
+
+    /// The root, with the nodes of all trees that hold it; `None` where one has no value there.
+    fn root(&self) -> Option<Visit> {
+        let mut root = Visit::ROOT;
+        for (i, mapping) in self.mappings.iter().enumerate() {
+            if let Some(mapping) = mapping {
+                self.hold(i, mapping, &mut root)?;
+            }
+        }
+        Some(root)
     }
 
     /// Calls `take` with each hit in and below a quadrant, in Z-order, and `rest` with what is open at `level`.
@@ -351,20 +499,78 @@ impl<'a> Search<'a> {
     }
 
     /// The rasters that say which cells of a bin are in the ranges that cut bins. An error where one is not given.
-    fn rasters(&self) -> Result<Vec<(RasterRef<'a>, Wanted)>> {
-        let cut = self.conditions.iter().zip(&self.ranges);
-        let cut = cut.filter(|(_, ranges)| ranges.inside != ranges.touched);
-        let rasters = cut.map(|(condition, _)| {
+    fn rasters(&self) -> Result<Vec<Refining<'a>>> {
+        let cut = self.conditions.iter().zip(&self.ranges).zip(&self.mappings);
+        let cut = cut.filter(|((_, ranges), _)| ranges.inside != ranges.touched);
+        let rasters = cut.map(|((condition, _), &mapping)| {
             let (raster, _) = condition.raster.ok_or(Error::NeedsRaster)?;
-            Ok((raster, raster.wanted(condition.range, condition.tree.nodata())))
+            Ok(Refining { raster, wanted: condition.wanted(raster), mapping })
         });
         rasters.collect()
     }
 }
 
+/// A raster that says which cells of a bin count.
+struct Refining<'a> {
+    raster: RasterRef<'a>,
+    wanted: Wanted,
+    /// Where the search's cells lie in it, if it has another grid.
+    mapping: Option<Mapping>,
+}
+
+impl Refining<'_> {
+    /// Calls `take` with those of some cells of a row that count, counted from the first.
+    fn each(
+        &self,
+        grid: &GridSpec,
+        row: u32,
+        columns: std::ops::Range<u32>,
+        mut take: impl FnMut(usize),
+    ) {
+        match &self.mapping {
+            None => {
+                let line = row as usize * grid.width as usize;
+                let (from, to) = (line + columns.start as usize, line + columns.end as usize);
+                self.raster.each_wanted(self.wanted, from..to, |cell| take(cell - from));
+            }
+            Some(mapping) => {
+                for (i, column) in columns.enumerate() {
+                    if let Some(cell) = mapping.cell(column, row) {
+                        self.raster.each_wanted(self.wanted, cell..cell + 1, |_| take(i));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The tree whose grid a search goes by: the first of those with the smallest cells.
+fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
+    let trees = conditions.iter().map(|condition| condition.tree);
+    let finer = |a: &'a dyn Searched, b: &'a dyn Searched| {
+        if b.grid().cell_size < a.grid().cell_size && !is_alike(a.grid(), b.grid()) { b } else { a }
+    };
+    trees.reduce(finer).expect("there is a condition")
+}
+
+/// The grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
+/// cells.
+///
+/// # Errors
+/// [`Error::Conditions`] where there is none.
+pub fn search_grid(conditions: &[Condition<'_>]) -> Result<GridSpec> {
+    match conditions.is_empty() {
+        true => Err(Error::Conditions { conditions: 0, most: MAX_CONDITIONS }),
+        false => Ok(*lead(conditions).grid()),
+    }
+}
+
+fn is_alike(a: &GridSpec, b: &GridSpec) -> bool {
+    (a.width, a.height) == (b.width, b.height)
+}
+
 pub(crate) fn same_sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Result<()> {
-    let is_same = (other.width, other.height) == (first.width, first.height);
-    if is_same { Ok(()) } else { Err(sides(what, other, first)) }
+    if is_alike(other, first) { Ok(()) } else { Err(sides(what, other, first)) }
 }
 
 fn sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Error {

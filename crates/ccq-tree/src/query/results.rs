@@ -1,12 +1,11 @@
 //! What a search gives beside quadrants: counts, runs of cells, a mask.
 
-use gpu_core::{Grid, host_memory};
+use gpu_core::{Grid, GridSpec, host_memory};
 use rayon::prelude::*;
 
-use super::{Condition, Hit, Quadrant, Search, quadrants};
+use super::{Condition, Hit, Quadrant, Refining, Search, quadrants, search_grid};
 use crate::params::Window;
-use crate::raster::Wanted;
-use crate::{Error, Query, RasterRef, Result};
+use crate::{Query, Result};
 
 /// How much a search finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub(crate) fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count
     Ok(parts.reduce(Count::default, Count::and))
 }
 
-fn of_hit(search: &Search<'_>, rasters: Option<&[(RasterRef<'_>, Wanted)]>, hit: Hit) -> Count {
+fn of_hit(search: &Search<'_>, rasters: Option<&[Refining<'_>]>, hit: Hit) -> Count {
     let cells = hit.place.cells(search.bits, &search.grid).and_then(|c| search.window.and(c));
     let Some(cells) = cells else { return Count::default() };
     let mut count = Count { quadrants: 1, ..Count::default() };
@@ -72,7 +71,7 @@ fn of_hit(search: &Search<'_>, rasters: Option<&[(RasterRef<'_>, Wanted)]>, hit:
         (false, _) => count.cells = cells.cells(),
         (true, None) => count.unsure = cells.cells(),
         (true, Some(rasters)) => {
-            each_run(rasters, cells, search.grid.width, |run| {
+            each_run(rasters, cells, &search.grid, |run| {
                 count.cells += u64::from(run.column1 - run.column0);
             });
         }
@@ -81,19 +80,12 @@ fn of_hit(search: &Search<'_>, rasters: Option<&[(RasterRef<'_>, Wanted)]>, hit:
 }
 
 /// The runs of cells in a part of a raster that are wanted of all rasters, row by row.
-fn each_run(
-    rasters: &[(RasterRef<'_>, Wanted)],
-    cells: Window,
-    width: u32,
-    mut take: impl FnMut(Run),
-) {
+fn each_run(rasters: &[Refining<'_>], cells: Window, grid: &GridSpec, mut take: impl FnMut(Run)) {
     let mut hits = vec![0usize; (cells.column1 - cells.column0) as usize];
     for row in cells.row0..cells.row1 {
-        let line = row as usize * width as usize;
-        let (from, to) = (line + cells.column0 as usize, line + cells.column1 as usize);
         hits.fill(0);
-        for &(raster, wanted) in rasters {
-            raster.each_wanted(wanted, from..to, |cell| hits[cell - from] += 1);
+        for raster in rasters {
+            raster.each(grid, row, cells.column0..cells.column1, |cell| hits[cell] += 1);
         }
         let mut column = 0;
         for same in hits.chunk_by(|a, b| (*a == rasters.len()) == (*b == rasters.len())) {
@@ -116,7 +108,7 @@ pub(crate) fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Ru
         let mut runs = Vec::new();
         if let Some(cells) = quadrant.cells(search.window) {
             match quadrant.is_partly {
-                true => each_run(&rasters, cells, search.grid.width, |run| runs.push(run)),
+                true => each_run(&rasters, cells, &search.grid, |run| runs.push(run)),
                 false => runs.extend((cells.row0..cells.row1).map(|row| {
                     let Window { column0, column1, .. } = cells;
                     Run { row, column0, column1 }
@@ -148,20 +140,15 @@ fn require_memory(found: &[Quadrant], window: Window) -> Result<()> {
     if rows > FEW { Ok(host_memory::require(bytes)?) } else { Ok(()) }
 }
 
-fn rasters_for<'a>(
-    search: &Search<'a>,
-    found: &[Quadrant],
-) -> Result<Vec<(RasterRef<'a>, Wanted)>> {
+fn rasters_for<'a>(search: &Search<'a>, found: &[Quadrant]) -> Result<Vec<Refining<'a>>> {
     if found.iter().any(|quadrant| quadrant.is_partly) { search.rasters() } else { Ok(Vec::new()) }
 }
 
 /// [`mask`](crate::mask()) on the CPU.
 pub(crate) fn mask(conditions: &[Condition<'_>], query: &Query) -> Result<Grid<u8>> {
-    if let Some(condition) = conditions.first() {
-        host_memory::require(condition.tree.grid().cells())?;
-    }
+    let grid = search_grid(conditions)?;
+    host_memory::require(grid.cells())?;
     let runs = runs(conditions, query)?;
-    let grid = *conditions.first().ok_or(Error::NeedsRaster)?.tree.grid();
     let mut cells = host_memory::filled(0u8, grid.cells() as usize)?;
     for Run { row, column0, column1 } in runs {
         let line = row as usize * grid.width as usize;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::common::{Made, fractal, noise};
-use ccq_tree::{Condition, Error, Params, Query, Tree, build, cells_of_file, quadrants};
+use ccq_tree::{Condition, Error, Params, Query, Tree, build, kind_of_file, quadrants};
 use gpu_core::{Device, Grid, GridSpec};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ fn trees_of_all_types_come_back() {
         let tree = tree(&raster, params);
         let (folder, path) = saved(&tree);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished");
-        assert_eq!(cells_of_file(&path).unwrap(), T::NAME);
+        assert_eq!(kind_of_file(&path).unwrap().values, T::NAME);
         assert!(Tree::<T>::read(&path).unwrap() == tree);
         // SAFETY: nobody else has the folder.
         let mapped = unsafe { Tree::<T>::map(&path).unwrap() };
@@ -104,14 +104,14 @@ fn foreign_files_other_versions_and_other_types_are_named() {
     assert!(refused(b"\x89PNG\r\n\x1a\n, and so on").contains("not a .ccq file"));
     assert!(refused(b"").contains("cut short"));
     let mut newer = bytes();
-    newer[8] = 3;
-    assert!(refused(&newer).contains("version 3"));
+    newer[8] = 4;
+    assert!(refused(&newer).contains("version 4"));
     let (_folder, path) = saved(&tree(&noise::<i16>(4, 4, 1, 3), &Params::new()));
     let error = Tree::<f32>::read(&path).unwrap_err().to_string();
     assert!(error.contains("its cells are i16, not f32"), "{error}");
     let missing = Tree::<u8>::read("no/such/file.ccq").unwrap_err();
     assert!(matches!(missing, Error::File { .. }));
-    assert!(cells_of_file("no/such/file.ccq").is_err());
+    assert!(kind_of_file("no/such/file.ccq").is_err());
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_file_keeps_its_reference_system_and_one_without_has_the_bytes_of_version_1(
         let placed = plain().in_system(text.to_owned());
         let (_folder, path) = saved(&placed);
         assert_eq!(std::fs::read(&path).unwrap()[8], 2);
-        assert_eq!(cells_of_file(&path).unwrap(), "i16");
+        assert_eq!(kind_of_file(&path).unwrap().values, "i16");
         let found = Tree::<i16>::read(&path).unwrap();
         assert_eq!(found.system(), Some(text));
         assert!(found == placed && found != plain());

@@ -1,9 +1,13 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
+mod apart;
 mod build;
+mod coded;
 mod common;
+mod fields;
 mod file;
 mod query;
+mod regions;
 
 #[cfg(feature = "cuda")]
 mod resident;

@@ -22,7 +22,13 @@ fn columns_of_another_stream_are_put_in_order() {
         let condition = Condition::new(&tree).raster(&resident).range(10.0, 60.0);
         let counted = gpu::count(&mut other, &[condition], &Query::new()).unwrap();
         assert!(tree.to_host().unwrap() == host);
-        drop((tree, resident));
+        let plain = gpu::build(&mut workspace, &resident, &Params::new()).unwrap();
+        let fields = gpu::fields(&mut other, &plain, ccq_tree::Sum).unwrap();
+        let total = fields.total(&mut workspace, &[fields.condition()], &Query::new()).unwrap();
+        let sum = raster.values().iter().map(|&value| i64::from(value)).sum::<i64>();
+        assert_eq!(total.map(|total| (total.cells, total.sum)), Some((150 * 90, sum)));
+        drop(fields);
+        drop((tree, plain, resident));
         assert_eq!(counted.to_host().unwrap()[1], expected.cells);
     }
 }

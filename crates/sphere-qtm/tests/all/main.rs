@@ -4,6 +4,7 @@ mod common;
 mod cover;
 mod mesh;
 mod nearest;
+mod properties;
 mod regions;
 mod scipy;
 mod voronoi;

@@ -287,11 +287,71 @@ fn longitude_and_latitude_come_back() {
 #[test]
 fn geodetic_latitudes_become_those_of_a_sphere() {
     let of = |lat, how| LonLat::from_geodetic(10.0, lat, how).unwrap().latitude();
-    assert_eq!(of(45.0, Latitude::AsGiven), 45.0);
+    assert_eq!(of(45.0, Latitude::Geodetic), 45.0);
     assert!((of(45.0, Latitude::Geocentric) - 44.807_576_8).abs() < 1e-6);
     assert!((of(45.0, Latitude::Authalic) - 44.871_702_873).abs() < 1e-8);
-    for how in [Latitude::AsGiven, Latitude::Geocentric, Latitude::Authalic] {
+    for how in [Latitude::Geodetic, Latitude::Geocentric, Latitude::Authalic] {
         assert_eq!([of(90.0, how), of(-90.0, how), of(0.0, how)], [90.0, -90.0, 0.0]);
         assert!((of(33.0, how) + of(-33.0, how)).abs() < 1e-13);
     }
+}
+
+#[test]
+fn latitudes_come_back() {
+    for how in [Latitude::Geodetic, Latitude::Geocentric, Latitude::Authalic] {
+        for step in -9_000..=9_000 {
+            let degrees = f64::from(step) / 100.0;
+            for degrees in [degrees, degrees * (1.0 - 1e-9)] {
+                let back = how.to_geodetic(how.on_sphere(degrees));
+                assert!((back - degrees).abs() < 1e-13, "{how:?} {degrees}: {back}");
+            }
+        }
+    }
+}
+
+/// The area of a polygon on the unit sphere: the sum of the excesses of triangles with the south pole.
+fn polar_polygon(places: &[LonLat]) -> f64 {
+    let next = places.iter().cycle().skip(1);
+    let excess = |(a, b): (&LonLat, &LonLat)| {
+        // Todhunter's formula of two sides and the angle between, which is the difference of longitudes.
+        let half = |p: &LonLat| ((90.0 + p.latitude()) / 2.0).to_radians().tan();
+        let turn = (b.longitude() - a.longitude()).to_radians();
+        let product = half(a) * half(b);
+        2.0 * (product * turn.sin()).atan2(1.0 + product * turn.cos())
+    };
+    places.iter().zip(next).map(excess).sum::<f64>().abs()
+}
+
+/// Antarctica, as the documentation of GeographicLib's Planimeter (Karney 2013, DOI 10.1007/s00190-012-0578-z) has it: of
+/// geodesics on WGS 84.
+#[test]
+fn areas_on_authalic_latitudes_are_those_of_the_ellipsoid() {
+    let antarctica = [
+        (-58.0, -63.1),
+        (-74.0, -72.9),
+        (-102.0, -71.9),
+        (-102.0, -74.9),
+        (-131.0, -74.3),
+        (-163.0, -77.5),
+        (163.0, -77.4),
+        (172.0, -71.7),
+        (140.0, -65.9),
+        (113.0, -65.7),
+        (88.0, -66.6),
+        (59.0, -66.9),
+        (25.0, -69.8),
+        (-4.0, -70.0),
+        (-14.0, -71.0),
+        (-33.0, -77.3),
+        (-46.0, -77.9),
+        (-61.0, -74.7),
+    ];
+    let area = |how: Latitude| {
+        let place = |&(lon, lat): &(f64, f64)| LonLat::from_geodetic(lon, lat, how).unwrap();
+        let places: Vec<LonLat> = antarctica.iter().map(place).collect();
+        polar_polygon(&places) / (4.0 * PI) * 510_065_621.724
+    };
+    let karney = 13_662_703.680_020_1;
+    assert!((area(Latitude::Authalic) / karney - 1.0).abs() < 5e-5, "{}", area(Latitude::Authalic));
+    assert!((area(Latitude::Geodetic) / karney - 1.0).abs() > 5e-3);
 }

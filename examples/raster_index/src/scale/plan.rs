@@ -66,11 +66,11 @@ impl Rasters {
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
         let (_, kind) = *kinds.first().context("a plan needs a raster")?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
-        let cells = cells_of_all(&kinds, check)?;
+        let cells = cells_of_all(&kinds, true, check)?;
         let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
-        let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin)).collect();
+        let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin).to_f64()).collect();
         let params = Params::new().bins(bins).nodata(nodata_of_cells(cells, kind, nodata));
         params.check()?;
         // Cells in none of the rasters need a value.

@@ -83,7 +83,7 @@ pub fn open(planned: &Planned, number: usize) -> Result<AnyTree> {
     let own = tree.grid();
     let is_its = (own.width, own.height) == (tile.width, tile.height)
         && tree.cells() == planned.recipe.cells
-        && *tree.params() == planned.recipe.params();
+        && *tree.params()? == planned.recipe.params();
     ensure!(is_its, "{} is not tile {number} of the plan", path.display());
     Ok(tree)
 }

@@ -111,6 +111,116 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
 }
 
 #[test]
+fn indices_of_other_cell_sizes_are_asked_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
+        let values: Vec<f32> =
+            (0..width * height).map(|i| (i % width + i / width) as f32).collect();
+        let mut place = Georeference::north_up((left, top), (size, size));
+        place.crs = Some(Crs::parse("EPSG:32633").unwrap());
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        write_tiff(&path.join(name), &place, (width, height), cells, &TiffOptions::default())
+            .unwrap();
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    };
+    write("fine.tif", (500_000.0, 4_000_000.0, 10.0), (6, 6));
+    write("coarse.tif", (500_000.0, 4_000_000.0, 30.0), (2, 2));
+    write("far.tif", (600_000.0, 4_000_000.0, 30.0), (2, 2));
+    // Of the coarse the south-east is 2; of the fine 8 and more are six cells, all there.
+    for (first, and) in [
+        (["fine.ccq", "8,99"], ["coarse.ccq", "2,3"]),
+        (["coarse.ccq", "2,3"], ["fine.ccq", "8,99"]),
+    ] {
+        let ask = ["query", first[0], "--range", first[1], "--and", and[0], and[1]];
+        let report = PROGRAM.json(path, &[&ask[..], &["-o", "m.npy", "--overwrite"]].concat());
+        assert_eq!(report["found"]["cells"], 6);
+        assert_eq!(geo_io::read_npy(&path.join("m.npy")).unwrap().shape, [6, 6]);
+        let ask = [&ask[..], &["--bounds", "500050,3999940,500060,3999960", "--regions", "r.csv"]]
+            .concat();
+        let report = PROGRAM.json(path, &[&ask[..], &["--overwrite"]].concat());
+        assert_eq!(
+            (&report["found"]["cells"], &report["regions"]["area"]),
+            (&2.into(), &200.0.into())
+        );
+        PROGRAM.fails(
+            path,
+            &[&ask[..], &["--device", "software", "--overwrite"]].concat(),
+            &["on the CPU"],
+        );
+    }
+    let ask = ["query", "fine.ccq", "--and", "far.ccq", "0,9"];
+    PROGRAM.fails(path, &ask, &["far.ccq", "600000", "fine.ccq", "no ground in common"]);
+}
+
+#[test]
+fn regions_are_written_with_areas_and_holes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, crs: &str, (left, top, size): (f64, f64, f64)| {
+        // A ring of 7 around a 1, a 7 at its corner, and a 7 by itself.
+        let values = [
+            7f32, 7.0, 7.0, 1.0, 7.0, 7.0, 1.0, 7.0, 1.0, 1.0, 7.0, 7.0, 7.0, 1.0, 1.0, 1.0, 1.0,
+            1.0, 7.0, 1.0,
+        ];
+        let mut place = Georeference::north_up((left, top), (size, size));
+        place.crs = Some(Crs::parse(crs).unwrap());
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        write_tiff(&path.join(name), &place, (5, 4), cells, &TiffOptions::default()).unwrap();
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    };
+    write("utm.tif", "EPSG:32633", (500_000.0, 4_000_000.0, 30.0));
+    write("degrees.tif", "EPSG:4326", (10.0, 60.0, 0.5));
+    let base = ["query", "utm.ccq", "--range", "7,8", "--overwrite", "--regions"];
+    let mut all = Vec::new();
+    for device in ["cpu", "software"] {
+        let report = PROGRAM.json(path, &[&base[..], &["r.geojson", "--device", device]].concat());
+        assert_eq!(report["regions"]["count"], 3);
+        assert_eq!(report["regions"]["area"], 8.0 * 900.0);
+        all.push(std::fs::read(path.join("r.geojson")).unwrap());
+    }
+    assert!(all[0] == all[1]);
+    let json = json_of(&path.join("r.geojson"));
+    assert_eq!(json["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32633");
+    let first = &json["features"][0];
+    let number = |name: &str| first["properties"][name].as_f64();
+    assert_eq!((number("cells"), number("area")), (Some(8.0), Some(7200.0)));
+    let rings = first["geometry"]["coordinates"].as_array().unwrap();
+    assert_eq!(rings.len(), 2);
+    let mut hole: Vec<String> =
+        rings[1].as_array().unwrap().iter().map(ToString::to_string).collect();
+    hole.sort();
+    hole.dedup();
+    let corners = [
+        [500_030.0, 3_999_940.0],
+        [500_030.0, 3_999_970.0],
+        [500_060.0, 3_999_940.0],
+        [500_060.0, 3_999_970.0],
+    ];
+    assert_eq!(hole, corners.map(|corner| serde_json::json!(corner).to_string()));
+    PROGRAM.succeeds(path, &[&base[..], &["r.csv", "--connectivity", "8"]].concat());
+    let table = std::fs::read_to_string(path.join("r.csv")).unwrap();
+    assert_eq!(table, "region,row,col,cells,area\n0,0,0,9,8100\n1,0,4,1,900\n");
+    // Of half a degree at 60 degrees north: the southern row is larger.
+    PROGRAM.succeeds(path, &["query", "degrees.ccq", "--range", "7,8", "--regions", "d.csv"]);
+    let table = std::fs::read_to_string(path.join("d.csv")).unwrap();
+    let areas: Vec<f64> =
+        table.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    let square = 55_660.0 * 55_706.0 * 0.5037;
+    assert!((areas[1] / square - 1.0).abs() < 0.01 && areas[2] > 1.03 * areas[1], "{areas:?}");
+    PROGRAM.succeeds(path, &["query", "utm.ccq", "--range", "9,10", "--regions", "none.geojson"]);
+    assert!(json_of(&path.join("none.geojson"))["features"].as_array().unwrap().is_empty());
+    PROGRAM.fails(
+        path,
+        &["query", "utm.ccq", "--regions", "r.npy"],
+        &["--regions r.npy", ".geojson or .csv"],
+    );
+    PROGRAM.fails(path, &["query", "utm.ccq", "--connectivity", "8"], &["--regions"]);
+}
+
+#[test]
 fn what_gives_no_place_is_said_and_a_world_file_gives_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

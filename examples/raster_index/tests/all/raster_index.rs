@@ -92,6 +92,50 @@ fn several_indices_and_bins_are_asked_together() {
 }
 
 #[test]
+fn queries_give_the_same_on_all_devices() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    succeeds(path, &["build", "--sample-side", "150", "-o", "a.ccq", "--quantiles", "5"]);
+    succeeds(path, &["build", "--sample-side", "150", "--seed", "2", "-o", "b.ccq"]);
+    let files = ["q.csv", "q.geojson", "q.npy", "q.png"];
+    let mut all = Vec::new();
+    for device in ["cpu", "software", "auto"] {
+        let ask =
+            ["query", "b.ccq", "--range", "200,900", "--window", "3,5,140,149", "--device", device];
+        let and = ["--and", "a.ccq", "-inf,inf", "--and", "b.ccq", "300,inf", "--overwrite"];
+        let out = files.map(|name| ["-o", name]);
+        let report = PROGRAM.json(path, &[&ask[..], &and, out.as_flattened()].concat());
+        let bytes = files.map(|name| std::fs::read(path.join(name)).unwrap());
+        all.push((report["found"].clone(), bytes));
+    }
+    assert!(all[0].0["cells"].as_u64() > Some(100), "{:?}", all[0].0);
+    assert!(all[0] == all[1] && all[0] == all[2]);
+    let many: Vec<&str> = ["--and", "b.ccq", "0,1"].repeat(4);
+    succeeds(path, &[&["query", "b.ccq"], &many[..]].concat());
+    let ask = ["query", "b.ccq", "--device", "software"];
+    fails(path, &[&ask[..], &many].concat(), &["5 conditions, where 1 to 4"]);
+}
+
+#[test]
+fn bounds_are_a_window_in_the_units_of_the_place() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    succeeds(path, &["build", "rain.tif", "-o", "r.ccq"]);
+    let cells = |more: &[&str]| {
+        PROGRAM.json(path, &[&["query", "r.ccq"], more].concat())["found"]["cells"].clone()
+    };
+    // Cells of 2 from (100, 50) on; of the window's six cells two are NODATA.
+    for bounds in ["102,44,106,50", "102.5,44.1,105.9,49.9", "102,-1e9,106,1e9"] {
+        assert_eq!(cells(&["--bounds", bounds]), cells(&["--window", "0,1,3,3"]), "{bounds}");
+    }
+    let outside = ["query", "r.ccq", "--bounds", "0,0,100,50"];
+    fails(path, &outside, &["--bounds 0,0,100,50", "100,44,108,50"]);
+    fails(path, &["query", "r.ccq", "--bounds", "1,2,3"], &["expected 4 numbers"]);
+    let both = ["query", "r.ccq", "--bounds", "102,44,106,50", "--window", "0,1,3,3"];
+    fails(path, &both, &["--window"]);
+}
+
+#[test]
 fn rasters_beside_each_other_make_one_index() {
     let folder = folder_of_inputs();
     let path = folder.path();
@@ -257,9 +301,9 @@ fn decimals_mean_the_float_that_they_round_to() {
     assert!(report.contains("boundaries 0.3, 0.7"), "{report}");
 }
 
-/// What NumPy makes by default: 64 bits, of which an index holds what 32 can.
+/// What NumPy makes by default: 64 bits, in cells of 32 where these hold them.
 #[test]
-fn values_of_64_bits_are_indexed_where_32_hold_them() {
+fn values_of_64_bits_are_indexed() {
     let folder = tempfile::tempdir().unwrap();
     let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
     let huge = f64::MIN;
@@ -284,15 +328,34 @@ fn values_of_64_bits_are_indexed_where_32_hold_them() {
     let report = succeeds(path, &["build", "ids.npy", "-o", "i.ccq"]);
     assert!(report.contains("cells of i64"), "{report}");
     assert!(succeeds(path, &["info", "i.ccq"]).contains("cells of u32"));
-    for command in ["build", "plan"] {
-        for (name, words) in [
-            ("tenths.npy", &["0.1 in row 0, column 1", "is no f32", "float32"][..]),
-            ("signed.npy", &["-9223372036854775808 in row 1, column 0", "--nodata"]),
-            ("long.npy", &["18446744073709551615 in row 1, column 0", "is no u32"]),
-        ] {
-            fails(path, &[command, name], &[&[name], words].concat());
+    for (name, words) in [
+        ("tenths.npy", &["0.1 in row 0, column 1", "is no f32", "float32"][..]),
+        ("signed.npy", &["-9223372036854775808 in row 1, column 0", "--nodata"]),
+        ("long.npy", &["18446744073709551615 in row 1, column 0", "is no u32"]),
+    ] {
+        fails(path, &["plan", name], &[&[name], words].concat());
+    }
+    for (build, query, expected) in [
+        (&["tenths.npy"][..], "0.1,0.5", 1),
+        (&["tenths.npy", "--bins", "0.1,0.3"], "0.1,0.3", 1),
+        (&["tenths.npy", "--nodata", "0.1"], "-inf,inf", 1),
+        (&["signed.npy"], "-9223372036854775808,-9223372036854775807", 1),
+        (&["signed.npy", "--bins", "-9223372036854775807,0"], "-9223372036854775807,inf", 3),
+        (&["long.npy"], "18446744073709551615,inf", 1),
+        (&["long.npy"], "0,18446744073709551615", 3),
+    ] {
+        assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
+        let raster = ["--range", query, "--raster", build[0], "--device", "software"];
+        if !build.contains(&"--nodata") {
+            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
         }
     }
+    let report = succeeds(path, &["build", "tenths.npy", "-o", "t.ccq", "--bins", "0.1,0.3"]);
+    assert!(report.contains("0.1, 0.3"), "{report}");
+    assert!(succeeds(path, &["info", "t.ccq"]).contains("cells of f64"));
+    // A range that cuts a bin.
+    let cut = ["--range", "0.2,0.6", "--raster", "tenths.npy"];
+    assert_eq!(cells_found(path, &["tenths.npy", "--bins", "0.1,0.3"], &cut), 1);
     // Of several files each is looked at.
     let place = |name: &str, tags: [f64; 2], value: u64| {
         let scale = Field::Doubles(vec![1.0, 1.0, 0.0]);
@@ -353,7 +416,8 @@ fn what_is_wrong_is_said_in_a_line() {
     let path = folder.path();
     fails(path, &["build", "none.npy"], &["none.npy"]);
     fails(path, &["build", "text.tif"], &["text.tif"]);
-    fails(path, &["build", "long.npy"], &["long.npy", "4294967296 in row 1, column 1", "32 bits"]);
+    fails(path, &["plan", "long.npy"], &["long.npy", "4294967296 in row 1, column 1", "32 bits"]);
+    fails(path, &["build", "long.npy", "--quantiles", "2"], &["--quantiles", "i64"]);
     fails(path, &["build", "heights.npy", "-o", "h.tif"], &["must end in .ccq"]);
     fails(path, &["build", "heights.npy", "--bins", "3,2"], &["boundary 1", "2"]);
     fails(path, &["build", "heights.npy", "--bins", "3", "--quantiles", "4"], &["--quantiles"]);

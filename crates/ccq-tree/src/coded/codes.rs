@@ -1,0 +1,186 @@
+//! Codes: whole numbers in the order of the values that they stand for.
+
+use gpu_core::{Grid, GridView, host_memory, parallel};
+
+use crate::cell::{Keys, Ranges};
+use crate::number::first_rank;
+use crate::{Bound, Error, Number, Params, Result};
+
+/// The most bins of a [`CodedTree`](crate::CodedTree).
+pub const MAX_CODED_BINS: usize = 65_535;
+
+/// How to build a [`CodedTree`](crate::CodedTree).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CodedParams<T> {
+    /// Boundaries of bins, rising: a value is in bin k if k of them are not above it. Empty: no bins, each value has a code.
+    pub bins: Vec<T>,
+    /// The value that stands for NODATA; NaN always does.
+    pub nodata: Option<T>,
+}
+
+impl<T: Number> CodedParams<T> {
+    /// Values as they are, all of them valid but NaN.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`bins`](Self#structfield.bins).
+    #[must_use]
+    pub fn bins(self, bins: impl Into<Vec<T>>) -> Self {
+        Self { bins: bins.into(), ..self }
+    }
+
+    /// Sets [`nodata`](Self#structfield.nodata).
+    #[must_use]
+    pub fn nodata(self, nodata: impl Into<Option<T>>) -> Self {
+        Self { nodata: nodata.into(), ..self }
+    }
+}
+
+impl<T> Default for CodedParams<T> {
+    fn default() -> Self {
+        Self { bins: Vec::new(), nodata: None }
+    }
+}
+
+/// What codes stand for: each a value, or each a bin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codes<T> {
+    /// The values, or the boundaries between bins; rising.
+    pub(crate) values: Vec<T>,
+    pub(crate) are_bins: bool,
+}
+
+/// Values that are worth a task of their own.
+const TOGETHER: usize = 1 << 16;
+
+impl<T: Number> Codes<T> {
+    /// The codes of these values: bins, where the parameters have some.
+    ///
+    /// # Errors
+    /// [`Error::Boundary`] and [`Error::Bins`]; [`Error::Core`] where there is not the memory.
+    pub(crate) fn new(values: &[T], params: &CodedParams<T>) -> Result<Self> {
+        if params.bins.is_empty() {
+            return Self::distinct(values, params.nodata);
+        }
+        let codes = Self { values: params.bins.clone(), are_bins: true };
+        codes.check()?;
+        Ok(codes)
+    }
+
+    /// Refuses boundaries that do not rise, and too many.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.are_bins && self.values.len() >= MAX_CODED_BINS {
+            return Err(Error::Bins { bins: self.values.len() + 1, most: MAX_CODED_BINS });
+        }
+        let ranks: Vec<Option<u64>> = self.values.iter().map(|value| value.rank()).collect();
+        let is_bad = |&i: &usize| ranks[i].is_none() || (i > 0 && ranks[i - 1] >= ranks[i]);
+        match (0..ranks.len()).find(is_bad) {
+            Some(index) => {
+                Err(Error::Boundary { index, value: self.values[index].bound().to_f64() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A code for each value that occurs.
+    fn distinct(values: &[T], nodata: Option<T>) -> Result<Self> {
+        host_memory::require(values.len() as u64 * 16)?;
+        let nodata = nodata.and_then(Number::rank);
+        let of_range = |range: std::ops::Range<usize>| {
+            let ranks = values[range].iter().filter_map(|value| value.rank());
+            ranks.filter(|&rank| Some(rank) != nodata).collect::<Vec<u64>>()
+        };
+        let mut ranks = parallel::map_ranges(values.len(), TOGETHER, &of_range).concat();
+        parallel::sort(&mut ranks);
+        ranks.dedup();
+        Ok(Self { values: ranks.into_iter().map(T::of_rank).collect(), are_bins: false })
+    }
+
+    /// The values that codes stand for, or the boundaries of bins; rising.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Whether codes are the numbers of bins.
+    pub fn are_bins(&self) -> bool {
+        self.are_bins
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.values.len() + usize::from(self.are_bins)
+    }
+
+    /// Whether they and NODATA have 16 bits.
+    pub(crate) fn are_short(&self) -> bool {
+        self.len() <= usize::from(u16::MAX)
+    }
+
+    /// How the tree of codes is built: with NODATA where values may be none.
+    pub(crate) fn params(&self, nodata: Option<T>) -> Params {
+        let missing = if self.are_short() { u16::MAX.into() } else { u32::MAX.into() };
+        let may_lack = nodata.is_some() || T::HAS_NAN;
+        Params::new().nodata(may_lack.then_some(missing))
+    }
+
+    /// A raster of the codes.
+    pub(crate) fn encode<C: Copy + Send + Sync>(
+        &self,
+        raster: GridView<'_, T>,
+        nodata: Option<T>,
+        code: impl Fn(u32) -> C + Sync,
+        missing: C,
+    ) -> Result<Grid<C>> {
+        let ranks: Vec<u64> = self.values.iter().filter_map(|value| value.rank()).collect();
+        let nodata = nodata.and_then(Number::rank);
+        let one = |value: T| match value.rank() {
+            Some(rank) if Some(rank) != nodata => {
+                let at = ranks.partition_point(|&other| other <= rank);
+                code((at - usize::from(!self.are_bins)) as u32)
+            }
+            _ => missing,
+        };
+        let mut codes = host_memory::filled(missing, raster.values().len())?;
+        parallel::for_chunks(&mut codes, TOGETHER, |i, part| {
+            let values = &raster.values()[i * TOGETHER..];
+            part.iter_mut().zip(values).for_each(|(code, &value)| *code = one(value));
+        });
+        Ok(Grid::new(codes, *raster.grid())?)
+    }
+
+    /// What a range of values means for codes, as keys.
+    pub(crate) fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
+        let rank = |value: &T| value.rank().map_or(0, u128::from);
+        let (low, end) = (first_rank::<T>(low), first_rank::<T>(high));
+        let raw = Keys(1, 1);
+        if low >= end {
+            return Ranges { inside: Keys::NONE, touched: Keys::NONE, raw };
+        }
+        let below = |bound: u128| self.values.partition_point(|value| rank(value) < bound) as u64;
+        if !self.are_bins {
+            let keys = Keys::new(below(low), below(end));
+            return Ranges { inside: keys, touched: keys, raw };
+        }
+        let bin_of = |at: u128| self.values.partition_point(|value| rank(value) <= at);
+        let begin = |bin: usize| match bin {
+            0 => u128::from(T::RANKS.0),
+            _ => rank(&self.values[bin - 1]),
+        };
+        let end_of = |bin: usize| self.values.get(bin).map_or(u128::from(T::RANKS.1) + 1, rank);
+        let (first, last) = (bin_of(low), bin_of(end - 1));
+        let from = if begin(first) == low { first } else { first + 1 };
+        let to = if end_of(last) == end { last + 1 } else { last };
+        let inside = Keys::new(from as u64, to as u64);
+        Ranges { inside, touched: Keys::new(first as u64, last as u64 + 1), raw }
+    }
+
+    /// What a code stands for: a value, or the number of a bin.
+    pub(crate) fn value(&self, code: u32) -> f64 {
+        match self.values.get(code as usize) {
+            Some(value) if !self.are_bins => value.bound().to_f64(),
+            _ => f64::from(code),
+        }
+    }
+}

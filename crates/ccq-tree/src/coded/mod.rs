@@ -1,0 +1,66 @@
+//! Trees over codes: of values that no cell of 32 bits holds, and in nodes of 8 bytes where there are few of them.
+
+mod codes;
+mod tree;
+
+use gpu_core::{GridView, On};
+
+pub use codes::{CodedParams, Codes, MAX_CODED_BINS};
+pub use tree::CodedTree;
+pub(crate) use tree::{Stored, of_stored};
+
+use crate::{Error, Number, Peak, Query, Result, Statistics, build};
+
+/// Builds the tree of a raster of values of any type: of the codes that stand for them.
+///
+/// Without bins each value that occurs has a code, so that nothing is lost; at most 65,535 of them, or bins, make nodes of 8
+/// bytes, more of them 12. The same tree on every device: codes are made on the CPU, by sorting the values where there are no
+/// bins, in 8 bytes a cell.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_coded<'on, T: Number>(
+    on: impl Into<On<'on>>,
+    raster: GridView<'_, T>,
+    params: &CodedParams<T>,
+) -> Result<CodedTree<T>> {
+    let On { device, progress } = on.into();
+    let codes = progress.during("code", || Codes::new(raster.values(), params))?;
+    let (inner, on) = (codes.params(params.nodata), device.with_progress(progress));
+    let tree = match codes.are_short() {
+        true => {
+            let coded = codes.encode(raster, params.nodata, |code| code as u16, u16::MAX)?;
+            Stored::Short(build(on, coded.view(), &inner)?)
+        }
+        false => {
+            let coded = codes.encode(raster, params.nodata, |code| code, u32::MAX)?;
+            Stored::Long(build(on, coded.view(), &inner)?)
+        }
+    };
+    Ok(CodedTree { tree, codes, nodata: params.nodata })
+}
+
+impl<T: Number> CodedTree<T> {
+    /// [`statistics`](crate::statistics()) of the values, or of the numbers of bins.
+    ///
+    /// # Errors
+    /// As [`statistics`](crate::statistics()).
+    pub fn statistics<'on>(&self, on: impl Into<On<'on>>, query: &Query) -> Result<Statistics> {
+        let found = of_stored!(&self.tree, tree => crate::statistics(on, tree, query))?;
+        let value = |code: f64| self.codes.value(code as u32);
+        Ok(Statistics { min: found.min.map(value), max: found.max.map(value), ..found })
+    }
+
+    /// [`top_k`](crate::top_k()) of the values.
+    ///
+    /// # Errors
+    /// As [`top_k`](crate::top_k()).
+    pub fn top_k<'on>(&self, on: impl Into<On<'on>>, k: usize, query: &Query) -> Result<Vec<Peak>> {
+        if self.codes.are_bins() {
+            return Err(Error::Binned { what: "a search for the greatest values" });
+        }
+        let mut found = of_stored!(&self.tree, tree => crate::top_k(on, tree, k, query))?;
+        found.iter_mut().for_each(|peak| peak.value = self.codes.value(peak.value as u32));
+        Ok(found)
+    }
+}

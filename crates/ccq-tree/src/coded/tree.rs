@@ -1,0 +1,108 @@
+//! The tree over codes.
+
+use gpu_core::GridSpec;
+
+use super::Codes;
+use crate::{Cell, Node, Number, Tree};
+
+/// The tree of a raster of values of any type, [built](crate::build_coded) of codes that stand for them.
+///
+/// It is asked as a [`Tree`] is. Of `f64`, `i64` and `u64`, which no node holds, each value that occurs has a code, exact; of
+/// other types with 32 bits nodes take 8 bytes and not 12 where codes are 65,535 or fewer, as with bins.
+#[derive(Debug, PartialEq)]
+pub struct CodedTree<T: Number> {
+    pub(crate) tree: Stored,
+    pub(crate) codes: Codes<T>,
+    pub(crate) nodata: Option<T>,
+}
+
+/// A tree of codes of 16 bits or of 32.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stored {
+    Short(Tree<u16>),
+    Long(Tree<u32>),
+}
+
+macro_rules! of_stored {
+    ($stored:expr, $tree:ident => $result:expr) => {
+        match $stored {
+            $crate::coded::Stored::Short($tree) => $result,
+            $crate::coded::Stored::Long($tree) => $result,
+        }
+    };
+}
+pub(crate) use of_stored;
+
+impl<T: Number> CodedTree<T> {
+    /// Where the raster lies.
+    pub fn grid(&self) -> &GridSpec {
+        of_stored!(&self.tree, tree => tree.grid())
+    }
+
+    /// As [`Tree::system`].
+    pub fn system(&self) -> Option<&str> {
+        of_stored!(&self.tree, tree => tree.system())
+    }
+
+    /// As [`Tree::in_system`].
+    #[must_use]
+    pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
+        let tree = match self.tree {
+            Stored::Short(tree) => Stored::Short(tree.in_system(system)),
+            Stored::Long(tree) => Stored::Long(tree.in_system(system)),
+        };
+        Self { tree, ..self }
+    }
+
+    /// What its codes stand for.
+    pub fn codes(&self) -> &Codes<T> {
+        &self.codes
+    }
+
+    /// The value that stands for NODATA.
+    pub fn nodata(&self) -> Option<T> {
+        self.nodata
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        of_stored!(&self.tree, tree => tree.nodes().len())
+    }
+
+    /// Bytes of a node: 8 or 12.
+    pub fn node_bytes(&self) -> usize {
+        match self.tree {
+            Stored::Short(_) => size_of::<Node<u16>>(),
+            Stored::Long(_) => size_of::<Node<u32>>(),
+        }
+    }
+
+    /// As [`Tree::levels`].
+    pub fn levels(&self) -> u32 {
+        of_stored!(&self.tree, tree => tree.levels())
+    }
+
+    /// Bytes of the nodes, of what says which children there are, and of what codes stand for.
+    pub fn bytes(&self) -> u64 {
+        let codes = 8 * self.codes.values.len() as u64;
+        of_stored!(&self.tree, tree => tree.bytes()) + codes
+    }
+
+    /// Bits for each cell of the raster.
+    pub fn bits_per_cell(&self) -> f64 {
+        8.0 * self.bytes() as f64 / self.grid().cells().max(1) as f64
+    }
+
+    /// As [`Tree::pointer_tree_bytes`], of values of this type.
+    pub fn pointer_tree_bytes(&self, pointer: u64) -> u64 {
+        self.node_count() as u64 * (2 * size_of::<T>() as u64 + 4 * pointer)
+    }
+
+    /// The least and the greatest value, or number of a bin; `None` where no cell has one.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        let codes = of_stored!(&self.tree, tree => {
+            tree.nodes().first().map(|root| (root.min().to_f64(), root.max().to_f64()))
+        });
+        codes.map(|(min, max)| (self.codes.value(min as u32), self.codes.value(max as u32)))
+    }
+}

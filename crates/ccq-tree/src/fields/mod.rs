@@ -1,0 +1,247 @@
+//! Data fields of the user's choice (Zhang et al., 3.1 and 3.2): what a node says of its quadrant beside the least and the greatest
+//! value, such as the sum, or which classes occur.
+//!
+//! A tree without bins has every value, so that fields follow from it in one pass over its nodes, and need not be in its file.
+//! They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
+
+mod ready;
+
+use gpu_core::{On, host_memory, parallel};
+
+pub use ready::{Classes, Resident, Sum, Summed, Total};
+
+use crate::query::{Found, each_found};
+use crate::tree::{Children, Place};
+use crate::{Cell, Condition, Quadrant, Query, Result, Tree};
+
+/// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
+/// there, and are made on a device, too ([`Resident`]); others are the user's to write, and are made on the CPU.
+///
+/// ```
+/// use ccq_tree::{Aggregate, Params, Query, build, cpu};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// /// The sum of squares.
+/// struct Squares;
+///
+/// impl Aggregate<i16> for Squares {
+///     type Field = i64;
+///     fn of_value(&self, value: i16, cells: u64) -> i64 {
+///         i64::from(value) * i64::from(value) * cells as i64
+///     }
+///     fn combine(&self, a: i64, b: i64) -> i64 {
+///         a + b
+///     }
+/// }
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// let raster = Grid::new(vec![1i16, 2, 3, 4], GridSpec::of_pixels(2, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let fields = cpu::fields(&tree, Squares)?;
+/// assert_eq!(fields.root(), Some(30));
+/// assert_eq!(fields.total(&[fields.condition().range(2, 4)], &Query::new())?, Some(13));
+/// # Ok(())
+/// # }
+/// ```
+pub trait Aggregate<T>: Sync {
+    /// What a node says.
+    type Field: Copy + Send + Sync;
+
+    /// The field of so many cells of one value. Of a tree of bins the value is the bin's number.
+    fn of_value(&self, value: T, cells: u64) -> Self::Field;
+
+    /// The field of both quadrants together. It is called in Z-order, from the north-west on.
+    fn combine(&self, a: Self::Field, b: Self::Field) -> Self::Field;
+}
+
+/// What a search by fields says of a quadrant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// No cell of it is to be found.
+    None,
+    /// All of its cells are.
+    All,
+    /// Some may be: its children say.
+    Some,
+}
+
+/// A tree with a data field for each node.
+pub struct Fields<'t, T: Cell, A: Aggregate<T>> {
+    tree: &'t Tree<T>,
+    aggregate: A,
+    fields: Vec<A::Field>,
+}
+
+/// Nodes that are worth a task of their own.
+const TOGETHER: usize = 1 << 12;
+
+/// The fields of a tree's nodes.
+///
+/// Work: O(nodes), in 8 bytes a node beside the fields.
+///
+/// # Errors
+/// [`Error::Core`](crate::Error::Core) where there is not the memory.
+pub(crate) fn of_nodes<T: Cell, A: Aggregate<T>>(
+    tree: &Tree<T>,
+    aggregate: A,
+) -> Result<Fields<'_, T, A>> {
+    let Some(root) = tree.nodes().first() else {
+        return Ok(Fields { tree, aggregate, fields: Vec::new() });
+    };
+    let places = places(tree)?;
+    let mut fields = host_memory::filled(aggregate.of_value(root.min(), 0), tree.nodes().len())?;
+    for level in (0..tree.levels()).rev() {
+        let [start, end] = [level, level + 1].map(|l| tree.level_starts()[l as usize] as usize);
+        let (above, below) = fields.split_at_mut(end);
+        parallel::for_chunks(&mut above[start..], TOGETHER, |i, part| {
+            for (position, field) in (start + i * TOGETHER..).zip(part) {
+                let [x, y] = places[position];
+                let place = Place { level, x, y };
+                let children = tree.children(position, place);
+                let of_children = (0..4).filter_map(|corner| children.get(corner));
+                let of_children = of_children.map(|child| below[child as usize - end]);
+                let all = of_children.reduce(|a, b| aggregate.combine(a, b));
+                *field = all.unwrap_or_else(|| {
+                    let cells = place.cells(tree.bits, &tree.grid).map_or(0, |cells| cells.cells());
+                    aggregate.of_value(tree.nodes()[position].min(), cells)
+                });
+            }
+        });
+    }
+    Ok(Fields { tree, aggregate, fields })
+}
+
+/// The column and row of each node's quadrant among those of its level.
+fn places<T: Cell>(tree: &Tree<T>) -> Result<Vec<[u32; 2]>> {
+    let mut places = host_memory::filled([0; 2], tree.nodes().len())?;
+    for level in 0..tree.levels() {
+        let [start, end] = [level, level + 1].map(|l| tree.level_starts()[l as usize] as usize);
+        for position in start..end {
+            let [x, y] = places[position];
+            let place = Place { level, x, y };
+            let children = tree.children(position, place);
+            for corner in 0..4 {
+                if let Some(child) = children.get(corner) {
+                    let Place { x, y, .. } = place.child(corner);
+                    places[child as usize] = [x, y];
+                }
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// A data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
+/// takes any.
+///
+/// # Errors
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
+    on: impl Into<On<'on>>,
+    tree: &'t Tree<T>,
+    aggregate: A,
+) -> Result<Fields<'t, T, A>> {
+    let On { device, progress } = on.into();
+    progress.during("fields", || {
+        gpu_core::on_device!(
+            device,
+            cpu => of_nodes(tree, aggregate),
+            gpu => {
+                let fields = crate::gpu::host_search::fields(gpu, tree, aggregate)?;
+                Ok(Fields { tree, aggregate, fields })
+            },
+        )
+    })
+}
+
+impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
+    /// The tree.
+    pub fn tree(&self) -> &'t Tree<T> {
+        self.tree
+    }
+
+    /// The field of each node, in their order.
+    pub fn fields(&self) -> &[A::Field] {
+        &self.fields
+    }
+
+    /// The field of the whole raster; `None` where no cell has a value.
+    pub fn root(&self) -> Option<A::Field> {
+        self.fields.first().copied()
+    }
+
+    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    pub fn condition(&self) -> Condition<'t> {
+        Condition::new(self.tree)
+    }
+
+    /// The field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where there
+    /// are none. Quadrants are combined from left to right in Z-order.
+    ///
+    /// # Errors
+    /// As [`quadrants`](crate::quadrants()); [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin,
+    /// [`Error::Fields`](crate::Error::Fields) unless the first condition's tree is this one and has the finest cells.
+    pub fn total(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<A::Field>> {
+        self.require_own(conditions)?;
+        let found = each_found(conditions, query, &|found: Found| {
+            let leaf = self.tree.nodes()[found.node as usize];
+            match leaf.first_child() {
+                None => self.aggregate.of_value(leaf.min(), found.cells),
+                Some(_) => self.fields[found.node as usize],
+            }
+        })?;
+        Ok(found.into_iter().reduce(|a, b| self.aggregate.combine(a, b)))
+    }
+
+    /// Refuses conditions of which the first is not of this tree.
+    fn require_own(&self, conditions: &[Condition<'_>]) -> Result<()> {
+        let own: *const Tree<T> = self.tree;
+        let is_own = conditions.first().is_some_and(|first| std::ptr::addr_eq(first.tree, own));
+        let is_finest = is_own && crate::search_grid(conditions)? == self.tree.grid;
+        if is_finest { Ok(()) } else { Err(crate::Error::Fields) }
+    }
+
+    /// The quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf of
+    /// which it says [`Judgement::Some`] is taken partly.
+    pub fn quadrants(&self, judge: impl Fn(&A::Field) -> Judgement) -> Vec<Quadrant> {
+        let mut found = Vec::new();
+        if !self.fields.is_empty() {
+            self.visit(0, Place::ROOT, &judge, &mut found);
+        }
+        found
+    }
+
+    fn visit(
+        &self,
+        position: usize,
+        place: Place,
+        judge: &impl Fn(&A::Field) -> Judgement,
+        found: &mut Vec<Quadrant>,
+    ) {
+        let (tree, node) = (self.tree, self.tree.nodes()[position]);
+        let judgement = judge(&self.fields[position]);
+        let is_open = node.first_child().is_some()
+            && (judgement == Judgement::Some || judgement == Judgement::All && node.is_mixed());
+        if judgement == Judgement::None {
+            return;
+        }
+        if is_open {
+            let children: Children = tree.children(position, place);
+            for corner in 0..4 {
+                if let Some(child) = children.get(corner) {
+                    self.visit(child as usize, place.child(corner), judge, found);
+                }
+            }
+            return;
+        }
+        let size = place.side(tree.bits);
+        found.push(Quadrant {
+            row: place.y * size,
+            column: place.x * size,
+            size,
+            min: node.min().to_f64(),
+            max: node.max().to_f64(),
+            is_partly: judgement == Judgement::Some,
+        });
+    }
+}

@@ -1,0 +1,136 @@
+//! Data fields of the nodes of trees in device memory.
+
+use gpu_core::{Blocks, Column};
+use gpu_scan::gpu::Workspace;
+use kernels_rs::ccq::fields as kernels;
+
+use super::DeviceTree;
+use super::query::{Condition, Searched, quadrants};
+use crate::fields::Resident;
+use crate::params::Window;
+use crate::{Cell, Error, Quadrant, Query, Result};
+
+/// A tree with a data field for each node, in device memory.
+pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
+    tree: &'t DeviceTree<T>,
+    aggregate: A,
+    fields: Column<[u64; kernels::FIELD]>,
+}
+
+/// The fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns; after
+/// one call it can be captured.
+///
+/// # Errors
+/// [`Error::Core`] where memory or the device fails.
+pub fn fields<'t, T: Cell, A: Resident<T>>(
+    workspace: &mut Workspace,
+    tree: &'t DeviceTree<T>,
+    aggregate: A,
+) -> Result<DeviceFields<'t, T, A>> {
+    let gpu = workspace.gpu().clone();
+    let starts = tree.level_starts();
+    let nodes = starts.last().copied().unwrap_or(0) as usize;
+    // Zeroed, for nodes that no link leads to.
+    let mut places = gpu.zeroed::<[u32; 2]>(nodes)?;
+    let mut fields = gpu.zeroed::<[u64; kernels::FIELD]>(nodes)?;
+    let level = |level: usize| {
+        let at = |i: usize| starts.get(i).map_or(nodes as u32, |&at| at as u32);
+        let (first, end, below) = (at(level), at(level + 1), at(level + 2));
+        kernels::Level { level: level as u32, first, end, below }
+    };
+    let blocks = |level: kernels::Level| {
+        Blocks::x((level.end - level.first).div_ceil(kernels::BLOCK as u32))
+    };
+    let levels = || (0..=tree.bits as usize).map(level).filter(|level| level.first < level.end);
+    for level in levels() {
+        // SAFETY: the tree comes with its lengths, and there are two words for each node.
+        unsafe {
+            let places = places.output().cast();
+            let arguments = kernels::spread::Args { tree: as_asked(tree, A::WHAT), level, places };
+            gpu.enqueue(kernels::spread, blocks(level), arguments)?;
+        }
+    }
+    for level in levels().collect::<Vec<_>>().into_iter().rev() {
+        // SAFETY: as above.
+        unsafe {
+            let (tree, places) = (as_asked(tree, A::WHAT), places.input().cast());
+            let fields = fields.output().cast();
+            let arguments = kernels::combine::Args { tree, level, places, fields };
+            gpu.enqueue(kernels::combine, blocks(level), arguments)?;
+        }
+    }
+    Ok(DeviceFields { tree, aggregate, fields })
+}
+
+/// A tree as kernels take it.
+fn as_asked<T: Cell>(tree: &DeviceTree<T>, what: u32) -> kernels::Tree<'_> {
+    let (nodes, nodes_len) = Searched::nodes(tree);
+    kernels::Tree {
+        kind: T::KIND,
+        nodes,
+        nodes_len,
+        presence: tree.presence.input(),
+        presence_len: tree.presence.len() as u32,
+        width: tree.grid.width,
+        height: tree.grid.height,
+        bits: tree.bits,
+        what,
+    }
+}
+
+impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
+    /// Copies the field of each node to the host, in their order. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn to_host(&self) -> Result<Vec<A::Field>> {
+        Ok(self.fields.to_host()?.into_iter().map(A::of_words).collect())
+    }
+
+    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    pub fn condition(&self) -> Condition<'t> {
+        Condition::new(self.tree)
+    }
+
+    /// The field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with the
+    /// same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
+    ///
+    /// # Errors
+    /// As [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin, [`Error::Fields`] unless the first
+    /// condition's tree is this one.
+    pub fn total(
+        &self,
+        workspace: &mut Workspace,
+        conditions: &[Condition<'_>],
+        query: &Query,
+    ) -> Result<Option<A::Field>> {
+        let own: *const DeviceTree<T> = self.tree;
+        if !conditions.first().is_some_and(|first| first.is_of(own.cast())) {
+            return Err(Error::Fields);
+        }
+        let found = quadrants(workspace, conditions, query)?;
+        if found.iter().any(|quadrant| quadrant.is_partly) {
+            return Err(Error::NeedsRaster);
+        }
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let gpu = workspace.gpu().clone();
+        let words = |q: &Quadrant| [q.row, q.column, q.size];
+        let there = gpu.upload(&found.iter().map(words).collect::<Vec<_>>())?;
+        let len = found.len() as u32;
+        let mut out = gpu.zeroed::<[u64; kernels::FIELD]>(found.len())?;
+        let Window { row0, column0, row1, column1 } =
+            query.window.unwrap_or(Window::of(&self.tree.grid));
+        let window = [row0, column0, row1, column1];
+        // SAFETY: the tree comes with its lengths, the fields are one for each node, and the others have the length.
+        unsafe {
+            let (tree, quadrants) = (as_asked(self.tree, A::WHAT), there.input().cast());
+            let (fields, out) = (self.fields.input().cast(), out.output().cast());
+            let arguments = kernels::take::Args { tree, quadrants, len, fields, window, out };
+            gpu.enqueue(kernels::take, Blocks::for_each(&kernels::take, len.into())?, arguments)?;
+        }
+        let fields = out.to_host()?.into_iter().map(A::of_words);
+        Ok(fields.reduce(|a, b| self.aggregate.combine(a, b)))
+    }
+}

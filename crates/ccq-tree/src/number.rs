@@ -1,0 +1,171 @@
+//! The types of values, compared by their ranks.
+
+use kernels_rs::ccq::value::Value;
+
+use crate::{Bound, RasterRef};
+
+/// A type of values: those of cells ([`Cell`](crate::Cell)), and `f64`, `i64` and `u64`, for which codes stand
+/// ([`CodedTree`](crate::CodedTree)).
+pub trait Number:
+    bytemuck::Pod + PartialEq + std::fmt::Debug + Send + Sync + sealed::Sealed
+{
+    /// The type's name.
+    const NAME: &'static str;
+
+    /// The type's number in a file.
+    #[doc(hidden)]
+    const TYPE: u32;
+
+    /// Whether it may be NaN.
+    #[doc(hidden)]
+    const HAS_NAN: bool;
+
+    /// The least and the greatest rank.
+    #[doc(hidden)]
+    const RANKS: (u64, u64);
+
+    /// A number that rises with the value; that of -0 is that of 0. `None` for NaN.
+    #[doc(hidden)]
+    fn rank(self) -> Option<u64>;
+
+    /// The value of a rank.
+    #[doc(hidden)]
+    fn of_rank(rank: u64) -> Self;
+
+    /// The value as an end of ranges; exact.
+    fn bound(self) -> Bound;
+
+    /// A raster of this type.
+    #[doc(hidden)]
+    fn raster(values: &[Self]) -> RasterRef<'_>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! of_cells {
+    ($($type:ident, $variant:ident, $nan:literal;)+) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Number for $type {
+            const NAME: &'static str = stringify!($type);
+            const TYPE: u32 = kernels_rs::ccq::value::Kind::$variant as u32;
+            const HAS_NAN: bool = $nan;
+            const RANKS: (u64, u64) = (<$type as Value>::ENDS.0 as u64, <$type as Value>::ENDS.1 as u64);
+
+            fn rank(self) -> Option<u64> {
+                self.is_number().then(|| self.key().into())
+            }
+
+            fn of_rank(rank: u64) -> Self {
+                Self::of_key(rank as u32)
+            }
+
+            fn bound(self) -> Bound {
+                self.into()
+            }
+
+            fn raster(values: &[Self]) -> RasterRef<'_> {
+                RasterRef::$variant(values)
+            }
+        }
+    )+};
+}
+
+of_cells! {
+    u8, U8, false; i16, I16, false; u16, U16, false; i32, I32, false; u32, U32, false; f32, F32, true;
+}
+
+macro_rules! of_64_bits {
+    ($($type:ident, $variant:ident, $number:literal, $ranks:expr, $rank:expr, $of_rank:expr;)+) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Number for $type {
+            const NAME: &'static str = stringify!($type);
+            const TYPE: u32 = $number;
+            const HAS_NAN: bool = $number == 6;
+            const RANKS: (u64, u64) = $ranks;
+
+            fn rank(self) -> Option<u64> {
+                let rank: fn(Self) -> Option<u64> = $rank;
+                rank(self)
+            }
+
+            fn of_rank(rank: u64) -> Self {
+                let of_rank: fn(u64) -> Self = $of_rank;
+                of_rank(rank)
+            }
+
+            fn bound(self) -> Bound {
+                self.into()
+            }
+
+            fn raster(values: &[Self]) -> RasterRef<'_> {
+                RasterRef::$variant(values)
+            }
+        }
+    )+};
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// The rank of a float: its bits, so turned that they rise with it.
+fn rank_of_float(value: f64) -> Option<u64> {
+    // Adding 0 makes +0 of -0, and changes nothing else that is a number.
+    let bits = (value + 0.0).to_bits();
+    (!value.is_nan()).then_some(if bits & SIGN == 0 { bits | SIGN } else { !bits })
+}
+
+of_64_bits! {
+    f64, F64, 6, (!f64::NEG_INFINITY.to_bits(), f64::INFINITY.to_bits() | SIGN), rank_of_float,
+        |rank| f64::from_bits(if rank & SIGN == 0 { !rank } else { rank ^ SIGN });
+    i64, I64, 7, (0, u64::MAX), |value| Some(value as u64 ^ SIGN), |rank| (rank ^ SIGN) as i64;
+    u64, U64, 8, (0, u64::MAX), Some, |rank| rank;
+}
+
+/// The least rank whose value is at least `bound`; one more than the greatest where none is.
+pub(crate) fn first_rank<T: Number>(bound: Bound) -> u128 {
+    let (mut low, mut high) = (u128::from(T::RANKS.0), u128::from(T::RANKS.1) + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match T::of_rank(middle as u64).bound() < bound {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    // Of -0 and +0 the first is the least, which no value has.
+    let own = u64::try_from(low).ok().filter(|&rank| rank <= T::RANKS.1);
+    own.and_then(|rank| T::of_rank(rank).rank()).map_or(low, u128::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rises<T: Number>(values: &[T]) {
+        let ranks: Vec<u64> = values.iter().map(|value| value.rank().unwrap()).collect();
+        assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");
+        assert_eq!((ranks[0], ranks[ranks.len() - 1]), T::RANKS);
+        for (&rank, &value) in ranks.iter().zip(values) {
+            assert_eq!(T::of_rank(rank), value);
+            assert_eq!(first_rank::<T>(value.bound()), u128::from(rank));
+        }
+    }
+
+    #[test]
+    fn ranks_rise_with_values_and_come_back() {
+        rises(&[f64::NEG_INFINITY, f64::MIN, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::INFINITY]);
+        rises(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        rises(&[0, 1, 1 << 63, u64::MAX]);
+        rises(&[f32::NEG_INFINITY, -1.0, 0.0, f32::INFINITY]);
+        rises(&[i16::MIN, 0, i16::MAX]);
+        assert_eq!((-0.0f64).rank(), 0.0f64.rank());
+        assert_eq!(f64::NAN.rank(), None);
+        assert_eq!(first_rank::<u64>(2f64.powi(64).into()), 1 << 64);
+        assert_eq!(
+            first_rank::<i64>((2f64.powi(53)).into()),
+            first_rank::<i64>((1i64 << 53).into())
+        );
+    }
+}

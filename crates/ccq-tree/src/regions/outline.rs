@@ -1,0 +1,177 @@
+//! The outlines of regions: polygons with holes, along the edges of cells.
+//!
+//! Cells that share a corner alone are not joined in a polygon, so a region of several such parts has a polygon for each.
+//!
+//! 1. Between two rows the border of a part is where one of the rows has its cells and the other has not. It is gone along with
+//!    the part on the left.
+//! 2. Ends of such pieces on one column follow each other along it in pairs, from north to south.
+//! 3. A way that comes to a corner a second time is cut there, so that no ring touches itself. Rings that turn
+//!    counterclockwise, seen with north up, are outer ones: each part has one. The others are its holes.
+
+use std::collections::HashMap;
+
+use super::{Connectivity, Regions, roots};
+use crate::{Result, Run};
+
+/// A corner of cells: column and row of the cell whose north-west corner it is.
+type Corner = [u32; 2];
+
+/// The outline of a region: its polygons, of each the outer ring and then the holes. Corners are a column and a row of the
+/// raster's cells, (0, 0) the north-west corner of the first. Outer rings turn counterclockwise, with north up, holes clockwise;
+/// the last corner of a ring is not its first again.
+pub type Outline = Vec<Vec<Vec<Corner>>>;
+
+/// A piece of the border between two rows.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// The row south of it.
+    row: u32,
+    column0: u32,
+    column1: u32,
+    /// Whether the part lies south of it: then it is gone along to the west.
+    is_top: bool,
+}
+
+impl Regions {
+    /// The outline of each region, in their order.
+    ///
+    /// Work: O(n log n) for n runs.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    pub fn outlines(&self) -> Result<Vec<Outline>> {
+        let parts = roots(&self.runs, Connectivity::Four)?;
+        let mut pieces: HashMap<u32, Vec<Piece>> = HashMap::new();
+        self.each_piece(&parts, |part, piece| pieces.entry(part).or_default().push(piece));
+        let mut outlines = vec![Outline::new(); self.regions.len()];
+        for (i, &part) in parts.iter().enumerate() {
+            // A part is named by its first run.
+            if part as usize == i {
+                let polygon = polygon(&pieces.remove(&part).unwrap_or_default());
+                outlines[self.of_runs[i] as usize].push(polygon);
+            }
+        }
+        Ok(outlines)
+    }
+
+    /// Calls `take` with each piece of the borders of all parts.
+    fn each_piece(&self, parts: &[u32], mut take: impl FnMut(u32, Piece)) {
+        let rows: Vec<&[Run]> = self.runs.chunk_by(|a, b| a.row == b.row).collect();
+        let (mut first, mut above): (usize, (usize, &[Run])) = (0, (0, &[]));
+        for row in rows {
+            let number = row[0].row;
+            if above.1.first().is_some_and(|run| run.row + 1 != number) {
+                // Nothing lies south of the row before.
+                between(above, (0, &[]), |run, piece| take(parts[run], piece));
+                above = (0, &[]);
+            }
+            between(above, (first, row), |run, piece| take(parts[run], piece));
+            above = (first, row);
+            first += row.len();
+        }
+        between(above, (0, &[]), |run, piece| take(parts[run], piece));
+    }
+}
+
+/// Calls `take` with the pieces of the border between two rows, each with the run that it is the border of. Rows are the number of
+/// their first run, and the runs.
+fn between(above: (usize, &[Run]), below: (usize, &[Run]), mut take: impl FnMut(usize, Piece)) {
+    let Some(row) = below.1.first().map(|run| run.row).or(above.1.first().map(|run| run.row + 1))
+    else {
+        return;
+    };
+    for ((first, runs), others, is_top) in [(above, below.1, false), (below, above.1, true)] {
+        let mut next = 0;
+        for (i, run) in runs.iter().enumerate() {
+            while others.get(next).is_some_and(|other| other.column1 <= run.column0) {
+                next += 1;
+            }
+            let mut column0 = run.column0;
+            let mut put = |from: u32, to: u32| {
+                if from < to {
+                    take(first + i, Piece { row, column0: from, column1: to, is_top });
+                }
+            };
+            for other in others[next..].iter().take_while(|other| other.column0 < run.column1) {
+                put(column0, other.column0);
+                column0 = column0.max(other.column1);
+            }
+            put(column0, run.column1);
+        }
+    }
+}
+
+/// The rings of a part, the outer one first.
+fn polygon(pieces: &[Piece]) -> Vec<Vec<Corner>> {
+    let after = following(pieces);
+    let (mut outer, mut holes) = (Vec::new(), Vec::new());
+    let mut seen = vec![false; pieces.len()];
+    for start in 0..pieces.len() {
+        let (mut way, mut at) = (Vec::new(), start);
+        while !seen[at] {
+            seen[at] = true;
+            let Piece { row, column0, column1, is_top } = pieces[at];
+            let [from, to] = if is_top { [column1, column0] } else { [column0, column1] };
+            way.extend([[from, row], [to, row]]);
+            at = after[at];
+        }
+        each_simple(&way, |ring| match area(&ring) > 0 {
+            true => outer.push(ring),
+            false => holes.push(ring),
+        });
+    }
+    outer.append(&mut holes);
+    outer
+}
+
+/// For each piece the one that follows it along the border.
+fn following(pieces: &[Piece]) -> Vec<usize> {
+    // Column, row, the piece, and whether the way leaves the piece there.
+    let ends = pieces.iter().enumerate().flat_map(|(i, piece)| {
+        let (west, east) = (piece.column0, piece.column1);
+        [(west, piece.row, i, piece.is_top), (east, piece.row, i, !piece.is_top)]
+    });
+    let mut ends: Vec<(u32, u32, usize, bool)> = ends.collect();
+    ends.sort_unstable();
+    let mut after = vec![0; pieces.len()];
+    for column in ends.chunk_by(|a, b| a.0 == b.0) {
+        // What lies between the first and the second of a pair is border, and so is no end alone.
+        for pair in column.as_chunks::<2>().0 {
+            let [(.., a, leaves), (.., b, _)] = *pair;
+            let (from, to) = if leaves { (a, b) } else { (b, a) };
+            after[from] = to;
+        }
+    }
+    after
+}
+
+/// Cuts a closed way into rings that come to no corner twice.
+fn each_simple(way: &[Corner], mut take: impl FnMut(Vec<Corner>)) {
+    let mut open: Vec<Corner> = Vec::new();
+    let mut places: HashMap<Corner, usize> = HashMap::new();
+    for &corner in way {
+        if let Some(&first) = places.get(&corner) {
+            let ring: Vec<Corner> = open.drain(first..).collect();
+            ring.iter().for_each(|corner| {
+                places.remove(corner);
+            });
+            if ring.len() > 2 {
+                take(ring);
+            }
+        }
+        places.insert(corner, open.len());
+        open.push(corner);
+    }
+    if open.len() > 2 {
+        take(open);
+    }
+}
+
+/// Twice the area of a ring, positive where it turns counterclockwise with north up.
+fn area(ring: &[Corner]) -> i128 {
+    let next = ring.iter().cycle().skip(1);
+    let of = |([x0, y0], [x1, y1]): (&Corner, &Corner)| {
+        i128::from(*x1) * i128::from(*y0) - i128::from(*x0) * i128::from(*y1)
+    };
+    ring.iter().zip(next).map(of).sum()
+}

@@ -1,0 +1,108 @@
+//! Connected regions of what a query finds, written as outlines or as a table.
+
+use anyhow::Result;
+use ccq_tree::Outline;
+use geo_io::{Crs, Output, Polygons};
+use gpu_core::GridSpec;
+use programs::args::ending;
+use programs::report::Report;
+use serde_json::json;
+
+/// Regions, and where they lie.
+pub struct Regions<'a> {
+    pub found: &'a ccq_tree::Regions,
+    pub grid: GridSpec,
+    pub crs: Option<&'a Crs>,
+}
+
+impl Regions<'_> {
+    /// Writes them with their numbers, cells and areas.
+    pub fn write(&self, output: Output<'_>) -> Result<()> {
+        let regions = self.found.regions();
+        let areas = self.areas();
+        if ending(output.path) == "csv" {
+            let row = |(i, region): (usize, &ccq_tree::Region)| {
+                let ccq_tree::Region { row, column, cells } = region;
+                format!("{i},{row},{column},{cells},{}", areas[i])
+            };
+            let rows = regions.iter().enumerate().map(row);
+            return Ok(geo_io::write_rows(output, "region,row,col,cells,area", rows)?);
+        }
+        let outlines = self.found.outlines()?;
+        let features = outlines.iter().enumerate().map(|(i, outline)| {
+            let (cells, area) = (regions[i].cells as f64, areas[i]);
+            let properties = vec![("region", i as f64), ("cells", cells), ("area", area)];
+            (properties, self.polygons(outline))
+        });
+        Ok(geo_io::write_polygons(output, features, self.crs)?)
+    }
+
+    /// Says how many there are, and which is the largest.
+    pub fn describe(&self, report: &mut Report) {
+        let (regions, areas) = (self.found.regions(), self.areas());
+        let largest = (0..areas.len()).max_by(|&a, &b| areas[a].total_cmp(&areas[b]));
+        let text = match largest {
+            Some(i) => {
+                format!(
+                    "{}, the largest is region {i} with {} cells, area {}",
+                    regions.len(),
+                    regions[i].cells,
+                    areas[i]
+                )
+            }
+            None => "none".to_owned(),
+        };
+        report.line("regions", text);
+        let area = largest.map(|i| areas[i]);
+        report.field("regions", json!({"count": regions.len(), "largest": largest, "area": area}));
+    }
+
+    /// The area of each: in square units of the place, or of degrees in square metres on WGS 84.
+    fn areas(&self) -> Vec<f64> {
+        let size = self.grid.cell_size;
+        let is_in_degrees = self.crs.is_some_and(Crs::is_geographic);
+        let of_row = |row: u32| match is_in_degrees {
+            true => {
+                let edge = |row: u32| self.grid.origin_y - f64::from(row) * size;
+                size.to_radians() * (zone(edge(row)) - zone(edge(row + 1)))
+            }
+            false => size * size,
+        };
+        let mut areas = vec![0.0; self.found.regions().len()];
+        for (run, region) in self.found.runs() {
+            areas[region as usize] += f64::from(run.column1 - run.column0) * of_row(run.row);
+        }
+        areas
+    }
+
+    /// An outline in the units of the place.
+    fn polygons(&self, outline: &Outline) -> Polygons {
+        let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
+        let place = |&[column, row]: &[u32; 2]| {
+            [origin_x + f64::from(column) * cell_size, origin_y - f64::from(row) * cell_size]
+        };
+        let ring = |ring: &Vec<[u32; 2]>| ring.iter().chain(ring.first()).map(place).collect();
+        outline.iter().map(|polygon| polygon.iter().map(ring).collect()).collect()
+    }
+}
+
+/// The area of WGS 84 from the equator to a latitude in degrees, a radian wide, in square metres (Snyder 1987, equation 3-12).
+fn zone(degrees: f64) -> f64 {
+    const AXIS: f64 = 6_378_137.0;
+    const FLATTENING: f64 = 1.0 / 298.257_223_563;
+    let squared = FLATTENING * (2.0 - FLATTENING);
+    let (e, sine) = (squared.sqrt(), degrees.to_radians().sin());
+    let both = sine / (1.0 - squared * sine * sine) + (e * sine).atanh() / e;
+    AXIS * AXIS * (1.0 - squared) / 2.0 * both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_zones_are_the_ellipsoid() {
+        let all = std::f64::consts::TAU * (zone(90.0) - zone(-90.0));
+        assert!((all / 510_065_621_724_088.0 - 1.0).abs() < 1e-12, "{all}");
+    }
+}

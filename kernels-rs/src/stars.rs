@@ -25,7 +25,7 @@
 //! if searches cost too much:
 //! gather_sample        a random sample of the sites, whose stars are made first, in the same way
 //! mark_triangles, number_halves, join_halves   the sample's triangles, each with those beside it (mesh)
-//! find_conflicts, find_hard_conflicts, find_hub_conflicts   which triangles of the sample have each site inside their circles
+//! find_conflicts, find_hard_conflicts, find_hub_conflicts, place_hubs   which triangles of the sample have each site inside their circles
 //! list_conflicts       the sites of each triangle
 //! find_sampled_stars   a few lanes make the star of one site from the sites of its triangles (candidates), where f64 decides
 //! find_hard_stars      a warp makes the star of one of the others, as above, but from the same sites
@@ -102,8 +102,8 @@ pub use near::{Turn, find_near_stars};
 pub use rough::{ALL, LEFT, LINKS, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]
 pub use sample::{
-    Conflicts, HARD, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
-    find_hub_conflicts, gather_sample, list_conflicts,
+    Conflicts, HARD, MANY, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    find_hub_conflicts, gather_sample, list_conflicts, place_hubs,
 };
 #[cfg(feature = "stars")]
 pub use sampled::{LANES, find_sampled_stars};

@@ -24,6 +24,12 @@ pub fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     if cross > 0.0 { cross } else { rounding }
 }
 
+/// Whether a way `b` points to the left of a way `a`, for sure: both are rounded.
+#[inline(always)]
+pub fn is_left(a: [f64; 2], b: [f64; 2]) -> bool {
+    cross(a, b) > 2.0 * f64::EPSILON * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs())
+}
+
 /// The cotangent of the angle at a place `b` between the origin and `a`, times twice the area of the triangle.
 #[inline(always)]
 pub fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {

@@ -9,7 +9,7 @@ use super::sample::BESIDE;
 pub struct Lists<'a> {
     /// Where the triangles of each site begin in `triangles`.
     pub starts: In<'a, u32>,
-    /// How many each site has; none if it is a hub.
+    /// How many each site has.
     pub counts: In<'a, u32>,
     /// The triangles of all sites, with [`BESIDE`].
     pub triangles: In<'a, u32>,

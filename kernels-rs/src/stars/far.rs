@@ -65,24 +65,31 @@ pub unsafe fn find_far_stars(
     }
 }
 
-/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can. Grid: any number of warps, which take turns.
+/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can, else, if `most` is no limit, by searches alone.
+/// `unit` and `most` are as in [`find_far_stars`](mod@find_far_stars). Grid: any number of warps, which take turns.
 ///
 /// # Safety
-/// As [`find_far_stars`](mod@find_far_stars), with the links of all these sites.
+/// As there, with the links of all these sites.
 // As there.
-#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1500)]
-pub unsafe fn find_last_stars(tree: Tree<'_, f64>, unit: i32, links: Sorted<'_>, rough: Rough<'_>) {
-    let mut search = search(tree, unit, u32::MAX, rough);
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1600)]
+pub unsafe fn find_last_stars(
+    tree: Tree<'_, f64>,
+    unit: i32,
+    most: u32,
+    links: Sorted<'_>,
+    rough: Rough<'_>,
+) {
+    let mut search = search(tree, unit, most, rough);
     search.is_last = true;
     // SAFETY: as above.
     unsafe {
         each::<1>(rough.tallies.get(LISTED), |i| {
             let site = rough.listed.get(i);
             let is_made = rough.counts.load(site) > 0;
-            if !is_made && !search.fill(site, &links.of(site)) {
+            if !is_made && !search.fill(site, &links.of(site)) && most == u32::MAX {
                 search.make(site);
             }
-            true
+            !search.source.budget.is_over
         });
     }
 }

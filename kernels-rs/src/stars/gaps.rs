@@ -7,7 +7,7 @@
 use device_std::shared::SharedArray;
 use device_std::{vector, warp};
 
-use super::angles::way;
+use super::angles::{is_left, way};
 use super::links::{Joint, Owned};
 use super::natural::OPEN;
 use super::rough::{NONE, Rough, WRITTEN};
@@ -132,8 +132,8 @@ impl Found {
 }
 
 impl<S: Source> Search<'_, S> {
-    /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, nor if
-    /// rounding has put them out of order.
+    /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, if
+    /// rounding has put them out of order, nor if the source gives up.
     ///
     /// # Safety
     /// As [`make`](Self::make).
@@ -153,7 +153,9 @@ impl<S: Source> Search<'_, S> {
                 while open != 0 {
                     let link = first + open.trailing_zeros();
                     open &= open - 1;
-                    if !self.fill_gap(site, own, link, &mut found) {
+                    let is_filled = self.fill_gap(site, own, link, &mut found);
+                    self.source.narrow(None);
+                    if !is_filled {
                         return false;
                     }
                 }
@@ -181,6 +183,14 @@ impl<S: Source> Search<'_, S> {
         let ([_, begin], [end, _]) = (own.ends(link), own.ends(own.after(link)));
         let (end, is_on_hull) = (end & !OPEN, end & OPEN != 0);
         let (mut here, mut turns_left, mut back) = (begin, true, 0);
+        if begin != NONE {
+            let at = self.place(site);
+            let wedge = [begin, end].map(|neighbour| way(at, self.place(neighbour)));
+            // A wedge of less than half a turn has no hull in it.
+            let is_narrow = is_left(wedge[0], wedge[1]);
+            // SAFETY: passed on to the caller.
+            unsafe { self.source.narrow(is_narrow.then_some(wedge)) };
+        }
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
@@ -209,6 +219,9 @@ impl<S: Source> Search<'_, S> {
                     Some(next) => next,
                     None => self.apex(from, to),
                 };
+                if self.source.is_over() {
+                    return false;
+                }
             }
         }
         true

@@ -8,6 +8,7 @@ use device_std::{In, kernel, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::angles::{is_left, way};
 use super::candidates::{Lists, Walk};
 use super::corners::Visitor;
 use super::far::{FAR_BLOCK, RUN, each};
@@ -51,7 +52,8 @@ pub unsafe fn find_hard_stars(
     unsafe {
         each::<RUN>(rough.tallies.get(LISTED), |i| {
             let site = rough.listed.get(i);
-            let is_made = matches!(search.source.collect(site), 1..=MOST) && search.make(site);
+            search.source.take(site);
+            let is_made = matches!(search.source.all, 1..=MOST) && search.make(site);
             if !is_made && warp::lane_id() == 0 {
                 rough.leave(site);
             }
@@ -60,8 +62,8 @@ pub unsafe fn find_hard_stars(
     }
 }
 
-/// Makes the stars of the sites that are listed, of `links` where it can, but those of sites without candidates. Grid: any number of warps, which
-/// take turns.
+/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can. Those of more than `most` triangles are passed
+/// over. Grid: any number of warps, which take turns.
 ///
 /// # Safety
 /// As [`find_hard_stars`](mod@find_hard_stars), with the links of all these sites.
@@ -71,6 +73,7 @@ pub unsafe fn find_last_sampled_stars(
     x: In<'_, f64>,
     y: In<'_, f64>,
     unit: i32,
+    most: u32,
     lists: Lists<'_>,
     links: Sorted<'_>,
     rough: Rough<'_>,
@@ -81,8 +84,11 @@ pub unsafe fn find_last_sampled_stars(
     unsafe {
         each::<1>(rough.tallies.get(LISTED), |i| {
             let site = rough.listed.get(i);
-            if search.source.collect(site) > 0 && !search.fill(site, &links.of(site)) {
-                search.make(site);
+            if rough.counts.load(site) == 0 && lists.counts.get(site) <= most {
+                search.source.take(site);
+                if !search.fill(site, &links.of(site)) {
+                    search.make(site);
+                }
             }
             true
         });
@@ -99,7 +105,7 @@ fn search<'a>(
     let [candidates, kept] = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let sites = candidates.skip(warp::warp_id() * MOST);
-    let source = Candidates { x, y, lists, site: 0, sites, count: 0 };
+    let source = Candidates { x, y, lists, site: 0, sites, count: 0, all: 0 };
     Search { x, y, predicates: Predicates::new(unit), source, made, kept, is_last: false }
 }
 
@@ -109,9 +115,11 @@ struct Candidates<'a> {
     y: In<'a, f64>,
     lists: Lists<'a>,
     site: u32,
-    /// All, if there is room for them.
+    /// Those that are shown, if there is room for them.
     sites: SharedArray<u32>,
     count: u32,
+    /// How many there are in all, or a number above [`MOST`].
+    all: u32,
 }
 
 impl Source for Candidates<'_> {
@@ -142,6 +150,14 @@ impl Source for Candidates<'_> {
     }
 
     #[inline(always)]
+    unsafe fn narrow(&mut self, wedge: Option<[Place; 2]>) {
+        if self.all > MOST {
+            // SAFETY: passed on to the caller.
+            self.count = if wedge.is_some() { unsafe { self.collect(wedge) } } else { self.all };
+        }
+    }
+
+    #[inline(always)]
     unsafe fn is_over(&mut self) -> bool {
         false
     }
@@ -153,14 +169,26 @@ impl<'a> Candidates<'a> {
         Walk::new(self.lists, Some(self.site))
     }
 
-    /// Collects the candidates of a site. Gives their number, or one above [`MOST`].
+    /// Takes the candidates of a site from now on.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the site is one of those that the lists are of.
     #[inline(always)]
-    unsafe fn collect(&mut self, site: u32) -> u32 {
+    unsafe fn take(&mut self, site: u32) {
         self.site = site;
-        let (sites, mut count, mut walk) = (self.sites, 0, self.walk());
+        // SAFETY: passed on to the caller.
+        self.all = unsafe { self.collect(None) };
+        self.count = self.all;
+    }
+
+    /// Collects the candidates, or those in a wedge. Gives their number, or one above [`MOST`].
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn collect(&self, wedge: Option<[Place; 2]>) -> u32 {
+        let (site, mut count, mut walk) = (self.site, 0, self.walk());
+        let place = |site: u32| [self.x.get(site), self.y.get(site)];
         // SAFETY: passed on to the caller; each lane stores elements of its own.
         unsafe {
             // Nobody reads the candidates before any more.
@@ -168,17 +196,20 @@ impl<'a> Candidates<'a> {
             while let Some((candidate, is_there)) = walk.next(count <= MOST) {
                 let candidate = if is_there { candidate } else { site };
                 let same = warp::match_any(warp::FULL, candidate);
-                let counts = candidate != site && same & warp::lanes_below() == 0;
+                let mut counts = candidate != site && same & warp::lanes_below() == 0;
+                if let Some([first, last]) = wedge {
+                    let there = way(place(site), place(candidate));
+                    counts = counts && !is_left(there, first) && !is_left(last, there);
+                }
                 let counted = warp::ballot(warp::FULL, counts);
                 let at = count + (counted & warp::lanes_below()).count_ones();
                 count += counted.count_ones();
                 if counts && at < MOST {
-                    sites.store(at, candidate);
+                    self.sites.store(at, candidate);
                 }
             }
             warp::sync_warp(warp::FULL);
         }
-        self.count = count;
         count
     }
 }

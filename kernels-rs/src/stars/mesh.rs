@@ -274,6 +274,12 @@ impl Mesh<'_> {
         Some(())
     }
 
+    /// The triangle beyond a half-edge.
+    #[inline(always)]
+    pub fn beyond(&self, half: u32) -> u32 {
+        self.across(half).0 / 3
+    }
+
     /// The corners of a triangle. Not a number at infinity.
     #[inline(always)]
     pub fn corners(&self, triangle: u32) -> [Place; 3] {

@@ -121,7 +121,7 @@ pub struct Conflicts<'a> {
     pub sites_of: Out<'a, u32>,
     /// The sites that [`find_conflicts`](mod@find_conflicts) leaves to [`find_hard_conflicts`](mod@find_hard_conflicts).
     pub hard: Out<'a, u32>,
-    /// The sites of very many triangles, in no order: room for [`MAX_HUBS`].
+    /// The sites of very many triangles, in no order: room for [`MAX_HUBS`]; then how many triangles each of them has, 0 before.
     pub hubs: Out<'a, u32>,
     /// How many triangles there are in `triangles`, or would be if there were room; how many sites in `hard`; and how many in `hubs`, or would
     /// be.
@@ -139,7 +139,7 @@ const HUBS: u32 = 2;
 pub const MAX_HUBS: usize = 1024;
 
 /// A site that is not in the sample is a hub if it has this many triangles: a thread would walk for long.
-const MANY: u32 = 256;
+pub const MANY: u32 = 256;
 
 impl Sampled<'_> {
     /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
@@ -187,7 +187,7 @@ impl Conflicts<'_> {
         Some(start)
     }
 
-    /// Keeps a hub, which has no list of triangles. Gives whether there is room.
+    /// Keeps a hub, which has no list of triangles yet. Gives whether there is room.
     #[inline(always)]
     fn keep_hub(&self, site: u32) -> bool {
         let i = self.tallies.fetch_add(HUBS, 1);
@@ -195,7 +195,6 @@ impl Conflicts<'_> {
         if is_room {
             self.hubs.set(i, site);
             self.counts.set(site, 0);
-            self.starts.set(site, 0);
         }
         is_room
     }
@@ -294,10 +293,12 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
     }
 }
 
-/// Counts the hubs that conflict with each triangle, or lists them, if `begins` tells where. Grid: a thread for each triangle.
+/// Counts the hubs that conflict with each triangle, and the triangles of each hub. Or, if `begins` tells where the sites of each triangle
+/// begin, lists both. Grid: a thread for each triangle.
 ///
 /// # Safety
-/// As [`find_hard_conflicts`](mod@find_hard_conflicts), which has run, or [`list_conflicts`](mod@list_conflicts).
+/// As [`find_hard_conflicts`](mod@find_hard_conflicts), which has run, or [`place_hubs`](mod@place_hubs) and
+/// [`list_conflicts`](mod@list_conflicts).
 // What spills is around calls of exact decisions.
 #[kernel(block = BLOCK, spills = 800)]
 pub unsafe fn find_hub_conflicts(
@@ -321,14 +322,41 @@ pub unsafe fn find_hub_conflicts(
         // Most lie outside for sure. False at infinity, which is not a number.
         let is_outside = circle.is_outside(way(corners[0], at));
         if !is_outside && is_inside::<true>(&predicates, corners, at) == Some(true) {
+            // Each one with those beside it, of which some conflict too.
+            let around = [0, 1, 2].map(|half| sampled.mesh.beyond(3 * triangle + half) | BESIDE);
+            let own = [triangle, around[0], around[1], around[2]];
             match begins {
                 None => {
                     conflicts.sites_of.fetch_add(triangle, 1);
+                    conflicts.hubs.fetch_add(MAX_HUBS as u32 + i, own.len() as u32);
                 }
-                Some(begins) => conflicts.give(triangle, site, begins, listed),
+                Some(begins) => {
+                    conflicts.give(triangle, site, begins, listed);
+                    let before = conflicts.counts.fetch_add(site, own.len() as u32);
+                    let at = conflicts.starts.get(site) + before;
+                    let mut k = 0;
+                    while k < own.len() as u32 {
+                        conflicts.triangles.set(at + k, own[k as usize]);
+                        k += 1;
+                    }
+                }
             }
         }
         i += 1;
+    }
+}
+
+/// Takes room for the triangles of hubs. Grid: a thread for each of [`MAX_HUBS`].
+///
+/// # Safety
+/// As [`find_hub_conflicts`](mod@find_hub_conflicts), which has counted them.
+#[kernel(block = BLOCK)]
+pub unsafe fn place_hubs(conflicts: Conflicts<'_>) {
+    let i = thread::index_1d() as u32;
+    if i < u32::min(conflicts.tallies.get(HUBS), MAX_HUBS as u32) {
+        let triangles = conflicts.hubs.get(MAX_HUBS as u32 + i);
+        let start = conflicts.tallies.fetch_add(WRITTEN, triangles);
+        conflicts.starts.set(conflicts.hubs.get(i), start);
     }
 }
 

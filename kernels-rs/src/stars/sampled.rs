@@ -375,12 +375,13 @@ impl Least {
                 most = f64::min(most, warp::shuffle(warp::FULL, most, warp::lane_id() ^ step));
                 step *= 2;
             }
-            let may_be_best = !(self.low > most);
-            let first = (warp::ballot(warp::FULL, may_be_best) & lanes).trailing_zeros();
+            // False for what is not a number.
+            let (is_worse, is_next_worse) = (self.low > most, self.next > most);
+            let first = (warp::ballot(warp::FULL, !is_worse) & lanes).trailing_zeros();
             let (slot, number) =
                 warp::shuffle(warp::FULL, (self.best.slot, self.best.number), first);
-            let is_other = may_be_best && self.best.number != number;
-            let is_unsure = warp::ballot(warp::FULL, is_other || !(self.next > most)) & lanes != 0;
+            let is_other = !is_worse && self.best.number != number;
+            let is_unsure = warp::ballot(warp::FULL, is_other || !is_next_worse) & lanes != 0;
             let is_decided = most < f64::INFINITY && !is_unsure;
             if is_decided { Candidate { slot, number } } else { Candidate::NONE }
         }

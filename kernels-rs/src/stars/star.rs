@@ -33,6 +33,14 @@ pub trait Source {
     /// The whole warp comes to the same call.
     unsafe fn look(&mut self, at: Place, edge: [u32; 2], visitor: &mut impl Visitor);
 
+    /// From now on, sites outside a wedge need not be shown: that counter-clockwise from one way to another, less than half a turn. Or all are
+    /// to be shown again.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn narrow(&mut self, _wedge: Option<[Place; 2]>) {}
+
     /// Whether it gives up. Then what was found last does not count.
     ///
     /// # Safety

@@ -6,8 +6,9 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::queries::SiteColumns;
 use kernels_rs::stars::{
-    Conflicts, HARD, Lists, MAX_HUBS, Mesh, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    Conflicts, Lists, MAX_HUBS, Mesh, RATE, Sampled, find_conflicts, find_hard_conflicts,
     find_hub_conflicts, gather_sample, join_halves, list_conflicts, mark_triangles, number_halves,
+    place_hubs,
 };
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
@@ -33,35 +34,23 @@ pub(super) struct Sample {
     sites: Column<u32>,
 }
 
-/// What became of a sample.
-pub(super) enum Sampling {
-    /// Conflicts are found.
-    Done(Box<Sample>),
-    /// The sample lies in line, or sites are too many.
-    Impossible,
-    /// f64 decides about too few sites.
-    Undecided,
-}
-
 impl Sample {
-    /// Takes one of the sites, makes its stars, and finds all conflicts. Waits.
+    /// Takes some of the sites, makes their stars, and finds all conflicts. `None` if the sample lies in line, or sites are too many. Waits.
     pub(super) fn of(
         workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         most: fn(usize) -> u32,
-    ) -> Result<Sampling> {
+    ) -> Result<Option<Self>> {
         if sites.len() > MAX_SITES {
-            return Ok(Sampling::Impossible);
+            return Ok(None);
         }
         let gpu = workspace.gpu().clone();
         let sample = gathered(&gpu, sites)?;
-        let Some(stars) = stars::by_device(workspace, &sample, predicates, most)? else {
-            return Ok(Sampling::Undecided);
-        };
+        let stars = stars::of(workspace, &sample, predicates, most)?;
         // Sites in line have two neighbours at most, and two of them one.
         if stars.neighbours.len() < 2 * sample.len() {
-            return Ok(Sampling::Impossible);
+            return Ok(None);
         }
         let nearest = nearest_in_order(workspace, &sample, sites.x(), sites.y(), 1)?.indices;
         let triangles = Triangles::new(workspace, sample, stars, predicates.unit())?;
@@ -76,12 +65,10 @@ impl Sample {
         let mut room = TRIANGLES * sites.len();
         loop {
             let mut found = Found::new(&gpu, sites.len(), triangles.len(), room)?;
-            if !found.find(sampled())? {
-                return Ok(Sampling::Undecided);
-            }
+            found.find(sampled())?;
             let written = found.tallies.to_host()?[0] as usize;
             if written <= room {
-                return Ok(Sampling::Done(Box::new(found.list(workspace, sampled())?)));
+                return Ok(Some(found.list(workspace, sampled())?));
             }
             room = written;
         }
@@ -211,7 +198,7 @@ impl Found {
                 // One more, so that the sums end with the number of conflicts.
                 sites_of: gpu.zeroed(triangles + 1)?,
                 hard: gpu.uninitialized(sites)?,
-                hubs: gpu.uninitialized(MAX_HUBS)?,
+                hubs: gpu.zeroed(2 * MAX_HUBS)?,
                 tallies: gpu.zeroed(3)?,
             })
         }
@@ -230,22 +217,23 @@ impl Found {
         }
     }
 
-    /// Finds them. Gives whether it did: not if f64 decides about too few sites. Waits.
-    fn find(&mut self, sampled: Sampled<'_>) -> Result<bool> {
+    /// Finds them. Enqueues and returns.
+    fn find(&mut self, sampled: Sampled<'_>) -> Result<()> {
         let (gpu, len) = (self.starts.gpu().clone(), self.starts.len() as u64);
         // SAFETY: lengths are as the kernels need them; nothing is counted yet.
         unsafe {
             let arguments = find_conflicts::Args { sampled, conflicts: self.conflicts() };
             gpu.enqueue(find_conflicts, Blocks::for_each(&find_conflicts, len)?, arguments)?;
-            if u64::from(self.tallies.to_host()?[HARD as usize]) > len / 3 {
-                return Ok(false);
-            }
             let arguments = find_hard_conflicts::Args { sampled, conflicts: self.conflicts() };
             let blocks = Blocks::for_each(&find_hard_conflicts, u64::min(len, MAX_THREADS))?;
             gpu.enqueue(find_hard_conflicts, blocks, arguments)?;
         }
         self.find_hubs(sampled, None, &mut gpu.zeroed(0)?)?;
-        Ok(true)
+        let arguments = place_hubs::Args { conflicts: self.conflicts() };
+        let blocks = Blocks::for_each(&place_hubs, MAX_HUBS as u64)?;
+        // SAFETY: as above.
+        unsafe { gpu.enqueue(place_hubs, blocks, arguments)? };
+        Ok(())
     }
 
     /// Counts the conflicts of hubs, or lists them where a triangle's sites begin. Enqueues and returns.

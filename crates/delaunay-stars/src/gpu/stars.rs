@@ -1,18 +1,17 @@
 //! The stars of sites.
 
-use gpu_core::{Blocks, Column, Device, Gpu, Points};
+use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::{Workspace, fill, scan, sort_pairs_in_place};
 use gpu_scan::{Scan, Sort, Sum};
-use kernels_rs::stars::natural::OPEN;
 use kernels_rs::stars::predicates::Predicates;
 use kernels_rs::stars::{
-    ALL, FAR_BLOCK, LANES, LEFT, LINKS, LISTED, Links, Rough, SPENT, Sorted, TALLIES, Turn, VISITS,
-    WRITTEN, find_far_stars, find_hard_stars, find_last_sampled_stars, find_last_stars, find_links,
-    find_near_stars, find_sampled_stars, gather_stars, join_links, order_links,
+    ALL, FAR_BLOCK, LANES, LEFT, LINKS, LISTED, Links, MANY, Rough, SPENT, Sorted, TALLIES, Turn,
+    VISITS, WRITTEN, find_far_stars, find_hard_stars, find_last_sampled_stars, find_last_stars,
+    find_links, find_near_stars, find_sampled_stars, gather_stars, join_links, order_links,
 };
 use quadtree_sort::gpu::DeviceIndex;
 
-use super::sample::{Sample, Sampling};
+use super::sample::Sample;
 use crate::Result;
 
 /// The most warps that make stars, one after the other.
@@ -40,50 +39,30 @@ pub(super) fn most_visits(sites: usize) -> u32 {
 }
 
 /// The stars of sites. Searches for those of any number of sites may visit `most` times [`VISITS`] nodes. Waits.
-///
-/// The host makes them where f64 decides about too few sites, as on a circle or an oblique line: its divide and conquer makes fewer
-/// exact decisions.
 pub(super) fn of(
     workspace: &mut Workspace,
     sites: &DeviceIndex<f64>,
     predicates: Predicates,
     most: fn(usize) -> u32,
 ) -> Result<Stars> {
-    match by_device(workspace, sites, predicates, most)? {
-        Some(stars) => Ok(stars),
-        None => by_host(workspace.gpu(), sites),
-    }
-}
-
-/// As [`of`]; `None` where the host should make them.
-pub(super) fn by_device(
-    workspace: &mut Workspace,
-    sites: &DeviceIndex<f64>,
-    predicates: Predicates,
-    most: fn(usize) -> u32,
-) -> Result<Option<Stars>> {
     let gpu = workspace.gpu().clone();
     if sites.is_empty() {
-        return Ok(Some(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? }));
+        return Ok(Stars { starts: gpu.zeroed(1)?, neighbours: gpu.zeroed(0)? });
     }
     let most_of_these = most(sites.len());
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
     let mut sample = None;
     if !rough.find(sites, predicates, most_of_these)? {
-        sample = match Sample::of(workspace, sites, predicates, most)? {
-            Sampling::Done(sample) => Some(*sample),
-            Sampling::Impossible => None,
-            Sampling::Undecided => return Ok(None),
-        };
+        sample = Sample::of(workspace, sites, predicates, most)?;
         rough.make_sampled(workspace, sites, predicates, sample.as_ref())?;
     }
     let mut tallies = rough.tallies.to_host()?;
     if tallies[LEFT as usize] > 0 {
         let links = rough.link(workspace, sites)?;
-        rough.fill(sites, predicates, sample.as_ref(), &links)?;
+        rough.fill(workspace, sites, predicates, sample.as_ref(), &links)?;
         tallies = rough.tallies.to_host()?;
     }
-    Ok(Some(rough.in_order(workspace, tallies[WRITTEN as usize])?))
+    rough.in_order(workspace, tallies[WRITTEN as usize])
 }
 
 /// Stars in any order.
@@ -194,25 +173,52 @@ impl InAnyOrder {
     /// Makes the stars of the sites that are listed, of their links and by searches. Enqueues and returns.
     fn fill(
         &mut self,
+        workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         sample: Option<&Sample>,
         links: &SortedLinks,
     ) -> Result<()> {
-        let (gpu, blocks) = (sites.x().gpu(), warps(sites.len()));
-        let (unit, links) = (predicates.unit(), links.sorted(sites.len()));
-        // SAFETY: as above.
-        unsafe {
-            if let Some(sample) = sample {
-                let [x, y] = [sites.x(), sites.y()].map(Column::input);
-                let (lists, rough) = (sample.lists(), self.rough());
-                let arguments = find_last_sampled_stars::Args { x, y, unit, lists, links, rough };
-                gpu.enqueue(find_last_sampled_stars, blocks, arguments)?;
-            }
-            let (tree, rough) = (sites.tree(), self.rough());
-            let arguments = find_last_stars::Args { tree, unit, links, rough };
-            gpu.enqueue(find_last_stars, blocks, arguments)?;
-        }
+        let Some(sample) = sample else {
+            return self.fill_by_search(sites, predicates, u32::MAX, links);
+        };
+        // The candidates of a site of many triangles are so many that few searches cost less.
+        self.fill_sampled(sites, predicates, (sample, MANY), links)?;
+        self.reset(workspace, SPENT)?;
+        self.fill_by_search(sites, predicates, most_visits(sites.len()), links)?;
+        self.fill_sampled(sites, predicates, (sample, u32::MAX), links)
+    }
+
+    /// Makes stars of the sites that are listed by searches, of so many visits.
+    fn fill_by_search(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        most: u32,
+        links: &SortedLinks,
+    ) -> Result<()> {
+        let (tree, unit) = (sites.tree(), predicates.unit());
+        let (links, rough) = (links.sorted(sites.len()), self.rough());
+        let arguments = find_last_stars::Args { tree, unit, most, links, rough };
+        // SAFETY: as above; the links are those of these sites.
+        unsafe { sites.x().gpu().enqueue(find_last_stars, warps(sites.len()), arguments)? };
+        Ok(())
+    }
+
+    /// Makes stars of those of the sites that are listed that have at most so many triangles, from their candidates.
+    fn fill_sampled(
+        &mut self,
+        sites: &DeviceIndex<f64>,
+        predicates: Predicates,
+        (sample, most): (&Sample, u32),
+        links: &SortedLinks,
+    ) -> Result<()> {
+        let [x, y] = [sites.x(), sites.y()].map(Column::input);
+        let (unit, lists) = (predicates.unit(), sample.lists());
+        let (links, rough) = (links.sorted(sites.len()), self.rough());
+        let arguments = find_last_sampled_stars::Args { x, y, unit, most, lists, links, rough };
+        // SAFETY: as above; the lists are those of these sites.
+        unsafe { sites.x().gpu().enqueue(find_last_sampled_stars, warps(sites.len()), arguments)? };
         Ok(())
     }
 
@@ -340,19 +346,6 @@ impl SortedLinks {
         let (keys, values) = (self.keys.input(), self.values.input());
         Sorted { keys, values, count: self.count as u32, sites: sites as u32 }
     }
-}
-
-/// The stars that the host makes of sites in device memory.
-fn by_host(gpu: &Gpu, sites: &DeviceIndex<f64>) -> Result<Stars> {
-    let (x, y) = (sites.x().to_host()?, sites.y().to_host()?);
-    let found = crate::triangulate(&Device::Cpu, Points::new(&x, &y))?;
-    let mut neighbours = found.neighbours().to_vec();
-    for site in (0..sites.len() as u32).filter(|&site| found.is_on_hull(site)) {
-        if let Some(last) = found.slots(site).last() {
-            neighbours[last] |= OPEN;
-        }
-    }
-    Ok(Stars { starts: gpu.upload(found.starts())?, neighbours: gpu.upload(&neighbours)? })
 }
 
 /// Blocks of warps that take so many sites in turns.

@@ -1,6 +1,7 @@
 //! The ends of ranges: numbers of any type, compared exactly.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 /// An end of a range of values: a float of 64 bits, or a whole number that need not be one.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,16 @@ impl Bound {
         match self.0 {
             Form::Real(value) => value,
             Form::Whole(value) => value as f64,
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    /// As the number's own type prints it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Real(value) => value.fmt(f),
+            Form::Whole(value) => value.fmt(f),
         }
     }
 }

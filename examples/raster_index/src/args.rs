@@ -143,6 +143,8 @@ impl BuildArgs {
     pub fn check(&self) -> Result<()> {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
+        let bad = self.bins.iter().position(|bin| bin.is_nan());
+        ensure!(bad.is_none(), "--bins: boundary {} is not a number", bad.unwrap_or_default());
         geo_io::check_distinct(&self.rasters, &[path.as_path()])?;
         Ok(geo_io::check_output(self.place())?)
     }
@@ -237,14 +239,19 @@ fn connectivity(text: &str) -> Result<Connectivity, String> {
     }
 }
 
-/// The cells of a raster that a rectangle has something of. What it has less than a thousandth of, by rounding, is not among them.
+/// The cells of a raster that a rectangle has something of. What it has less than a thousandth of, by rounding, is not among them, unless there is
+/// nothing else.
 fn cells_of_bounds(bounds: &Bounds, grid: &GridSpec) -> Option<Window> {
     const LITTLE: f64 = 1e-3;
     let GridSpec { origin_x, origin_y, cell_size, width, height } = *grid;
     let ends = |from: f64, to: f64, length: u32| {
         let inside = |at: f64| at.clamp(0.0, f64::from(length)) as u32;
-        let (first, end) = (from / cell_size + LITTLE, to / cell_size - LITTLE);
-        (inside(first.floor()), inside(end.ceil()))
+        let (first, end) = ((from / cell_size + LITTLE).floor(), (to / cell_size - LITTLE).ceil());
+        if first < end {
+            return (inside(first), inside(end));
+        }
+        let first = (from / cell_size).floor();
+        (inside(first), inside(f64::max((to / cell_size).ceil(), first + 1.0)))
     };
     let (column0, column1) = ends(bounds.min_x - origin_x, bounds.max_x - origin_x, width);
     let (row0, row1) = ends(origin_y - bounds.max_y, origin_y - bounds.min_y, height);

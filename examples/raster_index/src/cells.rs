@@ -42,8 +42,14 @@ pub fn bound_in(cells: &str, number: Number) -> Bound {
 }
 
 /// A value of cells as it is shown.
-pub fn shown(cells: &str, value: f64) -> String {
-    if cells == "f32" { (value as f32).to_string() } else { value.to_string() }
+pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
+    let value = value.into();
+    if cells == "f32" { (value.to_f64() as f32).to_string() } else { value.to_string() }
+}
+
+/// A value as JSON has it: whole numbers of 64 bits exactly.
+pub fn number(value: &Bound) -> serde_json::Value {
+    serde_json::from_str(&value.to_string()).unwrap_or_default()
 }
 
 /// What cells have where the values have NODATA: the same value, or where they have not that one NaN, or the end of their type

@@ -28,7 +28,7 @@ use programs::stages::Stages;
 use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
-use cells::{Part, shown};
+use cells::{Part, number, shown};
 use trees::{AnyTree, ValueType, Values, of_name, of_type};
 
 /// Most pixels on the longest side of a picture.
@@ -550,8 +550,13 @@ fn describe(report: &mut Report, tree: &AnyTree, crs: Option<&Crs>) {
     }
     match &summary.bins[..] {
         [] => {
-            let [min, max] = [summary.min, summary.max].map(|value| shown(tree.cells(), value));
-            report.line("values", format_args!("{min} to {max}"));
+            let text = match summary.range {
+                Some([min, max]) => {
+                    format!("{} to {}", shown(tree.cells(), min), shown(tree.cells(), max))
+                }
+                None => "none".to_owned(),
+            };
+            report.line("values", text);
         }
         bins => {
             let words: Vec<String> = bins.iter().map(|&bin| shown(tree.cells(), bin)).collect();
@@ -566,7 +571,8 @@ fn describe(report: &mut Report, tree: &AnyTree, crs: Option<&Crs>) {
     }
     let fields = json!({
         "nodes": nodes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
-        "bins": summary.bins, "nodata": summary.nodata, "cells": tree.cells(),
+        "bins": summary.bins.iter().map(number).collect::<Vec<_>>(),
+        "nodata": summary.nodata.as_ref().map(number), "cells": tree.cells(),
         "width": tree.grid().width, "height": tree.grid().height, "crs": crs.map(Crs::to_string),
         "pointer_bytes": [pointers_32, pointers_64],
     });

@@ -57,16 +57,20 @@ impl Regions<'_> {
         report.field("regions", json!({"count": regions.len(), "largest": largest, "area": area}));
     }
 
-    /// The area of each: in square units of the place, or of degrees in square metres on WGS 84.
+    /// The area of each: in square units of the place, or of longitudes and latitudes in square metres on WGS 84.
     fn areas(&self) -> Vec<f64> {
         let size = self.grid.cell_size;
-        let is_in_degrees = self.crs.is_some_and(Crs::is_geographic);
-        let of_row = |row: u32| match is_in_degrees {
-            true => {
-                let edge = |row: u32| self.grid.origin_y - f64::from(row) * size;
-                size.to_radians() * (zone(edge(row)) - zone(edge(row + 1)))
+        let degrees = self.crs.and_then(Crs::degrees_per_unit);
+        let of_row = |row: u32| match degrees {
+            Some(degrees) => {
+                // Cells whose centres are the poles reach beyond them.
+                let edge = |row: u32| {
+                    let latitude = self.grid.origin_y - f64::from(row) * size;
+                    (latitude * degrees).clamp(-90.0, 90.0)
+                };
+                (size * degrees).to_radians() * (zone(edge(row)) - zone(edge(row + 1)))
             }
-            false => size * size,
+            None => size * size,
         };
         let mut areas = vec![0.0; self.found.regions().len()];
         for (run, region) in self.found.runs() {

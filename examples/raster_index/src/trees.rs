@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use ccq_tree::{
-    Cell, CodedParams, CodedTree, Condition, Forest, Number as _, Params, Tree, Window,
+    Bound, Cell, CodedParams, CodedTree, Condition, Forest, Number as _, Params, Tree, Window,
     build_coded, build_tile, kind_of_file, mosaic_fill,
 };
 use geo_io::{Number, Output, SampleType};
@@ -107,10 +107,9 @@ impl<T: Cell> Index for Tree<T> {
             bits_per_cell: self.bits_per_cell(),
             pointers_32: self.pointer_tree_bytes(4),
             pointers_64: self.pointer_tree_bytes(8),
-            min: root.map_or(f64::NAN, |root| root.min().to_f64()),
-            max: root.map_or(f64::NAN, |root| root.max().to_f64()),
-            bins: self.params().bins.clone(),
-            nodata: self.params().nodata,
+            range: root.map(|root| [root.min(), root.max()].map(|value| value.to_f64().into())),
+            bins: self.params().bins.iter().map(|&bin| bin.into()).collect(),
+            nodata: self.params().nodata.map(Bound::from),
         }
     }
 }
@@ -125,8 +124,7 @@ impl<T: ccq_tree::Number> Index for CodedTree<T> {
     }
 
     fn summary(&self) -> Summary {
-        let (min, max) = self.bounds().unwrap_or((f64::NAN, f64::NAN));
-        let numbers = |values: &[T]| values.iter().map(|value| value.bound().to_f64()).collect();
+        let numbers = |values: &[T]| values.iter().map(|value| value.bound()).collect();
         let are_bins = self.codes().are_bins();
         Summary {
             nodes: self.node_count(),
@@ -135,10 +133,9 @@ impl<T: ccq_tree::Number> Index for CodedTree<T> {
             bits_per_cell: self.bits_per_cell(),
             pointers_32: self.pointer_tree_bytes(4),
             pointers_64: self.pointer_tree_bytes(8),
-            min,
-            max,
+            range: self.bounds(),
             bins: if are_bins { numbers(self.codes().values()) } else { Vec::new() },
-            nodata: self.nodata().map(|nodata| nodata.bound().to_f64()),
+            nodata: self.nodata().map(|nodata| nodata.bound()),
         }
     }
 }
@@ -303,10 +300,10 @@ pub struct Summary {
     pub bits_per_cell: f64,
     pub pointers_32: u64,
     pub pointers_64: u64,
-    pub min: f64,
-    pub max: f64,
-    pub bins: Vec<f64>,
-    pub nodata: Option<f64>,
+    /// The least and the greatest value.
+    pub range: Option<[Bound; 2]>,
+    pub bins: Vec<Bound>,
+    pub nodata: Option<Bound>,
 }
 
 impl Values {

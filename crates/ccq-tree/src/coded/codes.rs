@@ -177,10 +177,15 @@ impl<T: Number> Codes<T> {
     }
 
     /// What a code stands for: a value, or the number of a bin.
-    pub(crate) fn value(&self, code: u32) -> f64 {
+    pub(crate) fn bound(&self, code: u32) -> Bound {
         match self.values.get(code as usize) {
-            Some(value) if !self.are_bins => value.bound().to_f64(),
-            _ => f64::from(code),
+            Some(value) if !self.are_bins => value.bound(),
+            _ => code.into(),
         }
+    }
+
+    /// As [`bound`](Self::bound), rounded.
+    pub(crate) fn value(&self, code: u32) -> f64 {
+        self.bound(code).to_f64()
     }
 }

@@ -3,7 +3,7 @@
 use gpu_core::GridSpec;
 
 use super::Codes;
-use crate::{Cell, Node, Number, Tree};
+use crate::{Bound, Cell, Node, Number, Tree};
 
 /// The tree of a raster of values of any type, [built](crate::build_coded) of codes that stand for them.
 ///
@@ -99,10 +99,10 @@ impl<T: Number> CodedTree<T> {
     }
 
     /// The least and the greatest value, or number of a bin; `None` where no cell has one.
-    pub fn bounds(&self) -> Option<(f64, f64)> {
+    pub fn bounds(&self) -> Option<[Bound; 2]> {
         let codes = of_stored!(&self.tree, tree => {
-            tree.nodes().first().map(|root| (root.min().to_f64(), root.max().to_f64()))
+            tree.nodes().first().map(|root| [root.min().to_f64(), root.max().to_f64()])
         });
-        codes.map(|(min, max)| (self.codes.value(min as u32), self.codes.value(max as u32)))
+        codes.map(|ends| ends.map(|code| self.codes.bound(code as u32)))
     }
 }

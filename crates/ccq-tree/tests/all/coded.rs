@@ -1,8 +1,8 @@
 //! Trees over codes, against a scan of the raster, and against trees of cells that hold the same values.
 
 use ccq_tree::{
-    CodedParams, CodedTree, Condition, Error, FileKind, Number, Params, Query, Tree, Window, build,
-    build_coded, count, kind_of_file, mask, quadrants, runs,
+    Bound, CodedParams, CodedTree, Condition, Error, FileKind, Number, Params, Query, Tree, Window,
+    build, build_coded, count, kind_of_file, mask, quadrants, runs,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use testing::Random;
@@ -122,7 +122,7 @@ fn codes_of_more_than_16_bits_give_what_a_scan_gives() {
     assert_eq!(tree.node_bytes(), 12);
     let least = many.values().iter().copied().fold(1.0, f64::min);
     let greatest = many.values().iter().copied().fold(-1.0, f64::max);
-    assert_eq!(tree.bounds(), Some((least, greatest)));
+    assert_eq!(tree.bounds(), Some([least, greatest].map(Bound::from)));
     for device in devices() {
         let found = tree.statistics(&device, &Query::new()).unwrap();
         assert_eq!((found.cells, found.min, found.max), (78_000, Some(least), Some(greatest)));

@@ -221,6 +221,48 @@ fn regions_are_written_with_areas_and_holes() {
 }
 
 #[test]
+fn areas_are_those_of_the_ellipsoid_to_the_poles_and_in_grads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let area = |crs: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
+        let values = vec![7f32; (width * height) as usize];
+        let mut place = Georeference::north_up((left, top), (size, size));
+        place.crs = Some(Crs::parse(crs).unwrap());
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        let options = TiffOptions::default();
+        write_tiff(&path.join("all.tif"), &place, (width, height), cells, &options).unwrap();
+        PROGRAM.succeeds(path, &["build", "all.tif", "-o", "all.ccq", "--overwrite"]);
+        let ask = ["query", "all.ccq", "--range", "7,8", "--regions", "r.csv", "--overwrite"];
+        PROGRAM.json(path, &ask)["regions"]["area"].as_f64().unwrap()
+    };
+    // The centres of the first and the last row are the poles.
+    let whole = area("EPSG:4326", (-5.0, 95.0, 10.0), (36, 19));
+    assert!((whole / 510_065_621_724_088.0 - 1.0).abs() < 1e-12, "{whole}");
+    let grads = area("EPSG:4807", (0.0, 54.0, 1.0), (6, 4));
+    let degrees = area("EPSG:4326", (0.0, 48.6, 0.9), (6, 4));
+    assert!((grads / degrees - 1.0).abs() < 1e-9, "{grads} {degrees}");
+}
+
+#[test]
+fn bounds_within_a_cell_are_that_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let values: Vec<f32> = (0..6).map(|i| i as f32).collect();
+    let place = Georeference::north_up((500_000.0, 4_000_000.0), (10.0, 10.0));
+    let cells = Cells::Values { values: &values, nodata: -9.0 };
+    write_tiff(&path.join("a.tif"), &place, (3, 2), cells, &TiffOptions::default()).unwrap();
+    PROGRAM.succeeds(path, &["build", "a.tif", "-o", "a.ccq"]);
+    let found = |bounds: &str| {
+        let ask = ["query", "a.ccq", "--range", "0,9", "--bounds", bounds];
+        PROGRAM.json(path, &ask)["found"]["cells"].clone()
+    };
+    assert_eq!(found("500010.001,3999995.001,500010.002,3999995.002"), 1);
+    assert_eq!(found("500000,3999990,500020,4000000"), 2);
+    let outside = "500030.001,3999995,500030.002,3999996";
+    PROGRAM.fails(path, &["query", "a.ccq", "--bounds", outside], &["no cell is in both"]);
+}
+
+#[test]
 fn what_gives_no_place_is_said_and_a_world_file_gives_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

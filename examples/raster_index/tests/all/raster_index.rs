@@ -325,6 +325,15 @@ fn values_of_64_bits_are_indexed() {
             assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
         }
     }
+    // Numbers that no f64 has are shown as they are, so that they can be asked for.
+    write_npy(&at("large.npy"), &[1i64 << 60, (1 << 60) + 1, i64::MAX, 1], 2, 2).unwrap();
+    let build = ["build", "large.npy", "-o", "l.ccq", "--bins", "1152921504606846977"];
+    succeeds(path, &build);
+    assert!(succeeds(path, &["info", "l.ccq"]).contains("with boundaries 1152921504606846977"));
+    succeeds(path, &["build", "large.npy", "-o", "l.ccq", "--nodata", "1", "--overwrite"]);
+    let report = succeeds(path, &["info", "l.ccq"]);
+    assert!(report.contains("1152921504606846976 to 9223372036854775807"), "{report}");
+    fails(path, &["build", "large.npy", "-o", "n.ccq", "--bins=nan"], &["--bins", "boundary 0"]);
     let report = succeeds(path, &["build", "ids.npy", "-o", "i.ccq"]);
     assert!(report.contains("cells of i64"), "{report}");
     assert!(succeeds(path, &["info", "i.ccq"]).contains("cells of u32"));

@@ -28,7 +28,8 @@ pub struct Walk<'a, const LANES: u32> {
     triangles: u32,
     /// The lane's triangle in the next round of triangles.
     triangle: u32,
-    /// Where the lane's triangle of the present round has its sites, and how many these and those of the lanes before are.
+    /// Where the lane's triangle of the present round has its sites, less how many the lanes before have; it may wrap. And how many sites it and
+    /// these have.
     begin: u32,
     end: u32,
     /// Those of all lanes.

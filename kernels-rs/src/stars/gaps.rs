@@ -51,12 +51,12 @@ impl Found {
         true
     }
 
-    /// Turns the order of the neighbours from one on, which all follow the same link.
+    /// Reverses the neighbours from `first` on, which all follow the same link.
     ///
     /// # Safety
     /// As [`keep`](Self::keep).
     #[inline(always)]
-    unsafe fn turn(&self, mut first: u32) {
+    unsafe fn reverse(&self, mut first: u32) {
         let mut end = self.count;
         // SAFETY: both are below the count.
         unsafe {
@@ -198,7 +198,7 @@ impl<S: Source> Search<'_, S> {
                     return true;
                 }
                 if here == NONE && !turns_left {
-                    found.turn(back);
+                    found.reverse(back);
                     return true;
                 }
                 if here != end {

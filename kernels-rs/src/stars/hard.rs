@@ -1,6 +1,6 @@
 //! Stars from candidates about which f64 does not decide, each by a warp.
 //!
-//! A warp collects the candidates of a site in shared memory, without most of those that several triangles have. Then each corner is the best
+//! A warp collects the candidates of a site in shared memory, and drops duplicates among each 32. Then each corner is the best
 //! of 32 at a time.
 
 use device_std::shared::{Carver, SharedArray};

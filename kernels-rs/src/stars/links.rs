@@ -65,10 +65,11 @@ impl Links<'_> {
     }
 }
 
-/// How many bits of a key are for the direction, of so many sites.
+/// How many bits of a key are for the direction, of so many sites. No more than rounding leaves of it.
 #[inline(always)]
 const fn direction_bits(sites: u32) -> u32 {
-    32 + sites.leading_zeros()
+    let bits = 32 + sites.leading_zeros();
+    if bits < 48 { bits } else { 48 }
 }
 
 /// The key of a link of an owner, which begins in the direction of `way`. Directions rise counter-clockwise.
@@ -85,7 +86,7 @@ fn key(sites: u32, owner: u32, [x, y]: Place) -> u64 {
 /// Writes the links of all sites that have no star yet. Counts them too if there is no room. Grid: a thread for each site.
 ///
 /// # Safety
-/// `x`, `y` and [`Rough`] have an element for each site, and nobody writes stars meanwhile.
+/// `x`, `y` and [`Rough`] have an element for each site. Nobody writes stars meanwhile. The sites are not all in line.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_links(x: In<'_, f64>, y: In<'_, f64>, rough: Rough<'_>, links: Links<'_>) {
     let site = thread::index_1d() as u32;
@@ -148,8 +149,12 @@ pub unsafe fn order_links(
         return;
     }
     let first = first as u32;
-    // Rounding may put neighbours of a direction one unit apart.
-    let is_near = |i: u32| i < count && keys.get(i) - keys.get(i - 1) <= 1;
+    // Rounding may put links of one direction one unit apart.
+    let bits = direction_bits(sites);
+    let is_near = |i: u32| {
+        let [before, own] = [i - 1, i].map(|i| keys.get(u32::min(i, count - 1)));
+        i < count && own - before <= 1 && own >> bits == before >> bits
+    };
     if first > 0 && is_near(first) {
         return;
     }
@@ -161,7 +166,7 @@ pub unsafe fn order_links(
         return;
     }
     let place = |site: u32| [x.get(site), y.get(site)];
-    let at = place((keys.get(first) >> direction_bits(sites)) as u32);
+    let at = place((keys.get(first) >> bits) as u32);
     let direction = |link: u64| way(at, place(link as u32 & !OPEN));
     // Each one goes before those that it comes before counter-clockwise.
     let mut i = first + 1;
@@ -203,7 +208,7 @@ impl<'a> Sorted<'a> {
         let bits = direction_bits(self.sites);
         let [first, end] = [u64::from(owner), u64::from(owner) + 1]
             // SAFETY: passed on to the caller.
-            .map(|owner| unsafe { first_above(self.keys, self.count, owner << bits) });
+            .map(|owner| unsafe { first_not_below(self.keys, self.count, owner << bits) });
         let count = end - first;
         let (keys, links) = (self.keys.from(first), self.values.from(first));
         Owned { owner, keys, links, count, sites: self.sites }
@@ -266,7 +271,7 @@ impl Owned<'_> {
         let key = key(self.sites, self.owner, way);
         let run = u64::from(RUN);
         // SAFETY: passed on to the caller.
-        let mut i = unsafe { first_above(self.keys, self.count, key.saturating_sub(run)) };
+        let mut i = unsafe { first_not_below(self.keys, self.count, key.saturating_sub(run)) };
         let mut is_found = false;
         while i < vector::unknown(self.count) && self.keys.get(i) <= key + run {
             is_found |= self.ends(i)[0] & !OPEN == site;
@@ -353,7 +358,7 @@ pub unsafe fn join_links(links: Sorted<'_>, rough: Rough<'_>) {
 /// # Safety
 /// The whole warp comes to the same call.
 #[inline(always)]
-unsafe fn first_above(keys: In<'_, u64>, count: u32, key: u64) -> u32 {
+unsafe fn first_not_below(keys: In<'_, u64>, count: u32, key: u64) -> u32 {
     let (mut low, mut len) = (0, count);
     while len > vector::unknown(0) {
         // Each lane has the first key of one of 32 parts.

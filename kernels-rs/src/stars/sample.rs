@@ -14,7 +14,7 @@
 //! The tie rule lowers heights by infinitesimals, and changes nothing of this. Beyond each side of the hull lies a triangle with a corner at
 //! infinity, whose plane stands upright on the side.
 //!
-//! How many these are does not depend on where the sites lie. Since the sample is random, a site outside conflicts with as many triangles as a
+//! The number of conflicts does not depend on where the sites lie. Since the sample is random, a site outside conflicts with as many triangles as a
 //! star has, less two: on average 4.
 //!
 //! 1. [`gather_sample`]: of each [`RATE`] sites that follow each other the sample has a random one.
@@ -313,6 +313,9 @@ pub unsafe fn find_hub_conflicts(
         return;
     }
     let hubs = u32::min(conflicts.tallies.get(HUBS), MAX_HUBS as u32);
+    if hubs == 0 {
+        return;
+    }
     let (predicates, mut i) = (Predicates::new(sampled.unit), 0);
     let corners = sampled.mesh.corners(triangle);
     let circle = Circle::through(way(corners[0], corners[1]), way(corners[0], corners[2]));

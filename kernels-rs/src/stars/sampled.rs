@@ -35,8 +35,8 @@ const LONGEST: u32 = 24;
 /// A candidate that is listed twice is mostly seen again in one of these.
 const SEEN: u32 = 64;
 
-/// By half of which part of `p^2 + w^2` twice the area and the height of a place `p` and an edge `w` may be wrong: by at most 10 roundings, and
-/// 16 allow for the bounds' own.
+/// A bound of relative errors: `left` and `height` of a place `p` and an edge `w` are wrong by at most half of `ROUNDING (p^2 + w^2)`. That are
+/// 16 roundings, of which 10 are needed.
 const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
 
 /// Shared memory of a site, or of all sites of a block.
@@ -356,7 +356,8 @@ impl Least {
         let is_best = high < self.high;
         let other = if is_best { self.low } else { low };
         // What is not a number stays, and nothing is decided.
-        self.next = if other > self.next { self.next } else { other };
+        let stays = other > self.next || self.next.is_nan();
+        self.next = if stays { self.next } else { other };
         if is_best {
             (self.best, self.low, self.high) = (candidate, low, high);
         }

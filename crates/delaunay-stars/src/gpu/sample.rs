@@ -19,8 +19,8 @@ use crate::Result;
 /// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
 const TRIANGLES: usize = 10;
 
-/// The most sites: all their triangles have numbers of 32 bits.
-const MAX_SITES: usize = 1 << 28;
+/// The most sites: 32 bits count all their triangles, of hubs four times as many.
+const MAX_SITES: usize = 1 << 27;
 
 /// The most threads that find hard conflicts.
 const MAX_THREADS: u64 = 1 << 17;

@@ -70,7 +70,7 @@ struct InAnyOrder {
     counts: Column<u32>,
     starts: Column<u32>,
     neighbours: Column<u32>,
-    /// The sites that have no near star.
+    /// The sites whose stars are to be made next.
     listed: Column<u32>,
     /// The sites that are left to what comes after.
     left: Column<u32>,
@@ -222,7 +222,7 @@ impl InAnyOrder {
         Ok(())
     }
 
-    /// Makes the stars that are not made yet, from a sample; without one by searches. Enqueues and returns.
+    /// Makes the stars that are not made yet, from a sample; without one by searches. Waits.
     fn make_sampled(
         &mut self,
         workspace: &mut Workspace,

@@ -102,7 +102,7 @@ pub use near::{Turn, find_near_stars};
 pub use rough::{ALL, LEFT, LINKS, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]
 pub use sample::{
-    Conflicts, HARD, MANY, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
+    Conflicts, MANY, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
     find_hub_conflicts, gather_sample, list_conflicts, place_hubs,
 };
 #[cfg(feature = "stars")]

@@ -72,7 +72,7 @@ pub struct DeviceTriangulation {
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
 /// those around them. The others take searches in the tree. If searches are many or long, as along lines, a random sample of the sites
 /// takes their place. A star of very many neighbours follows from theirs.
-/// Device memory beside the index, by count: 94 bytes a point while it runs, about 200 with a sample, 53 after it.
+/// Device memory beside the index, by count: 94 bytes a point while it runs, about 170 with a sample, 53 after it.
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some

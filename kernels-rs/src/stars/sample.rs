@@ -131,7 +131,7 @@ pub struct Conflicts<'a> {
 /// A tally of [`struct@Conflicts`].
 const WRITTEN: u32 = 0;
 /// As [`WRITTEN`].
-pub const HARD: u32 = 1;
+const HARD: u32 = 1;
 /// As [`WRITTEN`].
 const HUBS: u32 = 2;
 

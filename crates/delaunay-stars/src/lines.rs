@@ -26,7 +26,7 @@
 
 use gpu_core::{Points, Progress, parallel};
 use kernels_rs::stars::natural::Query;
-use kernels_rs::stars::predicates::is_before;
+use kernels_rs::stars::predicates::{is_before, sure};
 
 use crate::{Error, MAX_POINTS, Result, Triangulation, triangulate};
 
@@ -263,7 +263,7 @@ impl Obstacles {
             return Ok(None);
         };
         let query = Query { stars: &self.all, predicates: &target.predicates, at: target.place };
-        let nearest = query.nearest(start);
+        let nearest = sure(query.nearest(start));
         *near = Some(nearest);
         let star = self.all.star(nearest).iter().copied();
         let places = std::iter::once(nearest).chain(star).map(|site| self.place(site));

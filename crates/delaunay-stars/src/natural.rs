@@ -1,8 +1,9 @@
 //! Natural neighbours of a place, and interpolation.
 
-use gpu_core::{Error as CoreError, parallel};
+use gpu_core::{Error as CoreError, fused, parallel};
 use kernels_rs::stars::linear;
 use kernels_rs::stars::natural::{Begin, OnHull, Query, Shares, Stars};
+use kernels_rs::stars::predicates::sure;
 
 use crate::walk::{Location, Target, Walk};
 use crate::{Result, Triangulation};
@@ -95,10 +96,10 @@ impl Walk<'_> {
         }
         let Some(start) = self.nearest_sample(target.place) else { return Ok(None) };
         let query = Query { stars: all, predicates: &target.predicates, at: target.place };
-        let nearest = query.nearest(start);
-        Ok(Some(match query.begin(nearest) {
+        let nearest = sure(query.nearest(start));
+        Ok(Some(match sure(query.begin(nearest)) {
             Begin::Side(side) => {
-                let OnHull { ends: [a, b], part, .. } = query.project(side);
+                let OnHull { ends: [a, b], part, .. } = sure(query.project(side));
                 linear::on_edge(part, [value(a), value(b)])
             }
             _ => value(nearest),
@@ -171,15 +172,21 @@ impl Triangulation {
     /// The natural neighbours of a place that lies inside the hull and on no site, from a site near it.
     fn around(&self, target: Target, near: u32) -> NaturalNeighbours {
         let query = Query { stars: self, predicates: &target.predicates, at: target.place };
-        let nearest = query.nearest(near);
+        let nearest = sure(query.nearest(near));
         let mut found = NaturalNeighbours::default();
-        if let Begin::Inside(before) = query.begin(nearest) {
-            query.each(nearest, before, Shares::Areas, |site, share, _| {
+        if let Begin::Inside(before) = sure(query.begin(nearest)) {
+            let by_area = |site, share, _| {
                 found.sites.push(site);
                 found.sibson.push(share);
-            });
-            let show = |_, share, _| found.laplace.push(share);
-            query.each(nearest, before, Shares::Borders, show);
+            };
+            let by_border = |_, share, _| found.laplace.push(share);
+            fused(
+                #[inline(always)]
+                || {
+                    sure(query.each(nearest, before, Shares::Areas, by_area));
+                    sure(query.each(nearest, before, Shares::Borders, by_border));
+                },
+            );
         }
         found.normalised()
     }

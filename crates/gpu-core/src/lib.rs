@@ -18,6 +18,7 @@ mod choice;
 mod device;
 mod error;
 pub mod files;
+mod fused;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod grid;
@@ -39,6 +40,7 @@ pub use cudarc;
 pub use cust;
 pub use device::Device;
 pub use error::{Error, Result, require_at_most, require_parameter};
+pub use fused::fused;
 #[cfg(feature = "cust")]
 pub use gpu::foreign_cust::cust_init;
 #[cfg(feature = "cuda")]

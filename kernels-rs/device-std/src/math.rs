@@ -1,5 +1,5 @@
 //! Arithmetic that `core` lacks on the device. Correctly rounded, so host and device agree, but for the fast
-//! reciprocals.
+//! reciprocals and [`mul_add_relaxed`].
 
 /// Square root, correctly rounded.
 #[inline(always)]
@@ -98,6 +98,19 @@ pub fn mul_add(a: f64, b: f64, c: f64) -> f64 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         a.mul_add(b, c)
+    }
+}
+
+/// `a * b + c`, rounded once on the device and twice on the host: for numbers whose rounding decides nothing.
+#[inline(always)]
+pub fn mul_add_relaxed(a: f64, b: f64, c: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::mul_add(a, b, c)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        a * b + c
     }
 }
 

@@ -21,10 +21,10 @@ pub const TALLIES: usize = 6;
 /// are rare.
 ///
 /// # Safety
-/// All threads of the block come to the same call.
+/// The whole warp comes to the same call.
 #[inline(always)]
 pub(crate) unsafe fn count_flags(flag: bool, tallies: Out<'_, u64>, which: usize) {
-    // SAFETY: whole warps come here.
+    // SAFETY: passed on to the caller.
     let flags = unsafe { warp::ballot(warp::FULL, flag) };
     if flags != 0 && warp::lane_id() == 0 {
         tallies.fetch_add(which, flags.count_ones() as u64);

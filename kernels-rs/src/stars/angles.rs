@@ -18,10 +18,10 @@ pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
 /// is the error that rounding may make: callers divide by it.
 #[inline(always)]
 pub fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
-    // The ways themselves are rounded.
-    let rounding = f64::EPSILON / 4.0 * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs());
     let cross = cross(a, b);
-    if cross > 0.0 { cross } else { rounding }
+    // The ways themselves are rounded. Of the two products one is known, and the other one differs from it by the cross product.
+    let products = math::mul_add(2.0, (a[1] * b[0]).abs(), cross.abs());
+    if cross > 0.0 { cross } else { f64::EPSILON / 4.0 * products }
 }
 
 /// Whether a way `b` points to the left of a way `a`, for sure: both are rounded.
@@ -36,13 +36,37 @@ pub fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {
     b[0] * (b[0] - a[0]) + b[1] * (b[1] - a[1])
 }
 
+/// The way from a site to a neighbour.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    way: [f64; 2],
+    squared: f64,
+}
+
+impl Edge {
+    /// From the origin to a place.
+    #[inline(always)]
+    pub fn to(way: [f64; 2]) -> Self {
+        Self { way, squared: dot(way, way) }
+    }
+}
+
 /// Eight times the signed area of the part of a site's Voronoi cell that belongs to one triangle of its star.
 ///
-/// The site lies at the origin, its neighbours are `a` and `b`. The part is a kite: the site, the middle of one edge, the centre of
-/// the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
+/// The site lies at the origin; `a` and `b` are edges to neighbours that follow each other counter-clockwise. The part is a kite: the site, the middle
+/// of one edge, the centre of the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
 #[inline(always)]
-pub fn kite(a: [f64; 2], b: [f64; 2], twice_area: f64) -> f64 {
-    (square(a) * cotangent(a, b) + square(b) * cotangent(b, a)) / twice_area
+pub fn kite(a: &Edge, b: &Edge) -> f64 {
+    let between = way(a.way, b.way);
+    // Cotangents of the angles at both neighbours, times twice the area.
+    let (at_a, at_b) = (-dot(a.way, between), dot(b.way, between));
+    math::mul_add(a.squared, at_b, b.squared * at_a) / positive_cross(a.way, b.way)
+}
+
+/// The sum of both products, which is rounded twice.
+#[inline(always)]
+pub fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {
+    math::mul_add(a[0], b[0], a[1] * b[1])
 }
 
 /// The square of a length.

@@ -29,7 +29,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 use super::MODULE;
 use super::angles::{cross, way};
 use super::natural::{Query, Stars};
-use super::predicates::{Place, Predicates, is_before};
+use super::predicates::{Place, Predicates, is_before, sure};
 use super::queries::SiteColumns;
 use super::rough::NONE;
 
@@ -157,9 +157,9 @@ pub unsafe fn number_halves(
             let half = if star.is_lowest(&sites, slot) {
                 3 * before.get(slot)
             } else if a < b {
-                3 * before.get(query.slot_of(a, b, sites.place(b))) + 2
+                3 * before.get(sure(query.slot_of(a, b, sites.place(b)))) + 2
             } else {
-                3 * before.get(query.slot_of(b, star.site, at)) + 1
+                3 * before.get(sure(query.slot_of(b, star.site, at))) + 1
             };
             of_slots.set(slot, half);
         });
@@ -193,7 +193,7 @@ pub unsafe fn join_halves(
                 true => sites.neighbour(star.end - 1),
                 false => sites.neighbour(slot - 1),
             };
-            let twin = of_slots.get(query.slot_of(neighbour, site, at));
+            let twin = of_slots.get(sure(query.slot_of(neighbour, site, at)));
             join(of_slots.get(slot), twin, apex);
             if star.is_on_hull && slot == star.first {
                 // From infinity to the site, and back: both are in a triangle at infinity, beyond a side from the site and one to it.

@@ -21,10 +21,10 @@
 //! All decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
 //! counter-clockwise. So nothing depends on where the walk begins.
 
-use device_std::vector;
+use device_std::{math, vector};
 
-use super::angles::{cotangent, kite, positive_cross, square, way};
-use super::predicates::{Predicates, is_before};
+use super::angles::{Edge, dot, kite, positive_cross, square, way};
+use super::predicates::{Decide, Decided, Predicates, Seen, Turn, is_before};
 
 /// In a list of neighbours this bit is set for the last one of a site on the hull: no triangle lies behind it.
 pub const OPEN: u32 = 1 << 31;
@@ -97,38 +97,43 @@ pub struct OnHull {
     pub is_outside: bool,
 }
 
-/// A place among stars.
+/// A place among stars. If decisions may be in doubt, so is everything that it gives.
 #[derive(Clone, Copy)]
-pub struct Query<'a, S> {
+pub struct Query<'a, S, D = Predicates> {
     /// The sites.
     pub stars: &'a S,
     /// What decides about the coordinates of sites and places.
-    pub predicates: &'a Predicates,
+    pub predicates: &'a D,
     /// The place.
     pub at: P,
 }
 
-impl<S: Stars> Query<'_, S> {
+impl<S: Stars, D: Decide> Query<'_, S, D> {
     /// The nearest site, from any other one.
     #[inline(always)]
-    pub fn nearest(&self, hint: u32) -> u32 {
+    pub fn nearest(&self, hint: u32) -> Decided<u32, D> {
         let mut best = hint;
-        let mut place = self.stars.place(hint);
+        let mut seen = self.see(hint);
         // Each site is nearer than the one before, so this ends.
         loop {
             let here = best;
             let [mut at, end] = self.stars.star(here);
             while at < vector::unknown(end) {
                 let other = self.stars.neighbour(at);
-                let there = self.stars.place(other);
-                let order = self.predicates.nearer(self.at, there, place);
-                if order > 0 || order == 0 && is_before(there, place) {
-                    (best, place) = (other, there);
+                let there = self.see(other);
+                let places = || [self.at, self.stars.place(other), self.stars.place(best)];
+                let order = self.predicates.nearer(&there, &seen, places)?;
+                let is_first = || {
+                    let [_, other, best] = places();
+                    is_before(other, best)
+                };
+                if order > 0.0 || order == 0.0 && is_first() {
+                    (best, seen) = (other, there);
                 }
                 at += 1;
             }
             if best == here {
-                return best;
+                return Ok(best);
             }
         }
     }
@@ -137,28 +142,28 @@ impl<S: Stars> Query<'_, S> {
     ///
     /// Of the two triangles of an edge that the place is on either may come.
     #[inline(always)]
-    pub fn locate(&self, nearest: u32) -> Located {
+    pub fn locate(&self, nearest: u32) -> Decided<Located, D> {
         let from = self.stars.place(nearest);
         if from[0] == self.at[0] && from[1] == self.at[1] {
-            return Located::OnSite;
+            return Ok(Located::OnSite);
         }
         let star = self.stars.star(nearest);
         if self.stars.is_on_hull(nearest)
-            && let Some(side) = self.side_at(nearest, star)
+            && let Some(side) = self.side_at(nearest, star)?
         {
-            return Located::Side(side);
+            return Ok(Located::Side(side));
         }
-        let wedge = self.wedge(nearest, star, self.at);
+        let wedge = self.wedge(nearest, star, self.at)?;
         let sides = [wedge, after(wedge, star)].map(|slot| self.stars.neighbour(slot));
         self.walk_straight(nearest, from, sides, wedge)
     }
 
     /// Where a walk around the place begins, from its nearest site.
     #[inline(always)]
-    pub fn begin(&self, nearest: u32) -> Begin {
-        let mut at = match self.locate(nearest) {
-            Located::OnSite => return Begin::OnSite,
-            Located::Side(side) => return Begin::Side(side),
+    pub fn begin(&self, nearest: u32) -> Decided<Begin, D> {
+        let mut at = match self.locate(nearest)? {
+            Located::OnSite => return Ok(Begin::OnSite),
+            Located::Side(side) => return Ok(Begin::Side(side)),
             Located::Triangle { wedge, .. } => wedge,
         };
         let from = self.stars.place(nearest);
@@ -168,8 +173,8 @@ impl<S: Stars> Query<'_, S> {
         loop {
             let next = after(at, [first, end]);
             let beyond = after(next, [first, end]);
-            if is_on_hull && beyond == first || !self.is_within(from, next, beyond) {
-                return Begin::Inside(next);
+            if is_on_hull && beyond == first || !self.is_within(from, next, beyond)? {
+                return Ok(Begin::Inside(next));
             }
             at = next;
         }
@@ -177,33 +182,33 @@ impl<S: Stars> Query<'_, S> {
 
     /// The side of the hull at a site that the place is on or beyond, if the place lies in the gap of the site's star.
     #[inline(always)]
-    fn side_at(&self, site: u32, [first, end]: [u32; 2]) -> Option<[u32; 2]> {
+    fn side_at(&self, site: u32, [first, end]: [u32; 2]) -> Decided<Option<[u32; 2]>, D> {
         if first == end {
-            return Some([site, site]);
+            return Ok(Some([site, site]));
         }
         let from = self.stars.place(site);
         let [after, before] = [self.stars.neighbour(first), self.stars.neighbour(end - 1)];
         let [next, last] = [self.stars.place(after), self.stars.place(before)];
-        let of_next = self.predicates.orientation(from, next, self.at);
-        let of_last = self.predicates.orientation(last, from, self.at);
-        let is_in_line = end - first <= 2 && self.predicates.orientation(last, from, next) == 0;
+        let of_next = self.predicates.side(from, next, self.at)?;
+        let of_last = self.predicates.side(last, from, self.at)?;
+        let is_in_line = end - first <= 2 && self.predicates.side(last, from, next)? == 0.0;
         if is_in_line {
             // All sites are in line: the neighbour towards which the place lies.
             let towards = |other: P| dot(way(from, other), way(from, self.at)) > 0.0;
             let is_last = end - first == 2 && !towards(next) && towards(last);
-            return Some(if is_last { [before, site] } else { [site, after] });
+            return Ok(Some(if is_last { [before, site] } else { [site, after] }));
         }
-        if of_last < 0 {
+        Ok(if of_last < 0.0 {
             Some([before, site])
-        } else if of_next < 0 {
+        } else if of_next < 0.0 {
             Some([site, after])
-        } else if of_last == 0 && (of_next > 0 || is_between(self.at, last, from)) {
+        } else if of_last == 0.0 && (of_next > 0.0 || is_between(self.at, last, from)) {
             Some([before, site])
-        } else if of_next == 0 {
+        } else if of_next == 0.0 {
             Some([site, after])
         } else {
             None
-        }
+        })
     }
 
     /// Goes straight from a site to the place: gives the triangle where the way ends, or the side of the hull that it leaves the
@@ -216,26 +221,26 @@ impl<S: Stars> Query<'_, S> {
         from: P,
         [mut right, mut left]: [u32; 2],
         wedge: u32,
-    ) -> Located {
+    ) -> Decided<Located, D> {
         let mut behind = site;
         loop {
             let (r, l) = (self.stars.place(right), self.stars.place(left));
-            let side = self.predicates.orientation(r, l, self.at);
+            let side = self.predicates.side(r, l, self.at)?;
             let triangle = Located::Triangle { wedge, corners: [behind, right, left] };
-            if side > 0 {
-                return triangle;
+            if side > 0.0 {
+                return Ok(triangle);
             }
             // Behind the edge lies the triangle of both and the neighbour of the left one that follows the right one.
             let star = self.stars.star(left);
-            let slot = self.slot_of(left, right, r);
+            let slot = self.slot_of(left, right, r)?;
             if slot + 1 == star[1] && self.stars.is_on_hull(left) {
-                return Located::Side([right, left]);
+                return Ok(Located::Side([right, left]));
             }
-            if side == 0 {
-                return triangle;
+            if side == 0.0 {
+                return Ok(triangle);
             }
             let apex = self.stars.neighbour(after(slot, star));
-            if self.predicates.orientation(from, self.stars.place(apex), self.at) >= 0 {
+            if self.predicates.side(from, self.stars.place(apex), self.at)? >= 0.0 {
                 (behind, right) = (right, apex);
             } else {
                 (behind, left) = (left, apex);
@@ -252,73 +257,87 @@ impl<S: Stars> Query<'_, S> {
         before: u32,
         shares: Shares,
         mut show: impl FnMut(u32, f64, P),
-    ) {
+    ) -> Decided<(), D> {
         let (mut site, mut slot) = (nearest, before);
-        let mut place = self.stars.place(site);
-        let mut to_site = way(self.at, place);
-        let to_before = way(self.at, self.stars.place(self.stars.neighbour(before)));
+        let mut behind = self.see(self.stars.neighbour(before));
+        let mut here = self.see(site);
         // The site's part in the new triangle of the place, the natural neighbour before, and the site.
-        let [_, mut carried] = new_triangle(to_before, to_site, shares);
+        let [_, mut carried] = new_triangle(&behind, &here, shares);
         loop {
-            let star = self.stars.star(site);
-            let (mut share, slot_after) = self.run(site, place, star, slot, shares);
-            let next = self.stars.neighbour(slot_after);
-            let next_place = self.stars.place(next);
-            let to_next = way(self.at, next_place);
-            let [own, of_next] = new_triangle(to_site, to_next, shares);
-            share += carried + own;
+            let run = self.run(site, &here, slot, &behind, shares)?;
+            let next = self.stars.neighbour(run.end);
+            let [own, of_next] = new_triangle(&here, &run.onward, shares);
             // Less than nothing is rounding.
-            show(site, f64::max(share, 0.0), to_site);
+            show(site, f64::max(run.area + (carried + own), 0.0), here.way);
             if next == nearest {
-                return;
+                return Ok(());
             }
-            slot = self.slot_of(next, site, place);
-            (site, place, to_site, carried) = (next, next_place, to_next, of_next);
+            slot = self.slot_of(next, site, self.stars.place(site))?;
+            (site, behind, here, carried) = (next, here, run.onward, of_next);
         }
     }
 
-    /// Walks from a slot clockwise through the triangles of a star whose circles have the place inside, of which the first is
-    /// one. Gives what areas they have of the site's cell, and the slot where they end.
+    /// Walks from a slot, whose neighbour is seen `behind`, clockwise through the triangles of a star whose circles have the place inside, of
+    /// which the first is one.
     #[inline(always)]
     fn run(
         &self,
         site: u32,
-        from: P,
-        [first, end]: [u32; 2],
+        here: &Seen,
         slot: u32,
+        behind: &Seen,
         shares: Shares,
-    ) -> (f64, u32) {
+    ) -> Decided<Run, D> {
+        let [first, end] = self.stars.star(site);
         let is_on_hull = self.stars.is_on_hull(site);
-        let (mut at, mut area) = (slot, 0.0);
-        let mut there = self.stars.place(self.stars.neighbour(at));
+        let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
+        let mut run = Run { area: 0.0, end: slot, onward: *behind };
+        // The site's edge to the neighbour, and the turn from there to the site.
+        let from = self.stars.place(site);
+        let (mut edge, mut turn) = (Edge::to(way(from, place(slot))), Turn::of(behind, here));
         loop {
-            if at == first && is_on_hull {
-                return (area, at);
+            if run.end == first && is_on_hull {
+                return Ok(run);
             }
-            let other = if at == first { end - 1 } else { at - 1 };
-            let next = self.stars.place(self.stars.neighbour(other));
-            let is_first = at == slot;
-            if !is_first && self.predicates.in_circle(from, next, there, self.at) <= 0 {
-                return (area, at);
+            let at = if run.end == first { end - 1 } else { run.end - 1 };
+            let there = place(at);
+            let next = Seen::from(self.at, there);
+            let to_next = Turn::of(here, &next);
+            if run.end != slot {
+                let turns = [Turn::of(&next, &run.onward), turn, to_next];
+                let corners = [here, &next, &run.onward];
+                let places = || [self.stars.place(site), place(at), place(run.end), self.at];
+                if self.predicates.in_circle(corners, turns, places)? <= 0.0 {
+                    return Ok(run);
+                }
             }
+            let next_edge = Edge::to(way(from, there));
             if shares == Shares::Areas {
-                let (a, b) = (way(from, next), way(from, there));
-                area += kite(a, b, positive_cross(a, b));
+                run.area += kite(&next_edge, &edge);
             }
-            (at, there) = (other, next);
+            (run.end, run.onward, edge, turn) = (at, next, next_edge, to_next.back());
         }
+    }
+
+    /// A site, seen from the place.
+    #[inline(always)]
+    fn see(&self, site: u32) -> Seen {
+        Seen::from(self.at, self.stars.place(site))
     }
 
     /// Whether the circle of a site and two neighbours, which follow each other, has the place inside.
     #[inline(always)]
-    fn is_within(&self, from: P, a: u32, b: u32) -> bool {
-        let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
-        self.predicates.in_circle(from, place(a), place(b), self.at) > 0
+    fn is_within(&self, from: P, a: u32, b: u32) -> Decided<bool, D> {
+        let [a, b] = [a, b].map(|slot| self.stars.place(self.stars.neighbour(slot)));
+        let [own, of_a, of_b] = [from, a, b].map(|corner| Seen::from(self.at, corner));
+        let turns = [Turn::of(&of_a, &of_b), Turn::of(&of_b, &own), Turn::of(&own, &of_a)];
+        let places = || [from, a, b, self.at];
+        Ok(self.predicates.in_circle([&own, &of_a, &of_b], turns, places)? > 0.0)
     }
 
     /// The slot of a neighbour in a site's star.
     #[inline(always)]
-    pub(super) fn slot_of(&self, site: u32, neighbour: u32, place: P) -> u32 {
+    pub(super) fn slot_of(&self, site: u32, neighbour: u32, place: P) -> Decided<u32, D> {
         let [first, end] = self.stars.star(site);
         if end - first > FEW {
             return self.bisect(site, [first, end], place);
@@ -327,53 +346,53 @@ impl<S: Stars> Query<'_, S> {
         while at + 1 < vector::unknown(end) && self.stars.neighbour(at) != neighbour {
             at += 1;
         }
-        at
+        Ok(at)
     }
 
     /// The slot of the last neighbour whose direction a place's is, or follows counter-clockwise. The place does not lie in the
     /// gap of a star that has one.
     #[inline(always)]
-    fn wedge(&self, site: u32, [first, end]: [u32; 2], towards: P) -> u32 {
+    fn wedge(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
         if end - first > FEW {
             return self.bisect(site, [first, end], towards);
         }
         let from = self.stars.place(site);
         let side = |slot: u32| {
             let there = self.stars.place(self.stars.neighbour(slot));
-            self.predicates.orientation(from, there, towards)
+            self.predicates.side(from, there, towards)
         };
         let mut at = first;
-        let mut here = side(first);
+        let mut here = side(first)?;
         while at + 1 < vector::unknown(end) {
-            let next = side(at + 1);
-            if here >= 0 && next < 0 {
-                return at;
+            let next = side(at + 1)?;
+            if here >= 0.0 && next < 0.0 {
+                return Ok(at);
             }
             (at, here) = (at + 1, next);
         }
-        at
+        Ok(at)
     }
 
     /// As [`wedge`](Self::wedge), by bisection.
     #[inline(always)]
-    fn bisect(&self, site: u32, [first, end]: [u32; 2], towards: P) -> u32 {
+    fn bisect(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
         let from = self.stars.place(site);
         let start = self.stars.place(self.stars.neighbour(first));
         let is_forward = is_before(from, start);
         // Which half of a turn from the first neighbour on a direction lies in.
         let half = |place: P| {
-            let side = self.predicates.orientation(from, start, place);
-            side < 0 || side == 0 && is_before(from, place) != is_forward
+            let side = self.predicates.side(from, start, place)?;
+            Ok(side < 0.0 || side == 0.0 && is_before(from, place) != is_forward)
         };
-        let is_late = half(towards);
+        let is_late = half(towards)?;
         let (mut low, mut high) = (first, end);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let there = self.stars.place(self.stars.neighbour(middle));
-            let comes_after = match (half(there), is_late) {
+            let comes_after = match (half(there)?, is_late) {
                 (false, true) => false,
                 (true, false) => true,
-                _ => self.predicates.orientation(from, there, towards) < 0,
+                _ => self.predicates.side(from, there, towards)? < 0.0,
             };
             if comes_after {
                 high = middle;
@@ -381,17 +400,17 @@ impl<S: Stars> Query<'_, S> {
                 low = middle;
             }
         }
-        low
+        Ok(low)
     }
 
     /// The place of the hull that is nearest, from a side that the place is beyond or on. Cost: the sides between.
     #[inline(always)]
-    pub fn project(&self, side: [u32; 2]) -> OnHull {
-        if self.is_on_side(side) {
-            return self.on_edge(side);
+    pub fn project(&self, side: [u32; 2]) -> Decided<OnHull, D> {
+        if self.is_on_side(side)? {
+            return Ok(self.on_edge(side));
         }
         let [mut a, mut b] = side;
-        let is_in_line = self.is_in_line(a);
+        let is_in_line = self.is_in_line(a)?;
         let mut turns = 0;
         // The hull is convex: along it the distance falls, then rises.
         loop {
@@ -400,7 +419,8 @@ impl<S: Stars> Query<'_, S> {
             // Back where it came from: the nearest place is the corner between.
             let is_at_corner = turn * turns < 0;
             if turn == 0 || is_at_corner || is_in_line || a == b {
-                return OnHull { ends: [a, b], part: within_side(part), is_outside: true };
+                let part = within_side(part);
+                return Ok(OnHull { ends: [a, b], part, is_outside: true });
             }
             turns = turn;
             let [first, end] = self.stars.star(if turn > 0 { b } else { a });
@@ -411,17 +431,17 @@ impl<S: Stars> Query<'_, S> {
         }
     }
 
-    /// On which side of the line from one site to another the place lies: 1 on the left, -1 on the right, 0 on the line.
+    /// On which side of the line from one site to another the place lies: positive on the left, negative on the right, 0 on the line.
     #[inline(always)]
-    pub fn side(&self, [from, to]: [u32; 2]) -> i32 {
-        self.predicates.orientation(self.stars.place(from), self.stars.place(to), self.at)
+    pub fn side(&self, [from, to]: [u32; 2]) -> Decided<f64, D> {
+        self.predicates.side(self.stars.place(from), self.stars.place(to), self.at)
     }
 
     /// Whether the place lies between two sites, or on one.
     #[inline(always)]
-    pub fn is_on_side(&self, side: [u32; 2]) -> bool {
+    pub fn is_on_side(&self, side: [u32; 2]) -> Decided<bool, D> {
         let [from, to] = side.map(|end| self.stars.place(end));
-        self.side(side) == 0 && is_between(self.at, from, to)
+        Ok(self.side(side)? == 0.0 && is_between(self.at, from, to))
     }
 
     /// A place on an edge, as one on the hull is.
@@ -433,13 +453,17 @@ impl<S: Stars> Query<'_, S> {
 
     /// Whether all sites are in line, from one on the hull.
     #[inline(always)]
-    pub fn is_in_line(&self, site: u32) -> bool {
+    pub fn is_in_line(&self, site: u32) -> Decided<bool, D> {
         let [first, end] = self.stars.star(site);
         let place = |slot: u32| self.stars.place(self.stars.neighbour(slot));
-        end - first < 2
-            || end - first == 2
-                && self.predicates.orientation(place(first), self.stars.place(site), place(end - 1))
-                    == 0
+        Ok(match end - first {
+            0 | 1 => true,
+            2 => {
+                let [next, last] = [place(first), place(end - 1)];
+                self.predicates.side(next, self.stars.place(site), last)? == 0.0
+            }
+            _ => false,
+        })
     }
 
     /// Which part of a side lies before the place's projection.
@@ -452,16 +476,30 @@ impl<S: Stars> Query<'_, S> {
     }
 }
 
+/// A run of triangles at a site whose circles have the place inside.
+struct Run {
+    /// What areas they have of the site's cell; see [`kite`].
+    area: f64,
+    /// The slot where the run ends.
+    end: u32,
+    /// The neighbour there.
+    onward: Seen,
+}
+
 /// The parts that two natural neighbours have in their triangle with the place, which take from areas and add to borders.
 #[inline(always)]
-fn new_triangle(a: P, b: P, shares: Shares) -> [f64; 2] {
-    let twice_area = positive_cross(a, b);
+fn new_triangle(a: &Seen, b: &Seen, shares: Shares) -> [f64; 2] {
+    let inverse = 1.0 / positive_cross(a.way, b.way);
+    let edge = way(a.way, b.way);
+    // Cotangents of the angles at both, times twice the area.
+    let (at_a, at_b) = (-dot(a.way, edge), dot(b.way, edge));
     if shares == Shares::Borders {
-        return [cotangent(a, b) / twice_area, cotangent(b, a) / twice_area];
+        return [at_b * inverse, at_a * inverse];
     }
-    let edge = way(a, b);
-    let (to_place_a, to_place_b, back) = (negated(a), negated(b), negated(edge));
-    [-kite(edge, to_place_a, twice_area), -kite(to_place_b, back, twice_area)]
+    // As in a kite, of which the third corner is the other one.
+    let third = -(dot(edge, edge) * dot(a.way, b.way));
+    [(a.squared, at_b), (b.squared, at_a)]
+        .map(|(squared, angle)| math::mul_add(-squared, angle, third) * inverse)
 }
 
 /// The next slot of a star, around.
@@ -481,14 +519,4 @@ fn within_side(part: f64) -> f64 {
 #[inline(always)]
 fn is_between(place: P, a: P, b: P) -> bool {
     is_before(place, a) != is_before(place, b) || place == a || place == b
-}
-
-#[inline(always)]
-fn negated([x, y]: P) -> P {
-    [-x, -y]
-}
-
-#[inline(always)]
-fn dot(a: P, b: P) -> f64 {
-    a[0] * b[0] + a[1] * b[1]
 }

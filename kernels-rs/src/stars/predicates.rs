@@ -24,8 +24,11 @@
 //! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
 //! circle is divided into a fan around its first corner.
 
-use device_std::vector;
+use core::convert::Infallible;
 
+use device_std::{math, vector};
+
+use super::angles::{square, way};
 use super::exact::{Factor, Short, Sum};
 
 /// Half an ulp of 1.
@@ -42,8 +45,154 @@ pub struct Predicates {
     exact_circles: f64,
 }
 
+/// Decides signs: exactly, as [`Predicates`] do, or where f64 tells, as [`Quick`] does.
+///
+/// Exact decisions are calls, and a GPU's thread saves its numbers around each. A kernel without them keeps these in registers, so it decides
+/// quickly, and leaves what is in doubt to another kernel.
+pub trait Decide: Copy {
+    /// Why there may be no decision.
+    type Doubt;
+
+    /// The predicates for these coordinates.
+    fn predicates(&self) -> &Predicates;
+
+    /// Decides what f64 does not tell.
+    fn settle(&self, exact: impl FnOnce(&Predicates) -> i32) -> Decided<f64, Self>;
+
+    /// A number of the sign of [`Predicates::orientation`].
+    #[inline(always)]
+    fn side(&self, a: Place, b: Place, c: Place) -> Decided<f64, Self> {
+        let (twice_area, sum) = area(a, b, c);
+        match self.predicates().is_sure_of_area(twice_area, sum) {
+            true => Ok(twice_area),
+            false => self.settle(|exact| exact.exact_orientation(a, b, c)),
+        }
+    }
+
+    /// A number of the sign of [`Predicates::in_circle`], of three corners as they are seen from `d`, and the turns of their pairs: from `b` to `c`, from `c` to
+    /// `a`, and from `a` to `b`. `places` gives all four.
+    #[inline(always)]
+    fn in_circle(
+        &self,
+        corners: [&Seen; 3],
+        turns: [Turn; 3],
+        places: impl FnOnce() -> [Place; 4],
+    ) -> Decided<f64, Self> {
+        let (determinant, sum) = circle(corners, turns);
+        match self.predicates().is_sure_of_circle(determinant, sum) {
+            true => Ok(determinant),
+            false => self.settle(|exact| exact.exact_in_circle(places())),
+        }
+    }
+
+    /// A number of the sign of [`Predicates::nearer`], of two places as they are seen from `p`. `places` gives all three.
+    #[inline(always)]
+    fn nearer(
+        &self,
+        a: &Seen,
+        b: &Seen,
+        places: impl FnOnce() -> [Place; 3],
+    ) -> Decided<f64, Self> {
+        let (difference, sum) = (b.squared - a.squared, a.squared + b.squared);
+        match self.predicates().is_sure_of_nearer(difference, sum) {
+            true => Ok(difference),
+            false => self.settle(|exact| {
+                let [p, a, b] = places();
+                exact.exact_nearer(p, a, b)
+            }),
+        }
+    }
+}
+
+/// What follows from decisions, if there are any.
+pub type Decided<T, D> = Result<T, <D as Decide>::Doubt>;
+
+/// What follows from exact decisions.
+#[inline(always)]
+pub fn sure<T>(decided: Decided<T, Predicates>) -> T {
+    let Ok(value) = decided;
+    value
+}
+
+impl Decide for Predicates {
+    type Doubt = Infallible;
+
+    #[inline(always)]
+    fn predicates(&self) -> &Predicates {
+        self
+    }
+
+    #[inline(always)]
+    fn settle(&self, exact: impl FnOnce(&Predicates) -> i32) -> Decided<f64, Self> {
+        Ok(exact(self) as f64)
+    }
+}
+
+/// Decides where f64 tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Quick(pub Predicates);
+
+/// A sign that f64 does not tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt;
+
+impl Decide for Quick {
+    type Doubt = Doubt;
+
+    #[inline(always)]
+    fn predicates(&self) -> &Predicates {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn settle(&self, _: impl FnOnce(&Predicates) -> i32) -> Decided<f64, Self> {
+        Err(Doubt)
+    }
+}
+
 /// A place: x and y.
 pub type Place = [f64; 2];
+
+/// A site as it is seen from a place.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The way to it.
+    pub way: Place,
+    /// The square of its distance.
+    pub squared: f64,
+}
+
+impl Seen {
+    /// A site that lies at `place`, seen from `at`.
+    #[inline(always)]
+    pub fn from(at: Place, place: Place) -> Self {
+        let way = way(at, place);
+        Self { way, squared: square(way) }
+    }
+}
+
+/// The turn from one site to another, seen from a place: twice the signed area of their triangle, rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    cross: f64,
+    /// Of the products' magnitudes.
+    sum: f64,
+}
+
+impl Turn {
+    /// From `a` to `b`.
+    #[inline(always)]
+    pub fn of(a: &Seen, b: &Seen) -> Self {
+        let (left, right) = (a.way[0] * b.way[1], a.way[1] * b.way[0]);
+        Self { cross: left - right, sum: left.abs() + right.abs() }
+    }
+
+    /// The turn back.
+    #[inline(always)]
+    pub fn back(self) -> Self {
+        Self { cross: -self.cross, ..self }
+    }
+}
 
 impl Predicates {
     /// For coordinates that are multiples of `2^unit`, with `unit` from -250 to 250.
@@ -63,11 +212,10 @@ impl Predicates {
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
     pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
-        let (twice_area, sum) = area(a, b, c);
-        if self.is_sure_of_area(twice_area, sum) {
-            return sign(twice_area);
+        match self.quick_orientation(a, b, c) {
+            Some(side) => side,
+            None => self.exact_orientation(a, b, c),
         }
-        self.exact_orientation(a, b, c)
     }
 
     /// As [`orientation`](Self::orientation), if f64 tells.
@@ -88,17 +236,18 @@ impl Predicates {
     /// it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
-        let (determinant, sum) = circle(a, b, c, d);
-        if self.is_sure_of_circle(determinant, sum) {
-            return sign(determinant);
+        match self.quick_in_circle(a, b, c, d) {
+            Some(side) => side,
+            None => self.exact_in_circle([a, b, c, d]),
         }
-        self.exact_in_circle([a, b, c, d])
     }
 
     /// As [`in_circle`](Self::in_circle), if f64 tells.
     #[inline(always)]
     pub fn quick_in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> Option<i32> {
-        let (determinant, sum) = circle(a, b, c, d);
+        let [a, b, c] = [a, b, c].map(|corner| Seen::from(d, corner));
+        let turns = [Turn::of(&b, &c), Turn::of(&c, &a), Turn::of(&a, &b)];
+        let (determinant, sum) = circle([&a, &b, &c], turns);
         self.is_sure_of_circle(determinant, sum).then(|| sign(determinant))
     }
 
@@ -122,17 +271,14 @@ impl Predicates {
     /// Which of `a` and `b` is nearer to `p`: 1 if `a` is, -1 if `b` is, 0 if both are as near.
     #[inline(always)]
     pub fn nearer(&self, p: Place, a: Place, b: Place) -> i32 {
-        let square = |q: Place| {
-            let [x, y] = [q[0] - p[0], q[1] - p[1]];
-            x * x + y * y
-        };
-        let (of_a, of_b) = (square(a), square(b));
-        let (difference, sum) = (of_b - of_a, of_a + of_b);
+        sign(sure(Decide::nearer(self, &Seen::from(p, a), &Seen::from(p, b), || [p, a, b])))
+    }
+
+    /// Whether a difference of squared distances has the sign that f64 says.
+    #[inline(always)]
+    fn is_sure_of_nearer(&self, difference: f64, sum: f64) -> bool {
         // Two differences, a square and a sum, and the last difference: 5.
-        if difference.abs() > 8.0 * HALF_ULP * sum || sum < self.exact_areas {
-            return sign(difference);
-        }
-        self.exact_nearer(p, a, b)
+        difference.abs() > 8.0 * HALF_ULP * sum || sum < self.exact_areas
     }
 
     /// [`is_inside`](Self::is_inside) for four places on one circle.
@@ -245,18 +391,15 @@ fn area(a: Place, b: Place, c: Place) -> (f64, f64) {
     (left - right, left.abs() + right.abs())
 }
 
-/// The determinant that tells whether `d` is inside the circle of the others, rounded, and the sum of its products' magnitudes.
+/// The determinant that tells whether a place is inside the circle of three corners that are seen from it, rounded, and the sum of its
+/// products' magnitudes.
 #[inline(always)]
-fn circle(a: Place, b: Place, c: Place, d: Place) -> (f64, f64) {
-    let [ax, ay] = [a[0] - d[0], a[1] - d[1]];
-    let [bx, by] = [b[0] - d[0], b[1] - d[1]];
-    let [cx, cy] = [c[0] - d[0], c[1] - d[1]];
-    let lifts = [ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy];
-    let left = [bx * cy, cx * ay, ax * by];
-    let right = [by * cx, cy * ax, ay * bx];
-    let term = |i: usize| lifts[i] * (left[i] - right[i]);
-    let size = |i: usize| lifts[i] * (left[i].abs() + right[i].abs());
-    (term(0) + term(1) + term(2), size(0) + size(1) + size(2))
+fn circle([a, b, c]: [&Seen; 3], [bc, ca, ab]: [Turn; 3]) -> (f64, f64) {
+    let sum = |[of_a, of_b, of_c]: [f64; 3]| {
+        let two = math::mul_add_relaxed(b.squared, of_b, a.squared * of_a);
+        math::mul_add_relaxed(c.squared, of_c, two)
+    };
+    (sum([bc.cross, ca.cross, ab.cross]), sum([bc.sum, ca.sum, ab.sum]))
 }
 
 /// Whether a place comes before another one: by x, then by y.

@@ -8,7 +8,7 @@ use super::angles::way;
 use super::cell::{self, Polygon};
 use super::linear;
 use super::natural::{Located, OPEN, Query, Stars};
-use super::predicates::{Place, Predicates};
+use super::predicates::{Place, Predicates, sure};
 use super::rough::NONE;
 
 /// Threads of a block.
@@ -87,14 +87,16 @@ impl SiteColumns<'_> {
         let predicates = Predicates::new(targets.unit);
         let at = [targets.x.get(i), targets.y.get(i)];
         let query = Query { stars: self, predicates: &predicates, at };
-        let nearest = query.nearest(targets.hints.get(i));
-        let (kind, corners) = match query.locate(nearest) {
+        let nearest = sure(query.nearest(targets.hints.get(i)));
+        let (kind, corners) = match sure(query.locate(nearest)) {
             Located::OnSite => (ON_SITE, [nearest, NONE, NONE]),
-            Located::Side([a, b]) if query.is_on_side([a, b]) => (ON_EDGE, self.ordered([a, b])),
-            Located::Side([a, _]) if query.is_in_line(a) => (NOWHERE, [NONE; 3]),
+            Located::Side([a, b]) if sure(query.is_on_side([a, b])) => {
+                (ON_EDGE, self.ordered([a, b]))
+            }
+            Located::Side([a, _]) if sure(query.is_in_line(a)) => (NOWHERE, [NONE; 3]),
             Located::Side([a, b]) => (OUTSIDE, [a, b, NONE]),
             Located::Triangle { corners: [a, b, c], .. } => {
-                let is_on = |a: u32, b: u32| query.side([a, b]) == 0;
+                let is_on = |a: u32, b: u32| sure(query.side([a, b])) == 0.0;
                 if is_on(a, b) {
                     (ON_EDGE, self.ordered([a, b]))
                 } else if is_on(b, c) {
@@ -229,8 +231,8 @@ pub unsafe fn find_cells(
     let (at, [first, end]) = (sites.place(site), sites.star(site));
     let is_bounded = !sites.is_on_hull(site);
     let predicates = Predicates::new(unit);
-    let is_in_line =
-        !is_bounded && Query { stars: &sites, predicates: &predicates, at }.is_in_line(site);
+    let query = Query { stars: &sites, predicates: &predicates, at };
+    let is_in_line = !is_bounded && sure(query.is_in_line(site));
     let scaled = |[x, y]: Place| [x * factors[0] * factors[1], y * factors[0] * factors[1]];
     let absolute = |[x, y]: Place| scaled([at[0] + x, at[1] + y]);
     let to = |slot: u32| way(at, sites.place(sites.neighbour(slot)));

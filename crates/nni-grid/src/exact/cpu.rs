@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Extent, Grid, Progress, host_memory};
+use gpu_core::{Extent, Grid, Progress, fused, host_memory};
 use kernels_rs::nni::exact::merge::Merge;
 use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
 use kernels_rs::nni::exact::weights::{LINEAR, SIBSON, SMOOTH};
+use kernels_rs::stars::predicates::{Predicates, sure};
 
 use super::{SiteStars, policy_of, scene_of};
 use crate::params::OnGrid;
@@ -46,7 +47,10 @@ impl Table {
         let mut gradients = host_memory::filled([0.0f32; 2], self.values.len())?;
         parallel::for_chunks(&mut gradients, count.max(1), |site, gradients| {
             let write = |k: u32, gradient| gradients[k as usize] = gradient;
-            scene.gradients(stars, self, site as u32, write);
+            fused(
+                #[inline(always)]
+                || scene.gradients(stars, self, site as u32, write),
+            );
         });
         self.gradients = gradients;
         Ok(())
@@ -123,17 +127,28 @@ struct Work<'a> {
 impl Work<'_> {
     /// Interpolates a row of cells, each from the site that is nearest to the one before.
     fn row<const WEIGHTS: u32>(&self, row: usize) -> Row {
+        fused(
+            #[inline(always)]
+            || self.row_inlined::<WEIGHTS>(row),
+        )
+    }
+
+    #[inline(always)]
+    fn row_inlined<const WEIGHTS: u32>(&self, row: usize) -> Row {
         let width = self.scene.columns as usize;
         let mut values = vec![f32::NAN; width * self.table.scales.len()];
+        let mut answers = Vec::with_capacity(width);
         let mut hint = self.stars.near(self.scene.centre(0, row as u32));
-        let answer = |column: usize| {
+        let predicates = Predicates::new(self.scene.unit);
+        for column in 0..width {
             let is_masked = self.mask.is_some_and(|mask| mask[row * width + column] == 0);
             let cell = Cell { column: column as u32, row: row as u32, is_masked };
             let write = |k: u32, value| values[k as usize * width + column] = value;
-            let (stars, table) = (self.stars, self.table);
-            self.scene.interpolate::<WEIGHTS, _, _>(stars, table, cell, &mut hint, write)
-        };
-        let answers = (0..width).map(answer).collect();
+            let (stars, sites) = ((self.stars, &predicates), self.table);
+            let answer =
+                self.scene.interpolate::<WEIGHTS, _, _, _>(stars, sites, cell, &mut hint, write);
+            answers.push(sure(answer));
+        }
         Row { values, answers }
     }
 }

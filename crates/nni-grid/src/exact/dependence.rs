@@ -18,7 +18,7 @@ use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::angles::{cross, square, way};
 use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
-use kernels_rs::stars::predicates::Predicates;
+use kernels_rs::stars::predicates::{Predicates, sure};
 
 use super::{SiteStars, scene_of};
 use crate::params::OnGrid;
@@ -165,17 +165,17 @@ impl Look<'_> {
         let at = self.scene.centre(cell - row * self.scene.columns, row);
         let predicates = Predicates::new(self.scene.unit);
         let query = Query { stars: self.stars, predicates: &predicates, at };
-        let nearest = query.nearest(*hint);
+        let nearest = sure(query.nearest(*hint));
         *hint = nearest;
         if square(way(at, self.stars.place(nearest))) > self.scene.max_squared {
             return false;
         }
         ways.clear();
-        let side = match query.begin(nearest) {
+        let side = match sure(query.begin(nearest)) {
             Begin::OnSite => return false,
             Begin::Side(side) => Some(side),
             Begin::Inside(before) => {
-                query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way));
+                sure(query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way)));
                 None
             }
         };

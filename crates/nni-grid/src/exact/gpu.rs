@@ -8,7 +8,7 @@ use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::tallies::TALLIES;
 use kernels_rs::stars::natural::Query;
-use kernels_rs::stars::predicates::Predicates;
+use kernels_rs::stars::predicates::{Predicates, sure};
 
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
@@ -17,6 +17,9 @@ use super::{SiteStars, policy_of, scene_of};
 use crate::gpu::put::put_scales;
 use crate::params::OnGrid;
 use crate::{Result, ValueScale, Weights};
+
+/// The most threads that interpolate cells which need exact decisions.
+const MAX_THREADS: u64 = 1 << 17;
 
 /// Points in device memory.
 #[derive(Clone, Copy)]
@@ -205,7 +208,7 @@ fn hints_by_host(stars: &SiteStars, scene: &Scene) -> Vec<u32> {
             let (column, row) = (column * kernels::PATCH_COLUMNS, row as u32 * kernels::PATCH_ROWS);
             let at =
                 scene.centre(column + kernels::PATCH_COLUMNS / 2, row + kernels::PATCH_ROWS / 2);
-            hint = Query { stars, predicates: &predicates, at }.nearest(hint);
+            hint = sure(Query { stars, predicates: &predicates, at }.nearest(hint));
             hint
         };
         (0..across).map(nearest).collect::<Vec<u32>>()
@@ -327,16 +330,10 @@ impl Stars {
         tallies: Column<u64>,
     ) -> Result<Layers> {
         let (grid, cells) = (params.grid, params.grid.cells() as usize);
-        let patches = |cells: u32, of_patch: u32| u64::from(cells.div_ceil(of_patch));
-        let threads = patches(grid.width, kernels::PATCH_COLUMNS)
-            * patches(grid.height, kernels::PATCH_ROWS)
-            * u64::from(kernels::OF_PATCH);
-        let kernel = match params.weights {
-            Weights::Sibson | Weights::Laplace => kernels::interpolate_cells::mean,
-            Weights::SibsonC1 => kernels::interpolate_cells::smooth,
-            Weights::Linear => kernels::interpolate_cells::linear,
-        };
-        // SAFETY: columns have the lengths that the kernel asks for; every cell is written.
+        let patches =
+            grid.width.div_ceil(kernels::PATCH_COLUMNS) * grid.height.div_ceil(kernels::PATCH_ROWS);
+        let threads = u64::from(patches) * u64::from(kernels::OF_PATCH);
+        // SAFETY: columns have the lengths that the kernels ask for; every cell is written.
         unsafe {
             let layer = |wanted: bool| match wanted {
                 true => gpu.uninitialized::<f32>(cells).map(Some),
@@ -349,24 +346,42 @@ impl Stars {
                 deviations: layer(params.deviations)?,
                 tallies,
             };
-            gpu.enqueue(
-                kernel,
-                Blocks::for_each(&kernel, threads)?,
-                kernels::interpolate_cells::Args {
-                    scene: self.scene,
-                    stars: self.argument(),
-                    sites: sites.argument(),
-                    hints: self.hints.input(),
-                    mask: mask.map(Slice::input),
-                    layers: kernels::Layers {
-                        values: layers.dem.output(),
-                        counts: layers.counts.as_mut().map(Column::output),
-                        distances: layers.distances.as_mut().map(Column::output),
-                        deviations: layers.deviations.as_mut().map(Column::output),
-                    },
-                    tallies: layers.tallies.output(),
+            let mut hard = gpu.uninitialized::<u32>(patches as usize)?;
+            let cells = kernels::Cells {
+                scene: self.scene,
+                stars: self.argument(),
+                sites: sites.argument(),
+                hints: self.hints.input(),
+                mask: mask.map(Slice::input),
+                layers: kernels::Layers {
+                    values: layers.dem.output(),
+                    counts: layers.counts.as_mut().map(Column::output),
+                    distances: layers.distances.as_mut().map(Column::output),
+                    deviations: layers.deviations.as_mut().map(Column::output),
                 },
-            )?;
+            };
+            let all = match params.weights {
+                Weights::Sibson | Weights::Laplace => kernels::interpolate_cells::mean,
+                Weights::SibsonC1 => kernels::interpolate_cells::smooth,
+                Weights::Linear => kernels::interpolate_cells::linear,
+            };
+            let tallies = layers.tallies.output();
+            let arguments =
+                kernels::interpolate_cells::Args { cells, patches, hard: hard.output(), tallies };
+            gpu.enqueue(all, Blocks::for_each(&all, threads)?, arguments)?;
+            let left = match params.weights {
+                Weights::Sibson | Weights::Laplace => kernels::interpolate_hard_cells::mean,
+                Weights::SibsonC1 => kernels::interpolate_hard_cells::smooth,
+                Weights::Linear => kernels::interpolate_hard_cells::linear,
+            };
+            let arguments = kernels::interpolate_hard_cells::Args {
+                cells,
+                patches,
+                hard: hard.input(),
+                tallies,
+            };
+            let blocks = Blocks::for_each(&left, u64::min(u64::from(patches), MAX_THREADS))?;
+            gpu.enqueue(left, blocks, arguments)?;
             Ok(layers)
         }
     }

@@ -1,6 +1,6 @@
 //! The kernels: see the [module](super) for the plan.
 
-use device_std::{In, Out, arguments, kernel, math, thread};
+use device_std::{In, Out, arguments, kernel, math, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -9,6 +9,7 @@ use super::scene::{Answer, Cell, Scene, Sites};
 use super::weights::{LINEAR, SIBSON, SMOOTH};
 use crate::nni::tallies::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::stars::natural::{OPEN, Stars};
+use crate::stars::predicates::{Decide, Decided, Predicates, Quick, sure};
 
 /// Threads of a block of the kernels over points and sites.
 const BLOCK: u32 = 256;
@@ -256,48 +257,129 @@ pub unsafe fn fit_gradients(
     });
 }
 
-/// Interpolates every cell of the DEM, and counts those without a value in the end. Grid: a warp for each patch of
-/// [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells, row by row. Weights that are a mean's are those that the scene names.
+/// The cells of a DEM, and what they are interpolated from. A warp takes a patch of [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells; patches lie row by
+/// row.
+#[arguments]
+pub struct Cells<'a> {
+    /// What is asked.
+    pub scene: Scene,
+    /// Of the sites.
+    pub stars: StarArrays<'a>,
+    /// As there.
+    pub sites: SiteValues<'a>,
+    /// A site for each patch, if there are sites.
+    pub hints: In<'a, u32>,
+    /// 0 for each cell that gets no value.
+    pub mask: Option<In<'a, u8>>,
+    /// The results.
+    pub layers: Layers<'a>,
+}
+
+impl Cells<'_> {
+    /// Interpolates a cell of a patch, if the DEM has it. Gives whether it has no value in the end.
+    #[inline(always)]
+    fn interpolate<const WEIGHTS: u32, D: Decide>(
+        &self,
+        [patch, within]: [u32; 2],
+        predicates: &D,
+    ) -> Decided<bool, D> {
+        let scene = &self.scene;
+        let across = scene.columns.div_ceil(PATCH_COLUMNS);
+        let patch_row = patch.checked_div(across).unwrap_or(0);
+        let column = (patch - patch_row * across) * PATCH_COLUMNS + within % PATCH_COLUMNS;
+        let row = patch_row * PATCH_ROWS + within / PATCH_COLUMNS;
+        if column >= scene.columns || row >= scene.rows {
+            return Ok(false);
+        }
+        let at = row as u64 * scene.columns as u64 + column as u64;
+        let cells = scene.rows as u64 * scene.columns as u64;
+        let is_masked = self.mask.is_some_and(|mask| mask.get(at) == 0);
+        let mut hint = if self.stars.sites > 0 { Some(self.hints.get(patch)) } else { None };
+        let mut is_empty = false;
+        let write = |k: u32, value: f32| {
+            is_empty = value.is_nan();
+            self.layers.values.set(k as u64 * cells + at, value);
+        };
+        let (stars, cell) = ((&self.stars, predicates), Cell { column, row, is_masked });
+        let answer =
+            scene.interpolate::<WEIGHTS, _, _, _>(stars, &self.sites, cell, &mut hint, write)?;
+        self.layers.put(at, answer);
+        Ok(is_empty)
+    }
+
+    /// The exact predicates.
+    #[inline(always)]
+    fn predicates(&self) -> Predicates {
+        Predicates::new(self.scene.unit)
+    }
+}
+
+/// Interpolates the cells of the DEM, but for those that f64 does not decide about, and counts cells without a value in the end. In `hard` each
+/// patch has a bit for each cell that is left. Grid: a warp for each of `patches` patches. Weights that are a mean's are those that the scene names.
 ///
 /// # Safety
-/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` names a site for each
-/// patch, if there are sites; `mask` has an element for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
-// The sums of 2048 bits lie in local memory, 512 bytes. What spills beside them is for these sums, too, to which few cells come:
-// without them the kernels take 114 and 124 registers.
+/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have an element for each
+/// patch, `mask` for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
+// What spills costs less than fewer warps: with 64 registers a thread cells take 9.7 ms, with 128 and nothing spilled 13.8.
+#[kernel(
+    block = CELLS_BLOCK,
+    resident = 16,
+    instances(mean: <SIBSON>, spills = 500; smooth: <SMOOTH>, spills = 750; linear: <LINEAR>, spills = 150)
+)]
+pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
+    cells: Cells<'_>,
+    patches: u32,
+    hard: Out<'_, u32>,
+    tallies: Out<'_, u64>,
+) {
+    let (patch, lane) = (thread::index_1d() as u32 / OF_PATCH, warp::lane_id());
+    if patch >= patches {
+        return;
+    }
+    let decided = cells.interpolate::<WEIGHTS, _>([patch, lane], &Quick(cells.predicates()));
+    // SAFETY: the whole warp comes here.
+    unsafe {
+        let left = warp::ballot(warp::FULL, decided.is_err());
+        if lane == 0 {
+            hard.set(patch, left);
+        }
+        count_flags(matches!(decided, Ok(true)), tallies, LEFT);
+    }
+}
+
+/// Interpolates the cells that are left, with exact decisions. Grid: any number of warps, which take 32 patches in turns.
+///
+/// # Safety
+/// As [`interpolate_cells`](mod@interpolate_cells), which has run.
+// The sums of 2048 bits lie in local memory, 512 bytes. What spills beside them is around calls of exact decisions.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 8,
     instances(mean: <SIBSON>, spills = 1100; smooth: <SMOOTH>, spills = 1200; linear: <LINEAR>, spills = 600)
 )]
-pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
-    scene: Scene,
-    stars: StarArrays<'_>,
-    sites: SiteValues<'_>,
-    hints: In<'_, u32>,
-    mask: Option<In<'_, u8>>,
-    layers: Layers<'_>,
+pub unsafe fn interpolate_hard_cells<const WEIGHTS: u32>(
+    cells: Cells<'_>,
+    patches: u32,
+    hard: In<'_, u32>,
     tallies: Out<'_, u64>,
 ) {
-    let thread = thread::index_1d();
-    let (patch, within) = ((thread / OF_PATCH as u64) as u32, (thread % OF_PATCH as u64) as u32);
-    let across = scene.columns.div_ceil(PATCH_COLUMNS);
-    let patch_row = patch.checked_div(across).unwrap_or(0);
-    let column = (patch - patch_row * across) * PATCH_COLUMNS + within % PATCH_COLUMNS;
-    let row = patch_row * PATCH_ROWS + within / PATCH_COLUMNS;
-    let mut is_empty = false;
-    if column < scene.columns && row < scene.rows {
-        let at = row as u64 * scene.columns as u64 + column as u64;
-        let cells = scene.rows as u64 * scene.columns as u64;
-        let is_masked = mask.is_some_and(|mask| mask.get(at) == 0);
-        let mut hint = if stars.sites > 0 { Some(hints.get(patch)) } else { None };
-        let cell = Cell { column, row, is_masked };
-        let write = |k: u32, value: f32| {
-            is_empty = value.is_nan();
-            layers.values.set(k as u64 * cells + at, value);
-        };
-        let answer = scene.interpolate::<WEIGHTS, _, _>(&stars, &sites, cell, &mut hint, write);
-        layers.put(at, answer);
+    let lane = warp::lane_id();
+    let mut first = thread::index_1d() as u32 - lane;
+    // SAFETY: the whole warp comes here.
+    unsafe {
+        while first < patches {
+            let own = if first + lane < patches { hard.get(first + lane) } else { 0 };
+            let mut left = warp::ballot(warp::FULL, own != 0);
+            while left != 0 {
+                let i = left.trailing_zeros();
+                left &= left - 1;
+                let is_hard = warp::shuffle(warp::FULL, own, i) >> lane & 1 == 1;
+                let cell = [first + i, lane];
+                let is_empty =
+                    is_hard && sure(cells.interpolate::<WEIGHTS, _>(cell, &cells.predicates()));
+                count_flags(is_empty, tallies, LEFT);
+            }
+            first += thread::grid_dim_x() * CELLS_BLOCK;
+        }
     }
-    // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_empty, tallies, LEFT) };
 }

@@ -6,7 +6,7 @@ use super::weights::{LAPLACE, LINEAR, Planes, Sums};
 use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{positive_cross, square, way};
 use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};
-use crate::stars::predicates::{Predicates, is_before};
+use crate::stars::predicates::{Decide, Decided, is_before};
 
 /// What is asked of every cell. Lengths are the caller's times a power of two, as the sites' coordinates are.
 #[arguments]
@@ -87,60 +87,61 @@ impl Scene {
 
     /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
     /// one; without any it is no site. `WEIGHTS` chooses the code: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other
-    /// value for Sibson's and Laplace's weights, between which the scene chooses.
+    /// value for Sibson's and Laplace's weights, between which the scene chooses. Nothing is written if a decision is in doubt.
     #[inline(always)]
-    pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites>(
+    pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites, D: Decide>(
         &self,
-        stars: &S,
+        (stars, predicates): (&S, &D),
         sites: &T,
         cell: Cell,
         hint: &mut Option<u32>,
         write: impl FnMut(u32, f32),
-    ) -> Answer {
+    ) -> Decided<Answer, D> {
         let at = self.centre(cell.column, cell.row);
         let mut outcome = Outcome { scene: self, sites, nearest: None, cell, write };
         let start = match *hint {
             Some(start) if !cell.is_masked || self.has_distances != 0 => start,
             _ => {
                 outcome.leave_out();
-                return Answer::NONE;
+                return Ok(Answer::NONE);
             }
         };
-        let predicates = Predicates::new(self.unit);
-        let query = Query { stars, predicates: &predicates, at };
-        let nearest = query.nearest(start);
+        let query = Query { stars, predicates, at };
+        let nearest = query.nearest(start)?;
         (*hint, outcome.nearest) = (Some(nearest), Some(nearest));
         let squared = square(way(at, stars.place(nearest)));
         let distance = (math::sqrt(squared) / self.cell_size) as f32;
         let left_out = Answer { distance, ..Answer::NONE };
         if cell.is_masked || squared > self.max_squared {
             outcome.leave_out();
-            return left_out;
+            return Ok(left_out);
         }
         let inside = match WEIGHTS {
-            LINEAR => match query.locate(nearest) {
+            LINEAR => match query.locate(nearest)? {
                 Located::OnSite => Ok(outcome.on_site(nearest)),
-                Located::Triangle { corners, .. } => Ok(outcome.in_triangle(&query, corners)),
+                Located::Triangle { corners, .. } => Ok(outcome.in_triangle(&query, corners)?),
                 Located::Side(side) => Err(side),
             },
-            _ => match query.begin(nearest) {
+            _ => match query.begin(nearest)? {
                 Begin::OnSite => Ok(outcome.on_site(nearest)),
-                Begin::Inside(before) => Ok(outcome.inside::<WEIGHTS, S>(&query, nearest, before)),
+                Begin::Inside(before) => {
+                    Ok(outcome.inside::<WEIGHTS, S, D>(&query, nearest, before)?)
+                }
                 Begin::Side(side) => Err(side),
             },
         };
         let (count, deviation) = match inside {
             Ok(found) => found,
             Err(side) => {
-                let hull = query.project(side);
+                let hull = query.project(side)?;
                 if hull.is_outside && self.within_hull != 0 {
                     outcome.leave_out();
-                    return left_out;
+                    return Ok(left_out);
                 }
-                outcome.on_hull::<WEIGHTS, S>(&query, hull)
+                outcome.on_hull::<WEIGHTS, S, D>(&query, hull)
             }
         };
-        Answer { count, distance, deviation: (deviation / self.cell_size) as f32 }
+        Ok(Answer { count, distance, deviation: (deviation / self.cell_size) as f32 })
     }
 
     /// Estimates the gradients of all values at a site, per side of a cell; `write(k, gradient)` gets them.
@@ -219,12 +220,12 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
 
     /// Writes the weighted values; gives count and deviation.
     #[inline(always)]
-    fn inside<const WEIGHTS: u32, S: Stars>(
+    fn inside<const WEIGHTS: u32, S: Stars, D: Decide>(
         &mut self,
-        query: &Query<'_, S>,
+        query: &Query<'_, S, D>,
         nearest: u32,
         before: u32,
-    ) -> (u32, f64) {
+    ) -> Decided<(u32, f64), D> {
         let is_laplace = self.scene.weights == LAPLACE;
         let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
         let (mut count, mut deviation, mut k) = (0, 0.0, 0);
@@ -233,7 +234,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
             query.each(nearest, before, shares, |site, share, way| {
                 let value = self.sites.value(site, k) as f64;
                 sums.add(share, way, value, || self.gradient(site, k));
-            });
+            })?;
             let value = match sums.value() {
                 Some(value) => self.scaled(value, k),
                 None => self.value_of(nearest, k),
@@ -242,7 +243,7 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
             (count, deviation) = (sums.count, sums.deviation());
             k += 1;
         }
-        (count, deviation)
+        Ok((count, deviation))
     }
 
     /// Writes the values of the plane through the corners of the triangle that holds the place; gives count and deviation.
@@ -250,7 +251,11 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
     /// On an edge they are those between its ends alone, whichever of its two triangles is given. Sums begin at the first end
     /// or corner by x, then by y. So nothing depends on how the triangle was found.
     #[inline(always)]
-    fn in_triangle<S: Stars>(&mut self, query: &Query<'_, S>, corners: [u32; 3]) -> (u32, f64) {
+    fn in_triangle<S: Stars, D: Decide>(
+        &mut self,
+        query: &Query<'_, S, D>,
+        corners: [u32; 3],
+    ) -> Decided<(u32, f64), D> {
         let mut corners = corners;
         let mut places = corners.map(|corner| query.stars.place(corner));
         while is_before(places[1], places[0]) || is_before(places[2], places[0]) {
@@ -258,17 +263,16 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
             places = [places[1], places[2], places[0]];
         }
         let [a, b, c] = corners;
-        let is_on =
-            |i: usize, j: usize| query.predicates.orientation(places[i], places[j], query.at) == 0;
-        let (is_on_ab, is_on_ac) = (is_on(0, 1), is_on(0, 2));
-        if is_on_ab || is_on_ac || is_on(1, 2) {
+        let side = |i: usize, j: usize| query.predicates.side(places[i], places[j], query.at);
+        let (is_on_ab, is_on_ac) = (side(0, 1)? == 0.0, side(0, 2)? == 0.0);
+        if is_on_ab || is_on_ac || side(1, 2)? == 0.0 {
             let ends = match (is_on_ab, is_on_ac) {
                 (true, _) => [a, b],
                 (_, true) => [a, c],
                 _ if is_before(places[2], places[1]) => [c, b],
                 _ => [b, c],
             };
-            return self.on_hull::<LINEAR, S>(query, query.on_edge(ends));
+            return Ok(self.on_hull::<LINEAR, S, D>(query, query.on_edge(ends)));
         }
         let [to_a, to_b, to_c] = places.map(|place| way(query.at, place));
         let weights =
@@ -290,14 +294,14 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
             deviation = sums.deviation();
             k += 1;
         }
-        (3, deviation)
+        Ok((3, deviation))
     }
 
     /// Writes the values at a place of the hull, or of an edge; gives count and deviation.
     #[inline(always)]
-    fn on_hull<const WEIGHTS: u32, S: Stars>(
+    fn on_hull<const WEIGHTS: u32, S: Stars, D: Decide>(
         &mut self,
-        query: &Query<'_, S>,
+        query: &Query<'_, S, D>,
         hull: OnHull,
     ) -> (u32, f64) {
         let OnHull { ends: [a, b], part, .. } = hull;

@@ -58,9 +58,8 @@ impl<const WEIGHTS: u32> Sums<WEIGHTS> {
     ) {
         self.count += 1;
         self.total += weight;
-        self.mean += weight * value;
-        self.way[0] += weight * way[0];
-        self.way[1] += weight * way[1];
+        self.mean = math::mul_add(weight, value, self.mean);
+        self.way = [0, 1].map(|axis| math::mul_add(weight, way[axis], self.way[axis]));
         if WEIGHTS == SMOOTH {
             let squared = square(way);
             let away = math::sqrt(squared);

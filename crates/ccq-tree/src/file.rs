@@ -73,8 +73,25 @@ pub(crate) struct CodesHeader {
     crc: u32,
 }
 
-/// That, and what codes stand for.
-type CodesPart = (CodesHeader, Vec<u8>);
+/// That, and the ranks of what codes stand for.
+pub(crate) struct CodesPart {
+    pub header: CodesHeader,
+    pub ranks: Vec<u64>,
+}
+
+impl CodesPart {
+    pub fn new<T: Number>(codes: &Codes<T>, nodata: Option<T>) -> Self {
+        let ranks: Vec<u64> = codes.values.iter().filter_map(|value| value.rank()).collect();
+        let header = CodesHeader {
+            kind: T::TYPE,
+            are_bins: codes.are_bins,
+            nodata: nodata.and_then(Number::rank),
+            count: ranks.len() as u64,
+            crc: crc(bytemuck::cast_slice(&ranks)),
+        };
+        Self { header, ranks }
+    }
+}
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +143,7 @@ impl<T: Cell> Tree<T> {
     pub(crate) fn write_in(
         &self,
         system: &str,
-        codes: Option<(CodesHeader, &[u8])>,
+        codes: Option<&CodesPart>,
         mut to: impl Write,
     ) -> std::io::Result<()> {
         check_system(system)?;
@@ -136,13 +153,13 @@ impl<T: Cell> Tree<T> {
         let nodes: &[u8] = bytemuck::cast_slice(self.nodes());
         let lengths = [self.nodes.len() as u64, self.presence.len() as u64];
         let sums = [crc(nodes), crc(self.presence())];
-        to.write_all(&self.header(lengths, sums, system, codes.map(|(header, _)| header)))?;
+        to.write_all(&self.header(lengths, sums, system, codes.map(|codes| codes.header)))?;
         to.write_all(nodes)?;
         to.write_all(&[0; ALIGNMENT][..padding(nodes.len())])?;
         to.write_all(self.presence())?;
-        if let Some((_, values)) = codes {
+        if let Some(codes) = codes {
             to.write_all(&[0; ALIGNMENT][..padding(self.presence.len())])?;
-            to.write_all(values)?;
+            to.write_all(bytemuck::cast_slice(&codes.ranks))?;
         }
         to.flush()
     }
@@ -196,7 +213,7 @@ impl<T: Cell> Tree<T> {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (tree, codes) = Self::read_with_codes(path)?;
-        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+        codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
     /// The same, with what codes stand for in a coded tree's file.
@@ -215,20 +232,20 @@ impl<T: Cell> Tree<T> {
         let mut presence: Vec<u8> = host_memory::zeroed(parts.presence.len())?;
         file.seek(SeekFrom::Start(at as u64)).map_err(io)?;
         let mut padding_of_codes = vec![0; parts.codes.start - parts.presence.end];
-        let mut values: Vec<u8> = host_memory::zeroed(parts.codes.len())?;
+        let mut ranks: Vec<u64> = host_memory::zeroed(parts.codes.len() / 8)?;
         for part in [
             bytemuck::cast_slice_mut(&mut nodes),
             &mut padding,
             &mut presence,
             &mut padding_of_codes,
-            &mut values,
+            bytemuck::cast_slice_mut(&mut ranks),
         ] {
             file.read_exact(part).map_err(io)?;
         }
         padding.append(&mut padding_of_codes);
-        let all = [bytemuck::cast_slice(&nodes), &presence[..], &values];
+        let all = [bytemuck::cast_slice(&nodes), &presence[..], bytemuck::cast_slice(&ranks)];
         header.check_sums(all, &padding).map_err(bad)?;
-        let codes = header.codes.map(|codes| (codes, values));
+        let codes = header.codes.map(|header| CodesPart { header, ranks });
         let tree = header.tree(Storage::Owned(nodes), Storage::Owned(presence)).map_err(bad)?;
         Ok((tree, codes))
     }
@@ -247,7 +264,7 @@ impl<T: Cell> Tree<T> {
         let path = path.as_ref();
         // SAFETY: passed on to the caller.
         let (tree, codes) = unsafe { Self::map_with_codes(path) }?;
-        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+        codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
     /// The same, with a copy of what codes stand for in a coded tree's file.
@@ -269,7 +286,8 @@ impl<T: Cell> Tree<T> {
         let gaps = [&bytes[nodes.end..presence.start], &bytes[presence.end..codes.start]];
         let all = [&bytes[nodes.clone()], &bytes[presence.clone()], &bytes[codes.clone()]];
         header.check_sums(all, &gaps.concat()).map_err(bad)?;
-        let codes = header.codes.map(|header| (header, bytes[codes].to_vec()));
+        let ranks = bytemuck::pod_collect_to_vec(&bytes[codes]);
+        let codes = header.codes.map(|header| CodesPart { header, ranks });
         let file = Arc::new(bytes);
         let len = nodes.len() / size_of::<Node<T>>();
         let nodes = Storage::Mapped { file: file.clone(), start: nodes.start, len };
@@ -304,16 +322,8 @@ impl<T: Number> CodedTree<T> {
     /// # Errors
     /// Those of the writer.
     pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
-        let ranks: Vec<u64> = self.codes.values.iter().filter_map(|value| value.rank()).collect();
-        let values: &[u8] = bytemuck::cast_slice(&ranks);
-        let header = CodesHeader {
-            kind: T::TYPE,
-            are_bins: self.codes.are_bins,
-            nodata: self.nodata.and_then(Number::rank),
-            count: ranks.len() as u64,
-            crc: crc(values),
-        };
-        of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some((header, values)), to))
+        let codes = CodesPart::new(&self.codes, self.nodata);
+        of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some(&codes), to))
     }
 
     /// As [`Tree::read`].
@@ -358,7 +368,7 @@ impl<T: Number> CodedTree<T> {
     }
 
     fn of_parts(path: &Path, tree: Stored, codes: Option<CodesPart>) -> Result<Self> {
-        let (header, bytes) =
+        let CodesPart { header, ranks } =
             codes.ok_or_else(|| failed(path, "its nodes hold values: read it as a Tree"))?;
         if header.kind != T::TYPE {
             let found = KINDS[header.kind as usize];
@@ -369,8 +379,8 @@ impl<T: Number> CodedTree<T> {
             let is_sound = (T::RANKS.0..=T::RANKS.1).contains(&rank) && value.rank() == Some(rank);
             is_sound.then_some(value).ok_or_else(|| failed(path, CONTRADICTS))
         };
-        let ranks = bytes.as_chunks().0.iter().map(|&bytes| value(u64::from_le_bytes(bytes)));
-        let codes = Codes { values: ranks.collect::<Result<_>>()?, are_bins: header.are_bins };
+        let values = ranks.into_iter().map(value).collect::<Result<_>>()?;
+        let codes = Codes { values, are_bins: header.are_bins };
         codes.check().map_err(|_| failed(path, CONTRADICTS))?;
         let nodata = header.nodata.map(value).transpose()?;
         let params = of_stored!(&tree, tree => tree.params());

@@ -1,14 +1,15 @@
 //! Data fields of the nodes of trees in device memory.
 
-use gpu_core::{Blocks, Column};
+use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::Workspace;
-use kernels_rs::ccq::fields as kernels;
+use kernels_rs::ccq::{fields as kernels, marks};
 
 use super::DeviceTree;
 use super::query::{Condition, Searched, quadrants};
 use crate::fields::Resident;
 use crate::params::Window;
-use crate::{Cell, Error, Quadrant, Query, Result};
+use crate::tree::Node;
+use crate::{Cell, Classes, Error, Params, Quadrant, Query, Result};
 
 /// A tree with a data field for each node, in device memory.
 pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
@@ -132,5 +133,49 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
         }
         let fields = out.to_host()?.into_iter().map(A::of_words);
         Ok(fields.reduce(|a, b| self.aggregate.combine(a, b)))
+    }
+}
+
+/// Where the cells of a set of classes lie, in device memory: see [`ClassSet`](crate::ClassSet).
+pub struct DeviceClassSet {
+    tree: DeviceTree<u8>,
+}
+
+impl DeviceClassSet {
+    /// The condition that a cell's class is in the set.
+    pub fn condition(&self) -> Condition<'_> {
+        Condition::new(&self.tree).range(1.0, 2.0)
+    }
+}
+
+impl<T: Cell> DeviceFields<'_, T, Classes> {
+    /// The cells whose class is in a set, as [`Fields::in_set`](crate::Fields::in_set) gives them on the host. Enqueues a launch and
+    /// returns; after one call it can be captured.
+    ///
+    /// # Errors
+    /// [`Error::Core`] where memory or the device fails.
+    pub fn in_set(&self, gpu: &Gpu, set: u64) -> Result<DeviceClassSet> {
+        let tree = self.tree;
+        let len = self.fields.len();
+        let mut nodes = gpu.zeroed::<Node<u8>>(len)?;
+        let mut presence = gpu.zeroed::<u8>(tree.presence.len())?;
+        gpu.copy(&tree.presence, &mut presence)?;
+        let words = (size_of::<Node<T>>() / 4) as u32;
+        // SAFETY: a node is words, and its link the last of them; a field is two words, of which the first are the classes.
+        unsafe {
+            let from = marks::Nodes {
+                nodes: tree.nodes.input().cast(),
+                words,
+                len: len as u32,
+                classes: self.fields.input().cast(),
+            };
+            let arguments = marks::indicate::Args { from, set, to: nodes.output().cast() };
+            let blocks = Blocks::for_each(&marks::indicate, len as u64)?;
+            gpu.enqueue(marks::indicate, blocks, arguments)?;
+        }
+        let (grid, bits, starts) = (tree.grid, tree.bits, tree.starts.clone());
+        Ok(DeviceClassSet {
+            tree: DeviceTree { grid, bits, params: Params::new(), starts, nodes, presence },
+        })
     }
 }

@@ -10,9 +10,9 @@ use super::query::{Condition, Looked, Searched};
 use crate::cell::Ranges;
 use crate::fields::Resident;
 use crate::query::{Condition as HostCondition, check, search_grid};
+use crate::raster::Wanted;
 use crate::{
-    Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
-    Statistics, Tree,
+    Bound, Cell, Connectivity, Count, Peak, Quadrant, Query, Regions, Result, Run, Statistics, Tree,
 };
 
 /// Conditions whose trees and rasters were copied to the device.
@@ -23,11 +23,15 @@ struct One {
     tree: Box<dyn Searched>,
     keys: Ranges,
     raster: Option<Arc<dyn Looked>>,
+    /// Which values of the raster count.
+    wanted: Option<Wanted>,
+    is_coded: bool,
 }
 
 impl One {
     fn condition(&self) -> Condition<'_> {
-        Condition::of_parts(&*self.tree, self.keys, self.raster.clone())
+        let condition = Condition::of_parts(&*self.tree, self.keys, self.raster.clone());
+        condition.wanted(self.wanted, self.is_coded)
     }
 }
 
@@ -38,7 +42,11 @@ impl Uploaded {
         require_aligned(conditions)?;
         let one = |condition: &HostCondition<'_>| {
             let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
-            Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
+            // The raster is read where a bin is cut, and nowhere else.
+            let raster = condition.raster.filter(|_| keys.inside != keys.touched);
+            let wanted = raster.map(|(raster, _)| condition.wanted(raster));
+            let there = raster.map(|(raster, grid)| raster.upload(gpu, grid)).transpose()?;
+            Ok(One { tree, keys, raster: there, wanted, is_coded: condition.tree.is_coded() })
         };
         conditions.iter().map(one).collect::<Result<_>>().map(Self)
     }
@@ -58,21 +66,6 @@ fn require_aligned(conditions: &[HostCondition<'_>]) -> Result<()> {
     })
 }
 
-/// A copy of a condition's raster in device memory. Of one of values for which codes stand, what cells are wanted.
-fn raster_there(gpu: &Gpu, condition: &HostCondition<'_>) -> Result<Option<Arc<dyn Looked>>> {
-    let Some((raster, grid)) = condition.raster else { return Ok(None) };
-    if !condition.tree.is_coded() {
-        let there = raster.upload(gpu, grid)?;
-        return there.ok_or(Error::OtherType).map(Some);
-    }
-    let Ranges { inside, touched, .. } = condition.ranges();
-    if inside == touched {
-        return Ok(None);
-    }
-    let marks = raster.marks(condition.wanted(raster))?;
-    RasterRef::U16(&marks).upload(gpu, grid)
-}
-
 pub(crate) fn count(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Count> {
     let there = Uploaded::new(gpu, asked, query)?;
     let sums = super::count(&mut Workspace::new(gpu)?, &there.conditions(), query)?.to_host()?;
@@ -90,7 +83,7 @@ pub(crate) fn quadrants(
     let there = Uploaded::new(gpu, &trees, query)?;
     let mut found = super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
     if let Some(first) = asked.first().filter(|first| first.tree.is_coded()) {
-        let value = |code: f64| first.tree.value(code as u32);
+        let value = |code: Bound| first.tree.value(code.to_f64() as u32);
         for quadrant in &mut found {
             (quadrant.min, quadrant.max) = (value(quadrant.min), value(quadrant.max));
         }

@@ -25,7 +25,7 @@ use crate::coded::of_stored;
 use crate::params::{Window, check_range};
 use crate::raster::Wanted;
 use crate::tree::{Children, Place};
-use crate::{Bound, Cell, CodedTree, Error, Number, Query, RasterRef, Result, Tree};
+use crate::{Bound, Cell, CodedTree, Error, Node, Number, Query, RasterRef, Result, Tree};
 
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
@@ -50,7 +50,8 @@ impl<'a> Condition<'a> {
         Self { tree, range: None, raster: None }
     }
 
-    /// Only values from `low` on and below `high`. Whole numbers are compared exactly with values of 64 bits.
+    /// Only values from `low` on and below `high`; with a `high` of infinity all from `low` on, infinity among them. Whole numbers are
+    /// compared exactly with values of 64 bits.
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
@@ -84,9 +85,9 @@ pub struct Quadrant {
     /// Cells on a side.
     pub size: u32,
     /// The least value, or number of a bin, in the tree of the first condition.
-    pub min: f64,
+    pub min: Bound,
     /// The greatest.
-    pub max: f64,
+    pub max: Bound,
     /// Whether only some of its cells may be in the ranges, for one cuts through their bin: the raster says which.
     pub is_partly: bool,
 }
@@ -152,10 +153,10 @@ pub(crate) fn each_found<R: Send>(
 /// A node, by keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed {
-    min: u32,
-    max: u32,
-    has_children: bool,
-    is_mixed: bool,
+    pub min: u32,
+    pub max: u32,
+    pub has_children: bool,
+    pub is_mixed: bool,
 }
 
 /// A tree of any type.
@@ -166,7 +167,13 @@ pub(crate) trait Searched: Sync {
     fn node(&self, position: u32) -> Option<Keyed>;
     fn children(&self, position: u32, place: Place) -> Children;
     fn ranges(&self, range: (Bound, Bound)) -> Ranges;
-    fn value(&self, key: u32) -> f64;
+    fn value(&self, key: u32) -> Bound;
+    /// Where each level begins, and the end.
+    fn starts(&self) -> &[u64];
+    /// The link of a node.
+    fn link(&self, position: u32) -> u32;
+    /// As [`Tree::presence`].
+    fn presence(&self) -> &[u8];
     /// Whether its keys are codes.
     #[cfg(feature = "cuda")]
     fn is_coded(&self) -> bool {
@@ -205,8 +212,20 @@ impl<T: Cell> Searched for Tree<T> {
         Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
-    fn value(&self, key: u32) -> f64 {
-        T::of_key(key).to_f64()
+    fn value(&self, key: u32) -> Bound {
+        T::of_key(key).bound()
+    }
+
+    fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
+    fn link(&self, position: u32) -> u32 {
+        self.nodes.get(position as usize).map_or(0, Node::link)
+    }
+
+    fn presence(&self) -> &[u8] {
+        &self.presence
     }
 
     #[cfg(feature = "cuda")]
@@ -240,9 +259,21 @@ impl<T: Number> Searched for CodedTree<T> {
         self.codes.ranges(range)
     }
 
-    fn value(&self, key: u32) -> f64 {
+    fn value(&self, key: u32) -> Bound {
         // The key of an unsigned number is itself.
-        self.codes.value(key)
+        self.codes.bound(key)
+    }
+
+    fn starts(&self) -> &[u64] {
+        of_stored!(&self.tree, tree => &tree.starts)
+    }
+
+    fn link(&self, position: u32) -> u32 {
+        of_stored!(&self.tree, tree => Searched::link(tree, position))
+    }
+
+    fn presence(&self) -> &[u8] {
+        of_stored!(&self.tree, tree => &tree.presence)
     }
 
     #[cfg(feature = "cuda")]

@@ -188,18 +188,37 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
 }
 
 #[test]
-fn a_raster_of_another_type_is_refused() {
+fn a_raster_of_another_type_refines_a_search() {
+    /// The same whole numbers as another type.
+    fn of<T: ccq_tree::Number>(raster: &Grid<i16>, cast: impl Fn(i16) -> T) -> Grid<T> {
+        let values = raster.values().iter().map(|&value| cast(value)).collect();
+        Grid::new(values, *raster.grid()).unwrap()
+    }
     let handle = testing::gpu();
     let mut workspace = Workspace::new(&handle).unwrap();
-    let host = Grid::new(vec![1u8; 12], GridSpec::of_pixels(4, 3)).unwrap();
+    let host = fractal::<i16>(130, 75, 4, 0.6);
     let resident = DeviceGrid::upload(&handle, host.view()).unwrap();
-    let tree = gpu::build(&mut workspace, &resident, &Params::new()).unwrap();
-    let other =
-        DeviceGrid::from_column(handle.upload(&[1.0f32; 12]).unwrap(), GridSpec::of_pixels(4, 3))
-            .unwrap();
-    let condition = Condition::new(&tree).raster(&other);
-    let refused = gpu::count(&mut workspace, &[condition], &Query::new());
-    assert_eq!(refused.err(), Some(Error::OtherType));
+    let params = Params::new().bins([-20.0, 30.0]).nodata(7.0);
+    let tree = gpu::build(&mut workspace, &resident, &params).unwrap();
+    let expected: Vec<u8> =
+        host.values().iter().map(|&v| u8::from((-3..45).contains(&v) && v != 7)).collect();
+    macro_rules! check {
+        ($type:ty) => {
+            let there = of(&host, |value| value as $type);
+            let there = DeviceGrid::upload(&handle, there.view()).unwrap();
+            let condition = [Condition::new(&tree).raster(&there).range(-3.0, 45.0)];
+            let found = gpu::mask(&mut workspace, &condition, &Query::new()).unwrap();
+            assert!(found.to_host().unwrap().values() == expected, stringify!($type));
+            let sums = gpu::count(&mut workspace, &condition, &Query::new()).unwrap();
+            let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
+            assert_eq!(sums.to_host().unwrap()[1..], [cells, 0]);
+        };
+    }
+    check!(i16);
+    check!(i32);
+    check!(f32);
+    check!(f64);
+    check!(i64);
     let five = vec![Condition::new(&tree); 5];
     let refused = gpu::quadrants(&mut workspace, &five, &Query::new());
     assert_eq!(refused.err(), Some(Error::Conditions { conditions: 5, most: 4 }));

@@ -64,8 +64,7 @@ impl Tiling {
         let tiles = self.columns as usize * self.rows as usize;
         let is_its = |i: usize| {
             let ((own, bits, are_alike), tile) = (of(i), self.place(i));
-            are_alike
-                && (own.width, own.height, bits) == (tile.width, tile.height, self.bits)
+            are_alike && (own.width, own.height, bits) == (tile.width, tile.height, self.bits)
         };
         let first_bad = match trees == tiles {
             true => (0..tiles).find(|&i| !is_its(i)),

@@ -63,8 +63,8 @@ pub use coded::{
 pub use cpu::Merged;
 pub use error::{Error, Result};
 pub use fields::{
-    Aggregate, ClassSet, Classes, Fielded, Fields, Judgement, Resident, Sum, Summed, Total, WideSum,
-    fields,
+    Aggregate, ClassSet, Classes, Fielded, Fields, Judgement, Resident, Sum, Summed, Total,
+    WideSum, fields,
 };
 pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;

@@ -15,11 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use ccq_tree::{
-    Cell, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
-};
+use ccq_tree::{ClassSet, Condition, Quadrant, Query, Window, mosaic_places};
 use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
-use gpu_core::{Bounds, Device, Grid, GridSpec, GridView};
+use gpu_core::{Bounds, Device, GridSpec, GridView};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
@@ -28,8 +26,8 @@ use programs::stages::Stages;
 use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
-use cells::{Part, number, shown};
-use trees::{AnyTree, ValueType, Values, of_name, of_type};
+use cells::{Part, number, number_of, shown};
+use trees::{AnyTree, How, Index, Values};
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -77,15 +75,13 @@ fn build(args: &BuildArgs) -> Result<()> {
     notes.iter().for_each(|note| report.note(note));
     let kind = rasters[0].0.values.sample_type();
     let (cells, parts) = cells_of(args, rasters, nodata)?;
-    let params = Params::new().nodata(cells::nodata_of_cells(cells, kind, nodata));
-    let mut work = Work { args, device: &device, cells, params, stages: &mut stages };
-    let tree = match cells::is_wide(cells) {
-        true => work.coded_tree(parts, nodata)?,
-        false => work.any_tree(parts)?,
-    };
+    let nodata = cells::nodata_of_cells(cells, kind, nodata);
+    let mut how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata };
+    let tree = tree_of(args, parts, &mut how, &device, &mut stages)?;
     let tree = tree.in_system(system);
-    stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
-    describe(&mut report, &tree, crs.as_ref());
+    stages
+        .run("write", |_| geo_io::write_file(args.place(), |mut file| tree.write_to(&mut file)))?;
+    describe(&mut report, &*tree, crs.as_ref());
     report.device(&device, args.run.device);
     report.stages(&stages);
     report.written([&args.output]);
@@ -110,7 +106,7 @@ fn cells_of(
     let kinds: Vec<_> =
         kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
     let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
-    let cells = cells::cells_of_all(&kinds, kinds.len() > 1, check)?;
+    let cells = cells::cells_of_all(&kinds, nodata, check)?;
     let cells_of = |(i, (raster, place)): (usize, (Raster, Place))| {
         let part = part(i, &raster);
         Ok((part.cells(raster.values, cells)?, place.grid))
@@ -137,70 +133,23 @@ fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
     }
 }
 
-/// What building takes, whatever the type of the cells.
-struct Work<'a> {
-    args: &'a BuildArgs,
-    device: &'a Device,
-    /// The type of the cells.
-    cells: &'static str,
-    /// NODATA, and as yet no bins.
-    params: Params,
-    stages: &'a mut Stages,
-}
-
-impl Work<'_> {
-    /// The tree of the only raster, whose values have 64 bits.
-    fn coded_tree(
-        &mut self,
-        parts: Vec<(Values, GridSpec)>,
-        nodata: Option<Number>,
-    ) -> Result<AnyTree> {
-        ensure!(
-            self.args.quantiles.is_none(),
-            "--quantiles: values of type {} have none, give --bins",
-            self.cells
-        );
-        let (values, grid) = parts.into_iter().next().context("there is no raster")?;
-        let (bins, device) = (&self.args.bins[..], self.device);
-        self.stages.run("build", |p| values.coded_tree(grid, (bins, nodata), device, p))
+/// The index of rasters beside each other, whose bins are found where the command line has none but their number.
+fn tree_of(
+    args: &BuildArgs,
+    mut parts: Vec<(Values, GridSpec)>,
+    how: &mut How,
+    device: &Device,
+    stages: &mut Stages,
+) -> Result<AnyTree> {
+    let (raster, grid) = match parts.len() {
+        1 => parts.remove(0),
+        _ => stages.run("put together", |_| Values::put_together(parts, how))?,
+    };
+    if let Some(count) = args.quantiles {
+        how.bins = stages.run("quantiles", |_| raster.quantiles(grid, how.nodata, count))?;
     }
-
-    fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
-        Ok(of_name!(self.cells, T => {
-            let of = |(values, grid): (Values, GridSpec)| {
-                let cells = values.cells();
-                let values = <T as ValueType>::own(values);
-                let values = values.with_context(|| format!("cells of {cells} beside those of {}", self.cells))?;
-                Ok(Grid::new(values, grid)?)
-            };
-            let grids = parts.into_iter().map(of).collect::<Result<Vec<Grid<T>>>>()?;
-            T::any(self.tree(grids)?)
-        }))
-    }
-
-    fn tree<T: Cell>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
-        let params = self.params.clone();
-        let raster = match parts.len() {
-            1 => parts.remove(0),
-            _ => self.stages.run("put together", |_| {
-                let views: Vec<_> = parts.iter().map(Grid::view).collect();
-                ccq_tree::mosaic(&views, &params)
-            })?,
-        };
-        drop(parts);
-        let mut bins: Vec<f64> =
-            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin).to_f64()).collect();
-        if let Some(count) = self.args.quantiles {
-            let quantiles = || quantile_boundaries(raster.view(), params.nodata, count);
-            bins = self.stages.run("quantiles", |_| quantiles())?;
-        }
-        let params = params.bins(bins);
-        let device = self.device;
-        let build = |progress: &dyn gpu_core::Progress| {
-            ccq_tree::build(device.with_progress(progress), raster.view(), &params)
-        };
-        Ok(self.stages.run("build", build)?)
-    }
+    how.check()?;
+    stages.run("build", |p| raster.tree(grid, how, None, device.with_progress(p)))
 }
 
 fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, Place)> {
@@ -282,11 +231,11 @@ fn query(args: &QueryArgs) -> Result<()> {
     args.check()?;
     let opening = Opening::begin(args.device());
     let mut stages = Stages::new(args.run.quiet);
-    let read = |path: &Path| AnyTree::read(path);
     let others = args.others()?;
     let (device, (tree, other_trees)) = opening.beside(&mut stages, "read", |_| {
-        let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
-        Ok((read(&args.tree)?, others))
+        let others =
+            others.iter().map(|(path, _)| trees::read(path)).collect::<Result<Vec<_>>>()?;
+        Ok((trees::read(&args.tree)?, others))
     })?;
     let name = args.tree.display();
     ensure!(tree.grid().cells() > 0, "{name} is the index of a raster without cells");
@@ -298,12 +247,22 @@ fn query(args: &QueryArgs) -> Result<()> {
     }
     let raster = args.raster.as_deref().map(|path| raster_of(path, args, own, tree.cells()));
     let raster = raster.transpose()?;
-    let mut conditions = vec![within(&tree, args.range)];
+    let mut conditions = vec![within(&*tree, args.range)];
     if let Some((values, grid)) = &raster {
         conditions[0] = values.give_to(conditions[0], *grid)?;
     }
+    let set = args.classes.iter().fold(0, |set, class| set | 1u64 << class);
+    if set != 0 {
+        let has_values = tree.summary().bins.is_empty();
+        ensure!(
+            has_values,
+            "--classes: {name} has the numbers of bins, not values: build it without bins"
+        );
+    }
+    let set = (set != 0).then(|| tree.class_set(set)).transpose()?;
+    conditions.extend(set.iter().map(ClassSet::condition));
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
-        conditions.push(within(tree, Some(*range)));
+        conditions.push(within(&**tree, Some(*range)));
     }
     let grid = ccq_tree::search_grid(&conditions)?;
     let query = Query::new().window(args.window_in(&grid)?);
@@ -313,7 +272,7 @@ fn query(args: &QueryArgs) -> Result<()> {
     })?;
     let mut report = Report::default();
     report.device(&device, args.device());
-    describe(&mut report, &tree, crs.as_ref());
+    describe(&mut report, &*tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
     if grid != *tree.grid() {
         let GridSpec { width, height, cell_size, .. } = grid;
@@ -368,7 +327,7 @@ fn query(args: &QueryArgs) -> Result<()> {
 }
 
 /// The condition that an index's values lie in a range, whose ends are of the cells' type.
-fn within(tree: &AnyTree, range: Option<Range>) -> Condition<'_> {
+fn within(tree: &dyn Index, range: Option<Range>) -> Condition<'_> {
     let end = |number: Number| cells::bound_in(tree.cells(), number);
     match range {
         Some(Range(low, high)) => tree.condition().range(end(low), end(high)),
@@ -496,7 +455,7 @@ impl Results<'_> {
     }
 
     /// The part of a quadrant that counts, as a polygon, and its properties.
-    fn outline(&self, quadrant: &Quadrant) -> (Vec<(&'static str, f64)>, Polygons) {
+    fn outline(&self, quadrant: &Quadrant) -> (Vec<(&'static str, Number)>, Polygons) {
         let window = self.query.window.unwrap_or(Window::of(&self.grid));
         let Window { row0, column0, row1, column1 } = quadrant.cells(window).unwrap_or(window);
         let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
@@ -506,10 +465,13 @@ impl Results<'_> {
         let south_west = (column0, row1);
         let ring = [south_west, (column1, row1), (column1, row0), (column0, row0), south_west];
         let ring = ring.map(|(column, row)| corner(column, row)).to_vec();
-        let mut properties =
-            vec![("size", quadrant.size.into()), ("min", quadrant.min), ("max", quadrant.max)];
+        let mut properties = vec![
+            ("size", quadrant.size.into()),
+            ("min", number_of(quadrant.min)),
+            ("max", number_of(quadrant.max)),
+        ];
         if quadrant.is_partly {
-            properties.push(("partly", 1.0));
+            properties.push(("partly", 1.into()));
         }
         (properties, vec![vec![ring]])
     }
@@ -517,7 +479,7 @@ impl Results<'_> {
 
 /// Says what an index holds.
 fn info(args: &InfoArgs) -> Result<()> {
-    let tree = AnyTree::read(&args.tree)?;
+    let tree = trees::read(&args.tree)?;
     let mut report = Report::default();
     let GridSpec { origin_x, origin_y, cell_size, width, height } = *tree.grid();
     report.line("raster", format_args!("{width} x {height} cells of {}", tree.cells()));
@@ -526,23 +488,27 @@ fn info(args: &InfoArgs) -> Result<()> {
         format_args!("north-west corner {origin_x} {origin_y}, cells of {cell_size}"),
     );
     let crs = systems::of_index(&args.tree, tree.system())?;
-    describe(&mut report, &tree, crs.as_ref());
+    describe(&mut report, &*tree, crs.as_ref());
     report.print(&args.run, false);
     Ok(())
 }
 
 /// System, nodes, bytes and values of an index.
-fn describe(report: &mut Report, tree: &AnyTree, crs: Option<&Crs>) {
+fn describe(report: &mut Report, tree: &dyn Index, crs: Option<&Crs>) {
     crs.iter().for_each(|crs| report.line("system", crs));
     let summary = tree.summary();
-    let trees::Summary { nodes, bytes, levels, bits_per_cell, pointers_32, pointers_64, .. } =
-        summary;
-    report.line("tree", format_args!("{nodes} nodes on {levels} levels, {bytes} bytes"));
+    let trees::Summary { nodes, node_bytes, bytes, levels, bits_per_cell, .. } = summary;
+    let text =
+        format_args!("{nodes} nodes of {node_bytes} bytes on {levels} levels, {bytes} bytes");
+    report.line("tree", text);
     if nodes > 0 {
         let a_node = bytes as f64 / nodes as f64;
-        let text = format_args!("{a_node:.2} bytes a node, {bits_per_cell:.3} bits a cell");
+        let text = format_args!(
+            "with all beside them {a_node:.2} bytes a node, {bits_per_cell:.3} bits a cell"
+        );
         report.line("", text);
-        let [of_32, of_64] = [pointers_32, pointers_64].map(|p| 100.0 * bytes as f64 / p as f64);
+        let pointers = [summary.pointers_32, summary.pointers_64];
+        let [of_32, of_64] = pointers.map(|p| 100.0 * bytes as f64 / p as f64);
         let text = format_args!(
             "{of_32:.0}% of a pointer quadtree's bytes on a machine of 32 bits, {of_64:.0}% on one of 64"
         );
@@ -570,11 +536,11 @@ fn describe(report: &mut Report, tree: &AnyTree, crs: Option<&Crs>) {
         report.line("NODATA", shown(tree.cells(), nodata));
     }
     let fields = json!({
-        "nodes": nodes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
+        "nodes": nodes, "node_bytes": node_bytes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
         "bins": summary.bins.iter().map(number).collect::<Vec<_>>(),
         "nodata": summary.nodata.as_ref().map(number), "cells": tree.cells(),
         "width": tree.grid().width, "height": tree.grid().height, "crs": crs.map(Crs::to_string),
-        "pointer_bytes": [pointers_32, pointers_64],
+        "pointer_bytes": [summary.pointers_32, summary.pointers_64],
     });
     report.field("tree", fields);
 }

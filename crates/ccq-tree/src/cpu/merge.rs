@@ -24,13 +24,7 @@ pub(crate) trait Tiles<T: Cell>: Sync {
     fn levels(&self, tile: usize) -> &[u64];
     fn presence(&self, tile: usize) -> &[u8];
     /// Writes some nodes of a tile, whose children begin elsewhere ([`relinked`]).
-    fn put(
-        &self,
-        tile: usize,
-        from: std::ops::Range<usize>,
-        below: (u32, u32),
-        to: &mut [Node<T>],
-    );
+    fn put(&self, tile: usize, from: std::ops::Range<usize>, below: (u32, u32), to: &mut [Node<T>]);
 }
 
 impl<T: Cell> Tiles<T> for Forest<T> {

@@ -128,10 +128,7 @@ impl<'a, T: Cell> Merged<'a, T> {
     }
 
     /// The levels of the tiles' trees below their roots, as the whole has them.
-    fn moved<'b>(
-        &'b self,
-        merging: &'b Merging,
-    ) -> impl Iterator<Item = (usize, Moved)> + 'b {
+    fn moved<'b>(&'b self, merging: &'b Merging) -> impl Iterator<Item = (usize, Moved)> + 'b {
         let tiles = merging.order();
         (0..merging.tile_levels() as usize).flat_map(move |level| {
             let tiles = tiles.clone().into_iter();

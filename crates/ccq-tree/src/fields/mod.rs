@@ -16,9 +16,7 @@ pub use wide_sum::WideSum;
 
 use crate::query::{Found, Searched, each_found};
 use crate::tree::{Children, Place};
-use crate::{
-    Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree,
-};
+use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
 /// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
 /// there, and are made on a device, too ([`Resident`]), of trees whose nodes hold the values themselves; others are the user's to write,
@@ -96,7 +94,9 @@ impl<T: Number> Fielded<'_, T> {
     fn value(&self, key: u32) -> T {
         match self.codes {
             // A code of no value, as damaged files may have one, is the least.
-            Some(codes) => codes.values().get(key as usize).copied().unwrap_or(T::of_rank(T::RANKS.0)),
+            Some(codes) => {
+                codes.values().get(key as usize).copied().unwrap_or(T::of_rank(T::RANKS.0))
+            }
             None => T::of_rank(key.into()),
         }
     }

@@ -126,7 +126,8 @@ impl<T: Number> Aggregate<T> for Classes {
 
     fn of_value(&self, value: T, _: u64) -> u64 {
         let number = value.bound().to_f64();
-        let is_class = (0.0..=62.0).contains(&number) && value.bound() == Bound::from(number.trunc());
+        let is_class =
+            (0.0..=62.0).contains(&number) && value.bound() == Bound::from(number.trunc());
         1 << if is_class { number as u32 } else { 63 }
     }
 

@@ -6,8 +6,8 @@ use device_std::In;
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSlice, GridSpec};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Scan, Sum};
-use kernels_rs::ccq::{marks, query as kernels};
 use kernels_rs::ccq::value::{Kind, key_of};
+use kernels_rs::ccq::{marks, query as kernels};
 
 use super::DeviceTree;
 use crate::cell::{Ranges, exact_key};
@@ -110,8 +110,7 @@ impl Condition<'_> {
         }
         let (range, nodata) = (self.range, self.tree.nodata_value());
         let range = range.map(|(low, high)| (low.into(), high.into()));
-        let (wanted, nodata) =
-            self.wanted.unwrap_or_else(|| raster.wanted(range, nodata)).ends();
+        let (wanted, nodata) = self.wanted.unwrap_or_else(|| raster.wanted(range, nodata)).ends();
         let bytes = bytes_of(self.tree.kind());
         let cells = grid.cells();
         // SAFETY: the kernel writes a mark for each cell, and no more is read.
@@ -384,11 +383,7 @@ pub(super) struct Counted {
 
 impl<'a> Search<'a> {
     /// `None` where there is no cell to search. Enqueues what makes marks.
-    pub fn new(
-        gpu: &Gpu,
-        conditions: &'a [Condition<'a>],
-        query: &Query,
-    ) -> Result<Option<Self>> {
+    pub fn new(gpu: &Gpu, conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
         if conditions.is_empty() || conditions.len() > MAX_CONDITIONS {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });

@@ -1,8 +1,8 @@
 //! Trees of rasters with cells of other sizes or other places, searched together, against a scan.
 
 use ccq_tree::{
-    Cell, CodedParams, Condition, Error, Params, Query, Tree, Window, build, build_coded, count, mask, quadrants, regions,
-    runs, search_grid,
+    Cell, CodedParams, Condition, Error, Params, Query, Tree, Window, build, build_coded, count,
+    mask, quadrants, regions, runs, search_grid,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use proptest::prelude::*;

@@ -131,7 +131,9 @@ fn codes_of_more_than_16_bits_give_what_a_scan_gives() {
         sorted.sort_by(|a, b| b.total_cmp(a));
         let found = tree.top_k(&device, 20, &Query::new()).unwrap();
         assert!(found.iter().zip(&sorted).all(|(peak, &value)| peak.value == value.into()));
-        assert!(found.iter().all(|peak| many.get(peak.column, peak.row).unwrap().bound() == peak.value));
+        assert!(
+            found.iter().all(|peak| many.get(peak.column, peak.row).unwrap().bound() == peak.value)
+        );
     }
 }
 
@@ -189,7 +191,8 @@ fn infinities_are_in_open_ranges() {
     let plain: Tree<f32> = build(&Device::Cpu, narrow.view(), &Params::new()).unwrap();
     let bins = Params::new().bins([0.0]);
     let binned = build(&Device::Cpu, narrow.view(), &bins).unwrap();
-    for (low, high) in [(0.0, inf), (-inf, inf), (inf, inf), (-inf, 0.0), (-inf, 1e308), (0.7, inf)] {
+    for (low, high) in [(0.0, inf), (-inf, inf), (inf, inf), (-inf, 0.0), (-inf, 1e308), (0.7, inf)]
+    {
         let is_in = |v: f64| low <= v && (v < high || high == inf && v == inf);
         for params in [CodedParams::new(), CodedParams::new().bins([0.0])] {
             check(&wide, &params, |c| c.range(low, high), is_in);

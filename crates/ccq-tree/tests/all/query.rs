@@ -2,8 +2,8 @@
 
 use crate::common::{Made, fractal, noise, raster};
 use ccq_tree::{
-    Bound, Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask, quadrants,
-    runs, statistics, top_k,
+    Bound, Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask,
+    quadrants, runs, statistics, top_k,
 };
 use gpu_core::{Device, Grid};
 use kernels_rs::spatial::morton;

@@ -2,8 +2,8 @@
 
 use ccq_tree::gpu::{self, DeviceTree, Workspace};
 use ccq_tree::{
-    Bound, Classes, CodedParams, Condition, Error, Params, Query, Window, build, build_coded, count, cpu,
-    mask, quadrants, runs,
+    Bound, Classes, CodedParams, Condition, Error, Params, Query, Window, build, build_coded,
+    count, cpu, mask, quadrants, runs,
 };
 use gpu_core::{Device, Grid, GridSpec};
 
@@ -13,7 +13,12 @@ const SETS: [u64; 5] = [0, 1 << 1 | 1 << 5, 1 << 63 | 1 << 2, u64::MAX, u64::MAX
 
 fn part_of(grid: &GridSpec) -> Window {
     let (width, height) = (grid.width, grid.height);
-    Window { row0: height / 3, column0: width / 4, row1: height, column1: width / 4 + 1 + width / 2 }
+    Window {
+        row0: height / 3,
+        column0: width / 4,
+        row1: height,
+        column1: width / 4 + 1 + width / 2,
+    }
 }
 
 /// 1 for each cell in a window whose value is of a class in a set.
@@ -29,7 +34,8 @@ fn scan<T: Copy>(cells: &Grid<T>, window: Window, is_found: impl Fn(T) -> bool) 
 }
 
 fn is_in(set: u64, value: f64) -> bool {
-    let class = if (0.0..63.0).contains(&value) && value.fract() == 0.0 { value as u32 } else { 63 };
+    let class =
+        if (0.0..63.0).contains(&value) && value.fract() == 0.0 { value as u32 } else { 63 };
     set >> class & 1 != 0
 }
 
@@ -60,7 +66,10 @@ fn check<T: Made>(cells: &Grid<T>, nodata: f64) {
                 let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
                 assert_eq!((all.quadrants, all.cells, all.unsure), (found.len() as u64, cells, 0));
                 let runs = runs(&device, &asked, &query).unwrap();
-                assert_eq!(runs.iter().map(|r| u64::from(r.column1 - r.column0)).sum::<u64>(), cells);
+                assert_eq!(
+                    runs.iter().map(|r| u64::from(r.column1 - r.column0)).sum::<u64>(),
+                    cells
+                );
             }
             let asked = [gpu::Condition::new(&there), resident.condition()];
             assert!(gpu::quadrants(&mut workspace, &asked, &query).unwrap() == found);
@@ -84,7 +93,12 @@ fn cells_of_a_set_of_classes_are_those_of_a_scan() {
         check(&noise::<u8>(width, height, 3, 8), 4.0);
         check(&raster(width, height, |x, y| (x / 20 + y / 13 * 2) as u8), 300.0);
         check(&raster(width, height, |x, y| (x / 9) as i16 - (y / 5) as i16), 1.0);
-        check(&raster(width, height, |x, y| [0.0, 1.0, 1.5, f32::NAN, 5.0][((x + y) / 3 % 5) as usize]), 0.0);
+        check(
+            &raster(width, height, |x, y| {
+                [0.0, 1.0, 1.5, f32::NAN, 5.0][((x + y) / 3 % 5) as usize]
+            }),
+            0.0,
+        );
         check(&fractal::<u32>(width, height, 4, 0.6), -1.0);
     }
 }

@@ -87,7 +87,10 @@ fn tiles_that_are_not_of_one_raster_are_refused() {
     let of = |params: &CodedParams<f64>| tiles(&Device::Cpu, &cells, 64, params);
     let refused = |trees| CodedForest::of_trees(*cells.grid(), 64, trees).unwrap_err();
     let plain = CodedParams::new();
-    assert_eq!(refused(of(&plain).into_iter().take(1).collect()), Error::Tiles { tile: 1, tiles: 2 });
+    assert_eq!(
+        refused(of(&plain).into_iter().take(1).collect()),
+        Error::Tiles { tile: 1, tiles: 2 }
+    );
     for other in [plain.clone().nodata(1.0), plain.clone().bins([2.0])] {
         let [a, b] = [of(&plain), of(&other)].map(|trees| trees.into_iter().next().unwrap());
         assert_eq!(refused(vec![a, b]), Error::Tiles { tile: 1, tiles: 2 });

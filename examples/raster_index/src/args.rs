@@ -86,6 +86,9 @@ pub struct QueryArgs {
     /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = class)]
     pub classes: Vec<u32>,
+    /// Say the sum and the mean of the values that are found, of an index without bins
+    #[arg(long)]
+    pub sum: bool,
     /// Rows and columns from the first on and before the second [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Place>,

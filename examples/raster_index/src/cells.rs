@@ -39,8 +39,17 @@ pub fn cell_bytes(cells: &str) -> u64 {
 /// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
 /// if it is below the bound.
 pub fn bound_in(cells: &str, number: Number) -> Bound {
-    let rounded = if cells == "f32" { SampleType::F32.at_least(number) } else { None };
-    bound(rounded.unwrap_or(number))
+    let rounded = if cells == "f32" { at_least(SampleType::F32, number) } else { None };
+    // A number beyond the greatest f32 is below infinity.
+    let is_open = rounded.is_some_and(|rounded| rounded.to_f64() == f64::INFINITY);
+    bound(rounded.filter(|_| !is_open).unwrap_or(number))
+}
+
+/// The least value of a type that is not below a number; of floats the one that a decimal rounds to, but for infinity below.
+pub fn at_least(kind: SampleType, number: Number) -> Option<Number> {
+    let least = kind.at_least(number)?;
+    let is_beyond = least.to_f64() == f64::NEG_INFINITY && number.to_f64().is_finite();
+    Some(if is_beyond { f64::from(f32::MIN).into() } else { least })
 }
 
 /// A number as a bound.
@@ -95,9 +104,17 @@ fn nodata_in(cells: &str, nodata: Number) -> Number {
     kind.value(nodata).filter(|value| *value == nodata).unwrap_or(other)
 }
 
-/// The same of values of a type, which may not have the number that was asked for; none where NaN stands for it alone.
-pub fn nodata_of_cells(cells: &str, values: SampleType, nodata: Option<Number>) -> Option<Number> {
-    Some(nodata_in(cells, values.value(nodata?)?)).filter(|nodata| !nodata.is_nan())
+/// The same of the values of rasters, whose types may not have the number that was asked for; none where NaN stands for it alone, as
+/// where a decimal means another float in each of two types.
+pub fn nodata_of_cells(
+    cells: &str,
+    rasters: &[(&Path, SampleType)],
+    nodata: Option<Number>,
+) -> Option<Number> {
+    let mut own = rasters.iter().filter_map(|(_, values)| values.value(nodata?));
+    let first = own.next()?;
+    let is_one = own.all(|other| other == first);
+    Some(nodata_in(cells, first)).filter(|nodata| is_one && !nodata.is_nan())
 }
 
 /// The type of cells that holds the values of all rasters, which are of some types: the first of those that all can become, for which
@@ -233,8 +250,8 @@ impl Part<'_> {
             (ArrayData::U32(v), _) => Values::U32(v),
             (ArrayData::F16(v), "f64") => self.wide_floats(v.into_iter().map(f32::from)),
             (ArrayData::F32(v), "f64") => self.wide_floats(v.into_iter()),
-            (ArrayData::F16(v), _) => Values::F32(v.into_iter().map(f32::from).collect()),
-            (ArrayData::F32(v), _) => Values::F32(v),
+            (ArrayData::F16(v), _) => self.floats(v.into_iter().map(f32::from).collect()),
+            (ArrayData::F32(v), _) => self.floats(v),
             (ArrayData::F64(v), "f64") => Values::F64(v),
             (ArrayData::I64(v), "i64") => Values::I64(v),
             (ArrayData::U64(v), "u64") => Values::U64(v),
@@ -253,7 +270,16 @@ impl Part<'_> {
         })
     }
 
-    /// Floats of fewer bits as those of 64, NaN where they are NODATA: a decimal of 64 bits need not be theirs.
+    /// Floats, NaN where they are NODATA: a decimal means another float in a raster of 64 bits beside this one.
+    fn floats(&self, mut values: Vec<f32>) -> Values {
+        if let Some(nodata) = self.nodata.map(|nodata| nodata.to_f64() as f32) {
+            let missing = values.iter_mut().filter(|value| **value == nodata);
+            missing.for_each(|value| *value = f32::NAN);
+        }
+        Values::F32(values)
+    }
+
+    /// The same as floats of 64 bits.
     fn wide_floats(&self, values: impl Iterator<Item = f32>) -> Values {
         let nodata = self.nodata.map(|nodata| nodata.to_f64() as f32);
         let wide = |value: f32| if Some(value) == nodata { f64::NAN } else { value.into() };

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ccq_tree::{
     Bound, Cell, ClassSet, Classes, CodedForest, CodedParams, CodedTree, Condition, Forest,
-    MAX_CODED_BINS, Number as _, Params, Tree, Window, build, build_coded, build_coded_tile,
-    build_tile, cpu, kind_of_file, mosaic, mosaic_fill, quantile_boundaries,
+    MAX_CODED_BINS, Number as _, Params, Query, Summed, Total, Tree, Window, build, build_coded,
+    build_coded_tile, build_tile, cpu, kind_of_file, mosaic, mosaic_fill, quantile_boundaries,
 };
 use geo_io::{Number, Output, SampleType};
 use gpu_core::{GridSpec, GridView, On, host_memory};
 
-use crate::cells::{bound, bound_in, cell_bytes, number_of};
+use crate::cells::{at_least, bound, bound_in, cell_bytes, number_of};
 
 /// The cells of a raster, of a type that indices have.
 pub enum Values {
@@ -28,7 +28,7 @@ pub enum Values {
 }
 
 /// A type of values that indices have.
-pub trait ValueType: ccq_tree::Number {
+pub trait ValueType: Summed {
     const SAMPLES: SampleType;
     /// The value that a number is.
     fn of_number(number: Number) -> Option<Self>;
@@ -165,7 +165,7 @@ impl How {
 
     /// The parameters of codes. A boundary that no value reaches is left out.
     fn coded<T: ValueType>(&self) -> CodedParams<T> {
-        let bins = self.bins.iter().filter_map(|&bin| T::of_number(T::SAMPLES.at_least(bin)?));
+        let bins = self.bins.iter().filter_map(|&bin| T::of_number(at_least(T::SAMPLES, bin)?));
         let nodata = self.nodata.and_then(T::of_number);
         CodedParams::new().bins(bins.collect::<Vec<T>>()).nodata(nodata)
     }
@@ -205,6 +205,8 @@ pub trait Index: Send {
     fn condition(&self) -> Condition<'_>;
     /// Where the cells of some classes lie, of an index without bins.
     fn class_set(&self, set: u64) -> ccq_tree::Result<ClassSet>;
+    /// The sum of the values of the cells that satisfy all conditions, of which the first is this index's.
+    fn sum(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<Sum>>;
     fn write_to(&self, to: &mut dyn Write) -> io::Result<()>;
     fn summary(&self) -> Summary;
 }
@@ -212,7 +214,7 @@ pub trait Index: Send {
 /// An index whose type is known when the program runs.
 pub type AnyTree = Box<dyn Index>;
 
-impl<T: Cell> Index for Tree<T> {
+impl<T: Cell + Summed> Index for Tree<T> {
     fn cells(&self) -> &'static str {
         T::NAME
     }
@@ -239,6 +241,11 @@ impl<T: Cell> Index for Tree<T> {
 
     fn class_set(&self, set: u64) -> ccq_tree::Result<ClassSet> {
         cpu::fields(self, Classes)?.in_set(set)
+    }
+
+    fn sum(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<Sum>> {
+        let total = cpu::fields(self, ccq_tree::Sum)?.total(conditions, query)?;
+        Ok(total.and_then(|total| Sum::of::<T>(&total)))
     }
 
     fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
@@ -292,6 +299,11 @@ impl<T: ValueType> Index for CodedTree<T> {
         cpu::fields(self, Classes)?.in_set(set)
     }
 
+    fn sum(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<Sum>> {
+        let total = cpu::fields(self, ccq_tree::Sum)?.total(conditions, query)?;
+        Ok(total.and_then(|total| Sum::of::<T>(&total)))
+    }
+
     fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
         CodedTree::write_to(self, to)
     }
@@ -311,6 +323,20 @@ impl<T: ValueType> Index for CodedTree<T> {
             bins: if are_bins { numbers(self.codes().values()) } else { Vec::new() },
             nodata: self.nodata().map(|nodata| nodata.bound()),
         }
+    }
+}
+
+/// A sum of values, as the sum's own type shows it, and their mean.
+pub struct Sum {
+    pub cells: u64,
+    pub sum: String,
+    pub mean: f64,
+}
+
+impl Sum {
+    fn of<T: Summed>(total: &Total<T::Sum>) -> Option<Self> {
+        let mean = total.mean::<T>()?;
+        Some(Self { cells: total.cells, sum: total.sum.to_string(), mean })
     }
 }
 

@@ -34,6 +34,7 @@ pub trait Summed: Number {
         + Send
         + Sync
         + std::fmt::Debug
+        + std::fmt::Display
         + PartialEq;
 
     /// So many times the value.

@@ -58,6 +58,12 @@ impl std::ops::Add for WideSum {
     }
 }
 
+impl std::fmt::Display for WideSum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_f64().fmt(f)
+    }
+}
+
 /// The sum of two sums of a float and what it rounds off.
 fn both([a, a_low]: [f64; 2], [b, b_low]: [f64; 2]) -> [f64; 2] {
     let [high, low] = two_sum(a, b);

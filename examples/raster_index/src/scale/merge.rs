@@ -8,8 +8,9 @@ use programs::scale::require_all;
 use programs::stages::Stages;
 
 use super::{MergeArgs, Planned, side_of, tile};
+use crate::info::describe;
+use crate::systems::kept_or_noted;
 use crate::trees::{Index, map, write_merged};
-use crate::{describe, kept};
 
 /// Writes the index of all tiles, which lie in mapped files.
 pub fn merge(args: &MergeArgs) -> Result<()> {
@@ -25,7 +26,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let files: Vec<_> = (0..tiles).map(|number| planned.path_of(number, ".ccq")).collect();
     let (crs, mut notes) = (planned.recipe.crs()?, Vec::new());
     stages.run("merge", |_| {
-        let system = crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        let system = crs.as_ref().and_then(|crs| kept_or_noted(crs, &mut notes));
         let (grid, how) = (*planned.plan.grid(), planned.recipe.how()?);
         let check = |number: usize, tree: &dyn Index| tile::check(&planned, number, tree);
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again. That

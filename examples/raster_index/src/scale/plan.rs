@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use ccq_tree::mosaic_places;
 use geo_io::{Crs, Number, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
@@ -13,9 +13,11 @@ use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, side_of};
+use crate::build::nodata_of;
 use crate::cells::{Part, cells_of_all, check_bins, nodata_of_cells};
+use crate::place::{of_part, place};
+use crate::systems;
 use crate::trees::{How, Values};
-use crate::{kept, nodata_of, of_part, place, systems};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -64,13 +66,12 @@ impl Rasters {
             grids.push(grid);
         }
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
-        let (_, kind) = *kinds.first().context("a plan needs a raster")?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, nodata, check)?;
         let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
-        let of_cells = nodata_of_cells(cells, kind, nodata);
+        let of_cells = nodata_of_cells(cells, &kinds, nodata);
         let how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata: of_cells };
         how.check()?;
         // Cells in none of the rasters need a value.
@@ -80,7 +81,7 @@ impl Rasters {
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
         let crs = crs.cloned();
         // What an index does not keep is said here already.
-        crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, &mut notes));
         let stated = nodata;
         Ok(Self { places, inputs, grid, how, stated, value_bytes, crs, unpacking, notes })
     }

@@ -341,7 +341,7 @@ fn values_of_64_bits_are_indexed() {
     for name in ["tenths.npy", "signed.npy", "long.npy", "large.npy"] {
         let out = ["-o", "p.json", "--overwrite"];
         succeeds(path, &[&["plan", name], &out[..]].concat());
-        succeeds(path, &["run", "p.json"]);
+        succeeds(path, &["run", "p.json", "--all"]);
         succeeds(path, &["merge", "p.json", "-o", "tiles.ccq", "--overwrite"]);
         succeeds(path, &["build", name, "-o", "one.ccq", "--overwrite"]);
         let [one, tiles] = ["one.ccq", "tiles.ccq"].map(|name| std::fs::read(at(name)).unwrap());
@@ -477,7 +477,7 @@ fn a_raster_without_values_keeps_its_nodata() {
             let words = [command, &[name, "--nodata", &nodata, "--overwrite"]].concat();
             succeeds(path, &words);
         }
-        succeeds(path, &["run", "p.json"]);
+        succeeds(path, &["run", "p.json", "--all"]);
         succeeds(path, &["merge", "p.json", "-o", "t.ccq", "--overwrite"]);
         assert!(std::fs::read(at("a.ccq")).unwrap() == std::fs::read(at("t.ccq")).unwrap());
         let report = succeeds(path, &["info", "a.ccq"]);
@@ -554,6 +554,53 @@ fn cells_of_classes_are_found() {
     assert_eq!(PROGRAM.json(path, &both)["found"]["cells"], sevens);
 }
 
+/// Sums and means of what is found, against a scan.
+#[test]
+fn sums_of_what_is_found_are_those_of_a_scan() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let cells: Vec<i16> = (0..80 * 50).map(|i| (i % 80 / 9 * 7 - i / 80 / 4 * 3) as i16).collect();
+    let base = 1i64 << 60;
+    write_npy(&at("i16.npy"), &cells, 80, 50).unwrap();
+    let ids: Vec<i64> = cells.iter().map(|&v| base + i64::from(v)).collect();
+    write_npy(&at("i64.npy"), &ids, 80, 50).unwrap();
+    let large: Vec<f64> = cells.iter().map(|&v| if v % 2 == 0 { f64::MAX } else { 0.1 }).collect();
+    write_npy(&at("f64.npy"), &large, 80, 50).unwrap();
+    for name in ["i16.npy", "i64.npy", "f64.npy"] {
+        succeeds(path, &["build", name, "-o", &format!("{name}.ccq")]);
+    }
+    let inside = |i: &usize| (10..40).contains(&(i / 80)) && (5..70).contains(&(i % 80));
+    let asked: Vec<i16> = (0..cells.len()).filter(inside).map(|i| cells[i]).collect();
+    for device in ["cpu", "software"] {
+        let words = ["--sum", "--window", "10,5,40,70", "--device", device];
+        let of = |name: &str, range: &str| {
+            PROGRAM.json(path, &[&["query", name, "--range", range], &words[..]].concat())["sum"]
+                .clone()
+        };
+        let found: Vec<i128> =
+            asked.iter().filter(|v| (3..30).contains(*v)).map(|&v| v.into()).collect();
+        let (count, sum) = (found.len() as i128, found.iter().sum::<i128>());
+        let json = of("i16.npy.ccq", "3,30");
+        assert_eq!(
+            (json["cells"].as_i64(), json["sum"].as_i64()),
+            (Some(count as i64), Some(sum as i64))
+        );
+        assert_eq!(json["mean"], sum as f64 / count as f64);
+        let ids = [
+            &["query", "i64.npy.ccq", "--range", &format!("{},{}", base + 3, base + 30)],
+            &words[..],
+        ];
+        let report = succeeds(path, &ids.concat());
+        let expected = sum + count * i128::from(base);
+        assert!(report.contains(&format!("{expected} of {count} cells")), "{report}");
+        assert_eq!(of("f64.npy.ccq", "1,inf")["mean"], f64::MAX);
+        assert_eq!(of("f64.npy.ccq", "0,1")["mean"], 0.1);
+        assert!(of("f64.npy.ccq", "5,6").is_null());
+    }
+    succeeds(path, &["build", "i16.npy", "-o", "b.ccq", "--bins", "3"]);
+    fails(path, &["query", "b.ccq", "--sum"], &["--sum", "b.ccq", "bins"]);
+}
+
 /// Several rasters and several indices whose values have 64 bits.
 #[test]
 fn rasters_and_indices_of_64_bits_go_together() {
@@ -572,7 +619,7 @@ fn rasters_and_indices_of_64_bits_go_together() {
     succeeds(path, &[&["build"], &rasters[..], &["-o", "all.ccq"]].concat());
     assert!(succeeds(path, &["info", "all.ccq"]).contains("6 x 2 cells of i64"));
     succeeds(path, &[&["plan"], &rasters[..], &["-o", "p.json"]].concat());
-    succeeds(path, &["run", "p.json"]);
+    succeeds(path, &["run", "p.json", "--all"]);
     succeeds(path, &["merge", "p.json", "-o", "t.ccq"]);
     assert!(std::fs::read(at("all.ccq")).unwrap() == std::fs::read(at("t.ccq")).unwrap());
     write_npy(&at("f.npy"), &(0..12).map(|i| f64::from(i) * 0.1).collect::<Vec<_>>(), 6, 2)

@@ -13,10 +13,9 @@ use std::sync::Arc;
 use gpu_core::{GridSpec, files, host_memory};
 use rayon::prelude::*;
 
-use crate::coded::{Stored, of_stored};
 use crate::params::MAX_SIDE;
 use crate::tree::{Node, Storage};
-use crate::{Cell, CodedTree, Codes, Error, Number, Params, Result, Tree, links};
+use crate::{Cell, Error, Number, Params, Result, Tree, links};
 
 const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
 /// The version of a file with a reference system; one without has 1.
@@ -38,10 +37,10 @@ const OF_CODES: usize = 32;
 const LONGEST_HEADER: u64 = (FIXED + OF_CODES + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
 const SHORT: &str = "it is cut short";
-const CONTRADICTS: &str = "its header contradicts itself";
+pub(crate) const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.
-const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f64", "i64", "u64"];
+pub(crate) const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f64", "i64", "u64"];
 
 /// How many of them cells can have.
 const OF_CELLS: u32 = 6;
@@ -64,13 +63,13 @@ struct Header {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodesHeader {
     /// The type of the values.
-    kind: u32,
-    are_bins: bool,
+    pub kind: u32,
+    pub are_bins: bool,
     /// The rank of the value that stands for NODATA.
-    nodata: Option<u64>,
+    pub nodata: Option<u64>,
     /// How many values there are, and their sum.
-    count: u64,
-    crc: u32,
+    pub count: u64,
+    pub crc: u32,
 }
 
 /// That, and the ranks of what codes stand for.
@@ -79,27 +78,13 @@ pub(crate) struct CodesPart {
     pub ranks: Vec<u64>,
 }
 
-impl CodesPart {
-    pub fn new<T: Number>(codes: &Codes<T>, nodata: Option<T>) -> Self {
-        let ranks: Vec<u64> = codes.values.iter().filter_map(|value| value.rank()).collect();
-        let header = CodesHeader {
-            kind: T::TYPE,
-            are_bins: codes.are_bins,
-            nodata: nodata.and_then(Number::rank),
-            count: ranks.len() as u64,
-            crc: crc(bytemuck::cast_slice(&ranks)),
-        };
-        Self { header, ranks }
-    }
-}
-
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileKind {
     /// The type of the values, by the name of Rust's type.
     pub values: &'static str,
-    /// Whether the tree is a [`CodedTree`], and not a [`Tree`].
+    /// Whether the tree is a [`CodedTree`](crate::CodedTree), and not a [`Tree`].
     pub is_coded: bool,
 }
 
@@ -111,6 +96,11 @@ pub fn kind_of_file(path: impl AsRef<Path>) -> Result<FileKind> {
     let header = header_of_file(path.as_ref())?;
     let kind = header.codes.map_or(header.kind, |codes| codes.kind);
     Ok(FileKind { values: KINDS[kind as usize], is_coded: header.codes.is_some() })
+}
+
+/// The type of the nodes' values in a file, by its number.
+pub(crate) fn node_kind(path: &Path) -> Result<u32> {
+    Ok(header_of_file(path)?.kind)
 }
 
 fn header_of_file(path: &Path) -> Result<Header> {
@@ -217,7 +207,7 @@ impl<T: Cell> Tree<T> {
     }
 
     /// The same, with what codes stand for in a coded tree's file.
-    fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
+    pub(crate) fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
         let (mut file, length) = files::open(path).map_err(io)?;
@@ -271,7 +261,7 @@ impl<T: Cell> Tree<T> {
     ///
     /// # Safety
     /// As [`map`](Self::map).
-    unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
+    pub(crate) unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let bad = |reason: String| failed(path, reason);
         let (file, length) = files::open(path).map_err(|e| failed(path, e))?;
         if length == 0 {
@@ -304,91 +294,6 @@ impl CodesHeader {
             "its nodes hold codes of {} values: read it as a CodedTree",
             KINDS[self.kind as usize]
         )
-    }
-}
-
-impl<T: Number> CodedTree<T> {
-    /// As [`Tree::save`].
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        files::replace(path, |file| self.write_to(file)).map_err(|e| failed(path, e))
-    }
-
-    /// Writes the file's bytes.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
-        let codes = CodesPart::new(&self.codes, self.nodata);
-        of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some(&codes), to))
-    }
-
-    /// As [`Tree::read`].
-    ///
-    /// # Errors
-    /// As [`Tree::read`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Ok(match header_of_file(path)?.kind {
-            u16::TYPE => {
-                let (tree, codes) = Tree::read_with_codes(path)?;
-                Self::of_parts(path, Stored::Short(tree), codes)?
-            }
-            _ => {
-                let (tree, codes) = Tree::read_with_codes(path)?;
-                Self::of_parts(path, Stored::Long(tree), codes)?
-            }
-        })
-    }
-
-    /// As [`Tree::map`]; what codes stand for is copied.
-    ///
-    /// # Errors
-    /// As [`Tree::read`].
-    ///
-    /// # Safety
-    /// As [`Tree::map`].
-    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Ok(match header_of_file(path)?.kind {
-            u16::TYPE => {
-                // SAFETY: passed on to the caller.
-                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
-                Self::of_parts(path, Stored::Short(tree), codes)?
-            }
-            _ => {
-                // SAFETY: passed on to the caller.
-                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
-                Self::of_parts(path, Stored::Long(tree), codes)?
-            }
-        })
-    }
-
-    fn of_parts(path: &Path, tree: Stored, codes: Option<CodesPart>) -> Result<Self> {
-        let CodesPart { header, ranks } =
-            codes.ok_or_else(|| failed(path, "its nodes hold values: read it as a Tree"))?;
-        if header.kind != T::TYPE {
-            let found = KINDS[header.kind as usize];
-            return Err(failed(path, format!("its values are {found}, not {}", T::NAME)));
-        }
-        let value = |rank: u64| {
-            let value = T::of_rank(rank);
-            let is_sound = (T::RANKS.0..=T::RANKS.1).contains(&rank) && value.rank() == Some(rank);
-            is_sound.then_some(value).ok_or_else(|| failed(path, CONTRADICTS))
-        };
-        let values = ranks.into_iter().map(value).collect::<Result<_>>()?;
-        let codes = Codes { values, are_bins: header.are_bins };
-        codes.check().map_err(|_| failed(path, CONTRADICTS))?;
-        let nodata = header.nodata.map(value).transpose()?;
-        let params = of_stored!(&tree, tree => tree.params());
-        if *params != codes.params(nodata) || codes.are_short() != matches!(tree, Stored::Short(_))
-        {
-            return Err(failed(path, CONTRADICTS));
-        }
-        Ok(Self { tree, codes, nodata })
     }
 }
 
@@ -571,7 +476,7 @@ pub(crate) fn padding(length: usize) -> usize {
 }
 
 /// The CRC-32 of a part, on all cores.
-fn crc(bytes: &[u8]) -> u32 {
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
     let parts = bytes.par_chunks(4 << 20).map(|part| {
         let mut sum = crc32fast::Hasher::new();
         sum.update(part);
@@ -583,6 +488,6 @@ fn crc(bytes: &[u8]) -> u32 {
     all.finalize()
 }
 
-fn failed(path: &Path, reason: impl ToString) -> Error {
+pub(crate) fn failed(path: &Path, reason: impl ToString) -> Error {
     Error::File { path: path.to_owned(), reason: reason.to_string() }
 }

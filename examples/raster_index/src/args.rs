@@ -11,7 +11,7 @@ use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use programs::args::{Extent, RunArgs, count, ending};
 use programs::scale::RunTileArgs;
 
-use crate::cells::check_bins;
+use crate::numbers::check_bins;
 use crate::scale::{MergeArgs, PlanArgs};
 
 /// Build an index of the values of a raster, and ask it where values lie in a range.

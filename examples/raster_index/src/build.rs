@@ -14,7 +14,8 @@ use crate::args::BuildArgs;
 use crate::cells::{self, Part};
 use crate::info::describe;
 use crate::place::{Place, of_part, place_of};
-use crate::trees::{AnyTree, How, Values};
+use crate::trees::{AnyTree, How, tree_of};
+use crate::values::Values;
 use crate::{sample, systems};
 
 /// Reads or makes a raster, builds its index, writes it.
@@ -48,7 +49,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     }
     notes.iter().for_each(|note| report.note(note));
     let (how, parts) = cells_of(args, rasters, nodata)?;
-    let tree = tree_of(args, parts, how, &device, &mut stages)?;
+    let tree = index(args, parts, how, &device, &mut stages)?;
     let tree = tree.in_system(system);
     stages
         .run("write", |_| geo_io::write_file(args.place(), |mut file| tree.write_to(&mut file)))?;
@@ -88,7 +89,7 @@ fn cells_of(
 }
 
 /// The index of rasters beside each other, whose bins are found where the command line has none but their number.
-fn tree_of(
+fn index(
     args: &BuildArgs,
     mut parts: Vec<(Values, GridSpec)>,
     mut how: How,
@@ -97,13 +98,13 @@ fn tree_of(
 ) -> Result<AnyTree> {
     let (raster, grid) = match parts.len() {
         1 => parts.remove(0),
-        _ => stages.run("put together", |_| Values::put_together(parts, &how))?,
+        _ => stages.run("put together", |_| Values::put_together(&how.cells, how.nodata, parts))?,
     };
     if let Some(count) = args.quantiles {
         how.bins = stages.run("quantiles", |_| raster.quantiles(grid, how.nodata, count))?;
     }
     how.check()?;
-    stages.run("build", |p| raster.tree(grid, &how, None, device.with_progress(p)))
+    stages.run("build", |p| tree_of(&raster, grid, &how, None, device.with_progress(p)))
 }
 
 fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, Place)> {

@@ -7,7 +7,7 @@ use programs::report::Report;
 use serde_json::json;
 
 use crate::args::InfoArgs;
-use crate::cells::{number, shown};
+use crate::numbers::{number, shown};
 use crate::systems;
 use crate::trees::{self, Index};
 

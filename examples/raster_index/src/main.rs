@@ -7,6 +7,7 @@ mod args;
 mod build;
 mod cells;
 mod info;
+mod numbers;
 mod place;
 mod query;
 mod regions;
@@ -14,6 +15,7 @@ mod sample;
 mod scale;
 mod systems;
 mod trees;
+mod values;
 
 use std::process::ExitCode;
 

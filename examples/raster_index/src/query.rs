@@ -13,10 +13,12 @@ use programs::stages::Stages;
 use serde_json::json;
 
 use crate::args::{self, Kind, QueryArgs, Range};
-use crate::cells::{self, Part, number_of};
+use crate::cells::Part;
 use crate::info::describe;
+use crate::numbers::{bound_in, number_of};
 use crate::place::{Lying, Place, place_of, require_common_ground, require_same_place};
-use crate::trees::{self, AnyTree, Index, Sum, Values};
+use crate::trees::{self, AnyTree, Index, Sum};
+use crate::values::Values;
 use crate::{regions, systems};
 
 /// Most pixels on the longest side of a picture.
@@ -187,7 +189,7 @@ fn note_systems(report: &mut Report, written: &[PathBuf], crs: Option<&Crs>) {
 
 /// The condition that an index's values lie in a range, whose ends are of the cells' type.
 fn within(tree: &dyn Index, range: Option<Range>) -> Condition<'_> {
-    let end = |number: Number| cells::bound_in(tree.cells(), number);
+    let end = |number: Number| bound_in(tree.cells(), number);
     match range {
         Some(Range(low, high)) => tree.condition().range(end(low), end(high)),
         None => tree.condition(),

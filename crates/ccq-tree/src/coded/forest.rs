@@ -8,7 +8,6 @@ use kernels_rs::ccq::summary::Summary;
 
 use super::{CodedTree, Codes, Stored, of_stored};
 use crate::cpu::{Tiles, merge, of_root, relinked};
-use crate::file::CodesPart;
 use crate::forest::Tiling;
 use crate::tree::{Node, bits_of};
 use crate::{Cell, Merged, Number, Params, Result, Tree};
@@ -100,7 +99,7 @@ impl<T: Number> CodedForest<T> {
     /// As [`merge`](Self::merge).
     pub fn merged(&self) -> Result<CodedMerged<'_>> {
         let params = self.codes.params(self.nodata);
-        let codes = Some(CodesPart::new(&self.codes, self.nodata));
+        let codes = Some(self.codes.part(self.nodata));
         Ok(CodedMerged(if self.codes.are_short() {
             Either::Short(Merged::new(&self.tiling, &params, self, codes)?)
         } else {

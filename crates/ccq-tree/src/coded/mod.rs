@@ -1,7 +1,9 @@
 //! Trees over codes: of values that no cell of 32 bits holds, and in nodes of 8 bytes where there are few of them.
 
 mod codes;
+mod file;
 mod forest;
+mod searched;
 mod tree;
 
 use gpu_core::{GridView, On};
@@ -9,7 +11,7 @@ use gpu_core::{GridView, On};
 pub use codes::{CodedParams, Codes, MAX_CODED_BINS};
 pub use forest::{CodedForest, CodedMerged};
 pub use tree::CodedTree;
-pub(crate) use tree::{Stored, of_stored};
+use tree::{Stored, of_stored};
 
 use crate::{
     Bound, Cell, Error, Number, Params, Peak, Query, Result, Statistics, Tree, build, build_tile,

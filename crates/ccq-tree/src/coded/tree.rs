@@ -26,12 +26,12 @@ pub(crate) enum Stored {
 macro_rules! of_stored {
     ($stored:expr, $tree:ident => $result:expr) => {
         match $stored {
-            $crate::coded::Stored::Short($tree) => $result,
-            $crate::coded::Stored::Long($tree) => $result,
+            $crate::coded::tree::Stored::Short($tree) => $result,
+            $crate::coded::tree::Stored::Long($tree) => $result,
         }
     };
 }
-pub(crate) use of_stored;
+pub(super) use of_stored;
 
 impl<T: Number> CodedTree<T> {
     /// Where the raster lies.

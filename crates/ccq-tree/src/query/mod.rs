@@ -21,11 +21,10 @@ use apart::Holder;
 pub(crate) use apart::Mapping;
 
 use crate::cell::Ranges;
-use crate::coded::of_stored;
 use crate::params::{Window, check_range};
 use crate::raster::Wanted;
 use crate::tree::{Children, Place};
-use crate::{Bound, Cell, CodedTree, Error, Node, Number, Query, RasterRef, Result, Tree};
+use crate::{Bound, Cell, Error, Node, Number, Query, RasterRef, Result, Tree};
 
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
@@ -42,11 +41,6 @@ pub struct Condition<'a> {
 impl<'a> Condition<'a> {
     /// Any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a Tree<T>) -> Self {
-        Self { tree, range: None, raster: None }
-    }
-
-    /// Any value of a coded tree's raster.
-    pub fn of_coded<T: Number>(tree: &'a CodedTree<T>) -> Self {
         Self { tree, range: None, raster: None }
     }
 
@@ -231,59 +225,6 @@ impl<T: Cell> Searched for Tree<T> {
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
         Ok(Box::new(crate::gpu::DeviceTree::upload(gpu, self)?))
-    }
-}
-
-impl<T: Number> Searched for CodedTree<T> {
-    fn grid(&self) -> &GridSpec {
-        CodedTree::grid(self)
-    }
-
-    fn bits(&self) -> u32 {
-        of_stored!(&self.tree, tree => tree.bits)
-    }
-
-    fn nodata(&self) -> Option<Bound> {
-        self.nodata.map(Number::bound)
-    }
-
-    fn node(&self, position: u32) -> Option<Keyed> {
-        of_stored!(&self.tree, tree => Searched::node(tree, position))
-    }
-
-    fn children(&self, position: u32, place: Place) -> Children {
-        of_stored!(&self.tree, tree => Searched::children(tree, position, place))
-    }
-
-    fn ranges(&self, range: (Bound, Bound)) -> Ranges {
-        self.codes.ranges(range)
-    }
-
-    fn value(&self, key: u32) -> Bound {
-        // The key of an unsigned number is itself.
-        self.codes.bound(key)
-    }
-
-    fn starts(&self) -> &[u64] {
-        of_stored!(&self.tree, tree => &tree.starts)
-    }
-
-    fn link(&self, position: u32) -> u32 {
-        of_stored!(&self.tree, tree => Searched::link(tree, position))
-    }
-
-    fn presence(&self) -> &[u8] {
-        of_stored!(&self.tree, tree => &tree.presence)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn is_coded(&self) -> bool {
-        true
-    }
-
-    #[cfg(feature = "cuda")]
-    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
-        of_stored!(&self.tree, tree => Searched::upload(tree, gpu))
     }
 }
 

@@ -14,10 +14,12 @@ use tile_plan::{Input, Plan, Shape};
 use super::recipe::Recipe;
 use super::{PlanArgs, side_of};
 use crate::build::nodata_of;
-use crate::cells::{Part, cells_of_all, check_bins, nodata_of_cells};
+use crate::cells::{Part, cells_of_all, nodata_of_cells};
+use crate::numbers::check_bins;
 use crate::place::{of_part, place};
 use crate::systems;
-use crate::trees::{How, Values};
+use crate::trees::How;
+use crate::values::Values;
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -75,7 +77,7 @@ impl Rasters {
         let how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata: of_cells };
         how.check()?;
         // Cells in none of the rasters need a value.
-        Values::fill(&how, &grid, &windows)?;
+        Values::fill(&how.cells, how.nodata, (&grid, &windows))?;
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();

@@ -12,7 +12,8 @@ use tile_plan::Tile;
 use super::needs::Sizes;
 use super::{Planned, tile};
 use crate::cells::cell_bytes;
-use crate::trees::{AnyTree, How, Values};
+use crate::trees::{AnyTree, How};
+use crate::values::Values;
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,8 @@ use tile_plan::Tile;
 
 use super::{Planned, side_of};
 use crate::cells::Part;
-use crate::trees::{AnyTree, Index, Values, map};
+use crate::trees::{AnyTree, Index, map, tree_of};
+use crate::values::Values;
 
 /// The cells of a tile.
 fn window_of(tile: &Tile) -> Window {
@@ -26,7 +27,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
     let is_sound = places.len() == plan.inputs().len();
     ensure!(is_sound, "this plan is damaged: its inputs lie nowhere");
     let how = recipe.how()?;
-    let fill = Values::fill(&how, plan.grid(), &places)?;
+    let fill = Values::fill(&how.cells, how.nodata, (plan.grid(), &places))?;
     let mut values = fill.repeated(own.cells() as usize)?;
     for (input, place) in plan.inputs().iter().zip(places) {
         let Some(both) = own.and(place) else { continue };
@@ -72,7 +73,8 @@ pub fn build(
     progress: &dyn Progress,
 ) -> Result<AnyTree> {
     let (grid, side) = (planned.plan.grid_of(tile), side_of(&planned.plan));
-    values.tree(grid, &planned.recipe.how()?, Some(side), device.with_progress(progress))
+    let on = device.with_progress(progress);
+    tree_of(values, grid, &planned.recipe.how()?, Some(side), on)
 }
 
 /// Opens the tree of a tile, which must be the plan's.

@@ -12,7 +12,7 @@ use crate::{Cell, Query, Result, Tree};
 /// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///
 /// # Errors
-/// As [`quadrants()`]; on a GPU [`Error::OtherType`](crate::Error::OtherType) for a raster whose cells are not of its tree's type.
+/// As [`quadrants()`].
 pub fn count<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],

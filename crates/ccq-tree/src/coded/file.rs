@@ -28,7 +28,7 @@ impl<T: Number> CodedTree<T> {
     /// As [`Tree::save`].
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`](crate::Error::File).
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         files::replace(path, |file| self.write_to(file)).map_err(|e| failed(path, e))

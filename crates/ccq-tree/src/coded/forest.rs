@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use gpu_core::GridSpec;
 use kernels_rs::ccq::summary::Summary;
+use kernels_rs::ccq::value::Value;
 
 use super::{CodedTree, Codes, Stored, of_stored};
 use crate::cpu::{Tiles, merge, of_root, relinked};
@@ -33,7 +34,7 @@ impl<T: Number> CodedForest<T> {
     /// In memory are 20 bytes for each value of each tile, beside the trees.
     ///
     /// # Errors
-    /// As [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and NODATA; [`Error::Core`] where there
+    /// As [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and NODATA; [`Error::Core`](crate::Error::Core) where there
     /// is not the memory.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<CodedTree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
@@ -166,7 +167,7 @@ impl<T: Number, C: Code> Tiles<C> for CodedForest<T> {
         let code = |own: u32| C::of(self.in_whole(tile, own));
         of_stored!(&self.trees[tile].tree, tree => {
             for (to, node) in to.iter_mut().zip(&tree.nodes[from]) {
-                let (min, max) = (code(node.min().into()), code(node.max().into()));
+                let (min, max) = (code(node.min().key()), code(node.max().key()));
                 *to = relinked(Node::new(min, max, node.link()), below);
             }
         });

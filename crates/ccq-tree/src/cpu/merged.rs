@@ -104,7 +104,8 @@ impl<'a, T: Cell> Merged<'a, T> {
     fn write_nodes(&self, merging: &Merging, to: &mut impl Write) -> io::Result<u32> {
         let mut to = Summed { to, sum: crc32fast::Hasher::new() };
         to.put(bytemuck::cast_slice(self.top.nodes()))?;
-        let mut some = vec![Node::new(T::of_key(0), T::of_key(0), 0); AT_ONCE];
+        let none = Node::new(T::of_key(0), T::of_key(0), 0);
+        let mut some: Vec<Node<T>> = std::iter::repeat_n(none, AT_ONCE).collect();
         for (tile, Moved { from, below, .. }) in self.moved(merging) {
             for first in from.clone().step_by(AT_ONCE) {
                 let nodes = first..from.end.min(first + AT_ONCE);

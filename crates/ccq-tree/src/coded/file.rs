@@ -105,6 +105,6 @@ impl<T: Number> CodedTree<T> {
         {
             return Err(failed(path, CONTRADICTS));
         }
-        Ok(Self { tree, codes, nodata })
+        Ok(Self { tree, codes: codes.into(), nodata })
     }
 }

@@ -53,7 +53,7 @@ impl<T: Number> CodedForest<T> {
             (*tree.grid(), bits, are_alike(tree))
         })?;
         let nodata = first.and_then(|tree| tree.nodata);
-        let all: Vec<&Codes<T>> = trees.iter().map(|tree| &tree.codes).collect();
+        let all: Vec<&Codes<T>> = trees.iter().map(|tree| tree.codes()).collect();
         let codes = match all.is_empty() {
             true => Codes { values: Vec::new(), are_bins: false },
             false => Codes::of_tiles(&all)?,
@@ -79,7 +79,7 @@ impl<T: Number> CodedForest<T> {
         } else {
             Stored::Long(self.of_codes(&params)?)
         };
-        Ok(CodedTree { tree, codes: self.codes, nodata: self.nodata })
+        Ok(CodedTree { tree, codes: self.codes.into(), nodata: self.nodata })
     }
 
     /// The code in the whole of a tile's.

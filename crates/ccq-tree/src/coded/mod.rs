@@ -11,7 +11,8 @@ use gpu_core::{GridView, On};
 pub use codes::{CodedParams, Codes, MAX_CODED_BINS};
 pub use forest::{CodedForest, CodedMerged};
 pub use tree::CodedTree;
-use tree::{Stored, of_stored};
+pub(crate) use tree::Stored;
+use tree::of_stored;
 
 use crate::{
     Bound, Cell, Error, Number, Params, Peak, Query, Result, Statistics, Tree, build, build_tile,
@@ -78,7 +79,7 @@ fn build_of_side<T: Number>(
             Stored::Long(tree(on, coded.view(), side, &inner)?)
         }
     };
-    Ok(CodedTree { tree, codes, nodata: params.nodata })
+    Ok(CodedTree { tree, codes: codes.into(), nodata: params.nodata })
 }
 
 impl<T: Number> CodedTree<T> {

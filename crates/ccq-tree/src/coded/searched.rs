@@ -3,10 +3,12 @@
 use gpu_core::GridSpec;
 
 use super::{CodedTree, of_stored};
+#[cfg(feature = "cuda")]
+use crate::Result;
 use crate::cell::Ranges;
 use crate::query::{Keyed, Searched};
 use crate::tree::{Children, Place};
-use crate::{Bound, Condition, Number, Result};
+use crate::{Bound, Condition, Number};
 
 impl<'a> Condition<'a> {
     /// Any value of a coded tree's raster.
@@ -58,12 +60,7 @@ impl<T: Number> Searched for CodedTree<T> {
     }
 
     #[cfg(feature = "cuda")]
-    fn is_coded(&self) -> bool {
-        true
-    }
-
-    #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
-        of_stored!(&self.tree, tree => Searched::upload(tree, gpu))
+        Ok(Box::new(crate::gpu::DeviceCodedTree::upload(gpu, self)?))
     }
 }

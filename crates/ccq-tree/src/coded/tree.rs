@@ -1,5 +1,7 @@
 //! The tree over codes.
 
+use std::sync::Arc;
+
 use gpu_core::GridSpec;
 
 use super::Codes;
@@ -12,7 +14,7 @@ use crate::{Bound, Cell, Node, Number, Tree};
 #[derive(Debug, PartialEq)]
 pub struct CodedTree<T: Number> {
     pub(crate) tree: Stored,
-    pub(crate) codes: Codes<T>,
+    pub(crate) codes: Arc<Codes<T>>,
     pub(crate) nodata: Option<T>,
 }
 

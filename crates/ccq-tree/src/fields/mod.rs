@@ -85,7 +85,7 @@ impl<'t, T: Cell> From<&'t Tree<T>> for Fielded<'t, T> {
 
 impl<'t, T: Number> From<&'t CodedTree<T>> for Fielded<'t, T> {
     fn from(tree: &'t CodedTree<T>) -> Self {
-        Self { tree, codes: Some(&tree.codes) }
+        Self { tree, codes: Some(tree.codes()) }
     }
 }
 

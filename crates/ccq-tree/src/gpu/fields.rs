@@ -144,7 +144,7 @@ pub struct DeviceClassSet {
 impl DeviceClassSet {
     /// The condition that a cell's class is in the set.
     pub fn condition(&self) -> Condition<'_> {
-        Condition::new(&self.tree).range(1.0, 2.0)
+        Condition::new(&self.tree).range(1, 2)
     }
 }
 

@@ -10,7 +10,6 @@ use super::query::{Condition, Looked, Searched};
 use crate::cell::Ranges;
 use crate::fields::Resident;
 use crate::query::{Condition as HostCondition, check, search_grid};
-use crate::raster::Wanted;
 use crate::{
     Bound, Cell, Connectivity, Count, Peak, Quadrant, Query, Regions, Result, Run, Statistics, Tree,
 };
@@ -21,17 +20,13 @@ struct Uploaded(Vec<One>);
 /// A condition of them.
 struct One {
     tree: Box<dyn Searched>,
-    keys: Ranges,
+    range: Option<(Bound, Bound)>,
     raster: Option<Arc<dyn Looked>>,
-    /// Which values of the raster count.
-    wanted: Option<Wanted>,
-    is_coded: bool,
 }
 
 impl One {
     fn condition(&self) -> Condition<'_> {
-        let condition = Condition::of_parts(&*self.tree, self.keys, self.raster.clone());
-        condition.wanted(self.wanted, self.is_coded)
+        Condition::of_parts(&*self.tree, self.range, self.raster.clone())
     }
 }
 
@@ -41,12 +36,12 @@ impl Uploaded {
         check(conditions, query)?;
         require_aligned(conditions)?;
         let one = |condition: &HostCondition<'_>| {
-            let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
+            let (tree, range) = (condition.tree.upload(gpu)?, condition.range);
             // The raster is read where a bin is cut, and nowhere else.
-            let raster = condition.raster.filter(|_| keys.inside != keys.touched);
-            let wanted = raster.map(|(raster, _)| condition.wanted(raster));
-            let there = raster.map(|(raster, grid)| raster.upload(gpu, grid)).transpose()?;
-            Ok(One { tree, keys, raster: there, wanted, is_coded: condition.tree.is_coded() })
+            let Ranges { inside, touched, .. } = condition.ranges();
+            let raster = condition.raster.filter(|_| inside != touched);
+            let raster = raster.map(|(raster, grid)| raster.upload(gpu, grid)).transpose()?;
+            Ok(One { tree, range, raster })
         };
         conditions.iter().map(one).collect::<Result<_>>().map(Self)
     }
@@ -81,14 +76,7 @@ pub(crate) fn quadrants(
     // No raster is consulted: none is copied.
     let trees: Vec<_> = asked.iter().map(|one| HostCondition { raster: None, ..*one }).collect();
     let there = Uploaded::new(gpu, &trees, query)?;
-    let mut found = super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
-    if let Some(first) = asked.first().filter(|first| first.tree.is_coded()) {
-        let value = |code: Bound| first.tree.value(code.to_f64() as u32);
-        for quadrant in &mut found {
-            (quadrant.min, quadrant.max) = (value(quadrant.min), value(quadrant.max));
-        }
-    }
-    Ok(found)
+    super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
 }
 
 pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Grid<u8>> {

@@ -9,7 +9,7 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::ccq::value::{Kind, key_of};
 use kernels_rs::ccq::{marks, query as kernels};
 
-use super::DeviceTree;
+use super::{DeviceCodedTree, DeviceTree};
 use crate::cell::{Ranges, exact_key};
 use crate::params::{Window, check_range};
 use crate::query::same_sides;
@@ -26,26 +26,27 @@ const MAX_BLOCKS: u32 = 2048;
 #[derive(Clone)]
 pub struct Condition<'a> {
     tree: &'a dyn Searched,
-    range: Option<(f64, f64)>,
+    range: Option<(Bound, Bound)>,
     /// Instead of a range, what it would mean for keys.
     keys: Option<Ranges>,
     raster: Option<Arc<dyn Looked + 'a>>,
-    /// Instead of a range, which values of the raster count.
-    wanted: Option<Wanted>,
-    /// Whether the tree's keys are codes of the raster's values.
-    is_coded: bool,
 }
 
 impl<'a> Condition<'a> {
     /// Any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a DeviceTree<T>) -> Self {
-        Self { tree, range: None, keys: None, raster: None, wanted: None, is_coded: false }
+        Self::of_parts(tree, None, None)
     }
 
-    /// Only values from `low` on and below `high`; with a `high` of infinity all from `low` on.
+    /// Any value of a coded tree's raster.
+    pub fn of_coded<T: Number>(tree: &'a DeviceCodedTree<T>) -> Self {
+        Self::of_parts(tree, None, None)
+    }
+
+    /// Only values from `low` on and below `high`; with a `high` of infinity all from `low` on. As [`crate::Condition::range`].
     #[must_use]
-    pub fn range(self, low: f64, high: f64) -> Self {
-        Self { range: Some((low, high)), ..self }
+    pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
+        Self { range: Some((low.into(), high.into())), ..self }
     }
 
     /// The raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the tree,
@@ -60,16 +61,10 @@ impl Condition<'_> {
     /// A condition of any type of cells.
     pub(super) fn of_parts<'a>(
         tree: &'a dyn Searched,
-        keys: Ranges,
+        range: Option<(Bound, Bound)>,
         raster: Option<Arc<dyn Looked + 'a>>,
     ) -> Condition<'a> {
-        let (range, keys) = (None, Some(keys));
-        Condition { tree, range, keys, raster, wanted: None, is_coded: false }
-    }
-
-    /// Which values of the raster count, and whether the tree has codes of them.
-    pub(super) fn wanted(self, wanted: Option<Wanted>, is_coded: bool) -> Self {
-        Self { wanted, is_coded, ..self }
+        Condition { tree, range, keys: None, raster }
     }
 
     /// Only values of these keys.
@@ -105,12 +100,10 @@ impl Condition<'_> {
         };
         let own = self.tree.grid();
         let are_alike = (own.width, own.height) == (grid.width, grid.height);
-        if are_alike && !self.is_coded && raster.kind() == self.tree.kind() {
+        if are_alike && !self.tree.is_coded() && raster.kind() == self.tree.kind() {
             return Ok(None);
         }
-        let (range, nodata) = (self.range, self.tree.nodata_value());
-        let range = range.map(|(low, high)| (low.into(), high.into()));
-        let (wanted, nodata) = self.wanted.unwrap_or_else(|| raster.wanted(range, nodata)).ends();
+        let (wanted, nodata) = raster.wanted(self.range, self.tree.nodata_value()).ends();
         let bytes = bytes_of(self.tree.kind());
         let cells = grid.cells();
         // SAFETY: the kernel writes a mark for each cell, and no more is read.
@@ -172,11 +165,15 @@ pub(crate) trait Searched {
     /// The words of its nodes, and how many nodes there are.
     fn nodes(&self) -> (In<'_, u32>, u32);
     fn presence(&self) -> &Column<u8>;
-    fn ranges(&self, range: (f64, f64)) -> Ranges;
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges;
     /// What stands for NODATA, by its key and as a value.
     fn nodata(&self) -> Option<u32>;
     fn nodata_value(&self) -> Option<Bound>;
     fn value(&self, key: u32) -> Bound;
+    /// Whether its keys are codes of the raster's values.
+    fn is_coded(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Cell> Searched for DeviceTree<T> {
@@ -201,8 +198,8 @@ impl<T: Cell> Searched for DeviceTree<T> {
         &self.presence
     }
 
-    fn ranges(&self, range: (f64, f64)) -> Ranges {
-        Ranges::of::<T>(range, &self.params.bins)
+    fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
+        Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
     fn nodata(&self) -> Option<u32> {
@@ -399,8 +396,7 @@ impl<'a> Search<'a> {
             if let Some(raster) = &condition.raster {
                 same_sides("a raster", raster.grid(), own)?;
             }
-            let range = condition.range.map(|(low, high)| (low.into(), high.into()));
-            range.map_or(Ok(()), check_range)?;
+            condition.range.map_or(Ok(()), check_range)?;
         }
         let Some(window) = query.window_in(&grid)? else { return Ok(None) };
         let marks = conditions.iter().map(|condition| condition.marks(gpu, &grid, bits));

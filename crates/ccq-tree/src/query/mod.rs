@@ -168,11 +168,6 @@ pub(crate) trait Searched: Sync {
     fn link(&self, position: u32) -> u32;
     /// As [`Tree::presence`].
     fn presence(&self) -> &[u8];
-    /// Whether its keys are codes.
-    #[cfg(feature = "cuda")]
-    fn is_coded(&self) -> bool {
-        false
-    }
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>>;
 }

@@ -1,8 +1,8 @@
 //! Trees that are built and searched in device memory: captured, with too little capacity, and whatever lies there.
 
 use crate::common::{Made, fractal, noise};
-use ccq_tree::gpu::{self, Condition, DeviceTree, Workspace};
-use ccq_tree::{Error, Node, Params, Query, build};
+use ccq_tree::gpu::{self, Condition, DeviceCodedTree, DeviceTree, Workspace};
+use ccq_tree::{CodedParams, Error, Node, Params, Query, build, build_coded, quadrants};
 use gpu_core::{Device, DeviceGrid, Grid, GridSpec};
 use testing::Random;
 
@@ -185,6 +185,55 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
     let (nodes, flags) = (handle.zeroed::<Node<u8>>(3).unwrap(), handle.zeroed(0).unwrap());
     let short = DeviceTree::from_columns(grid, &Params::new(), vec![0, 1, 5, 9, 9], nodes, flags);
     assert!(matches!(short.err(), Some(Error::Core(gpu_core::Error::Length { expected: 9, .. }))));
+}
+
+#[test]
+fn coded_trees_are_searched_where_they_lie() {
+    let handle = testing::gpu();
+    let mut workspace = Workspace::new(&handle).unwrap();
+    let base = (1i64 << 60) + 1;
+    let heights = fractal::<i16>(150, 90, 7, 0.6);
+    let of = |value: i16| base + i64::from(value / 8);
+    let ids = heights.values().iter().map(|&value| of(value)).collect();
+    let ids = Grid::new(ids, *heights.grid()).unwrap();
+    let there = DeviceGrid::upload(&handle, ids.view()).unwrap();
+    let plain = build(&Device::Cpu, heights.view(), &Params::new()).unwrap();
+    let beside = DeviceTree::upload(&handle, &plain).unwrap();
+    for params in
+        [CodedParams::new().nodata(base + 2), CodedParams::new().bins([base - 4, base + 3])]
+    {
+        let host = build_coded(&Device::Cpu, ids.view(), &params).unwrap();
+        let tree = DeviceCodedTree::upload(&handle, &host).unwrap();
+        assert_eq!((tree.grid(), tree.codes()), (host.grid(), host.codes()));
+        let (low, high) = (base - 2, base + 5);
+        let wants = |cell: usize| {
+            let is_in = |value: i64| low <= value && value < high && params.nodata != Some(value);
+            is_in(ids.values()[cell]) && heights.values()[cell] >= -30
+        };
+        let expected: Vec<u8> = (0..ids.values().len()).map(|i| u8::from(wants(i))).collect();
+        let asked = [
+            Condition::of_coded(&tree).range(low, high).raster(&there),
+            Condition::new(&beside).range(-30, 1000),
+        ];
+        let found = gpu::mask(&mut workspace, &asked, &Query::new()).unwrap();
+        assert!(found.to_host().unwrap().values() == expected);
+        let on_host = [
+            ccq_tree::Condition::of_coded(&host).range(low, high),
+            ccq_tree::Condition::new(&plain).range(-30, 1000),
+        ];
+        let found = gpu::quadrants(&mut workspace, &asked, &Query::new()).unwrap();
+        assert!(found == quadrants(&Device::Cpu, &on_host, &Query::new()).unwrap());
+        // Once the workspace has grown, a search that makes marks can be captured.
+        let mut counted = None;
+        let graph = handle.capture(|| {
+            counted = Some(gpu::count(&mut workspace, &asked, &Query::new())?);
+            Ok::<_, Error>(())
+        });
+        // SAFETY: everything is where it was.
+        unsafe { graph.unwrap().launch().unwrap() };
+        let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
+        assert_eq!(counted.unwrap().to_host().unwrap()[1..], [cells, 0]);
+    }
 }
 
 #[test]

@@ -143,7 +143,7 @@ south-west corner at (0, 0) and cells of side 1), with the least and the greates
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
 with --raster then. Areas of --regions are in square units of the place, of degrees in square \
 metres on WGS 84. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
-the same. A GPU takes four indices at most (--classes counts as one), and of other cell sizes those whose cells are 2^n of the \
+the same; sums are made on the CPU. A GPU takes four indices at most (--classes counts as one), and of other cell sizes those whose cells are 2^n of the \
 finest on a side, with the same north-west and south-east corner.\n\n\
 Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
 standard error says what, and no unfinished file is left.";

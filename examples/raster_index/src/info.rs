@@ -38,7 +38,7 @@ pub fn describe(report: &mut Report, tree: &dyn Index, crs: Option<&Crs>) {
     if nodes > 0 {
         let a_node = bytes as f64 / nodes as f64;
         let text = format_args!(
-            "with all beside them {a_node:.2} bytes a node, {bits_per_cell:.3} bits a cell"
+            "{a_node:.2} bytes a node with flags and codes, {bits_per_cell:.3} bits a cell"
         );
         report.line("", text);
         let pointers = [summary.pointers_32, summary.pointers_64];

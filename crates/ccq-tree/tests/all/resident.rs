@@ -224,6 +224,7 @@ fn coded_trees_are_searched_where_they_lie() {
         let found = gpu::quadrants(&mut workspace, &asked, &Query::new()).unwrap();
         assert!(found == quadrants(&Device::Cpu, &on_host, &Query::new()).unwrap());
         // Once the workspace has grown, a search that makes marks can be captured.
+        gpu::count(&mut workspace, &asked, &Query::new()).unwrap();
         let mut counted = None;
         let graph = handle.capture(|| {
             counted = Some(gpu::count(&mut workspace, &asked, &Query::new())?);

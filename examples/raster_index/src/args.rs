@@ -80,6 +80,9 @@ pub struct QueryArgs {
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
+    /// The value that stands for NODATA in the raster, where the index was built with another than its file says
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, requires = "raster")]
+    pub nodata: Option<Number>,
     /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     pub range: Option<Range>,

@@ -206,7 +206,9 @@ fn raster_of(
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
     let Place { grid, crs } = place_of(path, &raster, &mut Vec::new())?;
     require_same_place(index, (path, grid, crs.as_ref()))?;
-    let part = Part { path, nodata: raster.nodata, corner: (0, 0), width: raster.width };
+    let nodata = args.nodata.or(raster.nodata);
+    let nodata = nodata.and_then(|nodata| raster.values.sample_type().value(nodata));
+    let part = Part { path, nodata, corner: (0, 0), width: raster.width };
     let values = part.cells(raster.values, cells)?;
     Ok((values, grid))
 }

@@ -33,9 +33,8 @@ impl WideSum {
 
     /// The sum, rounded; an infinity where no float has it.
     pub fn to_f64(self) -> f64 {
-        let [high, low] = self.far;
-        let far = (high + low) * UNIT;
-        if far == 0.0 { self.near[0] + self.near[1] } else { far + (self.near[0] + self.near[1]) }
+        let [far, near] = [self.far, self.near].map(|[high, low]| high + low);
+        far * UNIT + near
     }
 
     /// A part of it: the mean of so many values, finite if they are.

@@ -320,10 +320,9 @@ fn values_of_64_bits_are_indexed() {
         (&["long.npy", "--nodata", "18446744073709551615"], "0,inf", 3),
     ] {
         assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
-        let raster = ["--range", query, "--raster", build[0]];
-        if build.len() == 1 {
-            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
-        }
+        // The raster's NODATA is that of the index, by the same option.
+        let raster = [&["--range", query, "--raster"], build].concat();
+        assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
     }
     // Numbers that no f64 has are shown as they are, so that they can be asked for.
     write_npy(&at("large.npy"), &[1i64 << 60, (1 << 60) + 1, i64::MAX, 1], 2, 2).unwrap();
@@ -357,10 +356,10 @@ fn values_of_64_bits_are_indexed() {
         (&["long.npy"], "0,18446744073709551615", 3),
     ] {
         assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
-        let raster = ["--range", query, "--raster", build[0], "--device", "software"];
-        if !build.contains(&"--nodata") {
-            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
-        }
+        let (name, nodata) = (build[0], build.iter().position(|word| *word == "--nodata"));
+        let raster = ["--range", query, "--raster", name, "--device", "software"];
+        let raster = [&raster[..], nodata.map_or(&[][..], |at| &build[at..at + 2])].concat();
+        assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
     }
     let report = succeeds(path, &["build", "tenths.npy", "-o", "t.ccq", "--bins", "0.1,0.3"]);
     assert!(report.contains("0.1, 0.3"), "{report}");

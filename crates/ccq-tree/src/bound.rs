@@ -43,7 +43,7 @@ impl Bound {
         self.to_f64() == f64::INFINITY
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     pub fn to_f64(self) -> f64 {
         match self.0 {
             Form::Real(value) => value,

@@ -72,7 +72,7 @@ pub(crate) struct CodesHeader {
     pub crc: u32,
 }
 
-/// That, and the ranks of what codes stand for.
+/// A coded tree's part of the header, and the ranks of what codes stand for.
 pub(crate) struct CodesPart {
     pub header: CodesHeader,
     pub ranks: Vec<u64>,
@@ -88,7 +88,7 @@ pub struct FileKind {
     pub is_coded: bool,
 }
 
-/// What tree a file holds, by its header.
+/// Returns what tree a file holds, by its header.
 ///
 /// # Errors
 /// [`Error::File`] where it cannot be read, or its header is not sound.
@@ -124,12 +124,12 @@ impl<T: Cell> Tree<T> {
     /// Writes the file's bytes.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
         self.write_in(&self.system, None, to)
     }
 
-    /// The same of the tree in a reference system.
+    /// Writes the file's bytes with a reference system, and with what codes stand for in a coded tree.
     pub(crate) fn write_in(
         &self,
         system: &str,
@@ -206,7 +206,7 @@ impl<T: Cell> Tree<T> {
         codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
-    /// The same, with what codes stand for in a coded tree's file.
+    /// Reads a tree, and from a coded tree's file what codes stand for.
     pub(crate) fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
@@ -257,7 +257,7 @@ impl<T: Cell> Tree<T> {
         codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
-    /// The same, with a copy of what codes stand for in a coded tree's file.
+    /// Maps a tree, and copies from a coded tree's file what codes stand for.
     ///
     /// # Safety
     /// As [`map`](Self::map).

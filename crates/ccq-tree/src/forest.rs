@@ -18,7 +18,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// One tile, the smallest that holds the raster.
+    /// Returns one tile, the smallest that holds the raster.
     pub fn whole(grid: GridSpec) -> Result<Self> {
         Self::of_bits(grid, bits_of(&grid))
     }
@@ -73,12 +73,12 @@ impl Tiling {
         first_bad.map_or(Ok(()), |tile| Err(Error::Tiles { tile, tiles }))
     }
 
-    /// Where a tile lies, by its number row by row.
+    /// Returns where a tile lies, by its number row by row.
     pub fn place(&self, tile: usize) -> GridSpec {
         self.tile(tile as u32 % self.columns, tile as u32 / self.columns)
     }
 
-    /// Where a tile lies.
+    /// Returns where a tile lies.
     pub fn tile(&self, column: u32, row: u32) -> GridSpec {
         let (x, y) = (column << self.bits, row << self.bits);
         let side = |from: u32, length: u32| (length - from).min(1 << self.bits);
@@ -116,7 +116,7 @@ pub struct Forest<T: Cell> {
 }
 
 impl<T: Cell> Forest<T> {
-    /// The raster's place.
+    /// Returns the raster's place.
     pub fn grid(&self) -> &GridSpec {
         &self.tiling.grid
     }
@@ -131,13 +131,13 @@ impl<T: Cell> Forest<T> {
         1 << self.tiling.bits
     }
 
-    /// The trees, row by row of tiles. The root of each stands for a whole tile, also where the raster's edge cuts it
+    /// Returns the trees, row by row of tiles. The root of each stands for a whole tile, also where the raster's edge cuts it
     /// off, so that it has as many levels as the others.
     pub fn trees(&self) -> &[Tree<T>] {
         &self.trees
     }
 
-    /// The forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
+    /// Returns the forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
     ///
     /// # Errors
     /// [`Error::TileSide`]; [`Error::Tiles`] unless there is one for each tile, of its sides and levels, all with the

@@ -9,7 +9,7 @@ use crate::{Bound, Error, MAX_SIDE, Number, Result};
 /// How far from a whole cell a raster's corner may lie: coordinates of files are rounded.
 const TOLERANCE: f64 = 1e-3;
 
-/// Where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
+/// Returns where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
 /// has. Those without cells have none, and lie nowhere.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
     Ok((GridSpec { origin_x, origin_y, cell_size, width, height }, places))
 }
 
-/// What the cells of a mosaic have that lie in none of the rasters: NODATA.
+/// Returns what the cells of a mosaic have that lie in none of the rasters: NODATA.
 ///
 /// # Errors
 /// [`Error::Gap`] where there are such cells and no value stands for it.
@@ -69,7 +69,7 @@ pub fn mosaic_fill<T: Number>(
     }
 }
 
-/// One raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
+/// Returns one raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
 /// result has `nodata`, or NaN.
 ///
 /// # Errors

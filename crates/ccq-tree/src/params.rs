@@ -110,12 +110,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// The whole of a raster.
+    /// Returns the whole of a raster.
     pub fn of(grid: &GridSpec) -> Self {
         Self { row0: 0, column0: 0, row1: grid.height, column1: grid.width }
     }
 
-    /// The cells that are in both.
+    /// Returns the cells that are in both.
     pub fn and(self, other: Self) -> Option<Self> {
         let both = Self {
             row0: self.row0.max(other.row0),

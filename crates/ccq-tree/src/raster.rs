@@ -84,7 +84,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Those of a range, or all.
+    /// Returns the ranks of the values in a range, or of all.
     pub fn of<T: Number>(range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Self {
         let (low, end) = match range {
             Some((low, high)) => (first_rank::<T>(low), end_rank::<T>(high)),
@@ -93,7 +93,7 @@ impl Wanted {
         Self { low, end, nodata: nodata.and_then(exact_rank::<T>) }
     }
 
-    /// The least and the greatest rank, the least above the greatest where there is none; and that of NODATA.
+    /// Returns the least and the greatest rank, the least above the greatest where there is none; and that of NODATA.
     #[cfg(feature = "cuda")]
     pub fn ends(self) -> ([u64; 2], Option<u64>) {
         let is_any = self.low < self.end && self.low <= u128::from(u64::MAX);

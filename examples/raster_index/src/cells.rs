@@ -52,8 +52,8 @@ fn nodata_in(cells: &str, nodata: Number) -> Number {
     kind.value(nodata).filter(|value| *value == nodata).unwrap_or(other)
 }
 
-/// The same of the values of rasters, whose types may not have the number that was asked for; none where NaN stands for it alone, as
-/// where a decimal means another float in each of two types.
+/// Returns what cells have where the values of rasters have NODATA. Their types may not have the number that was asked for. `None` if NaN
+/// alone stands for NODATA, as where a decimal means another float in each of two types.
 pub fn nodata_of_cells(
     cells: &str,
     rasters: &[(&Path, SampleType)],
@@ -227,7 +227,7 @@ impl Part<'_> {
         Values::F32(values)
     }
 
-    /// The same as floats of 64 bits.
+    /// Returns floats of 64 bits, NaN where they are NODATA.
     fn wide_floats(&self, values: impl Iterator<Item = f32>) -> Values {
         let nodata = self.nodata.map(|nodata| nodata.to_f64() as f32);
         let wide = |value: f32| if Some(value) == nodata { f64::NAN } else { value.into() };

@@ -93,7 +93,7 @@ pub trait Index: Send {
     fn grid(&self) -> &GridSpec;
     /// The reference system, as the index keeps it.
     fn system(&self) -> Option<&str>;
-    /// The same index with a reference system, as it is kept.
+    /// Gives the index a reference system, as it is kept.
     fn in_system(self: Box<Self>, system: Option<String>) -> AnyTree;
     fn condition(&self) -> Condition<'_>;
     /// Where the cells of some classes lie, of an index without bins.
@@ -233,7 +233,7 @@ impl Sum {
     }
 }
 
-/// What there is to say of an index.
+/// What a report says of an index.
 pub struct Summary {
     pub nodes: usize,
     pub node_bytes: usize,
@@ -272,7 +272,7 @@ pub unsafe fn map(path: &Path) -> Result<AnyTree> {
     })
 }
 
-/// The index of a raster, or of a tile of a side.
+/// Builds the index of a raster, or of a tile of a side.
 pub fn tree_of(
     values: &Values,
     grid: GridSpec,
@@ -304,7 +304,7 @@ pub fn tree_of(
     }
 }
 
-/// The same by codes.
+/// Builds the index of a raster or a tile by codes.
 fn coded_tree<T: ValueType>(
     raster: GridView<'_, T>,
     how: &How,

@@ -130,7 +130,7 @@ impl<T: Number> Codes<T> {
         Ok(self.values.iter().map(of).collect())
     }
 
-    /// The values that codes stand for, rising; or the boundaries of bins.
+    /// Returns the values that codes stand for, rising; or the boundaries of bins.
     pub fn values(&self) -> &[T] {
         &self.values
     }

@@ -37,7 +37,7 @@ impl<T: Number> CodedTree<T> {
     /// Writes the file's bytes.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
         let codes = self.codes.part(self.nodata);
         of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some(&codes), to))

@@ -29,13 +29,13 @@ pub struct CodedForest<T: Number> {
 }
 
 impl<T: Number> CodedForest<T> {
-    /// The forest of trees that were built one by one ([`build_coded_tile`](crate::build_coded_tile)), row by row of tiles.
+    /// Returns the forest of trees that were built one by one ([`build_coded_tile`](crate::build_coded_tile)), row by row of tiles.
     ///
     /// In memory are 20 bytes for each value of each tile, beside the trees.
     ///
     /// # Errors
-    /// As [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and NODATA; [`Error::Core`](crate::Error::Core) where there
-    /// is not the memory.
+    /// As [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and NODATA;
+    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<CodedTree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
         let first = trees.first();
@@ -62,7 +62,7 @@ impl<T: Number> CodedForest<T> {
         Ok(Self { tiling, trees, codes, in_whole, nodata })
     }
 
-    /// One tree for the whole raster: the same, byte for byte, as [`build_coded`](crate::build_coded) makes of it.
+    /// Returns one tree for the whole raster: the same, byte for byte, as [`build_coded`](crate::build_coded) makes of it.
     ///
     /// # Errors
     /// As [`Forest::merge`](crate::Forest::merge).
@@ -195,7 +195,7 @@ impl CodedMerged<'_> {
     /// As [`Merged::write_to`].
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, to: impl Write + Seek) -> io::Result<()> {
         match &self.0 {
             Either::Short(merged) => merged.write_to(to),

@@ -11,7 +11,7 @@ use crate::tree::{Children, Place};
 use crate::{Bound, Condition, Number};
 
 impl<'a> Condition<'a> {
-    /// Any value of a coded tree's raster.
+    /// Accepts any value of a coded tree's raster.
     pub fn of_coded<T: Number>(tree: &'a CodedTree<T>) -> Self {
         Self { tree, range: None, raster: None }
     }

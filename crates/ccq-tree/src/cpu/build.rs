@@ -249,7 +249,7 @@ impl<E> Shared<E> {
         unsafe { self.0.add(index as usize).write(element) }
     }
 
-    /// Some elements that follow each other.
+    /// Returns some elements that follow each other.
     ///
     /// # Safety
     /// They are in the array, hold values, and nobody else uses them meanwhile.

@@ -86,13 +86,13 @@ pub(crate) struct Moved {
 }
 
 impl Merging {
-    /// The plan for the trees of tiles.
+    /// Returns the plan for the trees of tiles.
     pub fn of_tiles<T: Cell>(tiling: &Tiling, tiles: &dyn Tiles<T>) -> Result<Self> {
         let roots = (0..tiles.count()).map(|tile| tiles.root(tile)).collect();
         Self::new(tiling, roots, &|tile| tiles.levels(tile))
     }
 
-    /// The plan for tiles with such roots, whose levels begin at `levels(tile)`, counted from their roots.
+    /// Returns the plan for tiles with such roots, whose levels begin at `levels(tile)`, counted from their roots.
     pub fn new<'a>(
         tiling: &Tiling,
         roots: Vec<Summary>,
@@ -157,7 +157,7 @@ impl Merging {
         }
     }
 
-    /// What moves of a tile whose levels begin there.
+    /// Returns what moves of a tile whose levels begin there.
     pub fn moved<'a>(&'a self, tile: usize, levels: &'a [u64]) -> impl Iterator<Item = Moved> + 'a {
         (1..=self.tiling.bits).map(move |level| {
             let at = |level: u32| levels.get(level as usize).copied().unwrap_or(0);
@@ -169,14 +169,14 @@ impl Merging {
         })
     }
 
-    /// The tiles in Z-order.
+    /// Returns the tiles in Z-order.
     pub fn order(&self) -> Vec<usize> {
         let mut tiles: Vec<usize> = (0..self.order.ranks.len()).collect();
         tiles.sort_unstable_by_key(|&tile| self.order.ranks[tile]);
         tiles
     }
 
-    /// Where the levels of the whole begin, and its end.
+    /// Returns where the levels of the whole begin, and its end.
     pub fn levels(&self) -> Vec<u64> {
         let above = self.tiers[0].tree_stride as usize;
         let mut levels = level_starts(&self.tiers, &self.starts, 0);

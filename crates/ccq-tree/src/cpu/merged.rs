@@ -55,7 +55,7 @@ impl<'a, T: Cell> Merged<'a, T> {
         Ok(Self { tiles, merging: Some(merging), top, codes })
     }
 
-    /// The same with a reference system, as [`Tree::in_system`] gives it.
+    /// Gives it a reference system, as [`Tree::in_system`] does.
     #[must_use]
     pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
         Self { top: self.top.in_system(system), ..self }
@@ -65,7 +65,7 @@ impl<'a, T: Cell> Merged<'a, T> {
     /// header.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, mut to: impl Write + Seek) -> io::Result<()> {
         let Some(merging) = &self.merging else {
             let tree = self.tiles.only().unwrap_or(&self.top);
@@ -163,7 +163,7 @@ impl<T: Cell> Forest<T> {
         Merged::new(&self.tiling, &self.params, self, None)
     }
 
-    /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
+    /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
     ///
     /// Every node is copied once, by all cores.
     ///

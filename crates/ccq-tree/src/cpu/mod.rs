@@ -13,7 +13,7 @@ pub use merged::Merged;
 
 use crate::{Aggregate, Fielded, Fields, Number, Result};
 
-/// A data field of any type for each node of a [`Tree`](crate::Tree), or of a [`CodedTree`](crate::CodedTree) without bins.
+/// Returns a data field of any type for each node of a [`Tree`](crate::Tree), or of a [`CodedTree`](crate::CodedTree) without bins.
 ///
 /// Work: O(nodes), in 8 bytes a node beside the fields.
 ///

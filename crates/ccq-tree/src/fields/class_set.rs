@@ -29,14 +29,14 @@ pub struct ClassSet {
 }
 
 impl ClassSet {
-    /// The condition that a cell's class is in the set.
+    /// Returns the condition that a cell's class is in the set.
     pub fn condition(&self) -> Condition<'_> {
         Condition::new(&self.tree).range(1, 2)
     }
 }
 
 impl<T: Number> Fields<'_, T, Classes> {
-    /// The cells whose class is in a set: bit `v` for the value `v` from 0 to 62, bit 63 for every other value.
+    /// Returns the cells whose class is in a set: bit `v` for the value `v` from 0 to 62, bit 63 for every other value.
     ///
     /// Work: O(nodes), in 8 bytes a node.
     ///

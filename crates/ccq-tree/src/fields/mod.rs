@@ -180,7 +180,7 @@ fn places(tree: &dyn Searched, starts: &[usize]) -> Result<Vec<[u32; 2]>> {
     Ok(places)
 }
 
-/// A data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
+/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
 /// takes any.
 ///
 /// # Errors
@@ -204,23 +204,23 @@ pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
 }
 
 impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
-    /// The field of each node, in their order.
+    /// Returns the field of each node, in their order.
     pub fn fields(&self) -> &[A::Field] {
         &self.fields
     }
 
-    /// The field of the whole raster; `None` where no cell has a value.
+    /// Returns the field of the whole raster; `None` where no cell has a value.
     pub fn root(&self) -> Option<A::Field> {
         self.fields.first().copied()
     }
 
-    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    /// Accepts any value of the tree's raster: the first of the conditions of [`total`](Self::total).
     pub fn condition(&self) -> Condition<'t> {
         Condition { tree: self.of.tree, range: None, raster: None }
     }
 
-    /// The field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where there
-    /// are none. Quadrants are combined from left to right in Z-order.
+    /// Returns the field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where
+    /// there are none. Quadrants are combined from left to right in Z-order.
     ///
     /// # Errors
     /// As [`quadrants`](crate::quadrants()); [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin,
@@ -245,8 +245,8 @@ impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
         if is_finest { Ok(()) } else { Err(Error::Fields) }
     }
 
-    /// The quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf of
-    /// which it says [`Judgement::Some`] is taken partly.
+    /// Returns the quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf
+    /// of which it says [`Judgement::Some`] is taken partly.
     pub fn quadrants(&self, judge: impl Fn(&A::Field) -> Judgement) -> Vec<Quadrant> {
         let mut found = Vec::new();
         if !self.fields.is_empty() {

@@ -19,7 +19,7 @@ pub struct Total<S> {
 }
 
 impl<S: Copy> Total<S> {
-    /// The mean; `None` of no cells.
+    /// Returns the mean; `None` of no cells.
     pub fn mean<T: Summed<Sum = S>>(&self) -> Option<f64> {
         (self.cells > 0).then(|| T::over(self.sum, self.cells))
     }

@@ -31,7 +31,7 @@ impl WideSum {
         }
     }
 
-    /// The sum, rounded; an infinity where no float has it.
+    /// Returns the sum, rounded; an infinity where no float has it.
     pub fn to_f64(self) -> f64 {
         let [far, near] = [self.far, self.near].map(|[high, low]| high + low);
         far * UNIT + near

@@ -47,12 +47,12 @@ impl<T: Number> DeviceCodedTree<T> {
         Ok(Self { tree: nodes, codes: tree.codes.clone(), nodata: tree.nodata })
     }
 
-    /// Where the raster lies.
+    /// Returns where the raster lies.
     pub fn grid(&self) -> &GridSpec {
         self.tree.searched().grid()
     }
 
-    /// What its codes stand for.
+    /// Returns what its codes stand for.
     pub fn codes(&self) -> &Codes<T> {
         &self.codes
     }

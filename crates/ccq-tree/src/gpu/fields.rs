@@ -18,8 +18,8 @@ pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
     fields: Column<[u64; kernels::FIELD]>,
 }
 
-/// The fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns; after
-/// one call it can be captured.
+/// Returns the fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns;
+/// after one call it can be captured.
 ///
 /// # Errors
 /// [`Error::Core`] where memory or the device fails.
@@ -88,13 +88,13 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
         Ok(self.fields.to_host()?.into_iter().map(A::of_words).collect())
     }
 
-    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    /// Accepts any value of the tree's raster: the first of the conditions of [`total`](Self::total).
     pub fn condition(&self) -> Condition<'t> {
         Condition::new(self.tree)
     }
 
-    /// The field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with the
-    /// same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
+    /// Returns the field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with
+    /// the same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
     ///
     /// # Errors
     /// As [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin, [`Error::Fields`] unless the first
@@ -142,15 +142,15 @@ pub struct DeviceClassSet {
 }
 
 impl DeviceClassSet {
-    /// The condition that a cell's class is in the set.
+    /// Returns the condition that a cell's class is in the set.
     pub fn condition(&self) -> Condition<'_> {
         Condition::new(&self.tree).range(1, 2)
     }
 }
 
 impl<T: Cell> DeviceFields<'_, T, Classes> {
-    /// The cells whose class is in a set, as [`Fields::in_set`](crate::Fields::in_set) gives them on the host. Enqueues a launch and
-    /// returns; after one call it can be captured.
+    /// Returns the cells whose class is in a set, as [`Fields::in_set`](crate::Fields::in_set) gives them on the host. Enqueues a launch
+    /// and returns; after one call it can be captured.
     ///
     /// # Errors
     /// [`Error::Core`] where memory or the device fails.

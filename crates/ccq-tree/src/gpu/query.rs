@@ -33,24 +33,24 @@ pub struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// Any value of a tree's raster.
+    /// Accepts any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a DeviceTree<T>) -> Self {
         Self::of_parts(tree, None, None)
     }
 
-    /// Any value of a coded tree's raster.
+    /// Accepts any value of a coded tree's raster.
     pub fn of_coded<T: Number>(tree: &'a DeviceCodedTree<T>) -> Self {
         Self::of_parts(tree, None, None)
     }
 
-    /// Only values from `low` on and below `high`; with a `high` of infinity all from `low` on. As [`crate::Condition::range`].
+    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on. As [`crate::Condition::range`].
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// The raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the tree,
-    /// the search makes a raster of marks on the finest grid first.
+    /// Returns the raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the
+    /// tree, the search makes a raster of marks on the finest grid first.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }
@@ -263,7 +263,7 @@ impl<T: Number> Looked for GridSlice<'_, T> {
     }
 }
 
-/// The numbers of quadrants, of cells that satisfy all conditions, and of cells of which no raster says, as
+/// Returns the numbers of quadrants, of cells that satisfy all conditions, and of cells of which no raster says, as
 /// [`count`](crate::count) gives them on the host: three numbers in device memory. Enqueues and returns; after one call
 /// it can be captured.
 ///
@@ -289,7 +289,7 @@ pub fn count(
     Ok(sums)
 }
 
-/// The quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
+/// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
 /// Waits for their number, and for the quadrants, which are the host's; so it cannot be captured.
 ///
 /// # Errors
@@ -425,12 +425,12 @@ impl<'a> Search<'a> {
         Ok(counted)
     }
 
-    /// How many conditions the kernels have that search.
+    /// Returns how many conditions the kernels have that search.
     pub fn instance(&self) -> usize {
         self.conditions.len().next_power_of_two()
     }
 
-    /// The search as kernels take it.
+    /// Returns the search as kernels take it.
     pub fn question(&self) -> kernels::Question<'_> {
         // Kernels take more conditions than there are: the others are the first's tree with any value.
         let all = [0, u32::MAX];

@@ -14,7 +14,7 @@ use crate::cell::{Keys, Ranges};
 use crate::params::Window;
 use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
-/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
+/// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
 /// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
@@ -43,7 +43,7 @@ pub fn mask(
     Ok(DeviceGrid::from_column(cells, search.grid)?)
 }
 
-/// The cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
+/// Returns the cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
 /// and for the runs, which are the host's; so it cannot be captured.
 ///
 /// # Errors
@@ -155,7 +155,7 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// The `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
+/// Returns the `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
 /// [`top_k`](crate::top_k()) gives them on the host. Waits for them; so it cannot be captured.
 ///
 /// The least of their values is found by bisection, at most 32 counts; then the leaves from it on are fetched,

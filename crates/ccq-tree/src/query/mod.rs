@@ -39,19 +39,19 @@ pub struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// Any value of a tree's raster.
+    /// Accepts any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a Tree<T>) -> Self {
         Self { tree, range: None, raster: None }
     }
 
-    /// Only values from `low` on and below `high`; with a `high` of infinity all from `low` on, infinity among them. Whole numbers are
-    /// compared exactly with values of 64 bits.
+    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on, infinity among them. Whole numbers
+    /// are compared exactly with values of 64 bits.
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// The raster that the tree was built from.
+    /// Returns the raster that the tree was built from.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridView<'a, T>>) -> Self {
         let raster = raster.into();
@@ -520,7 +520,7 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
     trees.reduce(finer).expect("there is a condition")
 }
 
-/// The grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
+/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
 /// cells.
 ///
 /// # Errors

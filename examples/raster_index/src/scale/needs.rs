@@ -33,12 +33,12 @@ impl Sizes {
         Self { built, node: (2 * built).next_multiple_of(4) + 4 + 1, ..self }
     }
 
-    /// The same where the tree is one of the numbers of bins.
+    /// Takes the tree for one of the numbers of bins.
     pub fn of_bins(self) -> Self {
         Self { coding: 2, ..self }.of_nodes(2)
     }
 
-    /// The same where the tree is one of codes for values, which are found by sorting these.
+    /// Takes the tree for one of codes for values, which are found by sorting these.
     pub fn of_values(self) -> Self {
         Self { coding: 4 + 16, codes: 8, ..self }.of_nodes(4)
     }

@@ -39,7 +39,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of the command line, for rasters of values of some bytes that lie somewhere and become an index.
+    /// Makes the recipe of rasters of values of some bytes that lie at places and become an index.
     pub fn new(how: &How, places: Vec<[u32; 4]>, stated: Option<Number>, value_bytes: u64) -> Self {
         let bins = how.bins.iter().map(Number::to_string).collect();
         let [nodata, stated] =
@@ -53,12 +53,12 @@ impl Recipe {
         Ok(self.stated.as_deref().map(str::parse).transpose()?)
     }
 
-    /// The same of rasters in a reference system.
+    /// Sets the reference system of the rasters.
     pub fn system(self, system: Option<System>) -> Self {
         Self { system, ..self }
     }
 
-    /// The same where reading takes so many bytes beside those of the values.
+    /// Sets how many bytes reading takes beside those of the values.
     pub fn unpacking(self, unpacking: u64) -> Self {
         Self { unpacking, ..self }
     }

@@ -184,6 +184,7 @@ fn value_index(criterion: &mut Criterion) {
     const SIDE: u32 = 1024;
     let raster = benches::fractal(0..SIDE, 0..SIDE);
     let bins = ccq_tree::quantile_boundaries(raster.view(), None, 8).unwrap();
+    let bins: Vec<f64> = bins.into_iter().map(f64::from).collect();
     let params = ccq_tree::Params::new().bins(bins.clone());
     let mut group = criterion.benchmark_group("ccq-tree, 1024 x 1024");
     group.sample_size(20);

@@ -17,13 +17,17 @@ fn main() -> Result<()> {
     let choice: DeviceChoice = words.get(2).map_or("cuda:0", String::as_str).parse()?;
     let gpu = Gpu::open(choice)?;
     let raster = fractal(0..width, 0..height);
-    let bins = quantile_boundaries(raster.view(), None, 8)?;
+    let quantiles = |bins: usize| -> Result<Vec<f64>> {
+        let boundaries = quantile_boundaries(raster.view(), None, bins)?;
+        Ok(boundaries.into_iter().map(f64::from).collect())
+    };
+    let bins = quantiles(8)?;
     let params = Params::new().bins(bins.clone());
     let resident = DeviceGrid::upload(&gpu, raster.view())?;
     let tree = build_resident(&gpu, &resident, &params)?;
     build_tiles(&gpu, &resident, &params)?;
     // Eight bins of which the lowest has a hundredth of the cells.
-    let hundredths = quantile_boundaries(raster.view(), None, 100)?;
+    let hundredths = quantiles(100)?;
     let rare = [0, 14, 28, 42, 56, 70, 85].map(|i: usize| hundredths[i.min(hundredths.len() - 1)]);
     let rare_tree = gpu::build(&mut Workspace::new(&gpu)?, &resident, &Params::new().bins(rare))?;
     drop(resident);

@@ -254,6 +254,7 @@ impl Bench {
             };
             let raster = Grid::new((0..cells).into_par_iter().map(value).collect(), spec)?;
             let bins = ccq_tree::quantile_boundaries(raster.view(), None, 8)?;
+            let bins = bins.into_iter().map(f64::from).collect::<Vec<_>>();
             let params = ccq_tree::Params::new().bins(bins);
             let there = DeviceGrid::upload(&self.gpu, raster.view())?;
             let mut workspace = Workspace::new(&self.gpu)?;

@@ -36,6 +36,9 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(("f32", true)) => search_coded!(f32),
         Ok(("f64", true)) => search_coded!(f64),
         Ok(("i64", true)) => search_coded!(i64),
+        Ok(("u64", true)) => search_coded!(u64),
+        Ok(("i32", true)) => search_coded!(i32),
+        Ok(("u32", true)) => search_coded!(u32),
         _ => {}
     }
 });

@@ -36,7 +36,7 @@ fuzz_target!(|case: Case| {
     }
     let Ok(found) = count(&gpu_core::Device::Cpu, &[condition], &query) else { return };
     let is_missing = |value: f32| value.is_nan() || nodata.is_some_and(|nodata| f64::from(value) == nodata);
-    let is_hit = |value: f32| !is_missing(value) && f64::from(value) >= low && f64::from(value) < high;
+    let is_hit = |value: f32| !is_missing(value) && f64::from(value) >= low && (f64::from(value) < high || high == f64::INFINITY);
     let rows = window.row0..window.row1.min(height as u32);
     let hits = rows.flat_map(|row| (window.column0..window.column1.min(width as u32)).map(move |column| (column, row)));
     let truth = hits.filter(|&(column, row)| raster.get(column, row).is_some_and(|&value| is_hit(value))).count();

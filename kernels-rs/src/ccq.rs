@@ -6,7 +6,7 @@
 //! - [`build`]: the kernels that count nodes, write them, and merge trees, with [`source`] (what squares are made of),
 //!   [`patch`] and [`square`] (what threads do together), and [`writer`].
 //! - [`query`]: the kernels that search trees and paint masks. [`regions`]: those that join what was found.
-//! - [`fields`]: the kernels that give nodes data fields.
+//! - [`fields`]: the kernels that give nodes data fields. [`marks`]: those that say of cells and nodes what no range of keys says.
 //!
 //! All but the kernels the CPU calls as well.
 
@@ -14,6 +14,8 @@
 pub mod build;
 #[cfg(feature = "ccq_fields")]
 pub mod fields;
+#[cfg(feature = "ccq_marks")]
+pub mod marks;
 #[cfg(feature = "ccq_build")]
 pub mod patch;
 pub mod plan;

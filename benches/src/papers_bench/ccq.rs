@@ -18,6 +18,12 @@ const TILES: (u32, u32) = (11, 5);
 /// What stands for the ocean.
 const NODATA: i16 = -9999;
 
+/// Boundaries of so many bins with as many cells of land each.
+fn bins_of(raster: GridView<'_, i16>, bins: usize) -> Result<Vec<f64>> {
+    let boundaries = quantile_boundaries(raster, Some(NODATA.into()), bins)?;
+    Ok(boundaries.into_iter().map(f64::from).collect())
+}
+
 /// The part of the world that is ocean.
 const OCEAN: f64 = 0.7;
 
@@ -129,7 +135,7 @@ fn bins(bench: &Bench, land: &Grid<i16>) -> Result<Table> {
         .collect();
     for bits in bench.choose(1..=8, 1..=4) {
         let nodata = f64::from(NODATA);
-        let boundaries = quantile_boundaries(land.view(), Some(nodata), 1 << bits)?;
+        let boundaries = bins_of(land.view(), 1 << bits)?;
         let bins = boundaries.len() + 1;
         let params = Params::new().bins(boundaries).nodata(nodata);
         let tree = build(&Device::Cpu, land.view(), &params)?;
@@ -220,7 +226,7 @@ impl World {
         let mut world = Self { side, width, height, sea, top, bins: Vec::new() };
         let land: Vec<i16> = sample.into_iter().map(|value| world.precipitation(value)).collect();
         let grid = GridSpec::of_pixels(land.len() as u32, 1);
-        world.bins = quantile_boundaries(GridView::new(&land, grid)?, Some(NODATA.into()), 8)?;
+        world.bins = bins_of(GridView::new(&land, grid)?, 8)?;
         Ok(world)
     }
 

@@ -1,9 +1,9 @@
-//! The ends of ranges: numbers of any type, compared exactly.
+//! Values and ends of ranges: numbers of any type, compared exactly.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// An end of a range of values: a float of 64 bits, or a whole number that need not be one.
+/// A value, or an end of a range of values: a float of 64 bits, or a whole number that need not be one. Bounds compare exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound(Form);
 
@@ -38,7 +38,12 @@ impl From<f32> for Bound {
 }
 
 impl Bound {
-    /// The nearest float.
+    /// Whether a range up to here is open: up to infinity, which it holds.
+    pub(crate) fn is_open(self) -> bool {
+        self.to_f64() == f64::INFINITY
+    }
+
+    /// Returns the nearest float.
     pub fn to_f64(self) -> f64 {
         match self.0 {
             Form::Real(value) => value,

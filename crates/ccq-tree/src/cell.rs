@@ -10,10 +10,6 @@ pub trait Cell: Value + Number + sealed::Sealed {
     #[doc(hidden)]
     const KIND: u32 = Self::TYPE;
 
-    /// A value that always stands for NODATA.
-    #[doc(hidden)]
-    const MISSING: Option<Self>;
-
     /// The value as a number; exact.
     fn to_f64(self) -> f64;
 }
@@ -30,12 +26,10 @@ mod sealed {
 }
 
 macro_rules! cells {
-    ($($type:ty, $missing:expr;)+) => {$(
+    ($($type:ty),+) => {$(
         impl sealed::Sealed for $type {}
 
         impl Cell for $type {
-            const MISSING: Option<Self> = $missing;
-
             fn to_f64(self) -> f64 {
                 self.into()
             }
@@ -43,9 +37,7 @@ macro_rules! cells {
     )+};
 }
 
-cells! {
-    u8, None; i16, None; u16, None; i32, None; u32, None; f32, Some(f32::NAN);
-}
+cells!(u8, i16, u16, i32, u32, f32);
 
 /// The least and the greatest key of a type.
 fn ends<T: Cell>() -> (u32, u32) {
@@ -64,6 +56,11 @@ pub(crate) fn first_key<T: Cell>(bound: f64) -> u64 {
         }
     }
     low
+}
+
+/// One more than the greatest key below the upper end of a range, which infinity leaves open: infinity is in it.
+fn end_key<T: Cell>(high: f64) -> u64 {
+    if high == f64::INFINITY { u64::from(T::ENDS.1) + 1 } else { first_key::<T>(high) }
 }
 
 /// The key of a number, if it is a value of the type.
@@ -112,9 +109,9 @@ impl Ranges {
     /// No range: all values.
     pub const ALL: Self = Self { inside: Keys::ALL, touched: Keys::ALL, raw: Keys::ALL };
 
-    /// Values from `low` on, below `high`.
+    /// Values from `low` on, below `high`; with a `high` of infinity all from `low` on.
     pub fn of<T: Cell>((low, high): (f64, f64), bins: &[f64]) -> Self {
-        let (low, end) = (first_key::<T>(low), first_key::<T>(high));
+        let (low, end) = (first_key::<T>(low), end_key::<T>(high));
         let raw = Keys::new(low, end);
         if bins.is_empty() {
             return Self { inside: raw, touched: raw, raw };

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::Bound;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -47,7 +49,7 @@ pub enum Error {
         /// Which.
         index: usize,
         /// As given.
-        value: f64,
+        value: Bound,
     },
     /// More bins than there may be, or none.
     #[error("{bins} bins, where 1 to {most} can be")]
@@ -114,9 +116,9 @@ pub enum Error {
     #[error("the range from {low} to {high} is none")]
     Range {
         /// As given.
-        low: f64,
+        low: Bound,
         /// As given.
-        high: f64,
+        high: Bound,
     },
     /// No condition, or more than the device can search at once.
     #[error("{conditions} conditions, where 1 to {most} can be")]
@@ -144,26 +146,28 @@ pub enum Error {
         first_height: u32,
     },
     /// Trees of unequal sides that a search on a device does not take: their cells are not 2^n of the finest on a side, from the same
-    /// corner to the same end, or a range cuts through bins of one with larger cells.
+    /// corner to the same end.
     #[error(
-        "{what} has {width} x {height} cells, another {first_width} x {first_height}: a device searches such \
-         trees where cells are 2^n on a side of the finest, search these on the CPU"
+        "a tree of {width} x {height} cells begins in the north-west at {} {} and ends in the south-east at {} {}, the finest, of \
+         {first_width} x {first_height}, begins at {} {} and ends at {} {}: a device searches trees together that begin and end at the \
+         same places, with cells 2^n times the side of the finest; search these on the CPU",
+        corners[0][0], corners[0][1], corners[1][0], corners[1][1],
+        first_corners[0][0], first_corners[0][1], first_corners[1][0], first_corners[1][1]
     )]
     OnDevice {
-        /// Which.
-        what: &'static str,
         /// Its columns.
         width: u32,
         /// Its rows.
         height: u32,
-        /// Columns of the first tree.
+        /// Columns of the tree with the smallest cells.
         first_width: u32,
-        /// Rows of the first tree.
+        /// Rows of the tree with the smallest cells.
         first_height: u32,
+        /// Its north-west corner and its south-east corner.
+        corners: [[f64; 2]; 2],
+        /// The same of the tree with the smallest cells.
+        first_corners: [[f64; 2]; 2],
     },
-    /// A raster on the device has cells of another type than its tree.
-    #[error("the raster has cells of another type than the tree")]
-    OtherType,
     /// A bin is cut by the range, and its cells' values are in the raster only.
     #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
     NeedsRaster,

@@ -13,10 +13,9 @@ use std::sync::Arc;
 use gpu_core::{GridSpec, files, host_memory};
 use rayon::prelude::*;
 
-use crate::coded::{Stored, of_stored};
 use crate::params::MAX_SIDE;
 use crate::tree::{Node, Storage};
-use crate::{Cell, CodedTree, Codes, Error, Number, Params, Result, Tree, links};
+use crate::{Cell, Error, Number, Params, Result, Tree, links};
 
 const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
 /// The version of a file with a reference system; one without has 1.
@@ -38,10 +37,10 @@ const OF_CODES: usize = 32;
 const LONGEST_HEADER: u64 = (FIXED + OF_CODES + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
 const SHORT: &str = "it is cut short";
-const CONTRADICTS: &str = "its header contradicts itself";
+pub(crate) const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.
-const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f64", "i64", "u64"];
+pub(crate) const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f64", "i64", "u64"];
 
 /// How many of them cells can have.
 const OF_CELLS: u32 = 6;
@@ -64,17 +63,20 @@ struct Header {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodesHeader {
     /// The type of the values.
-    kind: u32,
-    are_bins: bool,
+    pub kind: u32,
+    pub are_bins: bool,
     /// The rank of the value that stands for NODATA.
-    nodata: Option<u64>,
+    pub nodata: Option<u64>,
     /// How many values there are, and their sum.
-    count: u64,
-    crc: u32,
+    pub count: u64,
+    pub crc: u32,
 }
 
-/// That, and what codes stand for.
-type CodesPart = (CodesHeader, Vec<u8>);
+/// A coded tree's part of the header, and the ranks of what codes stand for.
+pub(crate) struct CodesPart {
+    pub header: CodesHeader,
+    pub ranks: Vec<u64>,
+}
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +84,11 @@ type CodesPart = (CodesHeader, Vec<u8>);
 pub struct FileKind {
     /// The type of the values, by the name of Rust's type.
     pub values: &'static str,
-    /// Whether the tree is a [`CodedTree`], and not a [`Tree`].
+    /// Whether the tree is a [`CodedTree`](crate::CodedTree), and not a [`Tree`].
     pub is_coded: bool,
 }
 
-/// What tree a file holds, by its header.
+/// Returns what tree a file holds, by its header.
 ///
 /// # Errors
 /// [`Error::File`] where it cannot be read, or its header is not sound.
@@ -94,6 +96,11 @@ pub fn kind_of_file(path: impl AsRef<Path>) -> Result<FileKind> {
     let header = header_of_file(path.as_ref())?;
     let kind = header.codes.map_or(header.kind, |codes| codes.kind);
     Ok(FileKind { values: KINDS[kind as usize], is_coded: header.codes.is_some() })
+}
+
+/// The type of the nodes' values in a file, by its number.
+pub(crate) fn node_kind(path: &Path) -> Result<u32> {
+    Ok(header_of_file(path)?.kind)
 }
 
 fn header_of_file(path: &Path) -> Result<Header> {
@@ -117,16 +124,16 @@ impl<T: Cell> Tree<T> {
     /// Writes the file's bytes.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
         self.write_in(&self.system, None, to)
     }
 
-    /// The same of the tree in a reference system.
+    /// Writes the file's bytes with a reference system, and with what codes stand for in a coded tree.
     pub(crate) fn write_in(
         &self,
         system: &str,
-        codes: Option<(CodesHeader, &[u8])>,
+        codes: Option<&CodesPart>,
         mut to: impl Write,
     ) -> std::io::Result<()> {
         check_system(system)?;
@@ -136,13 +143,13 @@ impl<T: Cell> Tree<T> {
         let nodes: &[u8] = bytemuck::cast_slice(self.nodes());
         let lengths = [self.nodes.len() as u64, self.presence.len() as u64];
         let sums = [crc(nodes), crc(self.presence())];
-        to.write_all(&self.header(lengths, sums, system, codes.map(|(header, _)| header)))?;
+        to.write_all(&self.header(lengths, sums, system, codes.map(|codes| codes.header)))?;
         to.write_all(nodes)?;
         to.write_all(&[0; ALIGNMENT][..padding(nodes.len())])?;
         to.write_all(self.presence())?;
-        if let Some((_, values)) = codes {
+        if let Some(codes) = codes {
             to.write_all(&[0; ALIGNMENT][..padding(self.presence.len())])?;
-            to.write_all(values)?;
+            to.write_all(bytemuck::cast_slice(&codes.ranks))?;
         }
         to.flush()
     }
@@ -196,11 +203,11 @@ impl<T: Cell> Tree<T> {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (tree, codes) = Self::read_with_codes(path)?;
-        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+        codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
-    /// The same, with what codes stand for in a coded tree's file.
-    fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
+    /// Reads a tree, and from a coded tree's file what codes stand for.
+    pub(crate) fn read_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
         let (mut file, length) = files::open(path).map_err(io)?;
@@ -215,20 +222,20 @@ impl<T: Cell> Tree<T> {
         let mut presence: Vec<u8> = host_memory::zeroed(parts.presence.len())?;
         file.seek(SeekFrom::Start(at as u64)).map_err(io)?;
         let mut padding_of_codes = vec![0; parts.codes.start - parts.presence.end];
-        let mut values: Vec<u8> = host_memory::zeroed(parts.codes.len())?;
+        let mut ranks: Vec<u64> = host_memory::zeroed(parts.codes.len() / 8)?;
         for part in [
             bytemuck::cast_slice_mut(&mut nodes),
             &mut padding,
             &mut presence,
             &mut padding_of_codes,
-            &mut values,
+            bytemuck::cast_slice_mut(&mut ranks),
         ] {
             file.read_exact(part).map_err(io)?;
         }
         padding.append(&mut padding_of_codes);
-        let all = [bytemuck::cast_slice(&nodes), &presence[..], &values];
+        let all = [bytemuck::cast_slice(&nodes), &presence[..], bytemuck::cast_slice(&ranks)];
         header.check_sums(all, &padding).map_err(bad)?;
-        let codes = header.codes.map(|codes| (codes, values));
+        let codes = header.codes.map(|header| CodesPart { header, ranks });
         let tree = header.tree(Storage::Owned(nodes), Storage::Owned(presence)).map_err(bad)?;
         Ok((tree, codes))
     }
@@ -247,14 +254,14 @@ impl<T: Cell> Tree<T> {
         let path = path.as_ref();
         // SAFETY: passed on to the caller.
         let (tree, codes) = unsafe { Self::map_with_codes(path) }?;
-        codes.map_or(Ok(tree), |(codes, _)| Err(failed(path, codes.misread())))
+        codes.map_or(Ok(tree), |codes| Err(failed(path, codes.header.misread())))
     }
 
-    /// The same, with a copy of what codes stand for in a coded tree's file.
+    /// Maps a tree, and copies from a coded tree's file what codes stand for.
     ///
     /// # Safety
     /// As [`map`](Self::map).
-    unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
+    pub(crate) unsafe fn map_with_codes(path: &Path) -> Result<(Self, Option<CodesPart>)> {
         let bad = |reason: String| failed(path, reason);
         let (file, length) = files::open(path).map_err(|e| failed(path, e))?;
         if length == 0 {
@@ -269,7 +276,8 @@ impl<T: Cell> Tree<T> {
         let gaps = [&bytes[nodes.end..presence.start], &bytes[presence.end..codes.start]];
         let all = [&bytes[nodes.clone()], &bytes[presence.clone()], &bytes[codes.clone()]];
         header.check_sums(all, &gaps.concat()).map_err(bad)?;
-        let codes = header.codes.map(|header| (header, bytes[codes].to_vec()));
+        let ranks = bytemuck::pod_collect_to_vec(&bytes[codes]);
+        let codes = header.codes.map(|header| CodesPart { header, ranks });
         let file = Arc::new(bytes);
         let len = nodes.len() / size_of::<Node<T>>();
         let nodes = Storage::Mapped { file: file.clone(), start: nodes.start, len };
@@ -286,99 +294,6 @@ impl CodesHeader {
             "its nodes hold codes of {} values: read it as a CodedTree",
             KINDS[self.kind as usize]
         )
-    }
-}
-
-impl<T: Number> CodedTree<T> {
-    /// As [`Tree::save`].
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        files::replace(path, |file| self.write_to(file)).map_err(|e| failed(path, e))
-    }
-
-    /// Writes the file's bytes.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
-        let ranks: Vec<u64> = self.codes.values.iter().filter_map(|value| value.rank()).collect();
-        let values: &[u8] = bytemuck::cast_slice(&ranks);
-        let header = CodesHeader {
-            kind: T::TYPE,
-            are_bins: self.codes.are_bins,
-            nodata: self.nodata.and_then(Number::rank),
-            count: ranks.len() as u64,
-            crc: crc(values),
-        };
-        of_stored!(&self.tree, tree => tree.write_in(&tree.system, Some((header, values)), to))
-    }
-
-    /// As [`Tree::read`].
-    ///
-    /// # Errors
-    /// As [`Tree::read`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Ok(match header_of_file(path)?.kind {
-            u16::TYPE => {
-                let (tree, codes) = Tree::read_with_codes(path)?;
-                Self::of_parts(path, Stored::Short(tree), codes)?
-            }
-            _ => {
-                let (tree, codes) = Tree::read_with_codes(path)?;
-                Self::of_parts(path, Stored::Long(tree), codes)?
-            }
-        })
-    }
-
-    /// As [`Tree::map`]; what codes stand for is copied.
-    ///
-    /// # Errors
-    /// As [`Tree::read`].
-    ///
-    /// # Safety
-    /// As [`Tree::map`].
-    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Ok(match header_of_file(path)?.kind {
-            u16::TYPE => {
-                // SAFETY: passed on to the caller.
-                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
-                Self::of_parts(path, Stored::Short(tree), codes)?
-            }
-            _ => {
-                // SAFETY: passed on to the caller.
-                let (tree, codes) = unsafe { Tree::map_with_codes(path) }?;
-                Self::of_parts(path, Stored::Long(tree), codes)?
-            }
-        })
-    }
-
-    fn of_parts(path: &Path, tree: Stored, codes: Option<CodesPart>) -> Result<Self> {
-        let (header, bytes) =
-            codes.ok_or_else(|| failed(path, "its nodes hold values: read it as a Tree"))?;
-        if header.kind != T::TYPE {
-            let found = KINDS[header.kind as usize];
-            return Err(failed(path, format!("its values are {found}, not {}", T::NAME)));
-        }
-        let value = |rank: u64| {
-            let value = T::of_rank(rank);
-            let is_sound = (T::RANKS.0..=T::RANKS.1).contains(&rank) && value.rank() == Some(rank);
-            is_sound.then_some(value).ok_or_else(|| failed(path, CONTRADICTS))
-        };
-        let ranks = bytes.as_chunks().0.iter().map(|&bytes| value(u64::from_le_bytes(bytes)));
-        let codes = Codes { values: ranks.collect::<Result<_>>()?, are_bins: header.are_bins };
-        codes.check().map_err(|_| failed(path, CONTRADICTS))?;
-        let nodata = header.nodata.map(value).transpose()?;
-        let params = of_stored!(&tree, tree => tree.params());
-        if *params != codes.params(nodata) || codes.are_short() != matches!(tree, Stored::Short(_))
-        {
-            return Err(failed(path, CONTRADICTS));
-        }
-        Ok(Self { tree, codes, nodata })
     }
 }
 
@@ -561,7 +476,7 @@ pub(crate) fn padding(length: usize) -> usize {
 }
 
 /// The CRC-32 of a part, on all cores.
-fn crc(bytes: &[u8]) -> u32 {
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
     let parts = bytes.par_chunks(4 << 20).map(|part| {
         let mut sum = crc32fast::Hasher::new();
         sum.update(part);
@@ -573,6 +488,6 @@ fn crc(bytes: &[u8]) -> u32 {
     all.finalize()
 }
 
-fn failed(path: &Path, reason: impl ToString) -> Error {
+pub(crate) fn failed(path: &Path, reason: impl ToString) -> Error {
     Error::File { path: path.to_owned(), reason: reason.to_string() }
 }

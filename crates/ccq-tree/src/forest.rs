@@ -18,7 +18,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// One tile, the smallest that holds the raster.
+    /// Returns one tile, the smallest that holds the raster.
     pub fn whole(grid: GridSpec) -> Result<Self> {
         Self::of_bits(grid, bits_of(&grid))
     }
@@ -54,7 +54,31 @@ impl Tiling {
         }
     }
 
-    /// Where a tile lies.
+    /// Refuses so many trees unless there is one for each tile, of its sides and levels. Of each are given its grid, its levels and
+    /// whether its parameters are those of the first.
+    pub fn check_trees(
+        &self,
+        trees: usize,
+        of: impl Fn(usize) -> (GridSpec, u32, bool),
+    ) -> Result<()> {
+        let tiles = self.columns as usize * self.rows as usize;
+        let is_its = |i: usize| {
+            let ((own, bits, are_alike), tile) = (of(i), self.place(i));
+            are_alike && (own.width, own.height, bits) == (tile.width, tile.height, self.bits)
+        };
+        let first_bad = match trees == tiles {
+            true => (0..tiles).find(|&i| !is_its(i)),
+            false => Some(trees.min(tiles)),
+        };
+        first_bad.map_or(Ok(()), |tile| Err(Error::Tiles { tile, tiles }))
+    }
+
+    /// Returns where a tile lies, by its number row by row.
+    pub fn place(&self, tile: usize) -> GridSpec {
+        self.tile(tile as u32 % self.columns, tile as u32 / self.columns)
+    }
+
+    /// Returns where a tile lies.
     pub fn tile(&self, column: u32, row: u32) -> GridSpec {
         let (x, y) = (column << self.bits, row << self.bits);
         let side = |from: u32, length: u32| (length - from).min(1 << self.bits);
@@ -92,7 +116,7 @@ pub struct Forest<T: Cell> {
 }
 
 impl<T: Cell> Forest<T> {
-    /// The raster's place.
+    /// Returns the raster's place.
     pub fn grid(&self) -> &GridSpec {
         &self.tiling.grid
     }
@@ -107,36 +131,24 @@ impl<T: Cell> Forest<T> {
         1 << self.tiling.bits
     }
 
-    /// The trees, row by row of tiles. The root of each stands for a whole tile, also where the raster's edge cuts it
+    /// Returns the trees, row by row of tiles. The root of each stands for a whole tile, also where the raster's edge cuts it
     /// off, so that it has as many levels as the others.
     pub fn trees(&self) -> &[Tree<T>] {
         &self.trees
     }
 
-    /// The forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
+    /// Returns the forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
     ///
     /// # Errors
     /// [`Error::TileSide`]; [`Error::Tiles`] unless there is one for each tile, of its sides and levels, all with the
     /// same parameters.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<Tree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
-        let tiles = tiling.columns as usize * tiling.rows as usize;
         let params = trees.first().map_or_else(Params::default, |tree| tree.params.clone());
-        let place = |i: usize| tiling.tile(i as u32 % tiling.columns, i as u32 / tiling.columns);
-        let is_its = |i: usize| {
-            let (tree, tile) = (&trees[i], place(i));
-            let own = tree.grid;
-            (own.width, own.height, tree.bits) == (tile.width, tile.height, tiling.bits)
-                && tree.params == params
-        };
-        let first_bad = match trees.len() == tiles {
-            true => (0..tiles).find(|&i| !is_its(i)),
-            false => Some(trees.len().min(tiles)),
-        };
-        if let Some(tile) = first_bad {
-            return Err(Error::Tiles { tile, tiles });
-        }
-        let placed = |(i, tree): (usize, Tree<T>)| Tree { grid: place(i), ..tree };
+        tiling.check_trees(trees.len(), |i| {
+            (trees[i].grid, trees[i].bits, trees[i].params == params)
+        })?;
+        let placed = |(i, tree): (usize, Tree<T>)| Tree { grid: tiling.place(i), ..tree };
         let trees = trees.into_iter().enumerate().map(placed).collect();
         Ok(Self { tiling, params, trees })
     }

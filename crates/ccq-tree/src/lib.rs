@@ -56,10 +56,16 @@ use gpu_core::{GridView, On};
 
 pub use bound::Bound;
 pub use cell::Cell;
-pub use coded::{CodedParams, CodedTree, Codes, MAX_CODED_BINS, build_coded};
+pub use coded::{
+    CodedForest, CodedMerged, CodedParams, CodedTree, Codes, MAX_CODED_BINS, build_coded,
+    build_coded_tile,
+};
 pub use cpu::Merged;
 pub use error::{Error, Result};
-pub use fields::{Aggregate, Classes, Fields, Judgement, Resident, Sum, Summed, Total, fields};
+pub use fields::{
+    Aggregate, ClassSet, Classes, Fielded, Fields, Judgement, Resident, Sum, Summed, Total,
+    WideSum, fields,
+};
 pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;
 pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
@@ -150,5 +156,6 @@ pub fn build_mosaic<'on, T: Cell>(
 ) -> Result<Tree<T>> {
     let On { device, progress } = on.into();
     params.check()?;
-    build(device.with_progress(progress), mosaic(parts, params)?.view(), params)
+    let whole = mosaic(parts, params.nodata.map(Bound::from))?;
+    build(device.with_progress(progress), whole.view(), params)
 }

@@ -2,14 +2,14 @@
 
 use gpu_core::{Grid, GridSpec, GridView, host_memory, parallel};
 
-use crate::cell::exact_key;
+use crate::number::exact_rank;
 use crate::params::Window;
-use crate::{Cell, Error, MAX_SIDE, Params, Result};
+use crate::{Bound, Error, MAX_SIDE, Number, Result};
 
 /// How far from a whole cell a raster's corner may lie: coordinates of files are rounded.
 const TOLERANCE: f64 = 1e-3;
 
-/// Where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
+/// Returns where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
 /// has. Those without cells have none, and lie nowhere.
 ///
 /// # Errors
@@ -51,33 +51,37 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
     Ok((GridSpec { origin_x, origin_y, cell_size, width, height }, places))
 }
 
-/// What the cells of a mosaic have that lie in none of the rasters: NODATA.
+/// Returns what the cells of a mosaic have that lie in none of the rasters: NODATA.
 ///
 /// # Errors
 /// [`Error::Gap`] where there are such cells and no value stands for it.
-pub fn mosaic_fill<T: Cell>(grid: &GridSpec, places: &[Window], params: &Params) -> Result<T> {
+pub fn mosaic_fill<T: Number>(
+    grid: &GridSpec,
+    places: &[Window],
+    nodata: Option<Bound>,
+) -> Result<T> {
     let covered: u64 = places.iter().map(|place| place.cells()).sum();
-    let empty = params.nodata.and_then(exact_key::<T>).map(T::of_key).or(T::MISSING);
+    let empty = nodata.and_then(exact_rank::<T>).map(T::of_rank).or(T::MISSING);
     match empty {
         Some(value) => Ok(value),
-        None if covered == grid.cells() => Ok(T::of_key(T::ENDS.0)),
+        None if covered == grid.cells() => Ok(T::of_rank(T::RANKS.0)),
         None => Err(Error::Gap { cells: grid.cells() - covered }),
     }
 }
 
-/// One raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
-/// result has the parameters' NODATA, or NaN.
+/// Returns one raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
+/// result has `nodata`, or NaN.
 ///
 /// # Errors
 /// As [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.
-pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Grid<T>> {
+pub fn mosaic<T: Number>(parts: &[GridView<'_, T>], nodata: Option<Bound>) -> Result<Grid<T>> {
     let parts: Vec<_> = parts.iter().filter(|part| part.grid().cells() > 0).collect();
     let grids: Vec<GridSpec> = parts.iter().map(|part| *part.grid()).collect();
     let (grid, places) = mosaic_places(&grids)?;
     if parts.is_empty() {
         return Ok(Grid::new(Vec::new(), grid)?);
     }
-    let fill = mosaic_fill::<T>(&grid, &places, params)?;
+    let fill = mosaic_fill::<T>(&grid, &places, nodata)?;
     let mut values = host_memory::filled(fill, grid.cells() as usize)?;
     parallel::for_chunks(&mut values, grid.width as usize, |row, line| {
         for (place, part) in places.iter().zip(&parts) {

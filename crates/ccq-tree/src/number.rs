@@ -1,6 +1,6 @@
 //! The types of values, compared by their ranks.
 
-use kernels_rs::ccq::value::Value;
+use kernels_rs::ccq::value::{Kind, Value, WIDE_SIGN, rank_of_f64};
 
 use crate::{Bound, RasterRef};
 
@@ -16,9 +16,9 @@ pub trait Number:
     #[doc(hidden)]
     const TYPE: u32;
 
-    /// Whether it may be NaN.
+    /// A value that always stands for NODATA: NaN.
     #[doc(hidden)]
-    const HAS_NAN: bool;
+    const MISSING: Option<Self>;
 
     /// The least and the greatest rank.
     #[doc(hidden)]
@@ -45,13 +45,13 @@ mod sealed {
 }
 
 macro_rules! of_cells {
-    ($($type:ident, $variant:ident, $nan:literal;)+) => {$(
+    ($($type:ident, $variant:ident, $nan:expr;)+) => {$(
         impl sealed::Sealed for $type {}
 
         impl Number for $type {
             const NAME: &'static str = stringify!($type);
-            const TYPE: u32 = kernels_rs::ccq::value::Kind::$variant as u32;
-            const HAS_NAN: bool = $nan;
+            const TYPE: u32 = Kind::$variant as u32;
+            const MISSING: Option<Self> = $nan;
             const RANKS: (u64, u64) = (<$type as Value>::ENDS.0 as u64, <$type as Value>::ENDS.1 as u64);
 
             fn rank(self) -> Option<u64> {
@@ -74,17 +74,17 @@ macro_rules! of_cells {
 }
 
 of_cells! {
-    u8, U8, false; i16, I16, false; u16, U16, false; i32, I32, false; u32, U32, false; f32, F32, true;
+    u8, U8, None; i16, I16, None; u16, U16, None; i32, I32, None; u32, U32, None; f32, F32, Some(f32::NAN);
 }
 
 macro_rules! of_64_bits {
-    ($($type:ident, $variant:ident, $number:literal, $ranks:expr, $rank:expr, $of_rank:expr;)+) => {$(
+    ($($type:ident, $variant:ident, $nan:expr, $ranks:expr, $rank:expr, $of_rank:expr;)+) => {$(
         impl sealed::Sealed for $type {}
 
         impl Number for $type {
             const NAME: &'static str = stringify!($type);
-            const TYPE: u32 = $number;
-            const HAS_NAN: bool = $number == 6;
+            const TYPE: u32 = Kind::$variant as u32;
+            const MISSING: Option<Self> = $nan;
             const RANKS: (u64, u64) = $ranks;
 
             fn rank(self) -> Option<u64> {
@@ -108,20 +108,11 @@ macro_rules! of_64_bits {
     )+};
 }
 
-const SIGN: u64 = 1 << 63;
-
-/// The rank of a float: its bits, so turned that they rise with it.
-fn rank_of_float(value: f64) -> Option<u64> {
-    // Adding 0 makes +0 of -0, and changes nothing else that is a number.
-    let bits = (value + 0.0).to_bits();
-    (!value.is_nan()).then_some(if bits & SIGN == 0 { bits | SIGN } else { !bits })
-}
-
 of_64_bits! {
-    f64, F64, 6, (!f64::NEG_INFINITY.to_bits(), f64::INFINITY.to_bits() | SIGN), rank_of_float,
-        |rank| f64::from_bits(if rank & SIGN == 0 { !rank } else { rank ^ SIGN });
-    i64, I64, 7, (0, u64::MAX), |value| Some(value as u64 ^ SIGN), |rank| (rank ^ SIGN) as i64;
-    u64, U64, 8, (0, u64::MAX), Some, |rank| rank;
+    f64, F64, Some(f64::NAN), (!f64::NEG_INFINITY.to_bits(), f64::INFINITY.to_bits() | WIDE_SIGN), rank_of_f64,
+        |rank| f64::from_bits(if rank & WIDE_SIGN == 0 { !rank } else { rank ^ WIDE_SIGN });
+    i64, I64, None, (0, u64::MAX), |value| Some(value as u64 ^ WIDE_SIGN), |rank| (rank ^ WIDE_SIGN) as i64;
+    u64, U64, None, (0, u64::MAX), Some, |rank| rank;
 }
 
 /// The least rank whose value is at least `bound`; one more than the greatest where none is.
@@ -137,6 +128,17 @@ pub(crate) fn first_rank<T: Number>(bound: Bound) -> u128 {
     // Of -0 and +0 the first is the least, which no value has.
     let own = u64::try_from(low).ok().filter(|&rank| rank <= T::RANKS.1);
     own.and_then(|rank| T::of_rank(rank).rank()).map_or(low, u128::from)
+}
+
+/// One more than the greatest rank below the upper end of a range. An end of infinity leaves the range open: infinity is in it.
+pub(crate) fn end_rank<T: Number>(high: Bound) -> u128 {
+    if high.is_open() { u128::from(T::RANKS.1) + 1 } else { first_rank::<T>(high) }
+}
+
+/// The rank of a number, if it is a value of the type.
+pub(crate) fn exact_rank<T: Number>(number: Bound) -> Option<u64> {
+    let rank = u64::try_from(first_rank::<T>(number)).ok()?;
+    (rank <= T::RANKS.1 && T::of_rank(rank).bound() == number).then_some(rank)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use gpu_core::GridSpec;
 use kernels_rs::ccq::summary::Binning;
-use kernels_rs::ccq::value::Kind;
 
 use crate::cell::{Cell, exact_key, first_key};
 use crate::{Bound, Error, Result};
@@ -52,7 +51,7 @@ impl Params {
 
     /// Whether cells of the type may have no value.
     pub(crate) fn may_lack_values<T: Cell>(&self) -> bool {
-        T::KIND == Kind::F32 as u32 || self.nodata.and_then(exact_key::<T>).is_some()
+        T::MISSING.is_some() || self.nodata.and_then(exact_key::<T>).is_some()
     }
 
     /// Whether a tree can be built so: boundaries are numbers and rise, and are not too many.
@@ -65,7 +64,7 @@ impl Params {
         }
         for (index, &value) in self.bins.iter().enumerate() {
             if value.is_nan() || (index > 0 && self.bins[index - 1] >= value) {
-                return Err(Error::Boundary { index, value });
+                return Err(Error::Boundary { index, value: value.into() });
             }
         }
         Ok(())
@@ -111,12 +110,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// The whole of a raster.
+    /// Returns the whole of a raster.
     pub fn of(grid: &GridSpec) -> Self {
         Self { row0: 0, column0: 0, row1: grid.height, column1: grid.width }
     }
 
-    /// The cells that are in both.
+    /// Returns the cells that are in both.
     pub fn and(self, other: Self) -> Option<Self> {
         let both = Self {
             row0: self.row0.max(other.row0),
@@ -179,8 +178,7 @@ impl Query {
 
 /// Checks a range of values.
 pub(crate) fn check_range((low, high): (Bound, Bound)) -> Result<()> {
-    let (of_low, of_high) = (low.to_f64(), high.to_f64());
-    if low <= high { Ok(()) } else { Err(Error::Range { low: of_low, high: of_high }) }
+    if low <= high { Ok(()) } else { Err(Error::Range { low, high }) }
 }
 
 #[cfg(test)]
@@ -190,8 +188,9 @@ mod tests {
     #[test]
     fn bins_that_do_not_rise_are_named() {
         let bad = |bins: &[f64]| Params::new().bins(bins).check();
-        assert_eq!(bad(&[1.0, 1.0]), Err(Error::Boundary { index: 1, value: 1.0 }));
-        assert_eq!(bad(&[2.0, 3.0, -1.0]), Err(Error::Boundary { index: 2, value: -1.0 }));
+        let boundary = |index, value: f64| Err(Error::Boundary { index, value: value.into() });
+        assert_eq!(bad(&[1.0, 1.0]), boundary(1, 1.0));
+        assert_eq!(bad(&[2.0, 3.0, -1.0]), boundary(2, -1.0));
         assert!(bad(&[f64::NAN]).unwrap_err().to_string().contains("NaN"));
         let many: Vec<f64> = (0..256).map(f64::from).collect();
         assert_eq!(bad(&many), Err(Error::Bins { bins: 257, most: 256 }));

@@ -6,56 +6,58 @@ use std::sync::{Mutex, PoisonError};
 use gpu_core::{GridView, host_memory, parallel};
 use rayon::prelude::*;
 
-use crate::cell::exact_key;
+use crate::coded::MAX_CODED_BINS;
+use crate::number::exact_rank;
 use crate::params::MAX_BINS;
-use crate::{Cell, Error, Result};
+use crate::{Bound, Error, Number, Result};
 
 /// Boundaries that cut the values of a raster into `bins` bins of about as many cells each, for
-/// [`Params::bins`](crate::Params::bins).
+/// [`Params::bins`](crate::Params::bins) or [`CodedParams::bins`](crate::CodedParams::bins).
 ///
 /// Of n values in order, boundary i is the one before which `floor(i * n / bins)` stand. Where values repeat, boundaries
 /// that would be equal are one, and the least value is none: then there are fewer bins. NaN and `nodata` do not count. On
-/// all cores: values of 8 and 16 bits are counted, others sorted, in 4 bytes a cell.
+/// all cores: values of 8 and 16 bits are counted, others sorted, in as many bytes a cell as a value has.
 ///
 /// # Errors
-/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`]; [`Error::Core`] where there is not the memory.
-pub fn quantile_boundaries<T: Cell>(
+/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`], of values of 32 and 64 bits 1 to [`MAX_CODED_BINS`]; [`Error::Core`] where there
+/// is not the memory.
+pub fn quantile_boundaries<T: Number>(
     raster: GridView<'_, T>,
-    nodata: Option<f64>,
+    nodata: Option<Bound>,
     bins: usize,
-) -> Result<Vec<f64>> {
-    if bins == 0 || bins > MAX_BINS {
-        return Err(Error::Bins { bins, most: MAX_BINS });
+) -> Result<Vec<T>> {
+    let most = if size_of::<T>() <= 2 { MAX_BINS } else { MAX_CODED_BINS };
+    if bins == 0 || bins > most {
+        return Err(Error::Bins { bins, most });
     }
-    let nodata = nodata.and_then(exact_key::<T>);
-    let key = |&value: &T| {
-        let key = value.key();
-        (value.is_number() && nodata != Some(key)).then_some(key)
-    };
-    let mut boundaries: Vec<u32> = match size_of::<T>() {
-        1 | 2 => counted(raster.values(), T::ENDS.0, key, bins),
-        _ => sorted(raster.values(), key, bins)?,
+    let nodata = nodata.and_then(exact_rank::<T>);
+    let rank = |value: &T| value.rank().filter(|&rank| Some(rank) != nodata);
+    let values = raster.values();
+    let mut boundaries: Vec<u64> = match size_of::<T>() {
+        1 | 2 => counted(values, T::RANKS.0, rank, bins),
+        4 => sorted(values, |value| rank(value).map(|rank| rank as u32), bins)?,
+        _ => sorted(values, rank, bins)?,
     };
     boundaries.dedup();
-    Ok(boundaries.into_iter().map(|key| T::of_key(key).to_f64()).collect())
+    Ok(boundaries.into_iter().map(T::of_rank).collect())
 }
 
-/// The ranks at which boundaries stand, of a number of values.
-fn ranks(values: u64, bins: usize) -> impl Iterator<Item = u64> {
-    let rank = move |i: usize| (u128::from(values) * i as u128 / bins as u128) as u64;
-    (1..bins).map(rank).filter(move |&rank| rank > 0 && rank < values)
+/// The places in order at which boundaries stand, of a number of values.
+fn places(values: u64, bins: usize) -> impl Iterator<Item = u64> {
+    let place = move |i: usize| (u128::from(values) * i as u128 / bins as u128) as u64;
+    (1..bins).map(place).filter(move |&place| place > 0 && place < values)
 }
 
-fn counted<T: Cell>(
+fn counted<T: Number>(
     values: &[T],
-    first: u32,
-    key: impl Fn(&T) -> Option<u32> + Sync,
+    first: u64,
+    rank: impl Fn(&T) -> Option<u64> + Sync,
     bins: usize,
-) -> Vec<u32> {
+) -> Vec<u64> {
     let counts = Mutex::new(vec![0u64; 1 << 16]);
     parallel::for_ranges(values.len(), 1 << 20, &|range| {
         let mut own = vec![0u64; 1 << 16];
-        values[range].iter().filter_map(&key).for_each(|key| own[(key - first) as usize] += 1);
+        values[range].iter().filter_map(&rank).for_each(|rank| own[(rank - first) as usize] += 1);
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.iter_mut().zip(own).for_each(|(all, own)| *all += own);
     });
@@ -63,42 +65,37 @@ fn counted<T: Cell>(
     of_counts(&counts, first, bins)
 }
 
-/// The boundaries of keys that occur so often, from `first` on.
-fn of_counts(counts: &[u64], first: u32, bins: usize) -> Vec<u32> {
+/// The boundaries among ranks that occur so often, from `first` on.
+fn of_counts(counts: &[u64], first: u64, bins: usize) -> Vec<u64> {
     let total = counts.iter().sum();
     let least = counts.iter().position(|&count| count > 0).unwrap_or(0);
     let (mut at, mut until) = (0, counts[0]);
     let mut boundaries = Vec::new();
-    for rank in ranks(total, bins) {
-        while until <= rank {
+    for place in places(total, bins) {
+        while until <= place {
             at += 1;
             until += counts[at];
         }
         if at > least {
-            boundaries.push(at as u32 + first);
+            boundaries.push(at as u64 + first);
         }
     }
     boundaries
 }
 
-fn sorted<T: Cell>(
+fn sorted<T: Number, K: Ord + Copy + Send + Into<u64>>(
     values: &[T],
-    key: impl Fn(&T) -> Option<u32> + Sync,
+    key: impl Fn(&T) -> Option<K> + Sync,
     bins: usize,
-) -> Result<Vec<u32>> {
-    host_memory::require(values.len() as u64 * 8)?;
-    let of_range =
-        |range: Range<usize>| values[range].iter().filter_map(&key).collect::<Vec<u32>>();
-    let keys = parallel::map_ranges(values.len(), parallel::FINE, &of_range).concat();
-    Ok(of_keys(keys, bins))
-}
-
-/// The boundaries of keys in any order.
-fn of_keys(mut keys: Vec<u32>, bins: usize) -> Vec<u32> {
+) -> Result<Vec<u64>> {
+    // Parts, and all of them.
+    host_memory::require(values.len() as u64 * 2 * size_of::<K>() as u64)?;
+    let of_range = |range: Range<usize>| values[range].iter().filter_map(&key).collect::<Vec<K>>();
+    let mut keys = parallel::map_ranges(values.len(), parallel::FINE, &of_range).concat();
     keys.par_sort_unstable();
     let least = keys.first().copied();
-    let at = ranks(keys.len() as u64, bins).map(|rank| keys[rank as usize]);
-    at.filter(|&key| Some(key) != least).collect()
+    let at = places(keys.len() as u64, bins).map(|place| keys[place as usize]);
+    Ok(at.filter(|&key| Some(key) != least).map(Into::into).collect())
 }
 
 #[cfg(test)]
@@ -108,18 +105,24 @@ mod tests {
 
     #[test]
     fn boundaries_part_the_values_evenly() {
-        fn of<T: Cell>(values: &[T], bins: usize) -> Vec<f64> {
+        fn of<T: Number>(values: &[T], bins: usize) -> Vec<T> {
             let grid = GridSpec::of_pixels(values.len() as u32, 1);
-            quantile_boundaries(GridView::new(values, grid).unwrap(), Some(9.0), bins).unwrap()
+            let nodata = Some(9.0.into());
+            quantile_boundaries(GridView::new(values, grid).unwrap(), nodata, bins).unwrap()
         }
-        assert_eq!(of(&[3u8, 1, 2, 4, 9, 9], 4), [2.0, 3.0, 4.0]);
-        assert_eq!(of(&[3i16, 1, 2, 4], 2), [3.0]);
+        assert_eq!(of(&[3u8, 1, 2, 4, 9, 9], 4), [2, 3, 4]);
+        assert_eq!(of(&[3i16, 1, 2, 4], 2), [3]);
         assert_eq!(of(&[-3.5f32, 1.0, f32::NAN, 2.0, 4.0], 2), [2.0]);
-        assert_eq!(of(&[5i32, 5, 5, 5, 6, 6], 3), [6.0]);
+        assert_eq!(of(&[5i32, 5, 5, 5, 6, 6], 3), [6]);
         assert!(of(&[5u16, 5, 5], 8).is_empty());
         assert!(of::<u32>(&[], 8).is_empty());
-        assert_eq!(of(&[7u32, u32::MAX], 2), [f64::from(u32::MAX)]);
+        assert_eq!(of(&[7u32, u32::MAX], 2), [u32::MAX]);
         let many: Vec<f32> = (0..1000).map(|i| (i * 7 % 1000) as f32).collect();
-        assert_eq!(of(&many, 4), [250.0, 500.0, 750.0].map(|b: f64| b + 0.0));
+        assert_eq!(of(&many, 4), [250.0, 500.0, 750.0]);
+        // Beside each other where floats are two apart.
+        let base = 1i64 << 60;
+        assert_eq!(of(&[base + 3, base, 9, base + 1, base + 2], 2), [base + 2]);
+        assert_eq!(of(&[u64::MAX, u64::MAX - 1, 0, 1], 4), [1, u64::MAX - 1, u64::MAX]);
+        assert_eq!(of(&[0.1, -0.0, f64::NAN, 0.0, 1e-300], 4), [1e-300, 0.1]);
     }
 }

@@ -1,6 +1,6 @@
 //! Rasters of any type of cells, to look single cells up in.
 
-use crate::number::first_rank;
+use crate::number::{end_rank, exact_rank, first_rank};
 use crate::{Bound, Number};
 
 /// The cells of a raster, of any of the types.
@@ -36,38 +36,16 @@ macro_rules! of_each {
 
 #[cfg(feature = "cuda")]
 impl RasterRef<'_> {
-    /// A copy in device memory; `None` of values of 64 bits, which no kernel reads.
+    /// A copy in device memory.
     pub(crate) fn upload(
         self,
         gpu: &gpu_core::Gpu,
         grid: gpu_core::GridSpec,
-    ) -> crate::Result<Option<std::sync::Arc<dyn crate::gpu::Looked>>> {
+    ) -> crate::Result<std::sync::Arc<dyn crate::gpu::Looked>> {
         use gpu_core::{DeviceGrid, GridView};
-        macro_rules! there {
-            ($cells:expr) => {
-                Ok(Some(std::sync::Arc::new(DeviceGrid::upload(
-                    gpu,
-                    GridView::new($cells, grid)?,
-                )?)))
-            };
-        }
-        match self {
-            Self::U8(cells) => there!(cells),
-            Self::I16(cells) => there!(cells),
-            Self::U16(cells) => there!(cells),
-            Self::I32(cells) => there!(cells),
-            Self::U32(cells) => there!(cells),
-            Self::F32(cells) => there!(cells),
-            Self::F64(_) | Self::I64(_) | Self::U64(_) => Ok(None),
-        }
-    }
-
-    /// 1 for each cell that is wanted, 0 for each other.
-    pub(crate) fn marks(self, wanted: Wanted) -> crate::Result<Vec<u16>> {
-        let cells = of_each!(self, cells => cells.len());
-        let mut marks = gpu_core::host_memory::filled(0u16, cells)?;
-        self.each_wanted(wanted, 0..cells, |cell| marks[cell] = 1);
-        Ok(marks)
+        of_each!(self, cells => {
+            Ok(std::sync::Arc::new(DeviceGrid::upload(gpu, GridView::new(cells, grid)?)?))
+        })
     }
 }
 
@@ -75,15 +53,7 @@ impl RasterRef<'_> {
     /// What a range of values and NODATA are as ranks of its type.
     pub(crate) fn wanted(self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
         fn of<T: Number>(_: &[T], range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
-            let (low, end) = match range {
-                Some((low, high)) => (first_rank::<T>(low), first_rank::<T>(high)),
-                None => (0, 1 << 64),
-            };
-            let exact = |bound: Bound| {
-                let rank = u64::try_from(first_rank::<T>(bound)).ok();
-                rank.filter(|&rank| rank <= T::RANKS.1 && T::of_rank(rank).bound() == bound)
-            };
-            Wanted { low, end, nodata: nodata.and_then(exact) }
+            Wanted::of::<T>(range, nodata)
         }
         of_each!(self, cells => of(cells, range, nodata))
     }
@@ -114,6 +84,23 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// Returns the ranks of the values in a range, or of all.
+    pub fn of<T: Number>(range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Self {
+        let (low, end) = match range {
+            Some((low, high)) => (first_rank::<T>(low), end_rank::<T>(high)),
+            None => (0, 1 << 64),
+        };
+        Self { low, end, nodata: nodata.and_then(exact_rank::<T>) }
+    }
+
+    /// Returns the least and the greatest rank, the least above the greatest where there is none; and that of NODATA.
+    #[cfg(feature = "cuda")]
+    pub fn ends(self) -> ([u64; 2], Option<u64>) {
+        let is_any = self.low < self.end && self.low <= u128::from(u64::MAX);
+        let ends = if is_any { [self.low as u64, (self.end - 1) as u64] } else { [1, 0] };
+        (ends, self.nodata)
+    }
+
     fn has(self, value: impl Number) -> bool {
         let is_in = |rank| self.low <= u128::from(rank) && u128::from(rank) < self.end;
         value.rank().is_some_and(|rank| Some(rank) != self.nodata && is_in(rank))

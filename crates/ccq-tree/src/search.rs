@@ -12,7 +12,7 @@ use crate::{Cell, Query, Result, Tree};
 /// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///
 /// # Errors
-/// As [`quadrants()`]; on a GPU [`Error::OtherType`](crate::Error::OtherType) for a raster whose cells are not of its tree's type.
+/// As [`quadrants()`].
 pub fn count<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -28,7 +28,7 @@ pub fn count<'on>(
     })
 }
 
-/// The quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
+/// Returns the quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
 /// the trees can tell. Rasters are not consulted. On a GPU as [`count()`].
 ///
 /// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
@@ -53,7 +53,7 @@ pub fn quadrants<'on>(
     })
 }
 
-/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others. On a GPU as [`count()`].
+/// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others. On a GPU as [`count()`].
 ///
 /// # Errors
 /// As [`runs()`].
@@ -72,7 +72,7 @@ pub fn mask<'on>(
     })
 }
 
-/// The cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another. On a GPU as
+/// Returns the cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another. On a GPU as
 /// [`count()`].
 ///
 /// # Errors
@@ -112,7 +112,7 @@ pub fn statistics<'on, T: Cell>(
     })
 }
 
-/// The `k` cells with the greatest values in a window, the greatest first; of equal values the first in Z-order. On a GPU as
+/// Returns the `k` cells with the greatest values in a window, the greatest first; of equal values the first in Z-order. On a GPU as
 /// [`count()`].
 ///
 /// On the CPU the search goes on where the greatest value may be, so that it visits little more than the nodes above what it

@@ -28,17 +28,17 @@ impl<T: Cell> Node<T> {
         Self(RawNode { min, max, padding: Default::default(), link })
     }
 
-    /// The least value.
+    /// Returns the least value.
     pub fn min(&self) -> T {
         self.0.min
     }
 
-    /// The greatest value.
+    /// Returns the greatest value.
     pub fn max(&self) -> T {
         self.0.max
     }
 
-    /// The position of the first child; `None` where all cells have one value.
+    /// Returns the position of the first child; `None` where all cells have one value.
     pub fn first_child(&self) -> Option<u32> {
         let position = self.0.link & !MIXED;
         (position != 0).then_some(position)
@@ -93,7 +93,7 @@ pub(crate) struct Place {
 impl Place {
     pub const ROOT: Self = Self { level: 0, x: 0, y: 0 };
 
-    /// The child towards a corner: 0 north-west, 1 north-east, 2 south-west, 3 south-east.
+    /// Returns the child towards a corner: 0 north-west, 1 north-east, 2 south-west, 3 south-east.
     pub fn child(self, corner: u32) -> Self {
         Self { level: self.level + 1, x: 2 * self.x + (corner & 1), y: 2 * self.y + (corner >> 1) }
     }
@@ -119,7 +119,7 @@ impl Place {
         end(self.x) <= grid.width.into() && end(self.y) <= grid.height.into()
     }
 
-    /// The corners towards which a raster has cells of its square, which has more than one: bits as in
+    /// Returns the corners towards which a raster has cells of its square, which has more than one: bits as in
     /// [`Tree::presence`].
     pub fn corners(self, bits: u32, grid: &GridSpec) -> u8 {
         if self.is_whole(bits, grid) {
@@ -157,29 +157,29 @@ pub(crate) fn bits_of(grid: &GridSpec) -> u32 {
 }
 
 impl<T: Cell> Tree<T> {
-    /// Where the raster lies.
+    /// Returns where the raster lies.
     pub fn grid(&self) -> &GridSpec {
         &self.grid
     }
 
-    /// The reference system in whose units the grid is, in the words of whoever gave it; `None` where nobody did.
+    /// Returns the reference system in whose units the grid is, in the words of whoever gave it; `None` where nobody did.
     pub fn system(&self) -> Option<&str> {
         (!self.system.is_empty()).then_some(&self.system[..])
     }
 
-    /// The same tree with a reference system, which its file keeps: a text of up to 2^16 bytes, that this crate does not look
+    /// Gives the tree a reference system, which its file keeps: a text of up to 2^16 bytes, that this crate does not look
     /// into.
     #[must_use]
     pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
         Self { system: system.into().unwrap_or_default(), ..self }
     }
 
-    /// What it was built by: the bins, and what stands for NODATA.
+    /// Returns what it was built by: the bins, and what stands for NODATA.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The nodes; none where no cell has a value.
+    /// Returns the nodes; none where no cell has a value.
     pub fn nodes(&self) -> &[Node<T>] {
         &self.nodes
     }
@@ -189,12 +189,12 @@ impl<T: Cell> Tree<T> {
         self.bits + 1
     }
 
-    /// Where the nodes of each level begin, and after the last where it ends.
+    /// Returns where the nodes of each level begin, and after the last where it ends.
     pub fn level_starts(&self) -> &[u64] {
         &self.starts
     }
 
-    /// For each node above the cells, which of its children are nodes: bit 0 north-west, 1 north-east, 2 south-west,
+    /// Returns, for each node above the cells, which of its children are nodes: bit 0 north-west, 1 north-east, 2 south-west,
     /// 3 south-east. Empty where cells cannot be NODATA: then all are that lie in the raster.
     pub fn presence(&self) -> &[u8] {
         &self.presence
@@ -244,7 +244,7 @@ pub(crate) struct Children {
 }
 
 impl Children {
-    /// The position of the child towards a corner, if it is a node.
+    /// Returns the position of the child towards a corner, if it is a node.
     pub fn get(self, corner: u32) -> Option<u32> {
         let before = self.mask & ((1 << corner) - 1);
         (self.mask >> corner & 1 != 0).then(|| self.first + before.count_ones())

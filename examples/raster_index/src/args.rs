@@ -11,6 +11,7 @@ use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use programs::args::{Extent, RunArgs, count, ending};
 use programs::scale::RunTileArgs;
 
+use crate::numbers::check_bins;
 use crate::scale::{MergeArgs, PlanArgs};
 
 /// Build an index of the values of a raster, and ask it where values lie in a range.
@@ -46,10 +47,10 @@ pub struct BuildArgs {
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// Boundaries of bins, rising, with commas between [default: the values themselves]
+    /// Boundaries of bins, rising, with commas between; up to 255, and 65,534 of values of 32 and 64 bits [default: the values themselves]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
     pub bins: Vec<Number>,
-    /// As many bins with about as many cells each
+    /// As many bins with about as many cells each, of values of any type
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "bins")]
     pub quantiles: Option<usize>,
     /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
@@ -79,9 +80,18 @@ pub struct QueryArgs {
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
+    /// The value that stands for NODATA in the raster, where the index was built with another than its file says
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, requires = "raster")]
+    pub nodata: Option<Number>,
     /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     pub range: Option<Range>,
+    /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = class)]
+    pub classes: Vec<u32>,
+    /// Say the sum and the mean of the values that are found, of an index without bins
+    #[arg(long)]
+    pub sum: bool,
     /// Rows and columns from the first on and before the second [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Place>,
@@ -123,18 +133,21 @@ pub struct InfoArgs {
 const AFTER_HELP: &str = "\
 A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
 keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
-Values of 64 bits are indexed as f32, i32 or u32 where all of them are, and else as they are, exactly; the first value that \
-is no f32, i32 or u32 is refused in a plan, and in one of several rasters. NODATA does not count for that. \
+Values of 64 bits are indexed as f32, i32 or u32 where all of them are, and else as they are, exactly; NODATA does not count \
+for that. Rasters of one index have one type, the first that holds the values of all. \
 Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \
 it, by the file or by .aux.xml beside it; so are the blocks that a sparse GeoTIFF does not have, and a transparent entry \
-or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the f32 that it rounds to. A PNG \
+or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the one of the index's type, f32 or \
+f64, that it rounds to. A range up to inf holds infinity as well. Nodes take 8 bytes where values have 8 or 16 bits or are in \
+bins, and where values of 64 bits have at most 65,535 different ones; else 12. A PNG \
 with coloured or otherwise transparent pixels is refused.\n\n\
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
 with --raster then. Areas of --regions are in square units of the place, of degrees in square \
 metres on WGS 84. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
-the same.\n\n\
+the same; sums are made on the CPU. A GPU takes four indices at most (--classes counts as one), and of other cell sizes those whose cells are 2^n of the \
+finest on a side, with the same north-west and south-east corner.\n\n\
 Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
 standard error says what, and no unfinished file is left.";
 
@@ -143,8 +156,7 @@ impl BuildArgs {
     pub fn check(&self) -> Result<()> {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
-        let bad = self.bins.iter().position(|bin| bin.is_nan());
-        ensure!(bad.is_none(), "--bins: boundary {} is not a number", bad.unwrap_or_default());
+        check_bins(&self.bins)?;
         geo_io::check_distinct(&self.rasters, &[path.as_path()])?;
         Ok(geo_io::check_output(self.place())?)
     }
@@ -228,6 +240,12 @@ impl QueryArgs {
         };
         self.and.as_chunks::<2>().0.iter().map(|pair| of(pair)).collect()
     }
+}
+
+/// A class of `--classes`.
+fn class(text: &str) -> Result<u32, String> {
+    let class = text.trim().parse().ok().filter(|class| *class <= 62);
+    class.ok_or_else(|| "a class is a whole number from 0 to 62".to_owned())
 }
 
 /// `--connectivity`.

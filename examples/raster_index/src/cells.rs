@@ -1,55 +1,38 @@
 //! The type of an index's cells, and values, NODATA and bounds in it.
 //!
 //! Nodes hold values of at most 32 bits. Values of another type become cells of one that holds them all exactly: floats of 16
-//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value of 64 bits has no such cell, codes stand for
-//! the values; in tiles the raster is refused.
+//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value of 64 bits has no such cell, cells keep the 64 bits,
+//! and codes stand for them; so do then values of 32 bits in rasters beside it.
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use ccq_tree::Bound;
 use geo_io::{ArrayData, Number, SampleType};
 
-use crate::trees::Values;
+use crate::values::Values;
 
-/// The types of cells that values of a type can become, the one that is tried first before the others; the last of values of 64
-/// bits is their own type, for which codes stand.
+/// The types of cells that values of a type can become, the one that is tried first before the others.
 fn cells_of(values: SampleType) -> &'static [&'static str] {
     match values {
         SampleType::Bool | SampleType::U8 => &["u8"],
         SampleType::I8 | SampleType::I16 => &["i16"],
         SampleType::U16 => &["u16"],
-        SampleType::I32 => &["i32"],
-        SampleType::U32 => &["u32"],
+        SampleType::I32 => &["i32", "i64"],
+        SampleType::U32 => &["u32", "i64", "u64"],
         SampleType::U64 => &["u32", "u64"],
         SampleType::I64 => &["i32", "u32", "i64"],
-        SampleType::F16 | SampleType::F32 => &["f32"],
-        SampleType::F64 => &["f32", "f64"],
+        SampleType::F16 | SampleType::F32 | SampleType::F64 => &["f32", "f64"],
     }
 }
 
-/// Whether a type has 64 bits.
-pub fn is_wide(cells: &str) -> bool {
-    matches!(cells, "f64" | "i64" | "u64")
-}
-
-/// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
-/// if it is below the bound.
-pub fn bound_in(cells: &str, number: Number) -> Bound {
-    let rounded = if cells == "f32" { SampleType::F32.at_least(number) } else { None };
-    let number = rounded.unwrap_or(number);
-    number.to_i128().map_or(number.to_f64().into(), Bound::from)
-}
-
-/// A value of cells as it is shown.
-pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
-    let value = value.into();
-    if cells == "f32" { (value.to_f64() as f32).to_string() } else { value.to_string() }
-}
-
-/// A value as JSON has it: whole numbers of 64 bits exactly.
-pub fn number(value: &Bound) -> serde_json::Value {
-    serde_json::from_str(&value.to_string()).unwrap_or_default()
+/// Bytes of a cell.
+pub fn cell_bytes(cells: &str) -> u64 {
+    match cells {
+        "u8" => 1,
+        "i16" | "u16" => 2,
+        "f64" | "i64" | "u64" => 8,
+        _ => 4,
+    }
 }
 
 /// What cells have where the values have NODATA: the same value, or where they have not that one NaN, or the end of their type
@@ -61,39 +44,55 @@ fn nodata_in(cells: &str, nodata: Number) -> Number {
         "u16" => (SampleType::U16, u16::MAX.into()),
         "i32" => (SampleType::I32, i32::MIN.into()),
         "u32" => (SampleType::U32, u32::MAX.into()),
+        "i64" => (SampleType::I64, i64::MIN.into()),
+        "u64" => (SampleType::U64, u64::MAX.into()),
+        "f64" => (SampleType::F64, f64::NAN.into()),
         _ => (SampleType::F32, f64::NAN.into()),
     };
     kind.value(nodata).filter(|value| *value == nodata).unwrap_or(other)
 }
 
-/// The same of values of a type, which may not have the number that was asked for; none where NaN stands for it alone.
-pub fn nodata_of_cells(cells: &str, values: SampleType, nodata: Option<Number>) -> Option<f64> {
-    let nodata = nodata_in(cells, values.value(nodata?)?).to_f64();
-    Some(nodata).filter(|nodata| !nodata.is_nan())
+/// Returns what cells have where the values of rasters have NODATA. Their types may not have the number that was asked for. `None` if NaN
+/// alone stands for NODATA, as where a decimal means another float in each of two types.
+pub fn nodata_of_cells(
+    cells: &str,
+    rasters: &[(&Path, SampleType)],
+    nodata: Option<Number>,
+) -> Option<Number> {
+    let mut own = rasters.iter().filter_map(|(_, values)| values.value(nodata?));
+    let first = own.next()?;
+    let is_one = own.all(|other| other == first);
+    Some(nodata_in(cells, first)).filter(|nodata| is_one && !nodata.is_nan())
 }
 
-/// The type of cells that holds the values of all rasters, which are of some types: the first of those that they can become
-/// for which all pass a check, which gets the raster's number. Their own type of 64 bits is not among them if `narrow`.
+/// The type of cells that holds the values of all rasters, which are of some types: the first of those that all can become, for which
+/// all pass a check. The check gets the raster's number, and says whether a value is not NODATA. If none is, the NODATA of the first
+/// must be one of the cells, too.
 ///
 /// # Errors
 /// Those of the check, or a raster whose values can have no such cells.
 pub fn cells_of_all(
     rasters: &[(&Path, SampleType)],
-    narrow: bool,
-    check: impl Fn(usize, &str) -> Result<()>,
+    nodata: Option<Number>,
+    check: impl Fn(usize, &str) -> Result<bool>,
 ) -> Result<&'static str> {
     let Some(&(first, kind)) = rasters.first() else { bail!("there is no raster") };
-    let candidates = cells_of(kind);
+    let mut candidates = cells_of(kind).to_vec();
     for (path, other) in rasters {
-        if !cells_of(*other).iter().any(|cells| candidates.contains(cells)) {
+        candidates.retain(|cells| cells_of(*other).contains(cells));
+        if candidates.is_empty() {
             let (path, first) = (path.display(), first.display());
             bail!("{path}: values of type {other} beside those of {first} of type {kind}");
         }
     }
+    let stated = nodata.and_then(|nodata| kind.value(nodata));
     let mut failed = None;
-    for cells in candidates.iter().filter(|cells| !(narrow && is_wide(cells))) {
-        match (0..rasters.len()).try_for_each(|i| check(i, cells)) {
-            Ok(()) => return Ok(cells),
+    for cells in candidates {
+        let all = (0..rasters.len()).try_fold(false, |any, i| Ok(check(i, cells)? || any));
+        match all {
+            Ok(true) => return Ok(cells),
+            Ok(false) if stated.is_none_or(|own| nodata_in(cells, own) == own) => return Ok(cells),
+            Ok(false) => {}
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -113,11 +112,12 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Refuses values that have no cell of a type.
+    /// Refuses values that have no cell of a type. Says whether a value is not NODATA; of those of 32 bits and less that goes without
+    /// a look.
     ///
     /// # Errors
     /// The first such value.
-    pub fn check(&self, values: &ArrayData, cells: &str) -> Result<()> {
+    pub fn check(&self, values: &ArrayData, cells: &str) -> Result<bool> {
         let misfit = match (values, cells) {
             (ArrayData::F64(v), "f32") => {
                 let narrow = self.narrow_float();
@@ -141,7 +141,7 @@ impl Part<'_> {
                 bail!("{path} has values of type {found}, the index is of {cells}")
             }
         };
-        let Some(at) = misfit else { return Ok(()) };
+        let Some(at) = misfit else { return Ok(self.has_values(values)) };
         let (row, column) = (self.corner.0 + at / self.width, self.corner.1 + at % self.width);
         let (value, how) = match values {
             ArrayData::F64(v) => (
@@ -153,10 +153,30 @@ impl Part<'_> {
             _ => bail!("{}: a value has no cell of {cells}", self.path.display()),
         };
         bail!(
-            "{}: its value {value} in row {row}, column {column} is no {cells}, and an index of tiles or of several rasters \
-             holds 32 bits: {how}, or give --nodata {value} if it stands for no value",
+            "{}: its value {value} in row {row}, column {column} is no {cells}, the type of the index or of the rasters beside it: \
+             {how}, or give --nodata {value} if it stands for no value",
             self.path.display()
         )
+    }
+
+    /// Whether a value of 64 bits is not NODATA.
+    fn has_values(&self, values: &ArrayData) -> bool {
+        let nodata = self.nodata;
+        match values {
+            ArrayData::F64(v) => {
+                let nodata = nodata.map(Number::to_f64);
+                v.iter().any(|value| !value.is_nan() && Some(*value) != nodata)
+            }
+            ArrayData::I64(v) => {
+                let nodata = nodata.and_then(Number::to_i128);
+                v.iter().any(|&value| Some(value.into()) != nodata)
+            }
+            ArrayData::U64(v) => {
+                let nodata = nodata.and_then(Number::to_i128);
+                v.iter().any(|&value| Some(value.into()) != nodata)
+            }
+            _ => true,
+        }
     }
 
     /// The values as cells of a type.
@@ -171,10 +191,15 @@ impl Part<'_> {
             (ArrayData::I8(v), _) => Values::I16(v.into_iter().map(i16::from).collect()),
             (ArrayData::I16(v), _) => Values::I16(v),
             (ArrayData::U16(v), _) => Values::U16(v),
+            (ArrayData::I32(v), "i64") => Values::I64(v.into_iter().map(i64::from).collect()),
             (ArrayData::I32(v), _) => Values::I32(v),
+            (ArrayData::U32(v), "i64") => Values::I64(v.into_iter().map(i64::from).collect()),
+            (ArrayData::U32(v), "u64") => Values::U64(v.into_iter().map(u64::from).collect()),
             (ArrayData::U32(v), _) => Values::U32(v),
-            (ArrayData::F16(v), _) => Values::F32(v.into_iter().map(f32::from).collect()),
-            (ArrayData::F32(v), _) => Values::F32(v),
+            (ArrayData::F16(v), "f64") => self.wide_floats(v.into_iter().map(f32::from)),
+            (ArrayData::F32(v), "f64") => self.wide_floats(v.into_iter()),
+            (ArrayData::F16(v), _) => self.floats(v.into_iter().map(f32::from).collect()),
+            (ArrayData::F32(v), _) => self.floats(v),
             (ArrayData::F64(v), "f64") => Values::F64(v),
             (ArrayData::I64(v), "i64") => Values::I64(v),
             (ArrayData::U64(v), "u64") => Values::U64(v),
@@ -191,6 +216,22 @@ impl Part<'_> {
                 Values::U32(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
             }
         })
+    }
+
+    /// Floats, NaN where they are NODATA: a decimal means another float in a raster of 64 bits beside this one.
+    fn floats(&self, mut values: Vec<f32>) -> Values {
+        if let Some(nodata) = self.nodata.map(|nodata| nodata.to_f64() as f32) {
+            let missing = values.iter_mut().filter(|value| **value == nodata);
+            missing.for_each(|value| *value = f32::NAN);
+        }
+        Values::F32(values)
+    }
+
+    /// Returns floats of 64 bits, NaN where they are NODATA.
+    fn wide_floats(&self, values: impl Iterator<Item = f32>) -> Values {
+        let nodata = self.nodata.map(|nodata| nodata.to_f64() as f32);
+        let wide = |value: f32| if Some(value) == nodata { f64::NAN } else { value.into() };
+        Values::F64(values.map(wide).collect())
     }
 
     /// A float as one of 32 bits, where it is one or NODATA.

@@ -32,6 +32,15 @@ pub fn kept(crs: &Crs) -> Option<String> {
     System::of(crs).ok().and_then(|system| serde_json::to_string(&system).ok())
 }
 
+/// The form in which an index keeps a system; a note says where there is none.
+pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<String> {
+    let kept = kept(crs);
+    if kept.is_none() {
+        notes.push(format!("the index does not keep the reference system {crs}: it has no code"));
+    }
+    kept
+}
+
 /// The system that an index keeps.
 pub fn of_index(path: &Path, text: Option<&str>) -> Result<Option<Crs>> {
     let Some(text) = text else { return Ok(None) };

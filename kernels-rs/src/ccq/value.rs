@@ -47,6 +47,9 @@ pub trait Value: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
 
 const SIGN: u32 = 1 << 31;
 
+/// The highest bit of 64: what turns the order of signed numbers into that of unsigned ones.
+pub const WIDE_SIGN: u64 = 1 << 63;
+
 /// The types, by the numbers that files and kernels know them by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -63,6 +66,12 @@ pub enum Kind {
     U32 = 4,
     /// `f32`.
     F32 = 5,
+    /// `f64`, of which no node holds one: codes stand for such values.
+    F64 = 6,
+    /// `i64`, likewise.
+    I64 = 7,
+    /// `u64`, likewise.
+    U64 = 8,
 }
 
 macro_rules! integers {
@@ -150,6 +159,52 @@ impl Value for f32 {
     fn of_bits(bits: u32) -> Self {
         f32::from_bits(bits)
     }
+}
+
+/// The key of a value of a [`Kind`] of at most 32 bits, by its bits; bits above its size are ignored.
+#[inline(always)]
+pub fn key_of(kind: u32, bits: u32) -> u32 {
+    if kind == Kind::U8 as u32 {
+        u8::of_bits(bits).key()
+    } else if kind == Kind::I16 as u32 {
+        i16::of_bits(bits).key()
+    } else if kind == Kind::U16 as u32 {
+        u16::of_bits(bits).key()
+    } else if kind == Kind::I32 as u32 {
+        i32::of_bits(bits).key()
+    } else if kind == Kind::U32 as u32 {
+        bits
+    } else {
+        f32::of_bits(bits).key()
+    }
+}
+
+/// The rank of a value of any [`Kind`], by its bits: a number that rises with the value, and is the key of one of at most 32 bits.
+/// `None` for NaN.
+#[inline(always)]
+pub fn rank_of(kind: u32, bits: u64) -> Option<u64> {
+    if kind == Kind::F64 as u32 {
+        return rank_of_f64(f64::from_bits(bits));
+    }
+    if kind == Kind::I64 as u32 {
+        return Some(bits ^ WIDE_SIGN);
+    }
+    if kind == Kind::U64 as u32 {
+        return Some(bits);
+    }
+    let is_number = kind != Kind::F32 as u32 || f32::of_bits(bits as u32).is_number();
+    if is_number { Some(key_of(kind, bits as u32) as u64) } else { None }
+}
+
+/// The rank of a float: its bits, so turned that they rise with it; that of -0 is that of 0. `None` for NaN.
+#[inline(always)]
+pub fn rank_of_f64(value: f64) -> Option<u64> {
+    if value.is_nan() {
+        return None;
+    }
+    // Adding 0 makes +0 of -0, and changes nothing else that is a number.
+    let bits = (value + 0.0).to_bits();
+    Some(if bits & WIDE_SIGN == 0 { bits | WIDE_SIGN } else { !bits })
 }
 
 #[cfg(test)]

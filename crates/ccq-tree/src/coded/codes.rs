@@ -3,7 +3,7 @@
 use gpu_core::{Grid, GridView, host_memory, parallel};
 
 use crate::cell::{Keys, Ranges};
-use crate::number::first_rank;
+use crate::number::{end_rank, first_rank};
 use crate::{Bound, Error, Number, Params, Result};
 
 /// The most bins of a [`CodedTree`](crate::CodedTree).
@@ -13,7 +13,8 @@ pub const MAX_CODED_BINS: usize = 65_535;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodedParams<T> {
-    /// Boundaries of bins, rising: a value is in bin k if k of them are not above it. Empty: no bins, each value has a code.
+    /// Boundaries of bins, none below the one before: a value is in bin k if k of them are not above it, so that between equal ones lies
+    /// an empty bin. Empty: no bins, each value has a code.
     pub bins: Vec<T>,
     /// The value that stands for NODATA; NaN always does.
     pub nodata: Option<T>,
@@ -47,7 +48,7 @@ impl<T> Default for CodedParams<T> {
 /// What codes stand for: each a value, or each a bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Codes<T> {
-    /// The values, or the boundaries between bins; rising.
+    /// The values, rising; or the boundaries between bins, none below the one before.
     pub(crate) values: Vec<T>,
     pub(crate) are_bins: bool,
 }
@@ -69,17 +70,16 @@ impl<T: Number> Codes<T> {
         Ok(codes)
     }
 
-    /// Refuses boundaries that do not rise, and too many.
+    /// Refuses boundaries that fall, values that do not rise, and too many.
     pub(crate) fn check(&self) -> Result<()> {
         if self.are_bins && self.values.len() >= MAX_CODED_BINS {
             return Err(Error::Bins { bins: self.values.len() + 1, most: MAX_CODED_BINS });
         }
         let ranks: Vec<Option<u64>> = self.values.iter().map(|value| value.rank()).collect();
-        let is_bad = |&i: &usize| ranks[i].is_none() || (i > 0 && ranks[i - 1] >= ranks[i]);
+        let falls = |a: Option<u64>, b: Option<u64>| if self.are_bins { a > b } else { a >= b };
+        let is_bad = |&i: &usize| ranks[i].is_none() || (i > 0 && falls(ranks[i - 1], ranks[i]));
         match (0..ranks.len()).find(is_bad) {
-            Some(index) => {
-                Err(Error::Boundary { index, value: self.values[index].bound().to_f64() })
-            }
+            Some(index) => Err(Error::Boundary { index, value: self.values[index].bound() }),
             None => Ok(()),
         }
     }
@@ -98,7 +98,39 @@ impl<T: Number> Codes<T> {
         Ok(Self { values: ranks.into_iter().map(T::of_rank).collect(), are_bins: false })
     }
 
-    /// The values that codes stand for, or the boundaries of bins; rising.
+    /// The codes of a raster whose tiles have these, of which there is one at least.
+    ///
+    /// # Errors
+    /// [`Error::Core`] where there is not the memory.
+    pub(super) fn of_tiles(tiles: &[&Self]) -> Result<Self> {
+        if tiles[0].are_bins {
+            return Ok(tiles[0].clone());
+        }
+        let count: u64 = tiles.iter().map(|codes| codes.values.len() as u64).sum();
+        // The ranks, and the values of all.
+        host_memory::require(count * (8 + size_of::<T>() as u64))?;
+        let ranks = tiles.iter().flat_map(|codes| codes.values.iter());
+        let mut ranks: Vec<u64> = ranks.filter_map(|value| value.rank()).collect();
+        parallel::sort(&mut ranks);
+        ranks.dedup();
+        Ok(Self { values: ranks.into_iter().map(T::of_rank).collect(), are_bins: false })
+    }
+
+    /// For each of these codes that of the whole; nothing where they are the same.
+    pub(super) fn in_whole(&self, whole: &Self) -> Result<Vec<u32>> {
+        if self.values.len() == whole.values.len() {
+            return Ok(Vec::new());
+        }
+        host_memory::require(self.values.len() as u64 * 4)?;
+        let mut code = 0;
+        let of = |value: &T| {
+            code += whole.values[code..].partition_point(|other| other.rank() < value.rank());
+            code as u32
+        };
+        Ok(self.values.iter().map(of).collect())
+    }
+
+    /// Returns the values that codes stand for, rising; or the boundaries of bins.
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -121,7 +153,7 @@ impl<T: Number> Codes<T> {
     /// How the tree of codes is built: with NODATA where values may be none.
     pub(crate) fn params(&self, nodata: Option<T>) -> Params {
         let missing = if self.are_short() { u16::MAX.into() } else { u32::MAX.into() };
-        let may_lack = nodata.is_some() || T::HAS_NAN;
+        let may_lack = nodata.is_some() || T::MISSING.is_some();
         Params::new().nodata(may_lack.then_some(missing))
     }
 
@@ -153,7 +185,7 @@ impl<T: Number> Codes<T> {
     /// What a range of values means for codes, as keys.
     pub(crate) fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
         let rank = |value: &T| value.rank().map_or(0, u128::from);
-        let (low, end) = (first_rank::<T>(low), first_rank::<T>(high));
+        let (low, end) = (first_rank::<T>(low), end_rank::<T>(high));
         let raw = Keys(1, 1);
         if low >= end {
             return Ranges { inside: Keys::NONE, touched: Keys::NONE, raw };
@@ -182,10 +214,5 @@ impl<T: Number> Codes<T> {
             Some(value) if !self.are_bins => value.bound(),
             _ => code.into(),
         }
-    }
-
-    /// As [`bound`](Self::bound), rounded.
-    pub(crate) fn value(&self, code: u32) -> f64 {
-        self.bound(code).to_f64()
     }
 }

@@ -1,15 +1,22 @@
 //! Trees over codes: of values that no cell of 32 bits holds, and in nodes of 8 bytes where there are few of them.
 
 mod codes;
+mod file;
+mod forest;
+mod searched;
 mod tree;
 
 use gpu_core::{GridView, On};
 
 pub use codes::{CodedParams, Codes, MAX_CODED_BINS};
+pub use forest::{CodedForest, CodedMerged};
 pub use tree::CodedTree;
-pub(crate) use tree::{Stored, of_stored};
+pub(crate) use tree::Stored;
+use tree::of_stored;
 
-use crate::{Error, Number, Peak, Query, Result, Statistics, build};
+use crate::{
+    Bound, Cell, Error, Number, Params, Peak, Query, Result, Statistics, Tree, build, build_tile,
+};
 
 /// Builds the tree of a raster of values of any type: of the codes that stand for them.
 ///
@@ -24,20 +31,55 @@ pub fn build_coded<'on, T: Number>(
     raster: GridView<'_, T>,
     params: &CodedParams<T>,
 ) -> Result<CodedTree<T>> {
-    let On { device, progress } = on.into();
+    build_of_side(on.into(), raster, None, params)
+}
+
+/// Builds the tree of one tile of a raster, as [`build_tile`] does: [`CodedForest::of_trees`] takes it. Its codes stand for the values
+/// of the tile alone.
+///
+/// # Errors
+/// As [`build_tile`].
+pub fn build_coded_tile<'on, T: Number>(
+    on: impl Into<On<'on>>,
+    tile: GridView<'_, T>,
+    tile_side: u32,
+    params: &CodedParams<T>,
+) -> Result<CodedTree<T>> {
+    build_of_side(on.into(), tile, Some(tile_side), params)
+}
+
+/// The tree of a raster, or of a tile of a side.
+fn build_of_side<T: Number>(
+    on: On<'_>,
+    raster: GridView<'_, T>,
+    side: Option<u32>,
+    params: &CodedParams<T>,
+) -> Result<CodedTree<T>> {
+    fn tree<C: Cell>(
+        on: On<'_>,
+        coded: GridView<'_, C>,
+        side: Option<u32>,
+        params: &Params,
+    ) -> Result<Tree<C>> {
+        match side {
+            None => build(on, coded, params),
+            Some(side) => build_tile(on, coded, side, params),
+        }
+    }
+    let On { device, progress } = on;
     let codes = progress.during("code", || Codes::new(raster.values(), params))?;
     let (inner, on) = (codes.params(params.nodata), device.with_progress(progress));
     let tree = match codes.are_short() {
         true => {
             let coded = codes.encode(raster, params.nodata, |code| code as u16, u16::MAX)?;
-            Stored::Short(build(on, coded.view(), &inner)?)
+            Stored::Short(tree(on, coded.view(), side, &inner)?)
         }
         false => {
             let coded = codes.encode(raster, params.nodata, |code| code, u32::MAX)?;
-            Stored::Long(build(on, coded.view(), &inner)?)
+            Stored::Long(tree(on, coded.view(), side, &inner)?)
         }
     };
-    Ok(CodedTree { tree, codes, nodata: params.nodata })
+    Ok(CodedTree { tree, codes: codes.into(), nodata: params.nodata })
 }
 
 impl<T: Number> CodedTree<T> {
@@ -47,7 +89,7 @@ impl<T: Number> CodedTree<T> {
     /// As [`statistics`](crate::statistics()).
     pub fn statistics<'on>(&self, on: impl Into<On<'on>>, query: &Query) -> Result<Statistics> {
         let found = of_stored!(&self.tree, tree => crate::statistics(on, tree, query))?;
-        let value = |code: f64| self.codes.value(code as u32);
+        let value = |code: Bound| self.codes.bound(code.to_f64() as u32);
         Ok(Statistics { min: found.min.map(value), max: found.max.map(value), ..found })
     }
 
@@ -60,7 +102,8 @@ impl<T: Number> CodedTree<T> {
             return Err(Error::Binned { what: "a search for the greatest values" });
         }
         let mut found = of_stored!(&self.tree, tree => crate::top_k(on, tree, k, query))?;
-        found.iter_mut().for_each(|peak| peak.value = self.codes.value(peak.value as u32));
+        let value = |code: Bound| self.codes.bound(code.to_f64() as u32);
+        found.iter_mut().for_each(|peak| peak.value = value(peak.value));
         Ok(found)
     }
 }

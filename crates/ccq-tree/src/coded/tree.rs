@@ -1,5 +1,7 @@
 //! The tree over codes.
 
+use std::sync::Arc;
+
 use gpu_core::GridSpec;
 
 use super::Codes;
@@ -12,7 +14,7 @@ use crate::{Bound, Cell, Node, Number, Tree};
 #[derive(Debug, PartialEq)]
 pub struct CodedTree<T: Number> {
     pub(crate) tree: Stored,
-    pub(crate) codes: Codes<T>,
+    pub(crate) codes: Arc<Codes<T>>,
     pub(crate) nodata: Option<T>,
 }
 
@@ -26,15 +28,15 @@ pub(crate) enum Stored {
 macro_rules! of_stored {
     ($stored:expr, $tree:ident => $result:expr) => {
         match $stored {
-            $crate::coded::Stored::Short($tree) => $result,
-            $crate::coded::Stored::Long($tree) => $result,
+            $crate::coded::tree::Stored::Short($tree) => $result,
+            $crate::coded::tree::Stored::Long($tree) => $result,
         }
     };
 }
-pub(crate) use of_stored;
+pub(super) use of_stored;
 
 impl<T: Number> CodedTree<T> {
-    /// Where the raster lies.
+    /// Returns where the raster lies.
     pub fn grid(&self) -> &GridSpec {
         of_stored!(&self.tree, tree => tree.grid())
     }
@@ -54,17 +56,17 @@ impl<T: Number> CodedTree<T> {
         Self { tree, ..self }
     }
 
-    /// What its codes stand for.
+    /// Returns what its codes stand for.
     pub fn codes(&self) -> &Codes<T> {
         &self.codes
     }
 
-    /// The value that stands for NODATA.
+    /// Returns the value that stands for NODATA.
     pub fn nodata(&self) -> Option<T> {
         self.nodata
     }
 
-    /// How many nodes there are.
+    /// Returns how many nodes there are.
     pub fn node_count(&self) -> usize {
         of_stored!(&self.tree, tree => tree.nodes().len())
     }
@@ -98,7 +100,7 @@ impl<T: Number> CodedTree<T> {
         self.node_count() as u64 * (2 * size_of::<T>() as u64 + 4 * pointer)
     }
 
-    /// The least and the greatest value, or number of a bin; `None` where no cell has one.
+    /// Returns the least and the greatest value, or number of a bin; `None` where no cell has one.
     pub fn bounds(&self) -> Option<[Bound; 2]> {
         let codes = of_stored!(&self.tree, tree => {
             tree.nodes().first().map(|root| [root.min().to_f64(), root.max().to_f64()])

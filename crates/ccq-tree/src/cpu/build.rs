@@ -238,7 +238,7 @@ pub(super) fn scan(counts: &mut [u32]) -> Result<u64> {
 
 /// An array that squares write side by side.
 pub(super) struct Shared<E>(pub *mut E);
-// SAFETY: elements are written through `put` alone, each by one square.
+// SAFETY: elements are written through `put` and `part` alone, each by one square or tile.
 unsafe impl<E: Send> Sync for Shared<E> {}
 
 impl<E> Shared<E> {
@@ -247,6 +247,16 @@ impl<E> Shared<E> {
     pub unsafe fn put(&self, index: u32, element: E) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.add(index as usize).write(element) }
+    }
+
+    /// Returns some elements that follow each other.
+    ///
+    /// # Safety
+    /// They are in the array, hold values, and nobody else uses them meanwhile.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn part(&self, index: u32, len: usize) -> &mut [E] {
+        // SAFETY: passed on to the caller.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(index as usize), len) }
     }
 }
 

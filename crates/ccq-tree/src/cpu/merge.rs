@@ -11,7 +11,54 @@ use kernels_rs::ccq::summary::{self, MIXED, Summary};
 use super::build::{Elements, Output, Shared, reduce, scan, write};
 use crate::forest::{Forest, Tiling, level_starts};
 use crate::tree::{Node, Place, Storage};
-use crate::{Cell, Result, Tree};
+use crate::{Cell, Params, Result, Tree};
+
+/// The trees of a forest's tiles, as a merge reads them: with the values of the whole's nodes.
+pub(crate) trait Tiles<T: Cell>: Sync {
+    fn count(&self) -> usize;
+    /// The tree of the only tile.
+    fn only(&self) -> Option<&Tree<T>>;
+    /// What a tile holds, by the root of its tree.
+    fn root(&self, tile: usize) -> Summary;
+    /// Where the levels of a tile's tree begin, and its end.
+    fn levels(&self, tile: usize) -> &[u64];
+    fn presence(&self, tile: usize) -> &[u8];
+    /// Writes some nodes of a tile, whose children begin elsewhere ([`relinked`]).
+    fn put(&self, tile: usize, from: std::ops::Range<usize>, below: (u32, u32), to: &mut [Node<T>]);
+}
+
+impl<T: Cell> Tiles<T> for Forest<T> {
+    fn count(&self) -> usize {
+        self.trees.len()
+    }
+
+    fn only(&self) -> Option<&Tree<T>> {
+        if let [tree] = &self.trees[..] { Some(tree) } else { None }
+    }
+
+    fn root(&self, tile: usize) -> Summary {
+        of_root(&self.trees[tile])
+    }
+
+    fn levels(&self, tile: usize) -> &[u64] {
+        &self.trees[tile].starts
+    }
+
+    fn presence(&self, tile: usize) -> &[u8] {
+        &self.trees[tile].presence
+    }
+
+    fn put(
+        &self,
+        tile: usize,
+        from: std::ops::Range<usize>,
+        below: (u32, u32),
+        to: &mut [Node<T>],
+    ) {
+        let nodes = &self.trees[tile].nodes[from];
+        to.iter_mut().zip(nodes).for_each(|(to, &node)| *to = relinked(node, below));
+    }
+}
 
 /// Where the nodes of a forest go in the tree of the whole.
 pub(crate) struct Merging {
@@ -39,7 +86,13 @@ pub(crate) struct Moved {
 }
 
 impl Merging {
-    /// The plan for tiles with such roots, whose levels begin at `levels(tile)`, counted from their roots.
+    /// Returns the plan for the trees of tiles.
+    pub fn of_tiles<T: Cell>(tiling: &Tiling, tiles: &dyn Tiles<T>) -> Result<Self> {
+        let roots = (0..tiles.count()).map(|tile| tiles.root(tile)).collect();
+        Self::new(tiling, roots, &|tile| tiles.levels(tile))
+    }
+
+    /// Returns the plan for tiles with such roots, whose levels begin at `levels(tile)`, counted from their roots.
     pub fn new<'a>(
         tiling: &Tiling,
         roots: Vec<Summary>,
@@ -75,6 +128,11 @@ impl Merging {
         }
     }
 
+    /// Levels of a tile's tree below its root.
+    pub fn tile_levels(&self) -> u32 {
+        self.tiling.bits
+    }
+
     /// Nodes of the tiles' roots and above them, which are the first.
     pub fn top_len(&self) -> usize {
         let above = self.tiers[0].tree_stride as usize;
@@ -99,7 +157,7 @@ impl Merging {
         }
     }
 
-    /// What moves of a tile whose levels begin there.
+    /// Returns what moves of a tile whose levels begin there.
     pub fn moved<'a>(&'a self, tile: usize, levels: &'a [u64]) -> impl Iterator<Item = Moved> + 'a {
         (1..=self.tiling.bits).map(move |level| {
             let at = |level: u32| levels.get(level as usize).copied().unwrap_or(0);
@@ -111,14 +169,14 @@ impl Merging {
         })
     }
 
-    /// The tiles in Z-order.
+    /// Returns the tiles in Z-order.
     pub fn order(&self) -> Vec<usize> {
         let mut tiles: Vec<usize> = (0..self.order.ranks.len()).collect();
         tiles.sort_unstable_by_key(|&tile| self.order.ranks[tile]);
         tiles
     }
 
-    /// Where the levels of the whole begin, and its end.
+    /// Returns where the levels of the whole begin, and its end.
     pub fn levels(&self) -> Vec<u64> {
         let above = self.tiers[0].tree_stride as usize;
         let mut levels = level_starts(&self.tiers, &self.starts, 0);
@@ -129,39 +187,42 @@ impl Merging {
     }
 }
 
-/// Merges the trees of a forest.
-pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
-    let levels = |tile: usize| &forest.trees[tile].starts[..];
-    let roots = forest.trees.iter().map(of_root).collect();
-    let merging = Merging::new(&forest.tiling, roots, &levels)?;
-    let lacks = forest.params.may_lack_values::<T>();
+/// Merges the trees of a forest, of which there is one at least.
+pub(crate) fn merge<T: Cell>(
+    tiling: &Tiling,
+    params: &Params,
+    tiles: &dyn Tiles<T>,
+) -> Result<Tree<T>> {
+    let merging = Merging::of_tiles(tiling, tiles)?;
+    let lacks = params.may_lack_values::<T>();
     let total = merging.total;
     let mut nodes = host_memory::filled(Node::new(T::of_key(0), T::of_key(0), 0), total)?;
     let mut presence = host_memory::filled(0u8, if lacks { total } else { 0 })?;
     merging.write_top(&mut nodes, &mut presence);
     let (to, to_presence) = (&Shared(nodes.as_mut_ptr()), &Shared(presence.as_mut_ptr()));
-    parallel::for_ranges(forest.trees.len(), 1, &|tiles| {
-        for tile in tiles {
-            let tree = &forest.trees[tile];
-            for Moved { from, to: at, below } in merging.moved(tile, levels(tile)) {
-                for (i, place) in from.zip(at..) {
-                    // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
-                    unsafe {
-                        to.put(place, relinked(tree.nodes[i], below));
-                        if lacks {
-                            to_presence.put(place, tree.presence.get(i).copied().unwrap_or(0));
-                        }
+    parallel::for_ranges(tiles.count(), 1, &|range| {
+        for tile in range {
+            for Moved { from, to: at, below } in merging.moved(tile, tiles.levels(tile)) {
+                if lacks {
+                    let flags = tiles.presence(tile);
+                    for (place, i) in (at..).zip(from.clone()) {
+                        let flags = flags.get(i).copied().unwrap_or(0);
+                        // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
+                        unsafe { to_presence.put(place, flags) };
                     }
                 }
+                // SAFETY: as above.
+                let to = unsafe { to.part(at, from.len()) };
+                tiles.put(tile, from, below, to);
             }
         }
     });
     let levels = merging.levels();
     presence.truncate(levels[merging.bits as usize] as usize);
     Ok(Tree {
-        grid: forest.tiling.grid,
+        grid: tiling.grid,
         bits: merging.bits,
-        params: forest.params.clone(),
+        params: params.clone(),
         starts: levels,
         nodes: Storage::Owned(nodes),
         presence: Storage::Owned(if lacks { presence } else { Vec::new() }),
@@ -170,7 +231,7 @@ pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
 }
 
 /// A node whose children begin elsewhere: the nodes below it did at the first position, and do at the second.
-pub(super) fn relinked<T: Cell>(node: Node<T>, below: (u32, u32)) -> Node<T> {
+pub(crate) fn relinked<T: Cell>(node: Node<T>, below: (u32, u32)) -> Node<T> {
     let mixed = node.link() & MIXED;
     let link = node.first_child().map_or(0, |child| child - below.0 + below.1);
     Node::new(node.min(), node.max(), link | mixed)

@@ -8,34 +8,39 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use gpu_core::host_memory;
 
-use super::merge::{Merging, Moved, merge, of_root, relinked};
-use crate::file::{check_system, padding};
-use crate::forest::Forest;
+use super::merge::{Merging, Moved, Tiles, merge};
+use crate::file::{CodesPart, check_system, padding};
+use crate::forest::{Forest, Tiling};
 use crate::tree::{Node, Storage, bits_of};
-use crate::{Cell, Result, Tree};
+use crate::{Cell, Params, Result, Tree};
 
 /// Nodes that are written at once.
 const AT_ONCE: usize = 1 << 14;
 
 /// The merged tree of a forest, to be written.
 pub struct Merged<'a, T: Cell> {
-    forest: &'a Forest<T>,
+    tiles: &'a dyn Tiles<T>,
     /// `None` where the only tree is that of the whole.
     merging: Option<Merging>,
     /// The tree, but for the nodes below the tiles' roots and their flags.
     top: Tree<T>,
+    /// What codes stand for.
+    codes: Option<CodesPart>,
 }
 
 impl<'a, T: Cell> Merged<'a, T> {
-    pub(crate) fn new(forest: &'a Forest<T>) -> Result<Self> {
-        let (grid, params) = (forest.tiling.grid, &forest.params);
-        if forest.trees.len() < 2 {
-            let top = Tree::empty(grid, forest.tiling.bits, params);
-            return Ok(Self { forest, merging: None, top });
+    pub(crate) fn new(
+        tiling: &Tiling,
+        params: &Params,
+        tiles: &'a dyn Tiles<T>,
+        codes: Option<CodesPart>,
+    ) -> Result<Self> {
+        let grid = tiling.grid;
+        if tiles.count() < 2 {
+            let top = Tree::empty(grid, tiling.bits, params);
+            return Ok(Self { tiles, merging: None, top, codes });
         }
-        let levels = |tile: usize| &forest.trees[tile].starts[..];
-        let roots = forest.trees.iter().map(of_root).collect();
-        let merging = Merging::new(&forest.tiling, roots, &levels)?;
+        let merging = Merging::of_tiles(tiling, tiles)?;
         let len = merging.top_len();
         let mut nodes = host_memory::filled(Node::new(T::of_key(0), T::of_key(0), 0), len)?;
         let flags = if params.may_lack_values::<T>() { len } else { 0 };
@@ -47,10 +52,10 @@ impl<'a, T: Cell> Merged<'a, T> {
             presence: Storage::Owned(presence),
             ..Tree::empty(grid, merging.bits, params)
         };
-        Ok(Self { forest, merging: Some(merging), top })
+        Ok(Self { tiles, merging: Some(merging), top, codes })
     }
 
-    /// The same with a reference system, as [`Tree::in_system`] gives it.
+    /// Gives it a reference system, as [`Tree::in_system`] does.
     #[must_use]
     pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
         Self { top: self.top.in_system(system), ..self }
@@ -60,11 +65,11 @@ impl<'a, T: Cell> Merged<'a, T> {
     /// header.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The writer's.
     pub fn write_to(&self, mut to: impl Write + Seek) -> io::Result<()> {
         let Some(merging) = &self.merging else {
-            let tree = self.forest.trees.first().unwrap_or(&self.top);
-            return tree.write_in(&self.top.system, None, to);
+            let tree = self.tiles.only().unwrap_or(&self.top);
+            return tree.write_in(&self.top.system, self.codes.as_ref(), to);
         };
         let top = &self.top;
         let flags = match top.presence().is_empty() {
@@ -73,16 +78,24 @@ impl<'a, T: Cell> Merged<'a, T> {
             false => top.starts[top.bits as usize],
         };
         let lengths = [merging.total as u64, flags];
+        let codes = self.codes.as_ref();
+        let header = |sums: [u32; 2]| {
+            top.header(lengths, sums, &top.system, codes.map(|codes| codes.header))
+        };
         check_system(&top.system)?;
         let begin = to.stream_position()?;
         // A file that is left in the middle is none.
-        to.write_all(&vec![0; top.header(lengths, [0; 2], &top.system, None).len()])?;
+        to.write_all(&vec![0; header([0; 2]).len()])?;
         let nodes = self.write_nodes(merging, &mut to)?;
         to.write_all(&vec![0; padding(merging.total * size_of::<Node<T>>())])?;
-        let flags = self.write_flags(merging, &mut to)?;
+        let sum_of_flags = self.write_flags(merging, &mut to)?;
+        if let Some(codes) = codes {
+            to.write_all(&vec![0; padding(flags as usize)])?;
+            to.write_all(bytemuck::cast_slice(&codes.ranks))?;
+        }
         let end = to.stream_position()?;
         to.seek(SeekFrom::Start(begin))?;
-        to.write_all(&top.header(lengths, [nodes, flags], &top.system, None))?;
+        to.write_all(&header([nodes, sum_of_flags]))?;
         to.seek(SeekFrom::Start(end))?;
         to.flush()
     }
@@ -91,12 +104,14 @@ impl<'a, T: Cell> Merged<'a, T> {
     fn write_nodes(&self, merging: &Merging, to: &mut impl Write) -> io::Result<u32> {
         let mut to = Summed { to, sum: crc32fast::Hasher::new() };
         to.put(bytemuck::cast_slice(self.top.nodes()))?;
-        let mut some = Vec::with_capacity(AT_ONCE);
-        for (tree, Moved { from, below, .. }) in self.moved(merging) {
-            for nodes in tree.nodes[from].chunks(AT_ONCE) {
-                some.clear();
-                some.extend(nodes.iter().map(|&node| relinked(node, below)));
-                to.put(bytemuck::cast_slice(&some))?;
+        let none = Node::new(T::of_key(0), T::of_key(0), 0);
+        let mut some: Vec<Node<T>> = std::iter::repeat_n(none, AT_ONCE).collect();
+        for (tile, Moved { from, below, .. }) in self.moved(merging) {
+            for first in from.clone().step_by(AT_ONCE) {
+                let nodes = first..from.end.min(first + AT_ONCE);
+                let some = &mut some[..nodes.len()];
+                self.tiles.put(tile, nodes, below, some);
+                to.put(bytemuck::cast_slice(some))?;
             }
         }
         Ok(to.sum.finalize())
@@ -106,24 +121,20 @@ impl<'a, T: Cell> Merged<'a, T> {
     fn write_flags(&self, merging: &Merging, to: &mut impl Write) -> io::Result<u32> {
         let mut to = Summed { to, sum: crc32fast::Hasher::new() };
         to.put(self.top.presence())?;
-        for (tree, Moved { from, .. }) in self.moved(merging) {
+        for (tile, Moved { from, .. }) in self.moved(merging) {
             // A tree without flags has nodes of the whole's cells here alone, which have none.
-            to.put(tree.presence.get(from).unwrap_or_default())?;
+            to.put(self.tiles.presence(tile).get(from).unwrap_or_default())?;
         }
         Ok(to.sum.finalize())
     }
 
     /// The levels of the tiles' trees below their roots, as the whole has them.
-    fn moved<'b>(
-        &'b self,
-        merging: &'b Merging,
-    ) -> impl Iterator<Item = (&'b Tree<T>, Moved)> + 'b {
+    fn moved<'b>(&'b self, merging: &'b Merging) -> impl Iterator<Item = (usize, Moved)> + 'b {
         let tiles = merging.order();
-        (0..self.forest.tiling.bits as usize).flat_map(move |level| {
-            let trees = tiles.clone().into_iter();
-            trees.filter_map(move |tile| {
-                let tree = &self.forest.trees[tile];
-                Some((tree, merging.moved(tile, &tree.starts).nth(level)?))
+        (0..merging.tile_levels() as usize).flat_map(move |level| {
+            let tiles = tiles.clone().into_iter();
+            tiles.filter_map(move |tile| {
+                Some((tile, merging.moved(tile, self.tiles.levels(tile)).nth(level)?))
             })
         })
     }
@@ -149,10 +160,10 @@ impl<T: Cell> Forest<T> {
     /// # Errors
     /// As [`merge`](Self::merge).
     pub fn merged(&self) -> Result<Merged<'_, T>> {
-        Merged::new(self)
+        Merged::new(&self.tiling, &self.params, self, None)
     }
 
-    /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
+    /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
     ///
     /// Every node is copied once, by all cores.
     ///
@@ -165,6 +176,6 @@ impl<T: Cell> Forest<T> {
         if self.trees.is_empty() {
             return Ok(Tree::empty(self.tiling.grid, bits_of(&self.tiling.grid), &self.params));
         }
-        merge(&self)
+        merge(&self.tiling, &self.params, &self)
     }
 }

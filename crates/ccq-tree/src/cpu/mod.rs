@@ -7,17 +7,21 @@ mod merged;
 pub(crate) use build::build_tile;
 pub use build::{build, build_forest};
 #[cfg(feature = "cuda")]
-pub(crate) use merge::{Merging, of_root};
+pub(crate) use merge::Merging;
+pub(crate) use merge::{Tiles, merge, of_root, relinked};
 pub use merged::Merged;
 
-use crate::{Aggregate, Cell, Fields, Result, Tree};
+use crate::{Aggregate, Fielded, Fields, Number, Result};
 
-/// A data field of any type for each node of a tree.
+/// Returns a data field of any type for each node of a [`Tree`](crate::Tree), or of a [`CodedTree`](crate::CodedTree) without bins.
 ///
 /// Work: O(nodes), in 8 bytes a node beside the fields.
 ///
 /// # Errors
-/// [`Error::Core`](crate::Error::Core) where there is not the memory.
-pub fn fields<T: Cell, A: Aggregate<T>>(tree: &Tree<T>, aggregate: A) -> Result<Fields<'_, T, A>> {
-    crate::fields::of_nodes(tree, aggregate)
+/// [`Error::Binned`](crate::Error::Binned) for a coded tree of bins; [`Error::Core`](crate::Error::Core) where there is not the memory.
+pub fn fields<'t, T: Number, A: Aggregate<T>>(
+    tree: impl Into<Fielded<'t, T>>,
+    aggregate: A,
+) -> Result<Fields<'t, T, A>> {
+    crate::fields::of_nodes(tree.into(), aggregate)
 }

@@ -4,18 +4,23 @@
 //! A tree without bins has every value, so that fields follow from it in one pass over its nodes, and need not be in its file.
 //! They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
 
+mod class_set;
 mod ready;
+mod wide_sum;
 
 use gpu_core::{On, host_memory, parallel};
 
+pub use class_set::ClassSet;
 pub use ready::{Classes, Resident, Sum, Summed, Total};
+pub use wide_sum::WideSum;
 
-use crate::query::{Found, each_found};
+use crate::query::{Found, Searched, each_found};
 use crate::tree::{Children, Place};
-use crate::{Cell, Condition, Quadrant, Query, Result, Tree};
+use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
 /// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
-/// there, and are made on a device, too ([`Resident`]); others are the user's to write, and are made on the CPU.
+/// there, and are made on a device, too ([`Resident`]), of trees whose nodes hold the values themselves; others are the user's to write,
+/// and are made on the CPU.
 ///
 /// ```
 /// use ccq_tree::{Aggregate, Params, Query, build, cpu};
@@ -65,9 +70,47 @@ pub enum Judgement {
     Some,
 }
 
+/// A tree whose nodes can have data fields: a [`Tree`], or a [`CodedTree`] without bins.
+pub struct Fielded<'t, T: Number> {
+    tree: &'t dyn Searched,
+    /// The values that keys stand for, where those are codes.
+    codes: Option<&'t Codes<T>>,
+}
+
+impl<'t, T: Cell> From<&'t Tree<T>> for Fielded<'t, T> {
+    fn from(tree: &'t Tree<T>) -> Self {
+        Self { tree, codes: None }
+    }
+}
+
+impl<'t, T: Number> From<&'t CodedTree<T>> for Fielded<'t, T> {
+    fn from(tree: &'t CodedTree<T>) -> Self {
+        Self { tree, codes: Some(tree.codes()) }
+    }
+}
+
+impl<T: Number> Fielded<'_, T> {
+    /// The value of a key.
+    fn value(&self, key: u32) -> T {
+        match self.codes {
+            // A code of no value, as damaged files may have one, is the least.
+            Some(codes) => {
+                codes.values().get(key as usize).copied().unwrap_or(T::of_rank(T::RANKS.0))
+            }
+            None => T::of_rank(key.into()),
+        }
+    }
+
+    /// The field of some cells of a leaf.
+    fn of_leaf<A: Aggregate<T>>(&self, aggregate: &A, leaf: u32, cells: u64) -> A::Field {
+        let key = self.tree.node(leaf).map_or(0, |node| node.min);
+        aggregate.of_value(self.value(key), cells)
+    }
+}
+
 /// A tree with a data field for each node.
-pub struct Fields<'t, T: Cell, A: Aggregate<T>> {
-    tree: &'t Tree<T>,
+pub struct Fields<'t, T: Number, A: Aggregate<T>> {
+    of: Fielded<'t, T>,
     aggregate: A,
     fields: Vec<A::Field>,
 }
@@ -80,46 +123,52 @@ const TOGETHER: usize = 1 << 12;
 /// Work: O(nodes), in 8 bytes a node beside the fields.
 ///
 /// # Errors
-/// [`Error::Core`](crate::Error::Core) where there is not the memory.
-pub(crate) fn of_nodes<T: Cell, A: Aggregate<T>>(
-    tree: &Tree<T>,
+/// [`Error::Binned`] for a coded tree of bins; [`Error::Core`] where there is not the memory.
+pub(crate) fn of_nodes<'t, T: Number, A: Aggregate<T>>(
+    of: Fielded<'t, T>,
     aggregate: A,
-) -> Result<Fields<'_, T, A>> {
-    let Some(root) = tree.nodes().first() else {
-        return Ok(Fields { tree, aggregate, fields: Vec::new() });
-    };
-    let places = places(tree)?;
-    let mut fields = host_memory::filled(aggregate.of_value(root.min(), 0), tree.nodes().len())?;
-    for level in (0..tree.levels()).rev() {
-        let [start, end] = [level, level + 1].map(|l| tree.level_starts()[l as usize] as usize);
+) -> Result<Fields<'t, T, A>> {
+    let tree = of.tree;
+    if of.codes.is_some_and(Codes::are_bins) {
+        return Err(Error::Binned { what: "a data field" });
+    }
+    let starts: Vec<usize> = tree.starts().iter().map(|&start| start as usize).collect();
+    let nodes = starts.last().copied().unwrap_or(0);
+    if nodes == 0 {
+        return Ok(Fields { of, aggregate, fields: Vec::new() });
+    }
+    let places = places(tree, &starts)?;
+    let mut fields = host_memory::filled(of.of_leaf(&aggregate, 0, 0), nodes)?;
+    for level in (0..=tree.bits()).rev() {
+        let (start, end) = (starts[level as usize], starts[level as usize + 1]);
         let (above, below) = fields.split_at_mut(end);
         parallel::for_chunks(&mut above[start..], TOGETHER, |i, part| {
             for (position, field) in (start + i * TOGETHER..).zip(part) {
                 let [x, y] = places[position];
                 let place = Place { level, x, y };
-                let children = tree.children(position, place);
+                let children = tree.children(position as u32, place);
                 let of_children = (0..4).filter_map(|corner| children.get(corner));
                 let of_children = of_children.map(|child| below[child as usize - end]);
                 let all = of_children.reduce(|a, b| aggregate.combine(a, b));
                 *field = all.unwrap_or_else(|| {
-                    let cells = place.cells(tree.bits, &tree.grid).map_or(0, |cells| cells.cells());
-                    aggregate.of_value(tree.nodes()[position].min(), cells)
+                    let cells = place.cells(tree.bits(), tree.grid());
+                    let cells = cells.map_or(0, |cells| cells.cells());
+                    of.of_leaf(&aggregate, position as u32, cells)
                 });
             }
         });
     }
-    Ok(Fields { tree, aggregate, fields })
+    Ok(Fields { of, aggregate, fields })
 }
 
 /// The column and row of each node's quadrant among those of its level.
-fn places<T: Cell>(tree: &Tree<T>) -> Result<Vec<[u32; 2]>> {
-    let mut places = host_memory::filled([0; 2], tree.nodes().len())?;
-    for level in 0..tree.levels() {
-        let [start, end] = [level, level + 1].map(|l| tree.level_starts()[l as usize] as usize);
-        for position in start..end {
+fn places(tree: &dyn Searched, starts: &[usize]) -> Result<Vec<[u32; 2]>> {
+    let mut places = host_memory::filled([0; 2], starts.last().copied().unwrap_or(0))?;
+    for level in 0..=tree.bits() {
+        for position in starts[level as usize]..starts[level as usize + 1] {
             let [x, y] = places[position];
             let place = Place { level, x, y };
-            let children = tree.children(position, place);
+            let children = tree.children(position as u32, place);
             for corner in 0..4 {
                 if let Some(child) = children.get(corner) {
                     let Place { x, y, .. } = place.child(corner);
@@ -131,7 +180,7 @@ fn places<T: Cell>(tree: &Tree<T>) -> Result<Vec<[u32; 2]>> {
     Ok(places)
 }
 
-/// A data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
+/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
 /// takes any.
 ///
 /// # Errors
@@ -145,38 +194,33 @@ pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
     progress.during("fields", || {
         gpu_core::on_device!(
             device,
-            cpu => of_nodes(tree, aggregate),
+            cpu => of_nodes(tree.into(), aggregate),
             gpu => {
                 let fields = crate::gpu::host_search::fields(gpu, tree, aggregate)?;
-                Ok(Fields { tree, aggregate, fields })
+                Ok(Fields { of: tree.into(), aggregate, fields })
             },
         )
     })
 }
 
-impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
-    /// The tree.
-    pub fn tree(&self) -> &'t Tree<T> {
-        self.tree
-    }
-
-    /// The field of each node, in their order.
+impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
+    /// Returns the field of each node, in their order.
     pub fn fields(&self) -> &[A::Field] {
         &self.fields
     }
 
-    /// The field of the whole raster; `None` where no cell has a value.
+    /// Returns the field of the whole raster; `None` where no cell has a value.
     pub fn root(&self) -> Option<A::Field> {
         self.fields.first().copied()
     }
 
-    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    /// Accepts any value of the tree's raster: the first of the conditions of [`total`](Self::total).
     pub fn condition(&self) -> Condition<'t> {
-        Condition::new(self.tree)
+        Condition { tree: self.of.tree, range: None, raster: None }
     }
 
-    /// The field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where there
-    /// are none. Quadrants are combined from left to right in Z-order.
+    /// Returns the field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where
+    /// there are none. Quadrants are combined from left to right in Z-order.
     ///
     /// # Errors
     /// As [`quadrants`](crate::quadrants()); [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin,
@@ -184,10 +228,10 @@ impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
     pub fn total(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<A::Field>> {
         self.require_own(conditions)?;
         let found = each_found(conditions, query, &|found: Found| {
-            let leaf = self.tree.nodes()[found.node as usize];
-            match leaf.first_child() {
-                None => self.aggregate.of_value(leaf.min(), found.cells),
-                Some(_) => self.fields[found.node as usize],
+            let node = self.of.tree.node(found.node);
+            match node.is_some_and(|node| node.has_children) {
+                false => self.of.of_leaf(&self.aggregate, found.node, found.cells),
+                true => self.fields[found.node as usize],
             }
         })?;
         Ok(found.into_iter().reduce(|a, b| self.aggregate.combine(a, b)))
@@ -195,14 +239,14 @@ impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
 
     /// Refuses conditions of which the first is not of this tree.
     fn require_own(&self, conditions: &[Condition<'_>]) -> Result<()> {
-        let own: *const Tree<T> = self.tree;
+        let own: *const dyn Searched = self.of.tree;
         let is_own = conditions.first().is_some_and(|first| std::ptr::addr_eq(first.tree, own));
-        let is_finest = is_own && crate::search_grid(conditions)? == self.tree.grid;
-        if is_finest { Ok(()) } else { Err(crate::Error::Fields) }
+        let is_finest = is_own && crate::search_grid(conditions)? == *self.of.tree.grid();
+        if is_finest { Ok(()) } else { Err(Error::Fields) }
     }
 
-    /// The quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf of
-    /// which it says [`Judgement::Some`] is taken partly.
+    /// Returns the quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf
+    /// of which it says [`Judgement::Some`] is taken partly.
     pub fn quadrants(&self, judge: impl Fn(&A::Field) -> Judgement) -> Vec<Quadrant> {
         let mut found = Vec::new();
         if !self.fields.is_empty() {
@@ -213,15 +257,16 @@ impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
 
     fn visit(
         &self,
-        position: usize,
+        position: u32,
         place: Place,
         judge: &impl Fn(&A::Field) -> Judgement,
         found: &mut Vec<Quadrant>,
     ) {
-        let (tree, node) = (self.tree, self.tree.nodes()[position]);
-        let judgement = judge(&self.fields[position]);
-        let is_open = node.first_child().is_some()
-            && (judgement == Judgement::Some || judgement == Judgement::All && node.is_mixed());
+        let tree = self.of.tree;
+        let Some(node) = tree.node(position) else { return };
+        let judgement = judge(&self.fields[position as usize]);
+        let is_open = node.has_children
+            && (judgement == Judgement::Some || judgement == Judgement::All && node.is_mixed);
         if judgement == Judgement::None {
             return;
         }
@@ -229,18 +274,18 @@ impl<'t, T: Cell, A: Aggregate<T>> Fields<'t, T, A> {
             let children: Children = tree.children(position, place);
             for corner in 0..4 {
                 if let Some(child) = children.get(corner) {
-                    self.visit(child as usize, place.child(corner), judge, found);
+                    self.visit(child, place.child(corner), judge, found);
                 }
             }
             return;
         }
-        let size = place.side(tree.bits);
+        let size = place.side(tree.bits());
         found.push(Quadrant {
             row: place.y * size,
             column: place.x * size,
             size,
-            min: node.min().to_f64(),
-            max: node.max().to_f64(),
+            min: tree.value(node.min),
+            max: tree.value(node.max),
             is_partly: judgement == Judgement::Some,
         });
     }

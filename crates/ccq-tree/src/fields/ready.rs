@@ -1,9 +1,9 @@
 //! Data fields that are often wanted, and that a device makes, too: sum and count, and the classes that occur.
 
-use super::Aggregate;
-use crate::Cell;
+use super::{Aggregate, WideSum};
+use crate::{Bound, Cell, Number};
 
-/// The number of cells with a value, and their sum.
+/// The number of cells with a value, and their sum, of which [`Total::mean`] is the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
@@ -13,20 +13,28 @@ pub struct Sum;
 pub struct Total<S> {
     /// How many.
     pub cells: u64,
-    /// Their sum: `i64` of whole numbers, which is exact below 2^63 (2^31 cells of the greatest `u32`), and `f64` of floats, each
-    /// addition rounded.
+    /// Their sum: `i64` of whole numbers of at most 32 bits, which is exact below 2^63 (2^31 cells of the greatest `u32`), and `i128` of
+    /// those of 64, exact. Of `f32` an `f64`, each addition rounded, in the order of the quadrants; of `f64` a [`WideSum`].
     pub sum: S,
 }
 
-/// A type of cells and that of their sums.
-pub trait Summed: Cell {
-    /// `i64` or `f64`.
+impl<S: Copy> Total<S> {
+    /// Returns the mean; `None` of no cells.
+    pub fn mean<T: Summed<Sum = S>>(&self) -> Option<f64> {
+        (self.cells > 0).then(|| T::over(self.sum, self.cells))
+    }
+}
+
+/// A type of values and that of their sums.
+pub trait Summed: Number {
+    /// `i64`, `i128`, `f64` or [`WideSum`].
     type Sum: bytemuck::Pod
         + Default
         + std::ops::Add<Output = Self::Sum>
         + Send
         + Sync
         + std::fmt::Debug
+        + std::fmt::Display
         + PartialEq;
 
     /// So many times the value.
@@ -36,25 +44,51 @@ pub trait Summed: Cell {
     /// Both sums.
     #[doc(hidden)]
     fn plus(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+
+    /// The mean of so many values with a sum.
+    #[doc(hidden)]
+    fn over(sum: Self::Sum, cells: u64) -> f64;
 }
 
 macro_rules! whole {
-    ($($type:ty),+) => {$(
+    ($($type:ty, $sum:ty;)+) => {$(
         impl Summed for $type {
-            type Sum = i64;
+            type Sum = $sum;
 
-            fn times(self, cells: u64) -> i64 {
-                i64::from(self).wrapping_mul(cells as i64)
+            fn times(self, cells: u64) -> $sum {
+                <$sum>::from(self).wrapping_mul(cells as $sum)
             }
 
-            fn plus(a: i64, b: i64) -> i64 {
+            fn plus(a: $sum, b: $sum) -> $sum {
                 a.wrapping_add(b)
+            }
+
+            fn over(sum: $sum, cells: u64) -> f64 {
+                // The quotient's whole part is exact, and so is the rest.
+                let count = cells as $sum;
+                (sum / count) as f64 + (sum % count) as f64 / cells as f64
             }
         }
     )+};
 }
 
-whole!(u8, i16, u16, i32, u32);
+whole! { u8, i64; i16, i64; u16, i64; i32, i64; u32, i64; i64, i128; u64, i128; }
+
+impl Summed for f64 {
+    type Sum = WideSum;
+
+    fn times(self, cells: u64) -> WideSum {
+        WideSum::of(self, cells)
+    }
+
+    fn plus(a: WideSum, b: WideSum) -> WideSum {
+        a + b
+    }
+
+    fn over(sum: WideSum, cells: u64) -> f64 {
+        sum.over(cells)
+    }
+}
 
 impl Summed for f32 {
     type Sum = f64;
@@ -65,6 +99,10 @@ impl Summed for f32 {
 
     fn plus(a: f64, b: f64) -> f64 {
         a + b
+    }
+
+    fn over(sum: f64, cells: u64) -> f64 {
+        sum / cells as f64
     }
 }
 
@@ -84,12 +122,13 @@ impl<T: Summed> Aggregate<T> for Sum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes;
 
-impl<T: Cell> Aggregate<T> for Classes {
+impl<T: Number> Aggregate<T> for Classes {
     type Field = u64;
 
     fn of_value(&self, value: T, _: u64) -> u64 {
-        let number = value.to_f64();
-        let is_class = (0.0..=62.0).contains(&number) && number.fract() == 0.0;
+        let number = value.bound().to_f64();
+        let is_class =
+            (0.0..=62.0).contains(&number) && value.bound() == Bound::from(number.trunc());
         1 << if is_class { number as u32 } else { 63 }
     }
 
@@ -115,7 +154,7 @@ mod sealed {
     impl Sealed for super::Classes {}
 }
 
-impl<T: Summed> Resident<T> for Sum {
+impl<T: Summed + Cell> Resident<T> for Sum {
     const WHAT: u32 = 0;
 
     fn of_words([cells, sum]: [u64; 2]) -> Self::Field {

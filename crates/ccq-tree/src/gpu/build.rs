@@ -19,7 +19,7 @@ use crate::{Cell, Error, MAX_NODES, Params, Result};
 /// The most cells of a raster that is built at once on a device: positions are counted in 32 bits.
 const MAX_CELLS: u64 = 3 << 30;
 
-/// The [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
+/// Returns the [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
 /// it gives has as many. So it cannot be captured; [`build_with_capacity`] can.
 ///
 /// A raster whose rows all begin at multiples of 16 bytes (of 8 for `u8`) is read faster.
@@ -36,7 +36,7 @@ pub fn build<'a, T: Cell>(
     build_tiles(workspace, raster, tiling, params)?.into_single()
 }
 
-/// The [trees](crate::build_forest()) of a raster's tiles, all in as many launches as one. Waits once, as [`build`]
+/// Returns the [trees](crate::build_forest()) of a raster's tiles, all in as many launches as one. Waits once, as [`build`]
 /// does.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub struct Bounded<T: Cell> {
     levels: Option<Levels>,
 }
 
-/// The tree of a raster of at most `capacity` nodes. Enqueues and returns; after one call it can be captured.
+/// Returns the tree of a raster of at most `capacity` nodes. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
 /// As [`build`], but for the number of nodes.
@@ -101,7 +101,7 @@ pub fn build_with_capacity<'a, T: Cell>(
 }
 
 impl<T: Cell> Bounded<T> {
-    /// The tree, if its nodes fit the capacity. Waits for it. The tree keeps the memory of all of the capacity.
+    /// Returns the tree, if its nodes fit the capacity. Waits for it. The tree keeps the memory of all of the capacity.
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of nodes that there are.

@@ -1,14 +1,15 @@
 //! Data fields of the nodes of trees in device memory.
 
-use gpu_core::{Blocks, Column};
+use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::Workspace;
-use kernels_rs::ccq::fields as kernels;
+use kernels_rs::ccq::{fields as kernels, marks};
 
 use super::DeviceTree;
 use super::query::{Condition, Searched, quadrants};
 use crate::fields::Resident;
 use crate::params::Window;
-use crate::{Cell, Error, Quadrant, Query, Result};
+use crate::tree::Node;
+use crate::{Cell, Classes, Error, Params, Quadrant, Query, Result};
 
 /// A tree with a data field for each node, in device memory.
 pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
@@ -17,8 +18,8 @@ pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
     fields: Column<[u64; kernels::FIELD]>,
 }
 
-/// The fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns; after
-/// one call it can be captured.
+/// Returns the fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns;
+/// after one call it can be captured.
 ///
 /// # Errors
 /// [`Error::Core`] where memory or the device fails.
@@ -87,13 +88,13 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
         Ok(self.fields.to_host()?.into_iter().map(A::of_words).collect())
     }
 
-    /// Any value of the tree's raster: the first of the conditions of [`total`](Self::total).
+    /// Accepts any value of the tree's raster: the first of the conditions of [`total`](Self::total).
     pub fn condition(&self) -> Condition<'t> {
         Condition::new(self.tree)
     }
 
-    /// The field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with the
-    /// same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
+    /// Returns the field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with
+    /// the same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
     ///
     /// # Errors
     /// As [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin, [`Error::Fields`] unless the first
@@ -132,5 +133,49 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
         }
         let fields = out.to_host()?.into_iter().map(A::of_words);
         Ok(fields.reduce(|a, b| self.aggregate.combine(a, b)))
+    }
+}
+
+/// Where the cells of a set of classes lie, in device memory: see [`ClassSet`](crate::ClassSet).
+pub struct DeviceClassSet {
+    tree: DeviceTree<u8>,
+}
+
+impl DeviceClassSet {
+    /// Returns the condition that a cell's class is in the set.
+    pub fn condition(&self) -> Condition<'_> {
+        Condition::new(&self.tree).range(1, 2)
+    }
+}
+
+impl<T: Cell> DeviceFields<'_, T, Classes> {
+    /// Returns the cells whose class is in a set, as [`Fields::in_set`](crate::Fields::in_set) gives them on the host. Enqueues a launch
+    /// and returns; after one call it can be captured.
+    ///
+    /// # Errors
+    /// [`Error::Core`] where memory or the device fails.
+    pub fn in_set(&self, gpu: &Gpu, set: u64) -> Result<DeviceClassSet> {
+        let tree = self.tree;
+        let len = self.fields.len();
+        let mut nodes = gpu.zeroed::<Node<u8>>(len)?;
+        let mut presence = gpu.zeroed::<u8>(tree.presence.len())?;
+        gpu.copy(&tree.presence, &mut presence)?;
+        let words = (size_of::<Node<T>>() / 4) as u32;
+        // SAFETY: a node is words, and its link the last of them; a field is two words, of which the first are the classes.
+        unsafe {
+            let from = marks::Nodes {
+                nodes: tree.nodes.input().cast(),
+                words,
+                len: len as u32,
+                classes: self.fields.input().cast(),
+            };
+            let arguments = marks::indicate::Args { from, set, to: nodes.output().cast() };
+            let blocks = Blocks::for_each(&marks::indicate, len as u64)?;
+            gpu.enqueue(marks::indicate, blocks, arguments)?;
+        }
+        let (grid, bits, starts) = (tree.grid, tree.bits, tree.starts.clone());
+        Ok(DeviceClassSet {
+            tree: DeviceTree { grid, bits, params: Params::new(), starts, nodes, presence },
+        })
     }
 }

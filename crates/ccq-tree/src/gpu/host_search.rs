@@ -11,8 +11,7 @@ use crate::cell::Ranges;
 use crate::fields::Resident;
 use crate::query::{Condition as HostCondition, check, search_grid};
 use crate::{
-    Cell, Connectivity, Count, Error, Peak, Quadrant, Query, RasterRef, Regions, Result, Run,
-    Statistics, Tree,
+    Bound, Cell, Connectivity, Count, Peak, Quadrant, Query, Regions, Result, Run, Statistics, Tree,
 };
 
 /// Conditions whose trees and rasters were copied to the device.
@@ -21,13 +20,13 @@ struct Uploaded(Vec<One>);
 /// A condition of them.
 struct One {
     tree: Box<dyn Searched>,
-    keys: Ranges,
+    range: Option<(Bound, Bound)>,
     raster: Option<Arc<dyn Looked>>,
 }
 
 impl One {
     fn condition(&self) -> Condition<'_> {
-        Condition::of_parts(&*self.tree, self.keys, self.raster.clone())
+        Condition::of_parts(&*self.tree, self.range, self.raster.clone())
     }
 }
 
@@ -37,8 +36,12 @@ impl Uploaded {
         check(conditions, query)?;
         require_aligned(conditions)?;
         let one = |condition: &HostCondition<'_>| {
-            let (tree, keys) = (condition.tree.upload(gpu)?, condition.ranges());
-            Ok(One { tree, keys, raster: raster_there(gpu, condition)? })
+            let (tree, range) = (condition.tree.upload(gpu)?, condition.range);
+            // The raster is read where a bin is cut, and nowhere else.
+            let Ranges { inside, touched, .. } = condition.ranges();
+            let raster = condition.raster.filter(|_| inside != touched);
+            let raster = raster.map(|(raster, grid)| raster.upload(gpu, grid)).transpose()?;
+            Ok(One { tree, range, raster })
         };
         conditions.iter().map(one).collect::<Result<_>>().map(Self)
     }
@@ -58,21 +61,6 @@ fn require_aligned(conditions: &[HostCondition<'_>]) -> Result<()> {
     })
 }
 
-/// A copy of a condition's raster in device memory. Of one of values for which codes stand, what cells are wanted.
-fn raster_there(gpu: &Gpu, condition: &HostCondition<'_>) -> Result<Option<Arc<dyn Looked>>> {
-    let Some((raster, grid)) = condition.raster else { return Ok(None) };
-    if !condition.tree.is_coded() {
-        let there = raster.upload(gpu, grid)?;
-        return there.ok_or(Error::OtherType).map(Some);
-    }
-    let Ranges { inside, touched, .. } = condition.ranges();
-    if inside == touched {
-        return Ok(None);
-    }
-    let marks = raster.marks(condition.wanted(raster))?;
-    RasterRef::U16(&marks).upload(gpu, grid)
-}
-
 pub(crate) fn count(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Count> {
     let there = Uploaded::new(gpu, asked, query)?;
     let sums = super::count(&mut Workspace::new(gpu)?, &there.conditions(), query)?.to_host()?;
@@ -88,14 +76,7 @@ pub(crate) fn quadrants(
     // No raster is consulted: none is copied.
     let trees: Vec<_> = asked.iter().map(|one| HostCondition { raster: None, ..*one }).collect();
     let there = Uploaded::new(gpu, &trees, query)?;
-    let mut found = super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)?;
-    if let Some(first) = asked.first().filter(|first| first.tree.is_coded()) {
-        let value = |code: f64| first.tree.value(code as u32);
-        for quadrant in &mut found {
-            (quadrant.min, quadrant.max) = (value(quadrant.min), value(quadrant.max));
-        }
-    }
-    Ok(found)
+    super::quadrants(&mut Workspace::new(gpu)?, &there.conditions(), query)
 }
 
 pub(crate) fn mask(gpu: &Gpu, asked: &[HostCondition<'_>], query: &Query) -> Result<Grid<u8>> {

@@ -14,7 +14,7 @@ use crate::tree::{Node, Storage, Tree};
 use crate::{Cell, Error, MAX_NODES, Result};
 
 impl<T: Cell> DeviceForest<T> {
-    /// One tree for the whole raster: the same, byte for byte, as [`build`](super::build()) makes of it. Waits for the
+    /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](super::build()) makes of it. Waits for the
     /// roots of the tiles; so it cannot be captured.
     ///
     /// Every node is copied once. The forest's memory goes when the copies are done.

@@ -6,13 +6,15 @@ use device_std::In;
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSlice, GridSpec};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Scan, Sum};
-use kernels_rs::ccq::query as kernels;
+use kernels_rs::ccq::value::{Kind, key_of};
+use kernels_rs::ccq::{marks, query as kernels};
 
-use super::DeviceTree;
+use super::{DeviceCodedTree, DeviceTree};
 use crate::cell::{Ranges, exact_key};
 use crate::params::{Window, check_range};
 use crate::query::same_sides;
-use crate::{Cell, Error, Quadrant, Query, Result};
+use crate::raster::Wanted;
+use crate::{Bound, Cell, Error, Number, Quadrant, Query, Result};
 
 /// The most conditions of a query on a device.
 pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
@@ -24,27 +26,33 @@ const MAX_BLOCKS: u32 = 2048;
 #[derive(Clone)]
 pub struct Condition<'a> {
     tree: &'a dyn Searched,
-    range: Option<(f64, f64)>,
+    range: Option<(Bound, Bound)>,
     /// Instead of a range, what it would mean for keys.
     keys: Option<Ranges>,
     raster: Option<Arc<dyn Looked + 'a>>,
 }
 
 impl<'a> Condition<'a> {
-    /// Any value of a tree's raster.
+    /// Accepts any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a DeviceTree<T>) -> Self {
-        Self { tree, range: None, keys: None, raster: None }
+        Self::of_parts(tree, None, None)
     }
 
-    /// Only values from `low` on and below `high`.
-    #[must_use]
-    pub fn range(self, low: f64, high: f64) -> Self {
-        Self { range: Some((low, high)), ..self }
+    /// Accepts any value of a coded tree's raster.
+    pub fn of_coded<T: Number>(tree: &'a DeviceCodedTree<T>) -> Self {
+        Self::of_parts(tree, None, None)
     }
 
-    /// The raster that the tree was built from, which is of its type.
+    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on. As [`crate::Condition::range`].
     #[must_use]
-    pub fn raster<T: Cell>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
+    pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
+        Self { range: Some((low.into(), high.into())), ..self }
+    }
+
+    /// Returns the raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the
+    /// tree, the search makes a raster of marks on the finest grid first.
+    #[must_use]
+    pub fn raster<T: Number>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }
     }
 }
@@ -53,10 +61,10 @@ impl Condition<'_> {
     /// A condition of any type of cells.
     pub(super) fn of_parts<'a>(
         tree: &'a dyn Searched,
-        keys: Ranges,
+        range: Option<(Bound, Bound)>,
         raster: Option<Arc<dyn Looked + 'a>>,
     ) -> Condition<'a> {
-        Condition { tree, range: None, keys: Some(keys), raster }
+        Condition { tree, range, keys: None, raster }
     }
 
     /// Only values of these keys.
@@ -85,25 +93,67 @@ impl Condition<'_> {
         inside != touched
     }
 
-    /// As kernels take it.
-    fn asked(&self) -> kernels::Condition<'_> {
+    /// Marks on a grid of the cells of its raster that count, if a search cannot read the raster itself.
+    fn marks(&self, gpu: &Gpu, grid: &GridSpec, bits: u32) -> Result<Option<Column<u32>>> {
+        let Some(raster) = self.raster.as_ref().filter(|_| self.cuts_bins()) else {
+            return Ok(None);
+        };
+        let own = self.tree.grid();
+        let are_alike = (own.width, own.height) == (grid.width, grid.height);
+        if are_alike && !self.tree.is_coded() && raster.kind() == self.tree.kind() {
+            return Ok(None);
+        }
+        let (wanted, nodata) = raster.wanted(self.range, self.tree.nodata_value()).ends();
+        let bytes = bytes_of(self.tree.kind());
+        let cells = grid.cells();
+        // SAFETY: the kernel writes a mark for each cell, and no more is read.
+        let mut marks = unsafe { gpu.uninitialized::<u32>((cells * bytes).div_ceil(4) as usize)? };
+        let raster = marks::Raster {
+            cells: raster.cells(),
+            kind: raster.kind(),
+            width: own.width,
+            levels: bits - self.tree.bits(),
+            wanted,
+            has_nodata: u32::from(nodata.is_some()),
+            nodata: nodata.unwrap_or(0),
+        };
+        let (width, bytes, to) = (grid.width, bytes as u32, marks.output());
+        let arguments = marks::mark::Args { raster, width, cells, bytes, marks: to };
+        // SAFETY: the raster has the sides of its tree, whose cells are put together of the grid's, as was checked.
+        unsafe { gpu.enqueue(marks::mark, Blocks::for_each(&marks::mark, cells)?, arguments)? };
+        Ok(Some(marks))
+    }
+
+    /// As kernels take it, with marks in place of its raster where there are some.
+    fn asked<'b>(&'b self, marks: Option<&'b Column<u32>>) -> kernels::Condition<'b> {
         let Ranges { inside, touched, raw } = self.ranges();
         let (nodes, nodes_len) = self.tree.nodes();
-        let presence = self.tree.presence();
-        let nodata = self.tree.nodata();
+        let (kind, presence) = (self.tree.kind(), self.tree.presence());
+        let nodata = self.tree.nodata().filter(|_| marks.is_none());
+        // SAFETY: all numbers are bytes.
+        let marks = marks.map(|marks| unsafe { marks.input().cast() });
         kernels::Condition {
-            kind: self.tree.kind(),
+            kind,
             nodes,
             nodes_len,
             presence: presence.input(),
             presence_len: presence.len() as u32,
-            raster: self.raster.as_ref().map(|raster| raster.cells()),
+            raster: marks.or_else(|| self.raster.as_ref().map(|raster| raster.cells())),
             inside: inside.into(),
             touched: touched.into(),
-            wanted: raw.into(),
+            wanted: if marks.is_some() { [key_of(kind, 1); 2] } else { raw.into() },
             has_nodata: u32::from(nodata.is_some()),
             nodata: nodata.unwrap_or(0),
         }
+    }
+}
+
+/// Bytes of a value of a kind.
+fn bytes_of(kind: u32) -> u64 {
+    match kind {
+        _ if kind == Kind::U8 as u32 => 1,
+        _ if kind < Kind::I32 as u32 => 2,
+        _ => 4,
     }
 }
 
@@ -115,9 +165,15 @@ pub(crate) trait Searched {
     /// The words of its nodes, and how many nodes there are.
     fn nodes(&self) -> (In<'_, u32>, u32);
     fn presence(&self) -> &Column<u8>;
-    fn ranges(&self, range: (f64, f64)) -> Ranges;
+    fn ranges(&self, range: (Bound, Bound)) -> Ranges;
+    /// What stands for NODATA, by its key and as a value.
     fn nodata(&self) -> Option<u32>;
-    fn value(&self, key: u32) -> f64;
+    fn nodata_value(&self) -> Option<Bound>;
+    fn value(&self, key: u32) -> Bound;
+    /// Whether its keys are codes of the raster's values.
+    fn is_coded(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Cell> Searched for DeviceTree<T> {
@@ -142,16 +198,20 @@ impl<T: Cell> Searched for DeviceTree<T> {
         &self.presence
     }
 
-    fn ranges(&self, range: (f64, f64)) -> Ranges {
-        Ranges::of::<T>(range, &self.params.bins)
+    fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
+        Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
     fn nodata(&self) -> Option<u32> {
         self.params.nodata.and_then(exact_key::<T>)
     }
 
-    fn value(&self, key: u32) -> f64 {
-        T::of_key(key).to_f64()
+    fn nodata_value(&self) -> Option<Bound> {
+        self.params.nodata.map(Bound::from)
+    }
+
+    fn value(&self, key: u32) -> Bound {
+        T::of_key(key).bound()
     }
 }
 
@@ -161,39 +221,49 @@ pub(crate) trait Looked {
     fn kind(&self) -> u32;
     /// The bytes of its cells.
     fn cells(&self) -> In<'_, u8>;
+    /// What a range of values and NODATA are as ranks of its type.
+    fn wanted(&self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted;
 }
 
-impl<T: Cell> Looked for DeviceGrid<T> {
+impl<T: Number> Looked for DeviceGrid<T> {
     fn grid(&self) -> &GridSpec {
         DeviceGrid::grid(self)
     }
 
     fn kind(&self) -> u32 {
-        T::KIND
+        T::TYPE
     }
 
     fn cells(&self) -> In<'_, u8> {
         // SAFETY: all numbers are bytes.
         unsafe { self.column().input().cast() }
     }
+
+    fn wanted(&self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
+        Wanted::of::<T>(range, nodata)
+    }
 }
 
-impl<T: Cell> Looked for GridSlice<'_, T> {
+impl<T: Number> Looked for GridSlice<'_, T> {
     fn grid(&self) -> &GridSpec {
         GridSlice::grid(self)
     }
 
     fn kind(&self) -> u32 {
-        T::KIND
+        T::TYPE
     }
 
     fn cells(&self) -> In<'_, u8> {
         // SAFETY: all numbers are bytes.
         unsafe { self.values().input().cast() }
     }
+
+    fn wanted(&self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
+        Wanted::of::<T>(range, nodata)
+    }
 }
 
-/// The numbers of quadrants, of cells that satisfy all conditions, and of cells of which no raster says, as
+/// Returns the numbers of quadrants, of cells that satisfy all conditions, and of cells of which no raster says, as
 /// [`count`](crate::count) gives them on the host: three numbers in device memory. Enqueues and returns; after one call
 /// it can be captured.
 ///
@@ -206,7 +276,7 @@ pub fn count(
 ) -> Result<Column<u64>> {
     let gpu = workspace.gpu().clone();
     let mut sums = gpu.zeroed::<u64>(3)?;
-    let Some(search) = Search::new(conditions, query)? else { return Ok(sums) };
+    let Some(search) = Search::new(&gpu, conditions, query)? else { return Ok(sums) };
     let squares = search.squares();
     let Counted { counts, cells, .. } = search.count(&gpu, false)?;
     let mut total = gpu.zeroed::<u32>(1)?;
@@ -219,7 +289,7 @@ pub fn count(
     Ok(sums)
 }
 
-/// The quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
+/// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
 /// Waits for their number, and for the quadrants, which are the host's; so it cannot be captured.
 ///
 /// # Errors
@@ -231,7 +301,7 @@ pub fn quadrants(
 ) -> Result<Vec<Quadrant>> {
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("the number of quadrants")?;
-    let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
+    let Some(search) = Search::new(&gpu, conditions, query)? else { return Ok(Vec::new()) };
     let mut counted = search.count(&gpu, false)?;
     let counts = &mut counted.counts;
     scan_in_place(workspace, Sum, Scan::exclusive(0), &mut *counts)?;
@@ -260,6 +330,8 @@ pub fn quadrants(
 /// A checked query.
 pub(super) struct Search<'a> {
     conditions: &'a [Condition<'a>],
+    /// For each, what it has in place of its raster.
+    marks: Vec<Option<Column<u32>>>,
     pub grid: GridSpec,
     pub bits: u32,
     pub window: Window,
@@ -276,13 +348,21 @@ pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) ->
         || is_near(own.origin_x, finest.origin_x)
             && is_near(own.origin_y, finest.origin_y)
             && is_near(own.cell_size, finest.cell_size * scale);
-    let is_aligned = is_there && sides(own, levels) == sides(finest, 0);
-    if is_aligned { Ok(()) } else { Err(on_device("a tree", own, finest)) }
-}
-
-fn on_device(what: &'static str, own: &GridSpec, first: &GridSpec) -> Error {
-    let (first_width, first_height) = (first.width, first.height);
-    Error::OnDevice { what, width: own.width, height: own.height, first_width, first_height }
+    if is_there && sides(own, levels) == sides(finest, 0) {
+        return Ok(());
+    }
+    let corners = |grid: &GridSpec| {
+        let bounds = grid.bounds();
+        [[bounds.min_x, bounds.max_y], [bounds.max_x, bounds.min_y]]
+    };
+    Err(Error::OnDevice {
+        width: own.width,
+        height: own.height,
+        first_width: finest.width,
+        first_height: finest.height,
+        corners: corners(own),
+        first_corners: corners(finest),
+    })
 }
 
 /// What a search counts.
@@ -299,8 +379,8 @@ pub(super) struct Counted {
 }
 
 impl<'a> Search<'a> {
-    /// `None` where there is no cell to search.
-    pub fn new(conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
+    /// `None` where there is no cell to search. Enqueues what makes marks.
+    pub fn new(gpu: &Gpu, conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
         if conditions.is_empty() || conditions.len() > MAX_CONDITIONS {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });
@@ -315,18 +395,13 @@ impl<'a> Search<'a> {
             require_aligned(own, &grid, bits - condition.tree.bits())?;
             if let Some(raster) = &condition.raster {
                 same_sides("a raster", raster.grid(), own)?;
-                if own.width != grid.width && condition.cuts_bins() {
-                    return Err(on_device("a raster", own, &grid));
-                }
-                if raster.kind() != condition.tree.kind() {
-                    return Err(Error::OtherType);
-                }
             }
-            let range = condition.range.map(|(low, high)| (low.into(), high.into()));
-            range.map_or(Ok(()), check_range)?;
+            condition.range.map_or(Ok(()), check_range)?;
         }
-        let window = query.window_in(&grid)?;
-        Ok(window.map(|window| Self { conditions, grid, bits, window }))
+        let Some(window) = query.window_in(&grid)? else { return Ok(None) };
+        let marks = conditions.iter().map(|condition| condition.marks(gpu, &grid, bits));
+        let marks = marks.collect::<Result<_>>()?;
+        Ok(Some(Self { conditions, marks, grid, bits, window }))
     }
 
     /// Squares of 64 x 64 cells.
@@ -350,12 +425,12 @@ impl<'a> Search<'a> {
         Ok(counted)
     }
 
-    /// How many conditions the kernels have that search.
+    /// Returns how many conditions the kernels have that search.
     pub fn instance(&self) -> usize {
         self.conditions.len().next_power_of_two()
     }
 
-    /// The search as kernels take it.
+    /// Returns the search as kernels take it.
     pub fn question(&self) -> kernels::Question<'_> {
         // Kernels take more conditions than there are: the others are the first's tree with any value.
         let all = [0, u32::MAX];
@@ -363,9 +438,12 @@ impl<'a> Search<'a> {
             inside: all,
             touched: all,
             wanted: all,
-            ..self.conditions[0].asked()
+            ..self.conditions[0].asked(None)
         };
-        let of = |i: usize| self.conditions.get(i).map_or(any, Condition::asked);
+        let of = |i: usize| {
+            let condition = self.conditions.get(i);
+            condition.map_or(any, |condition| condition.asked(self.marks[i].as_ref()))
+        };
         let conditions =
             kernels::Conditions { first: of(0), second: of(1), third: of(2), fourth: of(3) };
         let Window { row0, column0, row1, column1 } = self.window;

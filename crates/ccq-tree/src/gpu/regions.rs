@@ -8,7 +8,7 @@ use super::query::Condition;
 use super::results::DeviceRuns;
 use crate::{Connectivity, Query, Regions, Result};
 
-/// The connected regions of the cells that satisfy all conditions, as [`regions`](crate::regions()) gives them on the host.
+/// Returns the connected regions of the cells that satisfy all conditions, as [`regions`](crate::regions()) gives them on the host.
 /// Waits for the runs and their regions, which are the host's; so it cannot be captured.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! What a search on the device gives beside quadrants: a mask, runs of cells, and what lies in a window.
 
+use std::cmp::Ordering;
+
 use gpu_core::{Blocks, Column, DeviceGrid};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Max, Min, Scan, Sum};
@@ -12,7 +14,7 @@ use crate::cell::{Keys, Ranges};
 use crate::params::Window;
 use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
-/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
+/// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
 /// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
@@ -24,7 +26,7 @@ pub fn mask(
     query: &Query,
 ) -> Result<DeviceGrid<u8>> {
     let gpu = workspace.gpu().clone();
-    let Some(search) = Search::new(conditions, query)? else {
+    let Some(search) = Search::new(&gpu, conditions, query)? else {
         let grid = *conditions[0].grid();
         return Ok(DeviceGrid::from_column(gpu.zeroed(0)?, grid)?);
     };
@@ -41,7 +43,7 @@ pub fn mask(
     Ok(DeviceGrid::from_column(cells, search.grid)?)
 }
 
-/// The cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
+/// Returns the cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
 /// and for the runs, which are the host's; so it cannot be captured.
 ///
 /// # Errors
@@ -127,7 +129,7 @@ pub fn statistics<T: Cell>(
     query: &Query,
 ) -> Result<Statistics> {
     let (cells, bounds) = bounds(workspace, tree, query)?;
-    let value = |key: u32| T::of_key(key).to_f64();
+    let value = |key: u32| T::of_key(key).bound();
     let [min, max] = [bounds.0, bounds.1].map(|key| (cells > 0).then(|| value(key)));
     Ok(Statistics { cells, min, max })
 }
@@ -141,7 +143,7 @@ fn bounds<T: Cell>(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("the values in a window")?;
     let conditions = [Condition::new(tree)];
-    let Some(search) = Search::new(&conditions, query)? else { return Ok((0, (0, 0))) };
+    let Some(search) = Search::new(&gpu, &conditions, query)? else { return Ok((0, (0, 0))) };
     let squares = search.squares();
     let Counted { cells, bounds, .. } = search.count(&gpu, true)?;
     let mut sum = gpu.zeroed::<u64>(1)?;
@@ -153,7 +155,7 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// The `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
+/// Returns the `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
 /// [`top_k`](crate::top_k()) gives them on the host. Waits for them; so it cannot be captured.
 ///
 /// The least of their values is found by bisection, at most 32 counts; then the leaves from it on are fetched,
@@ -191,7 +193,7 @@ pub fn top_k<T: Cell>(
     let keys = Ranges { inside: Keys::NONE, touched: Keys(low, u32::MAX), raw: Keys::ALL };
     let mut leaves = quadrants(workspace, &[Condition::new(tree).keys(keys)], query)?;
     // In Z-order already, which a stable sort keeps among equal values.
-    leaves.sort_by(|a, b| b.max.total_cmp(&a.max));
+    leaves.sort_by(|a, b| b.max.partial_cmp(&a.max).unwrap_or(Ordering::Equal));
     let mut peaks = Vec::new();
     let window = query.window.unwrap_or(Window::of(&tree.grid)).and(Window::of(&tree.grid));
     for leaf in leaves {

@@ -60,22 +60,22 @@ impl<T: Cell> DeviceTree<T> {
         Ok(Self { grid, bits, params: params.clone(), starts, nodes, presence })
     }
 
-    /// Where the raster lies.
+    /// Returns where the raster lies.
     pub fn grid(&self) -> &GridSpec {
         &self.grid
     }
 
-    /// What it was built by.
+    /// Returns what it was built by.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The nodes.
+    /// Returns the nodes.
     pub fn nodes(&self) -> &Column<Node<T>> {
         &self.nodes
     }
 
-    /// Where the nodes of each level begin, and after the last where it ends.
+    /// Returns where the nodes of each level begin, and after the last where it ends.
     pub fn level_starts(&self) -> &[u64] {
         &self.starts
     }
@@ -110,7 +110,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// The same for each tree, from its first node on. Waits.
+    /// Returns where the levels of each tree begin, counted from its first node. Waits.
     pub fn to_host(&self, bits: u32) -> Result<Vec<Vec<u64>>> {
         let starts = self.starts.to_host()?;
         let levels = bits as usize + 1;

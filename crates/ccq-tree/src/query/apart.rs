@@ -63,7 +63,7 @@ impl Mapping {
         ((first + f64::from(i) * self.step) / self.size).floor()
     }
 
-    /// The other's cell in which a cell's centre lies.
+    /// Returns the other's cell in which a cell's centre lies.
     pub fn cell(&self, column: u32, row: u32) -> Option<usize> {
         let at = |first: f64, i: u32, length: u32| {
             let at = self.at(first, i);
@@ -89,7 +89,7 @@ impl Mapping {
 }
 
 impl Rectangle {
-    /// The smallest node that holds it, from one that does on; `None` where all of its cells are NODATA.
+    /// Returns the smallest node that holds it, from one that does on; `None` where all of its cells are NODATA.
     pub fn holder(&self, tree: &dyn Searched, from: Holder) -> Option<Holder> {
         let (bits, mut at) = (tree.bits(), from);
         while u32::from(at.level) < bits && tree.node(at.node)?.has_children {

@@ -21,11 +21,10 @@ use apart::Holder;
 pub(crate) use apart::Mapping;
 
 use crate::cell::Ranges;
-use crate::coded::of_stored;
 use crate::params::{Window, check_range};
 use crate::raster::Wanted;
 use crate::tree::{Children, Place};
-use crate::{Bound, Cell, CodedTree, Error, Number, Query, RasterRef, Result, Tree};
+use crate::{Bound, Cell, Error, Node, Number, Query, RasterRef, Result, Tree};
 
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
@@ -40,23 +39,19 @@ pub struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// Any value of a tree's raster.
+    /// Accepts any value of a tree's raster.
     pub fn new<T: Cell>(tree: &'a Tree<T>) -> Self {
         Self { tree, range: None, raster: None }
     }
 
-    /// Any value of a coded tree's raster.
-    pub fn of_coded<T: Number>(tree: &'a CodedTree<T>) -> Self {
-        Self { tree, range: None, raster: None }
-    }
-
-    /// Only values from `low` on and below `high`. Whole numbers are compared exactly with values of 64 bits.
+    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on, infinity among them. Whole numbers
+    /// are compared exactly with values of 64 bits.
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// The raster that the tree was built from.
+    /// Returns the raster that the tree was built from.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridView<'a, T>>) -> Self {
         let raster = raster.into();
@@ -84,9 +79,9 @@ pub struct Quadrant {
     /// Cells on a side.
     pub size: u32,
     /// The least value, or number of a bin, in the tree of the first condition.
-    pub min: f64,
+    pub min: Bound,
     /// The greatest.
-    pub max: f64,
+    pub max: Bound,
     /// Whether only some of its cells may be in the ranges, for one cuts through their bin: the raster says which.
     pub is_partly: bool,
 }
@@ -152,10 +147,10 @@ pub(crate) fn each_found<R: Send>(
 /// A node, by keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed {
-    min: u32,
-    max: u32,
-    has_children: bool,
-    is_mixed: bool,
+    pub min: u32,
+    pub max: u32,
+    pub has_children: bool,
+    pub is_mixed: bool,
 }
 
 /// A tree of any type.
@@ -166,12 +161,13 @@ pub(crate) trait Searched: Sync {
     fn node(&self, position: u32) -> Option<Keyed>;
     fn children(&self, position: u32, place: Place) -> Children;
     fn ranges(&self, range: (Bound, Bound)) -> Ranges;
-    fn value(&self, key: u32) -> f64;
-    /// Whether its keys are codes.
-    #[cfg(feature = "cuda")]
-    fn is_coded(&self) -> bool {
-        false
-    }
+    fn value(&self, key: u32) -> Bound;
+    /// Where each level begins, and the end.
+    fn starts(&self) -> &[u64];
+    /// The link of a node.
+    fn link(&self, position: u32) -> u32;
+    /// As [`Tree::presence`].
+    fn presence(&self) -> &[u8];
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>>;
 }
@@ -205,54 +201,25 @@ impl<T: Cell> Searched for Tree<T> {
         Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
-    fn value(&self, key: u32) -> f64 {
-        T::of_key(key).to_f64()
+    fn value(&self, key: u32) -> Bound {
+        T::of_key(key).bound()
+    }
+
+    fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
+    fn link(&self, position: u32) -> u32 {
+        self.nodes.get(position as usize).map_or(0, Node::link)
+    }
+
+    fn presence(&self) -> &[u8] {
+        &self.presence
     }
 
     #[cfg(feature = "cuda")]
     fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
         Ok(Box::new(crate::gpu::DeviceTree::upload(gpu, self)?))
-    }
-}
-
-impl<T: Number> Searched for CodedTree<T> {
-    fn grid(&self) -> &GridSpec {
-        CodedTree::grid(self)
-    }
-
-    fn bits(&self) -> u32 {
-        of_stored!(&self.tree, tree => tree.bits)
-    }
-
-    fn nodata(&self) -> Option<Bound> {
-        self.nodata.map(Number::bound)
-    }
-
-    fn node(&self, position: u32) -> Option<Keyed> {
-        of_stored!(&self.tree, tree => Searched::node(tree, position))
-    }
-
-    fn children(&self, position: u32, place: Place) -> Children {
-        of_stored!(&self.tree, tree => Searched::children(tree, position, place))
-    }
-
-    fn ranges(&self, range: (Bound, Bound)) -> Ranges {
-        self.codes.ranges(range)
-    }
-
-    fn value(&self, key: u32) -> f64 {
-        // The key of an unsigned number is itself.
-        self.codes.value(key)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn is_coded(&self) -> bool {
-        true
-    }
-
-    #[cfg(feature = "cuda")]
-    fn upload(&self, gpu: &gpu_core::Gpu) -> Result<Box<dyn crate::gpu::Searched>> {
-        of_stored!(&self.tree, tree => Searched::upload(tree, gpu))
     }
 }
 
@@ -553,7 +520,7 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
     trees.reduce(finer).expect("there is a condition")
 }
 
-/// The grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
+/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
 /// cells.
 ///
 /// # Errors

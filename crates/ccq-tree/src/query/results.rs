@@ -20,7 +20,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// The area of the cells that surely satisfy all conditions, in square ground units of a grid.
+    /// Returns the area of the cells that surely satisfy all conditions, in square ground units of a grid.
     pub fn area(&self, cell_size: f64) -> f64 {
         self.cells as f64 * cell_size * cell_size
     }

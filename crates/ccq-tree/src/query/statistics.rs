@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::{Condition, Keyed, Open, Search, Visit};
 use crate::tree::Place;
-use crate::{Cell, Error, Query, Result, Tree};
+use crate::{Bound, Cell, Error, Query, Result, Tree};
 
 use kernels_rs::spatial::morton;
 
@@ -15,9 +15,9 @@ pub struct Statistics {
     /// Cells that have a value.
     pub cells: u64,
     /// The least value, or number of a bin; `None` where no cell has one.
-    pub min: Option<f64>,
+    pub min: Option<Bound>,
     /// The greatest.
-    pub max: Option<f64>,
+    pub max: Option<Bound>,
 }
 
 /// [`statistics`](crate::statistics()) on the CPU.
@@ -33,7 +33,7 @@ pub(crate) fn statistics<T: Cell>(tree: &Tree<T>, query: &Query) -> Result<Stati
     };
     search.visit(Visit::ROOT, u32::MAX, take, &mut |_| ());
     if found.cells > 0 {
-        let [min, max] = [bounds.0, bounds.1].map(|key| T::of_key(key).to_f64());
+        let [min, max] = [bounds.0, bounds.1].map(|key| T::of_key(key).bound());
         (found.min, found.max) = (Some(min), Some(max));
     }
     Ok(found)
@@ -47,7 +47,7 @@ pub struct Peak {
     /// Its column.
     pub column: u32,
     /// Its value.
-    pub value: f64,
+    pub value: Bound,
 }
 
 /// [`top_k`](crate::top_k()) on the CPU: the search goes on where the greatest value may be.
@@ -79,7 +79,7 @@ pub(crate) fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<
         let Some(cells) = cells.and_then(|cells| search.window.and(cells)) else { continue };
         let Some(found) = node(&visit) else { continue };
         if level == search.bits {
-            let value = T::of_key(key).to_f64();
+            let value = T::of_key(key).bound();
             peaks.push(Peak { row: cells.row0, column: cells.column0, value });
         } else if found.has_children {
             let open = Open { trees: 1, is_inside: false };

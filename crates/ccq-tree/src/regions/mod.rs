@@ -54,7 +54,7 @@ pub struct Regions {
     regions: Vec<Region>,
 }
 
-/// The connected regions of the cells that satisfy all conditions, in the order of their first cells. The same on every device.
+/// Returns the connected regions of the cells that satisfy all conditions, in the order of their first cells. The same on every device.
 ///
 /// Work: that of [`runs`](crate::runs()), and as good as O(runs) to join them. On a GPU the runs are joined there.
 ///
@@ -103,12 +103,12 @@ impl Regions {
         Ok(Self { runs, of_runs, regions })
     }
 
-    /// The regions, in the order of their first cells.
+    /// Returns the regions, in the order of their first cells.
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }
 
-    /// All cells as runs, row by row, and the number of each run's region.
+    /// Returns all cells as runs, row by row, and the number of each run's region.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = (Run, u32)> {
         self.runs.iter().copied().zip(self.of_runs.iter().copied())
     }

@@ -33,7 +33,7 @@ struct Piece {
 }
 
 impl Regions {
-    /// The outline of each region, in their order.
+    /// Returns the outline of each region, in their order.
     ///
     /// Work: O(n log n) for n runs.
     ///

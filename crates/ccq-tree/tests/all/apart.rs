@@ -1,8 +1,8 @@
 //! Trees of rasters with cells of other sizes or other places, searched together, against a scan.
 
 use ccq_tree::{
-    Cell, Condition, Error, Params, Query, Tree, Window, build, count, mask, quadrants, regions,
-    runs, search_grid,
+    Cell, CodedParams, Condition, Error, Params, Query, Tree, Window, build, build_coded, count,
+    mask, quadrants, regions, runs, search_grid,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use proptest::prelude::*;
@@ -182,21 +182,66 @@ fn a_device_searches_rasters_whose_cells_are_put_together() {
             vec![plain.condition(), fine.condition()],
             vec![mixed.condition(), other.condition(), fine.condition(), plain.condition()],
         ] {
-            let part =
-                Window { row0: height / 3, column0: width / 4, row1: height, column1: width };
-            for query in [Query::new(), Query::new().window(part)] {
-                let expected = quadrants(&Device::Cpu, &asked, &query).unwrap();
-                assert!(quadrants(&device, &asked, &query).unwrap() == expected);
-                let found = |device: &Device| mask(device, &asked, &query).unwrap();
-                assert!(found(&device) == found(&Device::Cpu));
-                assert_eq!(count(&device, &asked, &query), count(&Device::Cpu, &asked, &query));
-                assert!(runs(&device, &asked, &query) == runs(&Device::Cpu, &asked, &query));
-            }
+            same_on(&device, &asked);
         }
-        let binned = coarse(2, &Params::new().bins([50.0, 100.0, 140.0]));
-        let asked = [fine.condition(), binned.condition()];
-        let error = mask(&device, &asked, &Query::new()).unwrap_err();
-        assert!(matches!(error, Error::OnDevice { what: "a raster", .. }), "{error}");
+        // Ranges that cut bins, of rasters with larger cells and of the finest.
+        let bins = Params::new().bins([50.0, 100.0, 140.0]).nodata(110.75);
+        let binned = coarse(2, &bins);
+        let bytes = Asked::new(
+            fractal::<u8>(columns, rows, 8, 0.7),
+            (40, 90, ratio),
+            &Params::new().bins([40.0, 90.0]).nodata(97.0),
+            (60.0, 200.0),
+        );
+        let words = Asked::new(
+            fractal::<i32>(columns, rows, 8, 0.7),
+            (40, 90, ratio),
+            &Params::new().bins([-69_950.0]),
+            (-69_960.0, -69_800.0),
+        );
+        let short = Asked::new(
+            fractal::<u16>(width, height, 9, 0.6),
+            (40, 90, 1),
+            &Params::new().bins([1050.0, 1100.0]),
+            (1060.0, 1190.0),
+        );
+        let wide = Grid::new(
+            binned.raster.values().iter().map(|&value| f64::from(value) + 0.1).collect(),
+            *binned.raster.grid(),
+        );
+        let wide = wide.unwrap();
+        let coded = CodedParams::new().bins([50.0, 140.0]);
+        let coded = build_coded(&Device::Cpu, wide.view(), &coded).unwrap();
+        let of_codes = Condition::of_coded(&coded).range(60.6, 190.85).raster(wide.view());
+        for asked in [
+            vec![fine.condition(), binned.condition()],
+            vec![words.condition(), fine.condition(), bytes.condition()],
+            vec![short.condition(), bytes.condition(), plain.condition(), binned.condition()],
+            vec![short.condition(), of_codes],
+        ] {
+            same_on(&device, &asked);
+        }
+        check(&[fine.condition(), binned.condition()], true, |x, y| {
+            fine.wants(x, y) && binned.wants(x, y)
+        });
+        check(&[words.condition(), short.condition(), bytes.condition()], true, |x, y| {
+            words.wants(x, y) && short.wants(x, y) && bytes.wants(x, y)
+        });
+    }
+}
+
+/// The results of a device are those of the CPU.
+#[cfg(feature = "cuda")]
+fn same_on(device: &Device, asked: &[Condition<'_>]) {
+    let grid = search_grid(asked).unwrap();
+    let (row0, column0) = (grid.height / 3, grid.width / 4);
+    let part = Window { row0, column0, row1: grid.height, column1: grid.width };
+    for query in [Query::new(), Query::new().window(part)] {
+        let expected = mask(&Device::Cpu, asked, &query).unwrap();
+        assert!(mask(device, asked, &query).unwrap() == expected, "the mask");
+        assert_eq!(count(device, asked, &query), count(&Device::Cpu, asked, &query));
+        assert!(quadrants(device, asked, &query) == quadrants(&Device::Cpu, asked, &query));
+        assert!(runs(device, asked, &query) == runs(&Device::Cpu, asked, &query));
     }
 }
 
@@ -210,6 +255,10 @@ fn a_device_refuses_what_only_the_cpu_searches() {
     let asked = [fine.condition(), coarse.condition()];
     let error = count(&device, &asked, &Query::new()).unwrap_err();
     assert!(matches!(error, Error::OnDevice { width: 10, first_width: 20, .. }), "{error}");
+    // The finest ends at 20 90, the other at 20 88.
+    for words in ["at 0 100 and ends in the south-east at 20 88", "at 0 100 and ends at 20 90"] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
 }
 
 proptest! {

@@ -155,7 +155,7 @@ fn bad_parameters_are_refused_before_work() {
     for device in devices() {
         let refused = |params: Params| build(&device, raster.view(), &params).unwrap_err();
         let error = refused(Params::new().bins([1.0, 3.0, 2.0]));
-        assert_eq!(error, Error::Boundary { index: 2, value: 2.0 });
+        assert_eq!(error, Error::Boundary { index: 2, value: 2.0.into() });
         assert_eq!(
             refused(Params::new().bins(vec![0.5; 256])),
             Error::Bins { bins: 257, most: 256 }
@@ -308,7 +308,7 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
         assert!(build_mosaic(&device, &three, &params).unwrap() == expected);
         assert!(build_mosaic::<i16>(&device, &[], &params).unwrap().nodes().is_empty());
     }
-    let refused = |other: &Grid<i16>| mosaic(&[views[0], other.view()], &params).unwrap_err();
+    let refused = |other: &Grid<i16>| mosaic(&[views[0], other.view()], None).unwrap_err();
     let reason = |error: Error| match error {
         Error::Part { index: 1, other: 0, reason } => reason,
         other => panic!("{other}"),

@@ -125,12 +125,15 @@ fn codes_of_more_than_16_bits_give_what_a_scan_gives() {
     assert_eq!(tree.bounds(), Some([least, greatest].map(Bound::from)));
     for device in devices() {
         let found = tree.statistics(&device, &Query::new()).unwrap();
-        assert_eq!((found.cells, found.min, found.max), (78_000, Some(least), Some(greatest)));
+        let bounds = [least, greatest].map(|end| Some(Bound::from(end)));
+        assert_eq!((found.cells, [found.min, found.max]), (78_000, bounds));
         let mut sorted = many.values().to_vec();
         sorted.sort_by(|a, b| b.total_cmp(a));
         let found = tree.top_k(&device, 20, &Query::new()).unwrap();
-        assert!(found.iter().zip(&sorted).all(|(peak, &value)| peak.value == value));
-        assert!(found.iter().all(|peak| *many.get(peak.column, peak.row).unwrap() == peak.value));
+        assert!(found.iter().zip(&sorted).all(|(peak, &value)| peak.value == value.into()));
+        assert!(
+            found.iter().all(|peak| many.get(peak.column, peak.row).unwrap().bound() == peak.value)
+        );
     }
 }
 
@@ -178,6 +181,50 @@ fn nodes_of_few_values_or_bins_take_8_bytes_and_say_the_same() {
     }
 }
 
+/// Where a range has no upper end, infinity is in it.
+#[test]
+fn infinities_are_in_open_ranges() {
+    let inf = f64::INFINITY;
+    let of = |x: u32, y: u32| [-inf, -3.0, 0.5, inf, f64::NAN][((x / 3 + y / 5) % 5) as usize];
+    let wide = raster(70, 40, of);
+    let narrow = raster(70, 40, |x, y| of(x, y) as f32);
+    let plain: Tree<f32> = build(&Device::Cpu, narrow.view(), &Params::new()).unwrap();
+    let bins = Params::new().bins([0.0]);
+    let binned = build(&Device::Cpu, narrow.view(), &bins).unwrap();
+    for (low, high) in [(0.0, inf), (-inf, inf), (inf, inf), (-inf, 0.0), (-inf, 1e308), (0.7, inf)]
+    {
+        let is_in = |v: f64| low <= v && (v < high || high == inf && v == inf);
+        for params in [CodedParams::new(), CodedParams::new().bins([0.0])] {
+            check(&wide, &params, |c| c.range(low, high), is_in);
+        }
+        let expected: Vec<u8> =
+            narrow.values().iter().map(|&v| u8::from(is_in(v.into()))).collect();
+        for tree in [&plain, &binned] {
+            let asked = [Condition::new(tree).range(low, high).raster(narrow.view())];
+            for device in devices() {
+                let found = mask(&device, &asked, &Query::new()).unwrap();
+                assert!(found.values() == expected, "{low} {high}");
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_boundaries_have_an_empty_bin_between_them() {
+    let cells = raster(40, 30, |x, y| i64::from(x / 4 + y / 3));
+    let tree = check(
+        &cells,
+        &CodedParams::new().bins([1i64, 2, 2, 5]),
+        |c| c.range(2, 5),
+        |v| (2..5).contains(&v),
+    );
+    assert_eq!(tree.bounds(), Some([Bound::from(0), Bound::from(4)]));
+    let asked = [Condition::of_coded(&tree).range(2, 5)];
+    assert_eq!(count(&Device::Cpu, &asked, &Query::new()).unwrap().unsure, 0);
+    let found = quadrants(&Device::Cpu, &asked, &Query::new()).unwrap();
+    assert!(found.iter().all(|q| [q.min, q.max] == [Bound::from(3); 2]));
+}
+
 #[test]
 fn rasters_without_cells_or_values_have_no_codes() {
     let none = Grid::new(Vec::<f64>::new(), GridSpec::of_pixels(0, 3)).unwrap();
@@ -196,7 +243,7 @@ fn wrong_bins_and_files_are_refused() {
     let of = |bins: &[f64]| {
         build_coded(&Device::Cpu, cells.view(), &CodedParams::new().bins(bins)).unwrap_err()
     };
-    assert_eq!(of(&[2.0, 1.0]), Error::Boundary { index: 1, value: 1.0 });
+    assert_eq!(of(&[2.0, 1.0]), Error::Boundary { index: 1, value: 1.0.into() });
     assert!(matches!(of(&[f64::NAN]), Error::Boundary { index: 0, .. }));
     let many: Vec<f64> = (0..65_535).map(f64::from).collect();
     assert_eq!(of(&many), Error::Bins { bins: 65_536, most: 65_535 });

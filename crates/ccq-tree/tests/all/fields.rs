@@ -1,8 +1,8 @@
 //! Data fields of nodes against a scan of the raster.
 
 use ccq_tree::{
-    Aggregate, Cell, Classes, Condition, Error, Judgement, Params, Query, Sum, Tree, Window, build,
-    cpu,
+    Aggregate, Cell, Classes, CodedParams, Condition, Error, Judgement, Params, Query, Sum, Tree,
+    Window, build, build_coded, cpu,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use proptest::prelude::*;
@@ -177,6 +177,74 @@ fn sums_of_floats_are_those_of_the_tree_in_its_order() {
     let total = || fields.total(&[fields.condition().range(0.3, 0.9)], &query).unwrap().unwrap();
     let alone = pool.install(total);
     assert_eq!(alone.sum.to_bits(), total().sum.to_bits());
+}
+
+/// Whole numbers of 64 bits are summed exactly, floats in twice their digits; no mean overflows.
+#[test]
+fn sums_of_64_bits_are_those_of_a_scan() {
+    let query = Query::new().window(window_of(&GridSpec::of_pixels(90, 61)));
+    let Window { row0, column0, row1, column1 } = query.window.unwrap();
+    let places = || (row0..row1).flat_map(|row| (column0..column1).map(move |x| (x, row)));
+    let ids = raster(90, 61, |x, y| i64::MAX - i64::from((x / 8 * 7 + y / 3) % 13));
+    let tree = build_coded(&Device::Cpu, ids.view(), &CodedParams::new()).unwrap();
+    let fields = cpu::fields(&tree, Sum).unwrap();
+    let all = ids.values().iter().map(|&value| i128::from(value)).sum::<i128>();
+    assert_eq!((fields.root().unwrap().cells, fields.root().unwrap().sum), (90 * 61, all));
+    let low = i64::MAX - 5;
+    let values: Vec<i64> =
+        places().map(|(x, y)| *ids.get(x, y).unwrap()).filter(|&value| value >= low).collect();
+    let found = fields.total(&[fields.condition().range(low, u64::MAX)], &query).unwrap().unwrap();
+    let sum = values.iter().map(|&value| i128::from(value)).sum::<i128>();
+    assert_eq!((found.cells, found.sum), (values.len() as u64, sum));
+    // A field of the user's over values that no f64 has.
+    let moments = cpu::fields(&tree, Least).unwrap();
+    assert_eq!(moments.root(), ids.values().iter().copied().min());
+    let wide = raster(90, 61, |x, y| u64::MAX - u64::from(x / 8 + y));
+    let tree = build_coded(&Device::Cpu, wide.view(), &CodedParams::new()).unwrap();
+    let root = cpu::fields(&tree, Sum).unwrap().root().unwrap();
+    assert_eq!(root.sum, wide.values().iter().map(|&value| i128::from(value)).sum::<i128>());
+    assert_eq!(root.mean::<u64>(), Some((root.sum / root.cells as i128) as f64));
+    // Large ones of both signs and small ones, whose exact sum is that of the small ones.
+    let mixed = raster(64, 64, |x, y| match (x / 4 + y / 2) % 4 {
+        0 => 1e17,
+        1 => -1e17,
+        2 => 0.125,
+        _ => f64::NAN,
+    });
+    let of = |cells: &Grid<f64>| {
+        let tree = build_coded(&Device::Cpu, cells.view(), &CodedParams::new()).unwrap();
+        cpu::fields(&tree, Sum).unwrap().root().unwrap()
+    };
+    let small = mixed.values().iter().filter(|&&value| value == 0.125).count() as f64;
+    assert_eq!(of(&mixed).sum.to_f64(), 0.125 * small);
+    for (a, b, mean) in [
+        (f64::MAX, f64::MAX, f64::MAX),
+        (f64::MAX, -f64::MAX, 0.0),
+        (1.7e308, 1.5e308, 1.6e308),
+        (f64::MIN, 0.0, f64::MIN / 2.0),
+        (5e-324, 5e-324, 5e-324),
+        (0.1, 0.1, 0.1),
+        (1e300, 1.0, 5e299),
+    ] {
+        let half = raster(64, 64, |x, y| if (x + y) % 2 == 0 { a } else { b });
+        assert_eq!(of(&half).mean::<f64>(), Some(mean), "{a} {b}");
+    }
+    assert_eq!(of(&raster(64, 64, |_, _| f64::INFINITY)).mean::<f64>(), Some(f64::INFINITY));
+}
+
+/// The least value, of any type of 64 bits.
+struct Least;
+
+impl Aggregate<i64> for Least {
+    type Field = i64;
+
+    fn of_value(&self, value: i64, _: u64) -> i64 {
+        value
+    }
+
+    fn combine(&self, a: i64, b: i64) -> i64 {
+        a.min(b)
+    }
 }
 
 /// Cells of a mask by the quadrants of a search.

@@ -12,4 +12,8 @@ mod regions;
 #[cfg(feature = "cuda")]
 mod resident;
 #[cfg(feature = "cuda")]
+mod sets;
+#[cfg(feature = "cuda")]
 mod streams;
+#[cfg(feature = "cuda")]
+mod tiles;

@@ -2,8 +2,8 @@
 
 use crate::common::{Made, fractal, noise, raster};
 use ccq_tree::{
-    Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask, quadrants,
-    runs, statistics, top_k,
+    Bound, Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask,
+    quadrants, runs, statistics, top_k,
 };
 use gpu_core::{Device, Grid};
 use kernels_rs::spatial::morton;
@@ -281,12 +281,14 @@ fn statistics_of_windows_are_those_of_a_scan() {
         values.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let found = statistics(&Device::Cpu, &tree, &query).unwrap();
         assert_eq!(found.cells, values.len() as u64);
-        let bounds = (values.last().map(|v| v.0), values.first().map(|v| v.0));
+        let [least, greatest] = [values.last(), values.first()].map(|v| v.map(|v| v.0));
+        let bounds = (least.map(Bound::from), greatest.map(Bound::from));
         assert_eq!((found.min, found.max), bounds);
         for k in [0, 1, 5, 1000, 100_000] {
             let found = top_k(&Device::Cpu, &tree, k, &query).unwrap();
             let found: Vec<_> = found.iter().map(|p| (p.value, p.row, p.column)).collect();
-            let expected: Vec<_> = values.iter().take(k).map(|v| (v.0, v.2, v.3)).collect();
+            let expected = values.iter().take(k).map(|v| (Bound::from(v.0), v.2, v.3));
+            let expected: Vec<_> = expected.collect();
             assert!(found == expected, "the greatest {k}");
             on_device::check_greatest(&tree, k, &query);
         }

@@ -1,8 +1,8 @@
 //! Trees that are built and searched in device memory: captured, with too little capacity, and whatever lies there.
 
 use crate::common::{Made, fractal, noise};
-use ccq_tree::gpu::{self, Condition, DeviceTree, Workspace};
-use ccq_tree::{Error, Node, Params, Query, build};
+use ccq_tree::gpu::{self, Condition, DeviceCodedTree, DeviceTree, Workspace};
+use ccq_tree::{CodedParams, Error, Node, Params, Query, build, build_coded, quadrants};
 use gpu_core::{Device, DeviceGrid, Grid, GridSpec};
 use testing::Random;
 
@@ -188,18 +188,87 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
 }
 
 #[test]
-fn a_raster_of_another_type_is_refused() {
+fn coded_trees_are_searched_where_they_lie() {
     let handle = testing::gpu();
     let mut workspace = Workspace::new(&handle).unwrap();
-    let host = Grid::new(vec![1u8; 12], GridSpec::of_pixels(4, 3)).unwrap();
+    let base = (1i64 << 60) + 1;
+    let heights = fractal::<i16>(150, 90, 7, 0.6);
+    let of = |value: i16| base + i64::from(value / 8);
+    let ids = heights.values().iter().map(|&value| of(value)).collect();
+    let ids = Grid::new(ids, *heights.grid()).unwrap();
+    let there = DeviceGrid::upload(&handle, ids.view()).unwrap();
+    let plain = build(&Device::Cpu, heights.view(), &Params::new()).unwrap();
+    let beside = DeviceTree::upload(&handle, &plain).unwrap();
+    for params in
+        [CodedParams::new().nodata(base + 2), CodedParams::new().bins([base - 4, base + 3])]
+    {
+        let host = build_coded(&Device::Cpu, ids.view(), &params).unwrap();
+        let tree = DeviceCodedTree::upload(&handle, &host).unwrap();
+        assert_eq!((tree.grid(), tree.codes()), (host.grid(), host.codes()));
+        let (low, high) = (base - 2, base + 5);
+        let wants = |cell: usize| {
+            let is_in = |value: i64| low <= value && value < high && params.nodata != Some(value);
+            is_in(ids.values()[cell]) && heights.values()[cell] >= -30
+        };
+        let expected: Vec<u8> = (0..ids.values().len()).map(|i| u8::from(wants(i))).collect();
+        let asked = [
+            Condition::of_coded(&tree).range(low, high).raster(&there),
+            Condition::new(&beside).range(-30, 1000),
+        ];
+        let found = gpu::mask(&mut workspace, &asked, &Query::new()).unwrap();
+        assert!(found.to_host().unwrap().values() == expected);
+        let on_host = [
+            ccq_tree::Condition::of_coded(&host).range(low, high),
+            ccq_tree::Condition::new(&plain).range(-30, 1000),
+        ];
+        let found = gpu::quadrants(&mut workspace, &asked, &Query::new()).unwrap();
+        assert!(found == quadrants(&Device::Cpu, &on_host, &Query::new()).unwrap());
+        // Once the workspace has grown, a search that makes marks can be captured.
+        gpu::count(&mut workspace, &asked, &Query::new()).unwrap();
+        let mut counted = None;
+        let graph = handle.capture(|| {
+            counted = Some(gpu::count(&mut workspace, &asked, &Query::new())?);
+            Ok::<_, Error>(())
+        });
+        // SAFETY: everything is where it was.
+        unsafe { graph.unwrap().launch().unwrap() };
+        let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
+        assert_eq!(counted.unwrap().to_host().unwrap()[1..], [cells, 0]);
+    }
+}
+
+#[test]
+fn a_raster_of_another_type_refines_a_search() {
+    /// The same whole numbers as another type.
+    fn of<T: ccq_tree::Number>(raster: &Grid<i16>, cast: impl Fn(i16) -> T) -> Grid<T> {
+        let values = raster.values().iter().map(|&value| cast(value)).collect();
+        Grid::new(values, *raster.grid()).unwrap()
+    }
+    let handle = testing::gpu();
+    let mut workspace = Workspace::new(&handle).unwrap();
+    let host = fractal::<i16>(130, 75, 4, 0.6);
     let resident = DeviceGrid::upload(&handle, host.view()).unwrap();
-    let tree = gpu::build(&mut workspace, &resident, &Params::new()).unwrap();
-    let other =
-        DeviceGrid::from_column(handle.upload(&[1.0f32; 12]).unwrap(), GridSpec::of_pixels(4, 3))
-            .unwrap();
-    let condition = Condition::new(&tree).raster(&other);
-    let refused = gpu::count(&mut workspace, &[condition], &Query::new());
-    assert_eq!(refused.err(), Some(Error::OtherType));
+    let params = Params::new().bins([-20.0, 30.0]).nodata(7.0);
+    let tree = gpu::build(&mut workspace, &resident, &params).unwrap();
+    let expected: Vec<u8> =
+        host.values().iter().map(|&v| u8::from((-3..45).contains(&v) && v != 7)).collect();
+    macro_rules! check {
+        ($type:ty) => {
+            let there = of(&host, |value| value as $type);
+            let there = DeviceGrid::upload(&handle, there.view()).unwrap();
+            let condition = [Condition::new(&tree).raster(&there).range(-3.0, 45.0)];
+            let found = gpu::mask(&mut workspace, &condition, &Query::new()).unwrap();
+            assert!(found.to_host().unwrap().values() == expected, stringify!($type));
+            let sums = gpu::count(&mut workspace, &condition, &Query::new()).unwrap();
+            let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
+            assert_eq!(sums.to_host().unwrap()[1..], [cells, 0]);
+        };
+    }
+    check!(i16);
+    check!(i32);
+    check!(f32);
+    check!(f64);
+    check!(i64);
     let five = vec![Condition::new(&tree); 5];
     let refused = gpu::quadrants(&mut workspace, &five, &Query::new());
     assert_eq!(refused.err(), Some(Error::Conditions { conditions: 5, most: 4 }));

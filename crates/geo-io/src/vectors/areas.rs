@@ -136,9 +136,11 @@ mod tests {
         // Properties that are read are written again.
         let mut properties = found.properties[0].clone();
         properties.set("points", 3.0);
+        properties.set("id", u64::MAX);
         let all = [(properties, vec![vec![ring(0.0)]])];
         write_polygons(&path, all, Some(&Crs::parse("EPSG:32631").unwrap())).unwrap();
         let found = read_polygons(&path).unwrap();
+        assert!(std::fs::read_to_string(&path).unwrap().contains("18446744073709551615"));
         assert!(["a", "points"].iter().all(|name| found.properties[0].has(name)));
         assert_eq!(found.crs, Some(Crs::parse("EPSG:32631").unwrap()));
     }

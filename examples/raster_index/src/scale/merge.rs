@@ -8,8 +8,9 @@ use programs::scale::require_all;
 use programs::stages::Stages;
 
 use super::{MergeArgs, Planned, side_of, tile};
-use crate::trees::{AnyTree, write_merged};
-use crate::{describe, kept};
+use crate::info::describe;
+use crate::systems::kept_or_noted;
+use crate::trees::{Index, map, write_merged};
 
 /// Writes the index of all tiles, which lie in mapped files.
 pub fn merge(args: &MergeArgs) -> Result<()> {
@@ -21,21 +22,25 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let tiles = planned.plan.tiles().len();
-    let trees = stages.run("look", |_| {
-        require_all(&planned)?;
-        (0..tiles).map(|number| tile::open(&planned, number)).collect::<Result<Vec<_>>>()
-    })?;
+    stages.run("look", |_| require_all(&planned))?;
+    let files: Vec<_> = (0..tiles).map(|number| planned.path_of(number, ".ccq")).collect();
     let (crs, mut notes) = (planned.recipe.crs()?, Vec::new());
     stages.run("merge", |_| {
-        let system = crs.as_ref().and_then(|crs| kept(crs, &mut notes));
-        write_merged((*planned.plan.grid(), side_of(&planned.plan)), trees, system, output)
+        let system = crs.as_ref().and_then(|crs| kept_or_noted(crs, &mut notes));
+        let (grid, how) = (*planned.plan.grid(), planned.recipe.how()?);
+        let check = |number: usize, tree: &dyn Index| tile::check(&planned, number, tree);
+        // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again. That
+        // nobody else changes it is asked for in docs/scale.md.
+        unsafe {
+            write_merged((grid, side_of(&planned.plan)), &how, &files, &check, system, output)
+        }
     })?;
     let mut report = Report::default();
     report.line("tiles", tiles);
     report.field("tiles", tiles);
     // SAFETY: the file has just been renamed to its name, and no program writes to such a file again. That nobody else
     // changes it is asked for in docs/scale.md.
-    describe(&mut report, &unsafe { AnyTree::map(path) }?, crs.as_ref());
+    describe(&mut report, &*unsafe { map(path) }?, crs.as_ref());
     notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.written([path]);

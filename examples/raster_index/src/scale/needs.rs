@@ -8,6 +8,11 @@ use tile_plan::{Model, Tile};
 pub struct Sizes {
     stored: u64,
     value: u64,
+    /// What the tree is built of, a cell: a value, or its code.
+    built: u64,
+    /// What codes take while they are made, and in the tree, a cell.
+    coding: u64,
+    codes: u64,
     node: u64,
     /// What reading takes beside the values.
     unpacking: u64,
@@ -17,8 +22,25 @@ impl Sizes {
     /// Of cells of so many bytes, read from values of some: a node has two cells, and a link. Reading takes some bytes beside
     /// the values.
     pub fn of(value: u64, stored: u64, unpacking: u64) -> Self {
-        let node = (2 * value).next_multiple_of(4) + 4 + 1;
-        Self { stored: stored.max(value), value, node, unpacking }
+        let stored = stored.max(value);
+        let of_values =
+            Self { stored, value, built: value, coding: 0, codes: 0, node: 0, unpacking };
+        of_values.of_nodes(value)
+    }
+
+    /// Of nodes over values or codes of so many bytes.
+    fn of_nodes(self, built: u64) -> Self {
+        Self { built, node: (2 * built).next_multiple_of(4) + 4 + 1, ..self }
+    }
+
+    /// Takes the tree for one of the numbers of bins.
+    pub fn of_bins(self) -> Self {
+        Self { coding: 2, ..self }.of_nodes(2)
+    }
+
+    /// Takes the tree for one of codes for values, which are found by sorting these.
+    pub fn of_values(self) -> Self {
+        Self { coding: 4 + 16, codes: 8, ..self }.of_nodes(4)
     }
 
     /// A cell of a tile that is read, as it comes and as it is kept.
@@ -28,12 +50,12 @@ impl Sizes {
 
     /// A cell of a tree, with its part of the nodes above it.
     fn tree(self) -> u64 {
-        (4 * self.node).div_ceil(3)
+        (4 * self.node).div_ceil(3) + self.codes
     }
 
     /// A cell while its tree is built.
     fn make(self) -> u64 {
-        self.value + self.tree() + 1
+        self.value + self.coding + self.tree() + 1
     }
 
     /// A tile at each of its steps.
@@ -51,6 +73,7 @@ impl Sizes {
 
     /// A tile on a card.
     pub fn on_device(self) -> Model {
-        Model { fixed: 64 << 20, per_point: 0, per_cell: self.make() + 1 }
+        let per_cell = self.built + (4 * self.node).div_ceil(3) + 2;
+        Model { fixed: 64 << 20, per_point: 0, per_cell }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use ccq_tree::{Params, mosaic_places};
+use anyhow::{Result, ensure};
+use ccq_tree::mosaic_places;
 use geo_io::{Crs, Number, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
@@ -13,9 +13,13 @@ use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, side_of};
-use crate::cells::{Part, bound_in, cells_of_all, nodata_of_cells};
-use crate::trees::Values;
-use crate::{kept, nodata_of, of_part, place, systems};
+use crate::build::nodata_of;
+use crate::cells::{Part, cells_of_all, nodata_of_cells};
+use crate::numbers::check_bins;
+use crate::place::{of_part, place};
+use crate::systems;
+use crate::trees::How;
+use crate::values::Values;
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -31,8 +35,7 @@ struct Rasters {
     places: Vec<(PathBuf, [u32; 4])>,
     inputs: Vec<Input>,
     grid: GridSpec,
-    params: Params,
-    cells: &'static str,
+    how: How,
     /// What stands for NODATA among the values of the files, and how many bytes these have at most.
     stated: Option<Number>,
     value_bytes: u64,
@@ -44,6 +47,7 @@ struct Rasters {
 
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
+        check_bins(&args.bins)?;
         let (mut grids, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
         let (mut stated, mut notes, mut systems) = (Vec::new(), Vec::new(), Vec::new());
         let (mut value_bytes, mut unpacking) = (0, 0);
@@ -64,47 +68,47 @@ impl Rasters {
             grids.push(grid);
         }
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
-        let (_, kind) = *kinds.first().context("a plan needs a raster")?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
-        let cells = cells_of_all(&kinds, true, check)?;
+        let cells = cells_of_all(&kinds, nodata, check)?;
         let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
-        let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin).to_f64()).collect();
-        let params = Params::new().bins(bins).nodata(nodata_of_cells(cells, kind, nodata));
-        params.check()?;
+        let of_cells = nodata_of_cells(cells, &kinds, nodata);
+        let how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata: of_cells };
+        how.check()?;
         // Cells in none of the rasters need a value.
-        Values::fill(cells, &grid, &windows, &params)?;
+        Values::fill(&how.cells, how.nodata, (&grid, &windows))?;
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
         let crs = crs.cloned();
         // What an index does not keep is said here already.
-        crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, &mut notes));
         let stated = nodata;
-        Ok(Self { places, inputs, grid, params, cells, stated, value_bytes, crs, unpacking, notes })
+        Ok(Self { places, inputs, grid, how, stated, value_bytes, crs, unpacking, notes })
     }
 }
 
-/// Refuses values that have no cell of a type. Of a type of 64 bits they are read for that; all others have.
+/// As [`Part::check`]. Values of 64 bits are read for that, unless the cells are of their own type; all others have one.
 fn check_values(
     (path, kind): (&Path, SampleType),
     nodata: Option<Number>,
     cells: &str,
-) -> Result<()> {
+) -> Result<bool> {
     /// Values that are read at once, about.
     const AT_ONCE: usize = 1 << 22;
-    if !matches!(kind, SampleType::F64 | SampleType::I64 | SampleType::U64) {
-        return Ok(());
+    let is_wide = matches!(kind, SampleType::F64 | SampleType::I64 | SampleType::U64);
+    if !is_wide || cells == kind.to_string() {
+        return Ok(true);
     }
     let file = ValuesFile::open(path)?;
     let ((width, height), nodata) = (file.size(), nodata.and_then(|nodata| kind.value(nodata)));
-    let step = (AT_ONCE / width.max(1)).max(1);
+    let (step, mut has_values) = ((AT_ONCE / width.max(1)).max(1), false);
     for top in (0..height).step_by(step) {
         let values = file.window(top..height.min(top + step), 0..width)?;
-        Part { path, nodata, corner: (top, 0), width }.check(&values, cells)?;
+        has_values |= Part { path, nodata, corner: (top, 0), width }.check(&values, cells)?;
     }
-    Ok(())
+    Ok(has_values)
 }
 
 fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
@@ -114,7 +118,7 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
     let system = rasters.crs.as_ref().and_then(|crs| System::of(crs).ok());
     let (stated, bytes) = (rasters.stated, rasters.value_bytes);
-    let recipe = Recipe::new(rasters.cells, places, &rasters.params, stated, bytes)
+    let recipe = Recipe::new(&rasters.how, places, stated, bytes)
         .system(system)
         .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
@@ -138,10 +142,10 @@ fn report(plan: &Plan, rasters: &Rasters) -> Report {
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     report.line(
         "raster",
-        format_args!("{width} x {height} cells of {}, of {files} files", rasters.cells),
+        format_args!("{width} x {height} cells of {}, of {files} files", rasters.how.cells),
     );
     report.line("extent", format_args!("{min_x} {min_y} to {max_x} {max_y}"));
-    report.field("raster", json!({"width": width, "height": height, "cells": rasters.cells}));
+    report.field("raster", json!({"width": width, "height": height, "cells": rasters.how.cells}));
     report.field("inputs", files);
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use ccq_tree::Params;
 use geo_io::{Crs, Number};
 use gpu_core::{Device, Progress};
 use programs::scale::{self, Needs, System};
@@ -12,19 +11,22 @@ use tile_plan::Tile;
 
 use super::needs::Sizes;
 use super::{Planned, tile};
-use crate::trees::{AnyTree, Values};
+use crate::cells::cell_bytes;
+use crate::trees::{AnyTree, How};
+use crate::values::Values;
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// The type of the cells.
-    pub cells: String,
+    cells: String,
     /// The first column and row of each input, its columns and rows; by the order of the plan's inputs.
     pub places: Vec<[u32; 4]>,
-    bins: Vec<f64>,
-    /// What stands for NODATA among the cells.
-    nodata: Option<f64>,
+    /// Boundaries of bins, exactly.
+    bins: Vec<String>,
+    /// What stands for NODATA among the cells, exactly.
+    nodata: Option<String>,
     /// What stands for it among the values of the inputs, exactly.
     stated: Option<String>,
     /// Bytes of a value of the inputs.
@@ -37,17 +39,12 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of the command line, for rasters of values of some bytes that lie somewhere and become cells of a type.
-    pub fn new(
-        cells: &str,
-        places: Vec<[u32; 4]>,
-        params: &Params,
-        stated: Option<Number>,
-        value_bytes: u64,
-    ) -> Self {
-        let (bins, nodata) = (params.bins.clone(), params.nodata);
-        let (cells, stated) = (cells.to_owned(), stated.map(|number| number.to_string()));
-        let (system, unpacking) = (None, 0);
+    /// Makes the recipe of rasters of values of some bytes that lie at places and become an index.
+    pub fn new(how: &How, places: Vec<[u32; 4]>, stated: Option<Number>, value_bytes: u64) -> Self {
+        let bins = how.bins.iter().map(Number::to_string).collect();
+        let [nodata, stated] =
+            [how.nodata, stated].map(|number| number.map(|number| number.to_string()));
+        let (cells, system, unpacking) = (how.cells.clone(), None, 0);
         Self { cells, places, bins, nodata, stated, value_bytes, system, unpacking }
     }
 
@@ -56,12 +53,12 @@ impl Recipe {
         Ok(self.stated.as_deref().map(str::parse).transpose()?)
     }
 
-    /// The same of rasters in a reference system.
+    /// Sets the reference system of the rasters.
     pub fn system(self, system: Option<System>) -> Self {
         Self { system, ..self }
     }
 
-    /// The same where reading takes so many bytes beside those of the values.
+    /// Sets how many bytes reading takes beside those of the values.
     pub fn unpacking(self, unpacking: u64) -> Self {
         Self { unpacking, ..self }
     }
@@ -71,25 +68,28 @@ impl Recipe {
         self.system.as_ref().map(System::crs).transpose()
     }
 
-    /// What stands for NODATA, and the bins.
-    pub fn params(&self) -> Params {
-        Params::new().bins(self.bins.clone()).nodata(self.nodata)
+    /// How the index is built.
+    pub fn how(&self) -> Result<How> {
+        let bins = self.bins.iter().map(|bin| bin.parse()).collect::<Result<_, _>>()?;
+        let nodata = self.nodata.as_deref().map(str::parse).transpose()?;
+        Ok(How { cells: self.cells.clone(), bins, nodata })
     }
 
     /// What decides the memory of a tile.
     pub fn sizes(&self) -> Sizes {
-        let cell = match &self.cells[..] {
-            "u8" => 1,
-            "i16" | "u16" => 2,
-            _ => 4,
-        };
-        Sizes::of(cell, self.value_bytes, self.unpacking)
+        let cell = cell_bytes(&self.cells);
+        let sizes = Sizes::of(cell, self.value_bytes, self.unpacking);
+        match (self.how().is_ok_and(|how| how.is_coded()), self.bins.is_empty()) {
+            (false, _) => sizes,
+            (true, false) => sizes.of_bins(),
+            (true, true) => sizes.of_values(),
+        }
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "raster_index";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = Values;
     type Made = AnyTree;
 
@@ -121,6 +121,6 @@ impl scale::Recipe for Recipe {
 
     fn write(planned: &Planned, number: usize, tree: AnyTree) -> Result<()> {
         let path = planned.path_of(number, ".ccq");
-        Ok(geo_io::write_file(&path, |file| tree.write_to(file))?)
+        Ok(geo_io::write_file(&path, |mut file| tree.write_to(&mut file))?)
     }
 }

@@ -11,7 +11,8 @@ use tile_plan::Tile;
 
 use super::{Planned, side_of};
 use crate::cells::Part;
-use crate::trees::{AnyTree, Values};
+use crate::trees::{AnyTree, Index, map, tree_of};
+use crate::values::Values;
 
 /// The cells of a tile.
 fn window_of(tile: &Tile) -> Window {
@@ -25,7 +26,8 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
     let places: Vec<Window> = recipe.places.iter().map(|&place| window(place)).collect();
     let is_sound = places.len() == plan.inputs().len();
     ensure!(is_sound, "this plan is damaged: its inputs lie nowhere");
-    let fill = Values::fill(&recipe.cells, plan.grid(), &places, &recipe.params())?;
+    let how = recipe.how()?;
+    let fill = Values::fill(&how.cells, how.nodata, (plan.grid(), &places))?;
     let mut values = fill.repeated(own.cells() as usize)?;
     for (input, place) in plan.inputs().iter().zip(places) {
         let Some(both) = own.and(place) else { continue };
@@ -41,7 +43,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
         let window = file.window(rows, columns)?;
         let kind = window.sample_type();
         let nodata = recipe.stated()?.and_then(|nodata| kind.value(nodata));
-        let part = Part { path, nodata, corner, width }.cells(window, &recipe.cells)?;
+        let part = Part { path, nodata, corner, width }.cells(window, &how.cells)?;
         // What was read is what was planned with, even where a file was replaced meanwhile.
         require_unchanged(input)?;
         if both == own {
@@ -71,19 +73,29 @@ pub fn build(
     progress: &dyn Progress,
 ) -> Result<AnyTree> {
     let (grid, side) = (planned.plan.grid_of(tile), side_of(&planned.plan));
-    values.tree_of_tile(grid, side, &planned.recipe.params(), device, progress)
+    let on = device.with_progress(progress);
+    tree_of(values, grid, &planned.recipe.how()?, Some(side), on)
 }
 
 /// Opens the tree of a tile, which must be the plan's.
 pub fn open(planned: &Planned, number: usize) -> Result<AnyTree> {
-    let (path, tile) = (planned.path_of(number, ".ccq"), planned.tile(number)?);
+    let path = planned.path_of(number, ".ccq");
     // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
     // That nobody else changes it is asked for in docs/scale.md.
-    let tree = unsafe { AnyTree::map(&path) }?;
-    let own = tree.grid();
-    let is_its = (own.width, own.height) == (tile.width, tile.height)
-        && tree.cells() == planned.recipe.cells
-        && *tree.params()? == planned.recipe.params();
-    ensure!(is_its, "{} is not tile {number} of the plan", path.display());
+    let tree = unsafe { map(&path) }?;
+    check(planned, number, &*tree)?;
     Ok(tree)
+}
+
+/// Refuses the tree of another tile than the plan's.
+pub fn check(planned: &Planned, number: usize, tree: &dyn Index) -> Result<()> {
+    let (tile, own) = (planned.tile(number)?, tree.grid());
+    let is_its =
+        (own.width, own.height) == (tile.width, tile.height) && planned.recipe.how()?.made(tree)?;
+    ensure!(
+        is_its,
+        "{} is not tile {number} of the plan",
+        planned.path_of(number, ".ccq").display()
+    );
+    Ok(())
 }

@@ -320,10 +320,9 @@ fn values_of_64_bits_are_indexed() {
         (&["long.npy", "--nodata", "18446744073709551615"], "0,inf", 3),
     ] {
         assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
-        let raster = ["--range", query, "--raster", build[0]];
-        if build.len() == 1 {
-            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
-        }
+        // The raster's NODATA is that of the index, by the same option.
+        let raster = [&["--range", query, "--raster"], build].concat();
+        assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
     }
     // Numbers that no f64 has are shown as they are, so that they can be asked for.
     write_npy(&at("large.npy"), &[1i64 << 60, (1 << 60) + 1, i64::MAX, 1], 2, 2).unwrap();
@@ -337,12 +336,15 @@ fn values_of_64_bits_are_indexed() {
     let report = succeeds(path, &["build", "ids.npy", "-o", "i.ccq"]);
     assert!(report.contains("cells of i64"), "{report}");
     assert!(succeeds(path, &["info", "i.ccq"]).contains("cells of u32"));
-    for (name, words) in [
-        ("tenths.npy", &["0.1 in row 0, column 1", "is no f32", "float32"][..]),
-        ("signed.npy", &["-9223372036854775808 in row 1, column 0", "--nodata"]),
-        ("long.npy", &["18446744073709551615 in row 1, column 0", "is no u32"]),
-    ] {
-        fails(path, &["plan", name], &[&[name], words].concat());
+    // In tiles they are the same index.
+    for name in ["tenths.npy", "signed.npy", "long.npy", "large.npy"] {
+        let out = ["-o", "p.json", "--overwrite"];
+        succeeds(path, &[&["plan", name], &out[..]].concat());
+        succeeds(path, &["run", "p.json", "--all"]);
+        succeeds(path, &["merge", "p.json", "-o", "tiles.ccq", "--overwrite"]);
+        succeeds(path, &["build", name, "-o", "one.ccq", "--overwrite"]);
+        let [one, tiles] = ["one.ccq", "tiles.ccq"].map(|name| std::fs::read(at(name)).unwrap());
+        assert!(one == tiles, "{name}");
     }
     for (build, query, expected) in [
         (&["tenths.npy"][..], "0.1,0.5", 1),
@@ -354,10 +356,10 @@ fn values_of_64_bits_are_indexed() {
         (&["long.npy"], "0,18446744073709551615", 3),
     ] {
         assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
-        let raster = ["--range", query, "--raster", build[0], "--device", "software"];
-        if !build.contains(&"--nodata") {
-            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
-        }
+        let (name, nodata) = (build[0], build.iter().position(|word| *word == "--nodata"));
+        let raster = ["--range", query, "--raster", name, "--device", "software"];
+        let raster = [&raster[..], nodata.map_or(&[][..], |at| &build[at..at + 2])].concat();
+        assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
     }
     let report = succeeds(path, &["build", "tenths.npy", "-o", "t.ccq", "--bins", "0.1,0.3"]);
     assert!(report.contains("0.1, 0.3"), "{report}");
@@ -375,6 +377,264 @@ fn values_of_64_bits_are_indexed() {
     place("a.tif", [0.0, 1.0], 5);
     place("b.tif", [1.0, 1.0], 1 << 31);
     assert_eq!(cells_found(path, &["a.tif", "b.tif"], &["--range", "5,inf"]), 2);
+}
+
+/// Values that no f64 has are written as they are, in tables and in GeoJSON.
+#[test]
+fn what_is_found_has_its_values_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let big = (1i64 << 60) + 1;
+    write_npy(&at("large.npy"), &[big, big, 5, i64::MAX], 2, 2).unwrap();
+    succeeds(path, &["build", "large.npy", "-o", "l.ccq"]);
+    for device in ["cpu", "software"] {
+        let out = ["-o", "q.csv", "-o", "q.geojson", "--overwrite", "--device", device];
+        succeeds(path, &[&["query", "l.ccq", "--range", "6,inf"], &out[..]].concat());
+        let rows = std::fs::read_to_string(at("q.csv")).unwrap();
+        assert!(rows.contains("0,0,1,1152921504606846977,1152921504606846977"), "{rows}");
+        assert!(rows.contains("1,1,1,9223372036854775807,9223372036854775807"), "{rows}");
+        let text = std::fs::read_to_string(at("q.geojson")).unwrap();
+        assert!(text.contains("\"min\":1152921504606846977"), "{text}");
+    }
+}
+
+/// Boundaries between which no value lies leave an empty bin, of integers of any size.
+#[test]
+fn bins_of_integers_may_have_decimals_for_boundaries() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    write_npy(&at("i64.npy"), &[0i64, 1, 2, 1 << 40], 2, 2).unwrap();
+    write_npy(&at("i32.npy"), &[0i32, 1, 2, 1 << 20], 2, 2).unwrap();
+    write_npy(&at("i16.npy"), &[0i16, 1, 2, 1 << 10], 2, 2).unwrap();
+    let mut all = Vec::new();
+    for name in ["i64.npy", "i32.npy", "i16.npy"] {
+        succeeds(path, &["build", name, "-o", "b.ccq", "--bins", "1,1.5,2", "--overwrite"]);
+        let json = PROGRAM.json(path, &["info", "b.ccq"]);
+        assert_eq!(
+            (&json["tree"]["node_bytes"], json["tree"]["bins"].as_array().unwrap().len()),
+            (&8.into(), 3)
+        );
+        succeeds(path, &["query", "b.ccq", "--range", "2,inf", "-o", "q.csv", "--overwrite"]);
+        all.push(std::fs::read_to_string(at("q.csv")).unwrap());
+    }
+    assert_eq!(all[0], "row,col,size,min,max\n1,0,1,3,3\n1,1,1,3,3\n");
+    assert!(all[0] == all[1] && all[1] == all[2], "{all:?}");
+}
+
+/// Boundaries by quantiles, of values that no f64 has.
+#[test]
+fn quantiles_of_64_bits_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let base = 1i64 << 60;
+    let values: Vec<i64> = (0..60).map(|i| base + i * 7 % 60).collect();
+    write_npy(&at("ids.npy"), &values, 10, 6).unwrap();
+    let report = succeeds(path, &["build", "ids.npy", "-o", "q.ccq", "--quantiles", "4"]);
+    let bins = [15, 30, 45].map(|i| (base + i).to_string()).join(", ");
+    assert!(report.contains(&format!("4, with boundaries {bins}")), "{report}");
+    let floats: Vec<f64> = (0..60).map(|i| f64::from(i * 7 % 60) + 0.1).collect();
+    write_npy(&at("floats.npy"), &floats, 10, 6).unwrap();
+    let report = succeeds(path, &["build", "floats.npy", "-o", "f.ccq", "--quantiles", "2"]);
+    assert!(report.contains("2, with boundaries 30.1"), "{report}");
+}
+
+#[test]
+fn infinities_are_in_ranges_without_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let values = [f32::INFINITY, 1.0, f32::NEG_INFINITY, f32::NAN];
+    write_npy(&at("f32.npy"), &values, 2, 2).unwrap();
+    write_npy(&at("f64.npy"), &values.map(|v| if v == 1.0 { 0.1 } else { f64::from(v) }), 2, 2)
+        .unwrap();
+    for name in ["f32.npy", "f64.npy"] {
+        for (build, query) in [(&[][..], &[][..]), (&["--bins", "0"], &["--raster", name])] {
+            for (range, expected) in
+                [("0,inf", 2), ("inf,inf", 1), ("-inf,inf", 3), ("-inf,0", 1), ("0,1e300", 1)]
+            {
+                let build = [&[name], build].concat();
+                let query = [&["--range", range, "--device", "software"], query].concat();
+                assert_eq!(cells_found(path, &build, &query), expected, "{name} {range}");
+            }
+        }
+    }
+}
+
+/// A raster that is all NODATA shows that of its own type.
+#[test]
+fn a_raster_without_values_keeps_its_nodata() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    write_npy(&at("i64.npy"), &[i64::MIN; 6], 3, 2).unwrap();
+    write_npy(&at("f64.npy"), &[f64::MIN; 6], 3, 2).unwrap();
+    write_npy(&at("nine.npy"), &[-9i64; 6], 3, 2).unwrap();
+    for (name, nodata, cells) in [
+        ("i64.npy", "-9223372036854775808".to_owned(), "i64"),
+        ("f64.npy", f64::MIN.to_string(), "f64"),
+        ("nine.npy", "-9".to_owned(), "i32"),
+    ] {
+        for command in [&["build", "-o", "a.ccq"][..], &["plan", "-o", "p.json"]] {
+            let words = [command, &[name, "--nodata", &nodata, "--overwrite"]].concat();
+            succeeds(path, &words);
+        }
+        succeeds(path, &["run", "p.json", "--all"]);
+        succeeds(path, &["merge", "p.json", "-o", "t.ccq", "--overwrite"]);
+        assert!(std::fs::read(at("a.ccq")).unwrap() == std::fs::read(at("t.ccq")).unwrap());
+        let report = succeeds(path, &["info", "a.ccq"]);
+        assert!(
+            report.contains(&nodata) && report.contains(&format!("cells of {cells}")),
+            "{report}"
+        );
+        assert!(report.contains("none"), "{report}");
+    }
+}
+
+/// Bins make nodes of 8 bytes; an index of bins with nodes of 12, as older programs wrote it, is read and asked.
+#[test]
+fn bins_make_nodes_of_8_bytes_and_older_indices_are_read() {
+    let folder = folder_of_inputs();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let build = ["build", "rain.npy", "-o", "r.ccq", "--bins", "1,3"];
+    succeeds(path, &build);
+    assert!(succeeds(path, &["info", "r.ccq"]).contains("nodes of 8 bytes"));
+    let rain = read_raster(&at("rain.npy"), None).unwrap();
+    let ArrayData::F32(values) = rain.values else { panic!("floats") };
+    let raster = gpu_core::Grid::new(values, gpu_core::GridSpec::of_pixels(4, 3)).unwrap();
+    let params = ccq_tree::Params::new().bins([1.0, 3.0]);
+    let old = ccq_tree::build(&gpu_core::Device::Cpu, raster.view(), &params).unwrap();
+    old.save(at("old.ccq")).unwrap();
+    let report = succeeds(path, &["info", "old.ccq"]);
+    assert!(report.contains("nodes of 12 bytes") && report.contains("boundaries 1, 3"), "{report}");
+    for query in [&["--range", "1,3"][..], &["--range", "0.7,2.7", "--raster", "rain.npy"], &[]] {
+        for device in ["cpu", "software"] {
+            let of = |name: &str| {
+                let words = ["query", name, "--device", device, "-o", "m.npy", "--overwrite"];
+                let json = PROGRAM.json(path, &[&words[..], query].concat());
+                (json["found"].clone(), std::fs::read(at("m.npy")).unwrap())
+            };
+            assert!(of("r.ccq") == of("old.ccq"), "{query:?}");
+        }
+    }
+    assert!(succeeds(path, &["build", "heights.npy", "-o", "v.ccq"]).contains("nodes of 8 bytes"));
+    assert!(succeeds(path, &["build", "rain.npy", "-o", "w.ccq"]).contains("nodes of 12 bytes"));
+}
+
+/// Cells of several classes, of integers, floats and values of 64 bits, on every device.
+#[test]
+fn cells_of_classes_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let cover: Vec<u8> = (0..90 * 70).map(|i| (i % 90 / 7 + i / 90 / 5) as u8 % 9).collect();
+    write_npy(&at("u8.npy"), &cover, 90, 70).unwrap();
+    let floats: Vec<f32> = cover.iter().map(|&class| f32::from(class)).collect();
+    write_npy(&at("f32.npy"), &floats, 90, 70).unwrap();
+    let ids: Vec<i64> = cover.iter().map(|&c| if c == 8 { 1 << 40 } else { c.into() }).collect();
+    write_npy(&at("i64.npy"), &ids, 90, 70).unwrap();
+    for name in ["u8.npy", "f32.npy", "i64.npy"] {
+        succeeds(path, &["build", name, "-o", "c.ccq", "--nodata", "4", "--overwrite"]);
+        for device in ["cpu", "software"] {
+            let ask =
+                ["query", "c.ccq", "--classes", "1,4,7", "--window", "10,5,60,80", "-o", "m.npy"];
+            let more = ["-o", "q.csv", "--overwrite", "--device", device];
+            let json = PROGRAM.json(path, &[&ask[..], &more].concat());
+            let is_in = |i: usize| (10..60).contains(&(i / 90)) && (5..80).contains(&(i % 90));
+            let expected =
+                (0..cover.len()).map(|i| u8::from(is_in(i) && matches!(cover[i], 1 | 7)));
+            let expected: Vec<u8> = expected.collect();
+            let cells = expected.iter().map(|&cell| u64::from(cell)).sum::<u64>();
+            assert_eq!(json["found"]["cells"], cells, "{name}");
+            assert_eq!(read_npy(&at("m.npy")).unwrap().data, ArrayData::U8(expected));
+            let rows = std::fs::read_to_string(at("q.csv")).unwrap();
+            assert!(rows.lines().skip(1).all(|row| row.ends_with("1,1") || row.ends_with("7,7")));
+        }
+    }
+    // Beside a range of another index.
+    let both = ["query", "c.ccq", "--classes", "1,7", "--range", "2,inf", "--and", "c.ccq", "0,99"];
+    let sevens = cover.iter().filter(|&&class| class == 7).count();
+    assert_eq!(PROGRAM.json(path, &both)["found"]["cells"], sevens);
+}
+
+/// Sums and means of what is found, against a scan.
+#[test]
+fn sums_of_what_is_found_are_those_of_a_scan() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let cells: Vec<i16> = (0..80 * 50).map(|i| (i % 80 / 9 * 7 - i / 80 / 4 * 3) as i16).collect();
+    let base = 1i64 << 60;
+    write_npy(&at("i16.npy"), &cells, 80, 50).unwrap();
+    let ids: Vec<i64> = cells.iter().map(|&v| base + i64::from(v)).collect();
+    write_npy(&at("i64.npy"), &ids, 80, 50).unwrap();
+    let large: Vec<f64> = cells.iter().map(|&v| if v % 2 == 0 { f64::MAX } else { 0.1 }).collect();
+    write_npy(&at("f64.npy"), &large, 80, 50).unwrap();
+    for name in ["i16.npy", "i64.npy", "f64.npy"] {
+        succeeds(path, &["build", name, "-o", &format!("{name}.ccq")]);
+    }
+    let inside = |i: &usize| (10..40).contains(&(i / 80)) && (5..70).contains(&(i % 80));
+    let asked: Vec<i16> = (0..cells.len()).filter(inside).map(|i| cells[i]).collect();
+    for device in ["cpu", "software"] {
+        let words = ["--sum", "--window", "10,5,40,70", "--device", device];
+        let of = |name: &str, range: &str| {
+            PROGRAM.json(path, &[&["query", name, "--range", range], &words[..]].concat())["sum"]
+                .clone()
+        };
+        let found: Vec<i128> =
+            asked.iter().filter(|v| (3..30).contains(*v)).map(|&v| v.into()).collect();
+        let (count, sum) = (found.len() as i128, found.iter().sum::<i128>());
+        let json = of("i16.npy.ccq", "3,30");
+        assert_eq!(
+            (json["cells"].as_i64(), json["sum"].as_i64()),
+            (Some(count as i64), Some(sum as i64))
+        );
+        assert_eq!(json["mean"], sum as f64 / count as f64);
+        let ids = [
+            &["query", "i64.npy.ccq", "--range", &format!("{},{}", base + 3, base + 30)],
+            &words[..],
+        ];
+        let report = succeeds(path, &ids.concat());
+        let expected = sum + count * i128::from(base);
+        assert!(report.contains(&format!("{expected} of {count} cells")), "{report}");
+        assert_eq!(of("f64.npy.ccq", "1,inf")["mean"], f64::MAX);
+        assert_eq!(of("f64.npy.ccq", "0,1")["mean"], 0.1);
+        assert!(of("f64.npy.ccq", "5,6").is_null());
+    }
+    succeeds(path, &["build", "i16.npy", "-o", "b.ccq", "--bins", "3"]);
+    fails(path, &["query", "b.ccq", "--sum"], &["--sum", "b.ccq", "bins"]);
+}
+
+/// Several rasters and several indices whose values have 64 bits.
+#[test]
+fn rasters_and_indices_of_64_bits_go_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let write = |name: &str, left: f64, values: [u64; 4], kind: (u16, u16)| {
+        let scale = Field::Doubles(vec![1.0, 1.0, 0.0]);
+        let point = Field::Doubles(vec![0.0, 0.0, 0.0, left, 2.0, 0.0]);
+        Tiff::new(2, &values, kind).tag(33550, scale).tag(33922, point).write(&at(name));
+    };
+    let big = 1u64 << 60;
+    write("a.tif", 0.0, [big + 1, big + 2, 7, big + 1], (64, 2));
+    write("b.tif", 2.0, [5, big + 2, big + 3, u64::MAX], (64, 2)); // the last is -1
+    write("c.tif", 4.0, [1, 2, 3, (1 << 31) + 1], (32, 1));
+    let rasters = ["c.tif", "a.tif", "b.tif"];
+    succeeds(path, &[&["build"], &rasters[..], &["-o", "all.ccq"]].concat());
+    assert!(succeeds(path, &["info", "all.ccq"]).contains("6 x 2 cells of i64"));
+    succeeds(path, &[&["plan"], &rasters[..], &["-o", "p.json"]].concat());
+    succeeds(path, &["run", "p.json", "--all"]);
+    succeeds(path, &["merge", "p.json", "-o", "t.ccq"]);
+    assert!(std::fs::read(at("all.ccq")).unwrap() == std::fs::read(at("t.ccq")).unwrap());
+    write_npy(&at("f.npy"), &(0..12).map(|i| f64::from(i) * 0.1).collect::<Vec<_>>(), 6, 2)
+        .unwrap();
+    succeeds(path, &["build", "f.npy", "-o", "f.ccq"]);
+    for device in ["cpu", "software"] {
+        let range = format!("{},{}", big + 1, big + 3);
+        let ask = ["query", "all.ccq", "--range", &range, "--device", device];
+        assert_eq!(PROGRAM.json(path, &ask)["found"]["cells"], 4, "{device}");
+        // Of the columns 0, 1 and 3 of row 0 and 1 of row 1 those from 0.1 on and below 0.7.
+        let both = [&ask[..], &["--and", "f.ccq", "0.1,0.7"]].concat();
+        assert_eq!(PROGRAM.json(path, &both)["found"]["cells"], 2, "{device}");
+    }
+    write("d.tif", 6.0, [u64::MAX; 4], (64, 1));
+    let words = ["a.tif", "-", "type of the index or of the rasters beside it"];
+    fails(path, &["build", "a.tif", "d.tif", "-o", "x.ccq"], &[words[0], words[2]]);
 }
 
 #[test]
@@ -425,12 +685,11 @@ fn what_is_wrong_is_said_in_a_line() {
     let path = folder.path();
     fails(path, &["build", "none.npy"], &["none.npy"]);
     fails(path, &["build", "text.tif"], &["text.tif"]);
-    fails(path, &["plan", "long.npy"], &["long.npy", "4294967296 in row 1, column 1", "32 bits"]);
-    fails(path, &["build", "long.npy", "--quantiles", "2"], &["--quantiles", "i64"]);
     fails(path, &["build", "heights.npy", "-o", "h.tif"], &["must end in .ccq"]);
     fails(path, &["build", "heights.npy", "--bins", "3,2"], &["boundary 1", "2"]);
     fails(path, &["build", "heights.npy", "--bins", "3", "--quantiles", "4"], &["--quantiles"]);
     fails(path, &["build", "heights.npy", "--quantiles", "300"], &["300 bins"]);
+    fails(path, &["build", "long.npy", "--bins", "1,3,2.5"], &["boundary 2, 2.5", "before, 3"]);
     fails(path, &["info", "text.ccq"], &["text.ccq", "not a .ccq file"]);
     fails(path, &["info", "none.ccq"], &["none.ccq"]);
     succeeds(path, &["build", "heights.npy", "-o", "h.ccq"]);
@@ -439,6 +698,9 @@ fn what_is_wrong_is_said_in_a_line() {
     fails(path, &["query", "h.ccq", "--window", "0,0,4,4"], &["window", "3 rows"]);
     fails(path, &["query", "h.ccq", "-o", "x.jpg"], &["must end in .geojson, .csv, .npy or .png"]);
     fails(path, &["query", "h.ccq", "--raster", "long.npy"], &["long.npy"]);
+    fails(path, &["query", "h.ccq", "--classes", "1,63"], &["63", "0 to 62"]);
+    succeeds(path, &["build", "heights.npy", "-o", "b.ccq", "--bins", "2"]);
+    fails(path, &["query", "b.ccq", "--classes", "1"], &["--classes", "b.ccq", "bins"]);
     fails(path, &["query", "h.ccq", "--and", "h.ccq", "9,1"], &["--and h.ccq 9,1"]);
     fails(path, &["query", "h.ccq", "-o", "h.ccq"], &["h.ccq"]);
 }

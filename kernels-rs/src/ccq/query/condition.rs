@@ -2,7 +2,7 @@
 
 use device_std::{In, arguments};
 
-use super::super::value::{Kind, Value};
+use super::super::value::{Kind, Value, key_of};
 
 /// What is asked of one tree. Ranges of keys are the first key and the last.
 #[arguments]
@@ -107,24 +107,6 @@ impl Condition<'_> {
     #[inline(always)]
     pub fn cuts_bins(&self) -> bool {
         self.inside[0] != self.touched[0] || self.inside[1] != self.touched[1]
-    }
-}
-
-/// The key of a value's bits; bits above its size are ignored.
-#[inline(always)]
-fn key_of(kind: u32, bits: u32) -> u32 {
-    if kind == Kind::U8 as u32 {
-        u8::of_bits(bits).key()
-    } else if kind == Kind::I16 as u32 {
-        i16::of_bits(bits).key()
-    } else if kind == Kind::U16 as u32 {
-        u16::of_bits(bits).key()
-    } else if kind == Kind::I32 as u32 {
-        i32::of_bits(bits).key()
-    } else if kind == Kind::U32 as u32 {
-        bits
-    } else {
-        f32::of_bits(bits).key()
     }
 }
 

@@ -1,0 +1,143 @@
+//! Building the index of a raster, or of several that lie beside each other.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use ccq_tree::mosaic_places;
+use geo_io::{ArrayData, Number, Raster};
+use gpu_core::{Device, GridSpec};
+use programs::opening::Opening;
+use programs::report::Report;
+use programs::stages::Stages;
+
+use crate::args::BuildArgs;
+use crate::cells::{self, Part};
+use crate::info::describe;
+use crate::place::{Place, of_part, place_of};
+use crate::trees::{AnyTree, How, tree_of};
+use crate::values::Values;
+use crate::{sample, systems};
+
+/// Reads or makes a raster, builds its index, writes it.
+pub fn build(args: &BuildArgs) -> Result<()> {
+    args.check()?;
+    let opening = Opening::begin(args.run.device);
+    let mut stages = Stages::new(args.run.quiet);
+    let mut notes = Vec::new();
+    let (device, rasters) = match args.rasters.is_empty() {
+        false => opening.beside(&mut stages, "read", |_| {
+            let read = |path: &PathBuf| read(path, args, &mut notes);
+            args.rasters.iter().map(read).collect::<Result<Vec<_>>>()
+        }),
+        true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
+    }?;
+    let stated = args.rasters.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
+    let nodata = nodata_of(args.nodata, stated)?;
+    let places = args.rasters.iter().zip(&rasters);
+    let crs =
+        systems::of_all(places.map(|(path, (_, place))| (path.as_path(), place.crs.as_ref())))?;
+    let crs = crs.cloned();
+    if rasters.len() > 1 {
+        let grids: Vec<GridSpec> = rasters.iter().map(|(_, place)| place.grid).collect();
+        mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
+    }
+    let system = crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, &mut notes));
+    let mut report = Report::default();
+    for (raster, Place { grid, .. }) in &rasters {
+        let (width, height, kind) = (grid.width, grid.height, raster.values.sample_type());
+        report.line("raster", format_args!("{width} x {height} cells of {kind}"));
+    }
+    notes.iter().for_each(|note| report.note(note));
+    let (how, parts) = cells_of(args, rasters, nodata)?;
+    let tree = index(args, parts, how, &device, &mut stages)?;
+    let tree = tree.in_system(system);
+    stages
+        .run("write", |_| geo_io::write_file(args.place(), |mut file| tree.write_to(&mut file)))?;
+    describe(&mut report, &*tree, crs.as_ref());
+    report.device(&device, args.run.device);
+    report.stages(&stages);
+    report.written([&args.output]);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// The values of rasters as cells that an index can have, and how it is built of them, but for bins by quantiles.
+fn cells_of(
+    args: &BuildArgs,
+    rasters: Vec<(Raster, Place)>,
+    nodata: Option<Number>,
+) -> Result<(How, Vec<(Values, GridSpec)>)> {
+    let part = |i: usize, raster: &Raster| Part {
+        path: args.rasters.get(i).map_or(Path::new("sample"), PathBuf::as_path),
+        nodata: nodata.and_then(|nodata| raster.values.sample_type().value(nodata)),
+        corner: (0, 0),
+        width: raster.width,
+    };
+    let all: Vec<_> = rasters.iter().enumerate().map(|(i, (raster, _))| part(i, raster)).collect();
+    let kinds = all.iter().zip(&rasters);
+    let kinds: Vec<_> =
+        kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
+    let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
+    let cells = cells::cells_of_all(&kinds, nodata, check)?;
+    let of_cells = cells::nodata_of_cells(cells, &kinds, nodata);
+    let how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata: of_cells };
+    let cells_of = |(i, (raster, place)): (usize, (Raster, Place))| {
+        let part = part(i, &raster);
+        Ok((part.cells(raster.values, cells)?, place.grid))
+    };
+    Ok((how, rasters.into_iter().enumerate().map(cells_of).collect::<Result<_>>()?))
+}
+
+/// The index of rasters beside each other, whose bins are found where the command line has none but their number.
+fn index(
+    args: &BuildArgs,
+    mut parts: Vec<(Values, GridSpec)>,
+    mut how: How,
+    device: &Device,
+    stages: &mut Stages,
+) -> Result<AnyTree> {
+    let (raster, grid) = match parts.len() {
+        1 => parts.remove(0),
+        _ => stages.run("put together", |_| Values::put_together(&how.cells, how.nodata, parts))?,
+    };
+    if let Some(count) = args.quantiles {
+        how.bins = stages.run("quantiles", |_| raster.quantiles(grid, how.nodata, count))?;
+    }
+    how.check()?;
+    stages.run("build", |p| tree_of(&raster, grid, &how, None, device.with_progress(p)))
+}
+
+fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, Place)> {
+    let mut raster = geo_io::read_raster(path, args.array.as_deref())?;
+    notes.append(&mut raster.notes);
+    let place = place_of(path, &raster, notes)?;
+    Ok((raster, place))
+}
+
+/// The sample.
+fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
+    let side = u32::try_from(args.sample_side).ok().filter(|&side| side <= 1 << 15);
+    let side =
+        side.with_context(|| format!("--sample-side {}: at most 32768", args.sample_side))?;
+    let (width, height) = (side as usize, side as usize);
+    let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
+    let (georeference, nodata, notes) = (None, None, Vec::new());
+    let raster = Raster { width, height, values, georeference, nodata, notes };
+    Ok((raster, Place { grid: GridSpec::of_pixels(side, side), crs: None }))
+}
+
+/// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
+pub fn nodata_of<'a>(
+    asked: Option<Number>,
+    stated: impl Iterator<Item = (&'a PathBuf, Option<Number>)>,
+) -> Result<Option<Number>> {
+    if asked.is_some() {
+        return Ok(asked);
+    }
+    let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
+    let Some((first, nodata)) = stated.next() else { return Ok(None) };
+    if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
+        bail!("{first} has the NODATA {nodata}, {other} {value}: give both the same");
+    }
+    Ok(Some(nodata))
+}

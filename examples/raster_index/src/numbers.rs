@@ -1,0 +1,56 @@
+//! Numbers as they are typed and shown, and as an index compares them.
+
+use anyhow::{Result, ensure};
+use ccq_tree::Bound;
+use geo_io::{Number, SampleType};
+
+/// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
+/// if it is below the bound.
+pub fn bound_in(cells: &str, number: Number) -> Bound {
+    let rounded = if cells == "f32" { at_least(SampleType::F32, number) } else { None };
+    // A number beyond the greatest f32 is below infinity.
+    let is_open = rounded.is_some_and(|rounded| rounded.to_f64() == f64::INFINITY);
+    bound(rounded.filter(|_| !is_open).unwrap_or(number))
+}
+
+/// The least value of a type that is not below a number; of floats the one that a decimal rounds to, but for infinity below.
+pub fn at_least(kind: SampleType, number: Number) -> Option<Number> {
+    let least = kind.at_least(number)?;
+    let is_beyond = least.to_f64() == f64::NEG_INFINITY && number.to_f64().is_finite();
+    Some(if is_beyond { f64::from(f32::MIN).into() } else { least })
+}
+
+/// A number as a bound.
+pub fn bound(number: Number) -> Bound {
+    number.to_i128().map_or(number.to_f64().into(), Bound::from)
+}
+
+/// A bound of a value as a number, exactly.
+pub fn number_of(bound: Bound) -> Number {
+    bound.to_string().parse().unwrap_or_else(|_| bound.to_f64().into())
+}
+
+/// Refuses boundaries of bins that are no numbers, or do not rise.
+pub fn check_bins(bins: &[Number]) -> Result<()> {
+    for (i, bin) in bins.iter().enumerate() {
+        ensure!(!bin.is_nan(), "--bins: boundary {i} is not a number");
+        if let Some(before) = i.checked_sub(1).map(|i| bins[i]) {
+            ensure!(
+                before < *bin,
+                "--bins: boundary {i}, {bin}, is not above the one before, {before}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A value of cells as it is shown.
+pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
+    let value = value.into();
+    if cells == "f32" { (value.to_f64() as f32).to_string() } else { value.to_string() }
+}
+
+/// A value as JSON has it: whole numbers of 64 bits exactly.
+pub fn number(value: &Bound) -> serde_json::Value {
+    serde_json::from_str(&value.to_string()).unwrap_or_default()
+}

@@ -8,8 +8,7 @@
 //!    *candidate*. On the plane's answer ([`rows`](super::rows)) a site to the other side can improve only across the raster's
 //!    edges, and of these the row's first and last are nearest. In a row at a pole all sites are one place, and the first counts.
 //! 2. Columns, in parallel over groups of [`LANES`]: of the candidates of a column, one a row, each pixel has a *winner*
-//!    ([`columns`]).
-//! 3. Outputs, row by row.
+//!    ([`columns`]), and the outputs of a group are written at once ([`outputs`]).
 //!
 //! Why step 2 is as easy as on the plane: **down a column the winner's row never goes back**. The pixels of a column lie on half
 //! a meridian, from pole to pole. The places as far from one candidate as from another are a great circle, which meets
@@ -17,22 +16,23 @@
 //! north pole the nearer one is that with the greater latitude: the northern candidate is nearer in the north, the southern one in
 //! the south.
 
-use std::ops::Range;
-
-use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, Progress, host_memory};
 use rayon::prelude::*;
 
 use super::rows::{Candidates, Column};
 use super::{bands, report};
-use crate::globe::{Tables, reached};
+use crate::globe::Tables;
 use crate::metric::MAX_NARROW;
-use crate::{Diagram, Globe, Input, Integers, NONE, Params, Result, Sites};
+use crate::{Diagram, Globe, Input, Params, Result, Sites};
 
 mod columns;
+mod outputs;
+
+use columns::Scratch;
+use outputs::{Lanes, Poles, Sinks};
 
 /// Columns of a group: a task's.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// [`geodesic`](crate::geodesic()) on all cores of the CPU.
 ///
@@ -88,7 +88,7 @@ fn bytes_needed(input: &Input<'_>, params: &Params) -> u64 {
     let candidate = if width > MAX_NARROW { 4 } else { 2 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let threads = rayon::current_num_threads() as u64;
-    pixels * (candidate + 4 + written) + listed + threads * u64::from(height) * LANES as u64 * 8
+    pixels * (candidate + written) + listed + threads * u64::from(height) * LANES as u64 * 20
 }
 
 /// One diagram; signed distances take two.
@@ -98,31 +98,33 @@ fn pass<C: Column>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    let GridSpec { width, height, .. } = input.grid;
+    let width = input.grid.width as usize;
     let values = if params.value { input.value_raster()? } else { None };
+    let sinks = Sinks::new(params, input, tables, values.as_deref())?;
     if input.grid.cells() == 0 {
-        let nothing = Nearest::<u32> { candidates: None, winners: Vec::new(), tables, input };
-        return nothing.diagram(params, values.as_deref());
+        return sinks.into_diagram();
     }
     let mut candidates = Candidates::<C>::find(input, progress)?;
     go_round(&mut candidates, tables);
-    let groups = (width as usize).div_ceil(LANES);
-    let group = LANES * height as usize;
-    let mut winners = host_memory::zeroed::<u32>(groups * group)?;
+    let poles = Poles::of(&candidates, tables);
+    let groups = width.div_ceil(LANES);
     for band in bands(groups) {
         report(progress, "globe columns", band.start, groups)?;
-        winners[band.start * group..band.end * group]
-            .par_chunks_exact_mut(group)
-            .zip(band)
-            .for_each_init(columns::Scratch::default, |scratch, (winners, number)| {
-                let first = number * LANES;
-                let columns = first..(first + LANES).min(width as usize);
-                columns::group(&candidates, tables, columns, winners, scratch);
-            });
+        let scratch = || (Scratch::new(tables), Lanes::default());
+        band.into_par_iter().for_each_init(scratch, |(scratch, lanes), number| {
+            let first = number * LANES;
+            let columns = first..(first + LANES).min(width);
+            scratch.take(&candidates, columns.clone());
+            for (lane, x) in columns.clone().enumerate() {
+                scratch.solve(lane, x as u32, &candidates.rows, tables);
+                sinks.measure(lane, scratch, lanes);
+            }
+            // SAFETY: no other task has these columns.
+            unsafe { sinks.put(columns, scratch, lanes, &poles) };
+        });
     }
     report(progress, "globe columns", groups, groups)?;
-    let nearest = Nearest { candidates: Some(candidates), winners, tables, input };
-    nearest.diagram(params, values.as_deref())
+    sinks.into_diagram()
 }
 
 /// Makes candidates on the plane those on the sphere: across the raster's edges, and at the poles.
@@ -142,7 +144,14 @@ fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables) {
         if !is_round {
             return;
         }
-        for (x, column) in (0..).zip(columns) {
+        // Whoever goes from between the two over an edge meets one of them before.
+        let between = match tables.is_past(first.number(), last.number()) {
+            true => first.number()..last.number() + 1,
+            false => 0..0,
+        };
+        let beyond = (0..between.start).chain(between.end..width as u32);
+        for x in beyond {
+            let column = &mut columns[x as usize];
             let steps = |of: C| tables.steps(of.number().abs_diff(x));
             let mut nearest = (steps(*column), column.number());
             for other in [first, last] {
@@ -155,152 +164,10 @@ fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables) {
     });
 }
 
-/// The nearest site of every pixel.
-struct Nearest<'a, C> {
-    /// `None` in a raster without pixels.
-    candidates: Option<Candidates<C>>,
-    /// The rows of the winners, [`NONE`] where there is no site: of each group row by row.
-    winners: Vec<u32>,
-    tables: &'a Tables,
-    input: &'a Input<'a>,
-}
-
-impl<C: Column> Nearest<'_, C> {
-    /// The site of each of a row's pixels, as a column and a row; none where it is excluded.
-    fn row(&self, y: usize, mut each: impl FnMut(usize, Option<[u32; 2]>)) {
-        let Some(candidates) = &self.candidates else { return };
-        let GridSpec { width, height, .. } = self.input.grid;
-        let excluded = self.input.excluded.map(|mask| &mask[y * width as usize..]);
-        let pole = self.site_of_pole(y);
-        for first in (0..width as usize).step_by(LANES) {
-            let start = first * height as usize + y * LANES;
-            let columns: Range<usize> = first..(first + LANES).min(width as usize);
-            for (x, &row) in columns.zip(&self.winners[start..]) {
-                let is_in = row != NONE && excluded.is_none_or(|mask| mask[x] == 0);
-                let column = || pole.unwrap_or_else(|| candidates.at(row, x).number());
-                each(x, is_in.then(|| [column(), row]));
-            }
-        }
-    }
-
-    /// The column of the site of a row at a pole: all sites of the winner's row are as near, and the first counts.
-    fn site_of_pole(&self, y: usize) -> Option<u32> {
-        let candidates = self.candidates.as_ref()?;
-        let height = self.input.grid.height as usize;
-        let row = self.winners[y * LANES];
-        if height == 0 || row == NONE || !self.tables.is_pole(y as u32) {
-            return None;
-        }
-        // Each site is its own candidate.
-        let columns = 0..self.input.grid.width as usize;
-        columns.map(|x| candidates.at(row, x).number()).min()
-    }
-
-    /// A raster of what each pixel's site gives.
-    fn raster<T: Pod + Send + Sync>(
-        &self,
-        none: T,
-        of: impl Fn([u32; 2], [u32; 2]) -> T + Sync,
-    ) -> Result<Grid<T>> {
-        let grid = self.input.grid;
-        let width = (grid.width as usize).max(1);
-        let mut out = host_memory::zeroed(grid.cells() as usize)?;
-        out.par_chunks_exact_mut(width).enumerate().for_each(|(y, out)| {
-            self.row(y, |x, site| {
-                out[x] = site.map_or(none, |site| of([x as u32, y as u32], site));
-            });
-        });
-        Ok(Grid::new(out, grid)?)
-    }
-
-    /// Forgets winners that are farther than the limit.
-    fn limit(&mut self, most: f64) {
-        let GridSpec { width, height, .. } = self.input.grid;
-        let (Some(candidates), tables) = (&self.candidates, self.tables) else { return };
-        if most == f64::INFINITY {
-            return;
-        }
-        let groups = self.winners.par_chunks_exact_mut(LANES * height as usize).enumerate();
-        groups.for_each(|(group, winners)| {
-            let first = group * LANES;
-            for (y, rows) in (0..).zip(winners.chunks_exact_mut(LANES)) {
-                for (x, row) in (first..width as usize).zip(rows).filter(|(_, row)| **row != NONE) {
-                    let site = [candidates.at(*row, x).number(), *row];
-                    if tables.distance([x as u32, y], site) > most {
-                        *row = NONE;
-                    }
-                }
-            }
-        });
-    }
-
-    /// The outputs that are wanted.
-    fn diagram(mut self, params: &Params, values: Option<&[f32]>) -> Result<Diagram> {
-        let input = self.input;
-        if let Some(most) = params.max_distance {
-            self.limit(reached(most));
-        }
-        let mut diagram = Diagram::new(input.grid, 0.0);
-        let width = input.grid.width as usize;
-        let index = |[column, row]: [u32; 2]| row as usize * width + column as usize;
-        if params.nearest {
-            diagram.nearest = Some(match input.shape().is_short() {
-                true => Integers::U32(self.raster(u32::MAX, |_, site| index(site) as u32)?),
-                false => Integers::U64(self.raster(u64::MAX, |_, site| index(site) as u64)?),
-            });
-        }
-        if params.coordinates {
-            diagram.coordinates = Some(self.raster([u32::MAX; 2], |_, site| site)?);
-        }
-        if params.distance || params.signed_distance {
-            diagram.distance = Some(self.distances(|distance| distance as f32, f32::NAN)?);
-        }
-        if params.distance_f64 {
-            diagram.distance_f64 = Some(self.distances(|distance| distance, f64::NAN)?);
-        }
-        if let Some(values) = values {
-            diagram.value = Some(self.raster(f32::NAN, |_, site| values[index(site)])?);
-        }
-        if let (true, Sites::Labels(labels)) = (params.label, input.sites) {
-            diagram.label = Some(self.raster(0, |_, site| labels[index(site)])?);
-        }
-        Ok(diagram)
-    }
-
-    /// The raster of distances as `of` rounds them, infinite where there is no site, `excluded` where a pixel is left out. The
-    /// arcs of a row are computed together, in vectors.
-    fn distances<T: Pod + Send + Sync>(
-        &self,
-        of: impl Fn(f64) -> T + Sync,
-        excluded: T,
-    ) -> Result<Grid<T>> {
-        let grid = self.input.grid;
-        let width = (grid.width as usize).max(1);
-        let mut out = host_memory::zeroed(grid.cells() as usize)?;
-        out.par_chunks_exact_mut(width).enumerate().for_each_init(
-            || vec![0.0; width],
-            |distances, (y, out)| {
-                self.row(y, |x, site| {
-                    let h = |site| self.tables.squared_half_chord([x as u32, y as u32], site);
-                    distances[x] = site.map_or(f64::INFINITY, h);
-                });
-                self.tables.make_distances(distances);
-                for (out, &distance) in out.iter_mut().zip(&*distances) {
-                    *out = of(distance);
-                }
-                if let Some(mask) = self.input.excluded {
-                    let pairs = out.iter_mut().zip(&mask[y * width..]);
-                    pairs.filter(|(_, mask)| **mask != 0).for_each(|(out, _)| *out = excluded);
-                }
-            },
-        );
-        Ok(Grid::new(out, grid)?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Integers;
     use testing::Random;
 
     /// A raster somewhere on the globe: a part, a whole turn, from pole to pole, with rows at the poles, one row, one column,

@@ -21,14 +21,16 @@ use rayon::prelude::*;
 
 use super::rows::{Candidates, Column};
 use super::{bands, report};
-use crate::globe::Tables;
+use crate::globe::{Tables, check_strip};
 use crate::metric::MAX_NARROW;
-use crate::{Diagram, Globe, Input, Params, Result, Sites};
+use crate::{Diagram, Globe, Input, NONE, Params, Result, Sites, Strip};
 
 mod columns;
+mod ellipsoid;
 mod outputs;
 
 use columns::Scratch;
+use ellipsoid::Ellipsoid;
 use outputs::{Lanes, Poles, Sinks};
 
 /// Columns of a group: a task's.
@@ -44,14 +46,57 @@ pub fn geodesic(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    params.check_on_globe(&input.shape())?;
-    input.check_sites()?;
-    let GridSpec { width, height, .. } = input.grid;
-    let tables = globe.tables(width, height)?;
+    on_figure(input, globe, params, (None, progress))
+}
+
+/// The nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the CPU: inputs, outputs and limits
+/// are those of [`geodesic`](crate::geodesic()), latitudes are geodetic, and [`Globe::radius`] does not count.
+///
+/// The site is the nearest but for what lengths are rounded by, some nanometres (Karney 2013, doi:10.1007/s00190-012-0578-z; crate
+/// geographiclib-rs). Of those with one length as it is computed the lowest index counts.
+///
+/// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond, and a pixel those to all rows whose candidate is
+/// farther than the nearest by 1% at most, as the sphere measures.
+///
+/// ```
+/// use gpu_core::{GridSpec, Silent};
+/// use pba_voronoi::{Globe, Input, Params, Sites, geodesic_on_ellipsoid};
+///
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// // A column of two pixels, whose centres lie at the north pole and on the equator.
+/// let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(1, 2));
+/// let globe = Globe::new([0.0, 135.0], [1.0, 90.0]);
+/// let diagram = geodesic_on_ellipsoid(&input, &globe, &Params::new().distance_f64(), &Silent)?;
+/// assert_eq!(diagram.distance_f64.unwrap().values()[1].round(), 10_001_966.0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`geodesic`](crate::geodesic()).
+#[cfg(feature = "ellipsoid")]
+pub fn geodesic_on_ellipsoid(
+    input: &Input<'_>,
+    globe: &Globe,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    on_figure(input, globe, params, (Some(&Ellipsoid::new()), progress))
+}
+
+/// A figure to measure on, the sphere where it is `None`, and who watches.
+type Work<'a> = (Option<&'a Ellipsoid>, &'a dyn Progress);
+
+fn on_figure(input: &Input<'_>, globe: &Globe, params: &Params, work: Work<'_>) -> Result<Diagram> {
+    let shape = input.shape();
+    params.check_on_globe(&shape)?;
+    input.check_sites(true)?;
+    let tables = globe.tables(shape.columns(), input.grid.height)?;
+    check_strip(&shape, tables.has_pole())?;
     host_memory::require(bytes_needed(input, params))?;
-    let wide = width > MAX_NARROW;
+    let wide = shape.columns() > MAX_NARROW;
     let pass = if wide { pass::<u32> } else { pass::<u16> };
-    let mut diagram = pass(input, &tables, params, progress)?;
+    let mut diagram = pass(input, &tables, params, work)?;
     if params.signed_distance {
         let mut only = Params::new().distance();
         only.max_distance = params.max_distance;
@@ -61,10 +106,10 @@ pub fn geodesic(
                 outside
             }
             Some(outside) => outside,
-            None => pass(input, &tables, &only, progress)?.distance.unwrap_or(empty(input)?),
+            None => pass(input, &tables, &only, work)?.distance.unwrap_or(empty(input)?),
         };
         let others = Input { excluded: None, ..input.inverted() };
-        let inside = pass(&others, &tables, &only, progress)?.distance;
+        let inside = pass(&others, &tables, &only, work)?.distance;
         let mut signed = outside;
         if let Some(inside) = inside {
             let pairs = signed.values_mut().par_iter_mut().zip(inside.values());
@@ -85,7 +130,7 @@ fn bytes_needed(input: &Input<'_>, params: &Params) -> u64 {
     let GridSpec { width, height, .. } = input.grid;
     let pixels = u64::from(width) * u64::from(height);
     let written = params.bytes_of_pixel(input.shape().is_short(), false);
-    let candidate = if width > MAX_NARROW { 4 } else { 2 };
+    let candidate = if input.shape().columns() > MAX_NARROW { 4 } else { 2 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let threads = rayon::current_num_threads() as u64;
     pixels * (candidate + written) + listed + threads * u64::from(height) * LANES as u64 * 20
@@ -96,16 +141,16 @@ fn pass<C: Column>(
     input: &Input<'_>,
     tables: &Tables,
     params: &Params,
-    progress: &dyn Progress,
+    (ellipsoid, progress): Work<'_>,
 ) -> Result<Diagram> {
     let width = input.grid.width as usize;
     let values = if params.value { input.value_raster()? } else { None };
-    let sinks = Sinks::new(params, input, tables, values.as_deref())?;
+    let sinks = Sinks::new(params, input, values.as_deref())?;
     if input.grid.cells() == 0 {
         return sinks.into_diagram();
     }
     let mut candidates = Candidates::<C>::find(input, progress)?;
-    go_round(&mut candidates, tables);
+    go_round(&mut candidates, tables, input.strip.as_ref());
     let poles = Poles::of(&candidates, tables);
     let groups = width.div_ceil(LANES);
     for band in bands(groups) {
@@ -116,8 +161,14 @@ fn pass<C: Column>(
             let columns = first..(first + LANES).min(width);
             scratch.take(&candidates, columns.clone());
             for (lane, x) in columns.clone().enumerate() {
-                scratch.solve(lane, x as u32, &candidates.rows, tables);
-                sinks.measure(lane, scratch, lanes);
+                let x = candidates.place(x);
+                scratch.solve(lane, x, &candidates.rows, tables);
+                match ellipsoid {
+                    Some(ellipsoid) => ellipsoid.measure(lane, x, scratch, tables),
+                    None if sinks.has_distances() => tables.make_distances(&mut scratch.squares),
+                    None => {}
+                }
+                sinks.keep(lane, scratch, lanes);
             }
             // SAFETY: no other task has these columns.
             unsafe { sinks.put(columns, scratch, lanes, &poles) };
@@ -128,35 +179,40 @@ fn pass<C: Column>(
 }
 
 /// Makes candidates on the plane those on the sphere: across the raster's edges, and at the poles.
-fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables) {
-    let (width, pitch, is_round) = (candidates.width as usize, candidates.pitch, tables.is_round());
+fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables, strip: Option<&Strip<'_>>) {
+    let (width, start) = (candidates.width as usize, candidates.first);
+    let (pitch, is_round) = (candidates.pitch, tables.is_round());
     let rows = candidates.columns.par_chunks_exact_mut(pitch).enumerate();
     rows.for_each(|(row, columns)| {
         let columns = &mut columns[..width];
-        let (first, last) = (columns[0], columns[width - 1]);
-        if first == C::NONE {
+        let (first, last) = match strip {
+            Some(strip) => (strip.before[row], strip.after[row]),
+            None if columns[0] == C::NONE => (NONE, NONE),
+            None => (columns[0].number(), columns[width - 1].number()),
+        };
+        if columns[0] == C::NONE {
             return;
         }
         if tables.is_pole(row as u32) {
-            columns.fill(first);
+            columns.fill(columns[0]);
             return;
         }
         if !is_round {
             return;
         }
         // Whoever goes from between the two over an edge meets one of them before.
-        let between = match tables.is_past(first.number(), last.number()) {
-            true => first.number()..last.number() + 1,
+        let between = match strip.is_none() && tables.is_past(first, last) {
+            true => first..last + 1,
             false => 0..0,
         };
         let beyond = (0..between.start).chain(between.end..width as u32);
         for x in beyond {
             let column = &mut columns[x as usize];
-            let steps = |of: C| tables.steps(of.number().abs_diff(x));
-            let mut nearest = (steps(*column), column.number());
-            for other in [first, last] {
+            let steps = |site: u32| tables.steps(site.abs_diff(start + x));
+            let mut nearest = (steps(column.number()), column.number());
+            for other in [first, last].into_iter().filter(|&site| site != NONE) {
                 // Of two at the same difference the western one.
-                let other = (steps(other), other.number());
+                let other = (steps(other), other);
                 nearest = if other < nearest { other } else { nearest };
             }
             *column = C::new(nearest.1 as usize);
@@ -167,7 +223,6 @@ fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Integers;
     use testing::Random;
 
     /// A raster somewhere on the globe: a part, a whole turn, from pole to pole, with rows at the poles, one row, one column,
@@ -292,7 +347,7 @@ mod tests {
             let params = Params::new().coordinates().nearest().distance_f64();
             for wide in [false, true] {
                 let found = if wide { pass::<u32> } else { pass::<u16> };
-                let found = found(&input, &tables, &params, &gpu_core::Silent).unwrap();
+                let found = found(&input, &tables, &params, (None, &gpu_core::Silent)).unwrap();
                 let (sites, distance) = (found.coordinates.unwrap(), found.distance_f64.unwrap());
                 let nearest = found.nearest.unwrap();
                 for (p, expected) in expected.iter().enumerate() {

@@ -24,7 +24,7 @@ use super::{BLOCK, NONE};
 pub struct Globe<'a> {
     /// A, one for each row.
     pub along: In<'a, f64>,
-    /// B, one for each column.
+    /// B, one for each column of the whole.
     pub across: In<'a, f64>,
     /// c, one for each row: exactly 0 at a pole.
     pub cosine: In<'a, f64>,
@@ -38,6 +38,10 @@ pub struct Globe<'a> {
     pub width: u32,
     /// Rows.
     pub height: u32,
+    /// Columns of the raster of which this one is a strip; its own where it is none.
+    pub whole: u32,
+    /// The number there of the first column.
+    pub first: u32,
     /// Elements from a row of candidates to the next.
     pub pitch: u32,
 }
@@ -59,51 +63,72 @@ impl Globe<'_> {
     }
 }
 
-/// The first and the last site of each row, two numbers a row; [`NONE`] in a row without one. Grid: a thread a row.
+/// The first and the last site of each row; [`NONE`] in a row without one. Grid: a thread a row.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them, `ends` two a row.
+/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them, `firsts` and `lasts` one a row.
 #[kernel(block = BLOCK)]
-pub unsafe fn find_row_ends(nearest: In<'_, u32>, ends: Out<'_, u32>, globe: Globe<'_>) {
+pub unsafe fn find_row_ends(
+    nearest: In<'_, u32>,
+    firsts: Out<'_, u32>,
+    lasts: Out<'_, u32>,
+    globe: Globe<'_>,
+) {
     let row = thread::index_1d();
     if (row < globe.height as u64) & (globe.width > 0) {
         let first = row * globe.pitch as u64;
-        ends.set(2 * row, nearest.get(first));
-        ends.set(2 * row + 1, nearest.get(first + globe.width as u64 - 1));
+        firsts.set(row, nearest.get(first));
+        lasts.set(row, nearest.get(first + globe.width as u64 - 1));
     }
 }
 
 /// Makes candidates on the plane those on the globe: across the raster's edges, and at the poles, where all sites of a row are
 /// one place and the first counts. Grid: a thread an element of the candidates.
 ///
+/// In a strip, which has no rows at the poles, `firsts` and `lasts` are the sites that one meets going from it to the west and to the
+/// east; those that are not in the whole count as none.
+///
 /// # Safety
-/// `nearest` has `pitch * height` elements, `ends` what [`find_row_ends`](const@find_row_ends) gave of it.
+/// `nearest` has `pitch * height` elements, of a strip as [`reach_beyond`](const@super::reach_beyond) gives them; `firsts` and `lasts`
+/// have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`.
 #[kernel(block = BLOCK)]
-pub unsafe fn go_round(nearest: Out<'_, u32>, ends: In<'_, u32>, globe: Globe<'_>) {
+pub unsafe fn go_round(
+    nearest: Out<'_, u32>,
+    firsts: In<'_, u32>,
+    lasts: In<'_, u32>,
+    globe: Globe<'_>,
+) {
     let at = thread::index_1d();
     let Some((x, row)) = globe.pixel(at) else { return };
-    let (first, last) = (ends.get(2 * row as u64), ends.get(2 * row as u64 + 1));
-    if first == NONE {
-        return;
+    let (first, last) = (firsts.get(row), lasts.get(row));
+    if globe.whole == globe.width {
+        if first == NONE {
+            return;
+        }
+        if globe.cosine.get(row) == 0.0 {
+            nearest.set(at, first);
+            return;
+        }
+        // Whoever goes from between the two over an edge meets one of them before.
+        if (first <= x) & (x <= last) & (globe.turn - last.wrapping_sub(first) as f64 > 0.5) {
+            return;
+        }
     }
-    if globe.cosine.get(row) == 0.0 {
-        nearest.set(at, first);
-        return;
-    }
-    // Whoever goes from between the two over an edge meets one of them before.
-    if (first <= x) & (x <= last) & (globe.turn - last.wrapping_sub(first) as f64 > 0.5) {
-        return;
-    }
+    let place = globe.first.wrapping_add(x);
     let mut site = nearest.get(at);
-    let mut steps = globe.steps(site, x);
+    let mut steps = if site == NONE { f64::INFINITY } else { globe.steps(site, place) };
     // Of two at the same difference the western one.
-    let round = globe.steps(first, x);
-    if (round < steps) | ((round == steps) & (first < site)) {
-        (site, steps) = (first, round);
+    if first < globe.whole {
+        let round = globe.steps(first, place);
+        if (round < steps) | ((round == steps) & (first < site)) {
+            (site, steps) = (first, round);
+        }
     }
-    let round = globe.steps(last, x);
-    if (round < steps) | ((round == steps) & (last < site)) {
-        site = last;
+    if last < globe.whole {
+        let round = globe.steps(last, place);
+        if (round < steps) | ((round == steps) & (last < site)) {
+            site = last;
+        }
     }
     nearest.set(at, site);
 }
@@ -171,12 +196,12 @@ pub unsafe fn halve_rows(nearest: In<'_, u32>, solved: Solved<'_>, globe: Globe<
     }
     let element = row * pitch + x as u64;
     let row = row as u32;
-    let is_in = x < globe.width;
+    let (is_in, place) = (x < globe.width, globe.first.wrapping_add(x));
     let slack = globe.slack;
     // Where rows are so near that the slack spans several, those beside a site are as near as it.
     let is_apart = globe.along.get(u32::min(1, height - 1)) > slack;
     let (mut low, mut high) = (0, height);
-    if is_in & is_apart & (nearest.get(element) == x) {
+    if is_in & is_apart & (nearest.get(element) == place) {
         (low, high) = (row, row + 1);
     } else if is_in {
         if row > spacing {
@@ -203,7 +228,7 @@ pub unsafe fn halve_rows(nearest: In<'_, u32>, solved: Solved<'_>, globe: Globe<
             if site == NONE {
                 return f64::INFINITY;
             }
-            along + cosine * (globe.cosine.get(other) * globe.across.get(site.abs_diff(x)))
+            along + cosine * (globe.cosine.get(other) * globe.across.get(site.abs_diff(place)))
         };
         let farthest = u32::max(row.saturating_sub(low), (high - 1).saturating_sub(row));
         while away <= vector::unknown(farthest) {
@@ -236,12 +261,12 @@ pub unsafe fn halve_rows(nearest: In<'_, u32>, solved: Solved<'_>, globe: Globe<
 /// The linear index of each pixel's site, all bits set where there is none. Grid: a thread an element of the candidates.
 ///
 /// # Safety
-/// `nearest` and `winners` have `pitch * height` elements, `ends` two a row, `indices` `width * height`.
+/// `nearest` and `winners` have `pitch * height` elements, `firsts` one a row, `indices` `width * height`.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn name_sites<I: Number>(
     nearest: In<'_, u32>,
     winners: In<'_, u32>,
-    ends: In<'_, u32>,
+    firsts: In<'_, u32>,
     indices: Out<'_, I>,
     globe: Globe<'_>,
 ) {
@@ -252,11 +277,11 @@ pub unsafe fn name_sites<I: Number>(
     if winner < globe.height {
         // At a pole all sites of the winner's row are as near, and the first counts.
         let column = if globe.cosine.get(row) == 0.0 {
-            ends.get(2 * winner as u64)
+            firsts.get(winner as u64)
         } else {
             nearest.get(winner as u64 * globe.pitch as u64 + x as u64)
         };
-        index = I::of(winner as u64 * globe.width as u64 + column as u64);
+        index = I::of(winner as u64 * globe.whole as u64 + column as u64);
     }
     indices.set(row as u64 * globe.width as u64 + x as u64, index);
 }
@@ -281,10 +306,11 @@ pub unsafe fn measure_arcs<I: Number>(
     }
     let index = indices.get(p);
     let mut distance = f64::INFINITY;
-    if index.wide() < width * globe.height as u64 {
-        let (row, site_row) = ((p / width) as u32, (index.wide() / width) as u32);
-        let column = (p - row as u64 * width) as u32;
-        let site = (index.wide() - site_row as u64 * width) as u32;
+    let whole = globe.whole.max(1) as u64;
+    if index.wide() < whole * globe.height as u64 {
+        let (row, site_row) = ((p / width) as u32, (index.wide() / whole) as u32);
+        let column = globe.first + (p - row as u64 * width) as u32;
+        let site = (index.wide() - site_row as u64 * whole) as u32;
         let gap = globe.cosine.get(site_row) * globe.across.get(site.abs_diff(column));
         let h = globe.along.get(site_row.abs_diff(row)) + globe.cosine.get(row) * gap;
         distance = globe.radius * (4.0 * h).arc_of_squared_chord();

@@ -45,12 +45,12 @@ pub(super) struct Scratch<C> {
     pub candidates: Vec<C>,
     /// The rows of the winners, [`NONE`] where there is no site.
     pub winners: Vec<u32>,
-    /// h of a column's pixels and their winners.
+    /// h of a column's pixels and their winners, which the next step makes distances.
     pub squares: Vec<f64>,
     /// g of a column.
-    gaps: Vec<f64>,
+    pub gaps: Vec<f64>,
     /// A of rows from the raster's last to its first, and back: that of a difference d of rows stands at `rows - 1 + d`.
-    along: Vec<f64>,
+    pub along: Vec<f64>,
     /// Parts to be solved: rows, and candidates.
     parts: Vec<[u32; 4]>,
 }

@@ -44,7 +44,8 @@ impl Poles {
 /// The outputs of one pass, and what they are made with.
 pub(super) struct Sinks<'a> {
     grid: GridSpec,
-    tables: &'a Tables,
+    /// Columns of the raster of which this is a strip, or its own.
+    whole: usize,
     excluded: Option<&'a [u8]>,
     values: Option<&'a [f32]>,
     labels: Option<&'a [u32]>,
@@ -61,12 +62,7 @@ pub(super) struct Sinks<'a> {
 
 impl<'a> Sinks<'a> {
     /// Room for the outputs.
-    pub fn new(
-        params: &Params,
-        input: &Input<'a>,
-        tables: &'a Tables,
-        values: Option<&'a [f32]>,
-    ) -> Result<Self> {
+    pub fn new(params: &Params, input: &Input<'a>, values: Option<&'a [f32]>) -> Result<Self> {
         let pixels = input.grid.cells() as usize;
         let is_long = !input.shape().is_short();
         let labels = match input.sites {
@@ -76,7 +72,7 @@ impl<'a> Sinks<'a> {
         let distance = params.distance || params.signed_distance;
         Ok(Self {
             grid: input.grid,
-            tables,
+            whole: input.shape().columns() as usize,
             excluded: input.excluded,
             values,
             labels,
@@ -91,16 +87,16 @@ impl<'a> Sinks<'a> {
         })
     }
 
-    /// Makes distances of the column that was solved last, and forgets sites beyond the limit.
-    pub fn measure<C>(&self, lane: usize, scratch: &mut Scratch<C>, lanes: &mut Lanes) {
-        let has_limit = self.most < f64::INFINITY;
-        if !has_limit && self.distance.is_none() && self.distance_f64.is_none() {
-            return;
-        }
+    /// Whether distances are wanted, or count.
+    pub fn has_distances(&self) -> bool {
+        self.most < f64::INFINITY || self.distance.is_some() || self.distance_f64.is_some()
+    }
+
+    /// Keeps the distances of the column that was solved last, and forgets sites beyond the limit.
+    pub fn keep<C>(&self, lane: usize, scratch: &mut Scratch<C>, lanes: &mut Lanes) {
         let distances = &mut scratch.squares;
         let height = distances.len();
-        self.tables.make_distances(distances);
-        if has_limit {
+        if self.most < f64::INFINITY {
             let winners = &mut scratch.winners[lane * height..][..height];
             let pairs = winners.iter_mut().zip(&mut *distances);
             for (winner, distance) in pairs.filter(|(_, distance)| **distance > self.most) {
@@ -130,7 +126,7 @@ impl<'a> Sinks<'a> {
         poles: &Poles,
     ) {
         let (width, height) = (self.grid.width as usize, self.grid.height as usize);
-        let index = |[column, row]: [u32; 2]| row as usize * width + column as usize;
+        let index = |[column, row]: [u32; 2]| row as usize * self.whole + column as usize;
         for y in 0..height {
             let pole = poles.column(y);
             let site = |lane: usize| {

@@ -158,10 +158,6 @@ pub(crate) struct Tables {
     /// The sines of the rows' latitudes.
     sine: Vec<f64>,
     /// The rows' latitudes in degrees.
-    #[cfg_attr(
-        not(feature = "ellipsoid"),
-        expect(dead_code, reason = "lengths on the ellipsoid take them")
-    )]
     pub latitudes: Vec<f64>,
     /// Columns of a turn.
     pub turn: f64,

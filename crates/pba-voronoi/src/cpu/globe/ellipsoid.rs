@@ -69,9 +69,11 @@ impl Ellipsoid {
             let mut least: (f64, u32) = (length(nearest), nearest);
             let mut most = largest_square(least.0) + tables.slack;
             let reach = tables.along.partition_point(|&along| along <= most);
-            for other in (row + 1).saturating_sub(reach)..(row + reach).min(height) {
+            let window = (row + 1).saturating_sub(reach)..(row + reach).min(height);
+            let parts = along[window.clone()].iter().zip(&scratch.gaps[window.clone()]);
+            for (other, (along, gap)) in window.zip(parts) {
                 // Of a row without sites it is infinite, at a pole no number.
-                let is_near = along[other] + cosine * scratch.gaps[other] <= most;
+                let is_near = along + cosine * gap <= most;
                 if !is_near || other as u32 == nearest {
                     continue;
                 }

@@ -34,6 +34,8 @@ use crate::{Baseline, Diagram, Error, Input, Integers, Method, Params, Result, S
 
 use envelope::Envelope;
 pub use globe::geodesic;
+#[cfg(feature = "ellipsoid")]
+pub use globe::geodesic_on_ellipsoid;
 use outputs::Sinks;
 use rows::Candidates;
 
@@ -52,7 +54,7 @@ const REPORTS: usize = 32;
 /// As [`transform`](crate::transform).
 pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
-    input.check_sites()?;
+    input.check_sites(false)?;
     host_memory::require(bytes_needed(input, &metric, params))?;
     let mut wanted = *params;
     wanted.distance |= wanted.signed_distance;

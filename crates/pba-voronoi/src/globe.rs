@@ -11,13 +11,12 @@
 //! columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie alike to
 //! both sides of a pixel have the same numbers in the formula, hence the same h to the last bit, and the tie rule decides.
 
-#[cfg(feature = "ellipsoid")]
-use geographiclib_rs::{Geodesic, InverseGeodesic};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};
 use kernels_rs::spatial::sphere::{arc_of_squared_chord, sine_cosine};
 
 use crate::ground::{bearing, check_indices, pixel};
+use crate::input::Shape;
 use crate::{Error, Integers, Result};
 
 /// The mean radius of the Earth in metres (IUGG's R1).
@@ -76,6 +75,19 @@ impl Globe {
         radius: f64;
     }
 
+    /// Whether the first or the last row of a raster of so many columns and rows lies at a pole.
+    ///
+    /// # Errors
+    /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.
+    pub fn has_pole(&self, width: u32, height: u32) -> Result<bool> {
+        Ok(self.tables(width, height)?.has_pole())
+    }
+
+    /// Whether the first and the last of so many columns are one meridian.
+    pub fn is_closed(&self, width: u32) -> bool {
+        columns_of_turn(self.sides[0]) == f64::from(width.saturating_sub(1))
+    }
+
     /// The tables of a raster of so many columns and rows.
     ///
     /// # Errors
@@ -113,6 +125,22 @@ impl Globe {
     }
 }
 
+/// Checks that the raster of a strip has no row at a pole, where the first site of a whole row counts.
+pub(crate) fn check_strip(input: &Shape, has_pole: bool) -> Result<()> {
+    match input.strip.is_some() && has_pole {
+        true => Err(Error::NotOnGlobe { what: "strips of a raster with a row at a pole" }),
+        false => Ok(()),
+    }
+}
+
+/// Columns of a turn, whole where they are so but for rounding.
+fn columns_of_turn(side: f64) -> f64 {
+    let turn = 360.0 / side.abs();
+    let whole = turn.round();
+    let is_whole = (turn - whole).abs() <= OF_TURN * turn;
+    if is_whole { whole } else { turn }
+}
+
 /// A limit, and what a distance that is the limit may be more by its rounding.
 pub(crate) fn reached(limit: f64) -> f64 {
     limit * (1.0 + 4.0 * f64::EPSILON)
@@ -130,7 +158,7 @@ pub(crate) struct Tables {
     /// The sines of the rows' latitudes.
     sine: Vec<f64>,
     /// The rows' latitudes in degrees.
-    latitudes: Vec<f64>,
+    pub latitudes: Vec<f64>,
     /// Columns of a turn.
     pub turn: f64,
     /// Degrees from a column to the next.
@@ -151,10 +179,7 @@ impl Tables {
             // Where a row was moved to its pole the others share that.
             _ => (first - last) / f64::from(height - 1),
         };
-        let turn = 360.0 / globe.sides[0].abs();
-        let whole = turn.round();
-        let is_whole = (turn - whole).abs() <= OF_TURN * turn;
-        let turn = if is_whole { whole } else { turn };
+        let turn = columns_of_turn(globe.sides[0]);
         let degrees = 360.0 / turn;
         let squared_half_sine = |degrees: f64| sine_cosine(0.5 * degrees)[0].powi(2);
         let mut tables = Self {
@@ -207,13 +232,23 @@ impl Tables {
         2.0 * self.across.len().saturating_sub(1) as f64 > self.turn
     }
 
+    /// Whether a column lies beyond another, but for rounding, before a turn is full.
+    pub fn is_past(&self, first: u32, last: u32) -> bool {
+        self.turn - f64::from(last - first) > 0.5
+    }
+
+    /// Whether any row lies at a pole.
+    pub fn has_pole(&self) -> bool {
+        self.cosine.contains(&0.0)
+    }
+
     /// Whether a row lies at a pole, where all its pixels are one place.
     pub fn is_pole(&self, row: u32) -> bool {
         self.cosine[row as usize] == 0.0
     }
 
     /// Degrees east from a column to another, the short way round.
-    fn difference(&self, from: u32, to: u32) -> f64 {
+    pub fn difference(&self, from: u32, to: u32) -> f64 {
         let columns = f64::from(to) - f64::from(from);
         (columns - self.turn * (columns / self.turn).round()) * self.east
     }
@@ -227,7 +262,7 @@ impl Tables {
     }
 
     /// The great-circle distance, in the unit of the radius.
-    #[inline(always)]
+    #[cfg(test)]
     pub fn distance(&self, from: [u32; 2], to: [u32; 2]) -> f64 {
         self.radius * arc_of_squared_chord(4.0 * self.squared_half_chord(from, to))
     }
@@ -251,9 +286,15 @@ impl Tables {
 
     #[inline(always)]
     fn make_distances_of(&self, values: &mut [f64]) {
-        for value in values {
-            let distance = self.radius * arc_of_squared_chord(4.0 * *value);
-            *value = if *value == f64::INFINITY { *value } else { distance };
+        for vector in values.chunks_mut(8) {
+            // Sites themselves, of which land has whole vectors, are done.
+            if vector.iter().fold(true, |are, &h| are & (h == 0.0)) {
+                continue;
+            }
+            for value in vector {
+                let distance = self.radius * arc_of_squared_chord(4.0 * *value);
+                *value = if *value == f64::INFINITY { *value } else { distance };
+            }
         }
     }
 
@@ -290,58 +331,33 @@ impl Tables {
 pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32>> {
     let grid = *nearest.grid();
     check_indices(nearest)?;
-    let tables = globe.tables(grid.width, grid.height)?;
+    let bearings = Bearings::new(globe, grid.width, grid.height)?;
     let mut out = host_memory::zeroed(nearest.len())?;
     parallel::for_each(&mut out, FINE, |p, out| {
-        let to = |site| tables.direction(pixel(p as u64, &grid), pixel(site, &grid));
+        let to = |site| bearings.direction(pixel(p as u64, &grid), pixel(site, &grid));
         *out = nearest.get(p).map_or(f32::NAN, to);
     });
     Ok(Grid::new(out, grid)?)
 }
 
-/// The length in metres of the geodesic on the WGS 84 ellipsoid from each pixel to its nearest site, out of what
-/// [`geodesic`](crate::geodesic()) gives as [`nearest`](crate::Diagram::nearest): infinite where there is none.
-///
-/// The site is that which is nearest on the sphere. A distance on the mean sphere is between 0.56% too long and 0.45% too short, so
-/// another site may be nearer on the ellipsoid, but by 1.02% at most. Lengths are good to some nanometres (Karney 2013,
-/// DOI 10.1007/s00190-012-0578-z; crate geographiclib-rs).
-///
-/// Needs the feature `ellipsoid`, which is off by default. O(pixels) on all cores, about a microsecond each.
-///
-/// ```
-/// use gpu_core::{Device, DeviceChoice, GridSpec};
-/// use pba_voronoi::{Globe, Input, Params, Sites, ellipsoidal_distances, geodesic};
-///
-/// # fn main() -> Result<(), pba_voronoi::Error> {
-/// // A column of two pixels, whose centres lie at the north pole and on the equator.
-/// let device = Device::open(DeviceChoice::Cpu)?;
-/// let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(1, 2));
-/// let globe = Globe::new([0.0, 135.0], [1.0, 90.0]);
-/// let diagram = geodesic(&device, &input, &globe, &Params::new().nearest())?;
-/// let metres = ellipsoidal_distances(&diagram.nearest.unwrap(), &globe)?;
-/// assert_eq!(metres.values()[1].round(), 10_001_966.0);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory
-/// fails.
-#[cfg(feature = "ellipsoid")]
-pub fn ellipsoidal_distances(nearest: &Integers, globe: &Globe) -> Result<Grid<f64>> {
-    let grid = *nearest.grid();
-    check_indices(nearest)?;
-    let tables = globe.tables(grid.width, grid.height)?;
-    let ellipsoid = Geodesic::wgs84();
-    let mut out = host_memory::zeroed(nearest.len())?;
-    // A pixel takes as long as thousands of the simplest loops.
-    parallel::for_each(&mut out, FINE / 64, |p, out| {
-        *out = nearest.get(p).map_or(f64::INFINITY, |site| {
-            let ([column, row], [x, y]) = (pixel(p as u64, &grid), pixel(site, &grid));
-            let longitudes = tables.difference(column, x);
-            let (from, to) = (tables.latitudes[row as usize], tables.latitudes[y as usize]);
-            ellipsoid.inverse(from, 0.0, to, longitudes)
-        });
-    });
-    Ok(Grid::new(out, grid)?)
+/// The bearings of great circles between the pixels of a raster, which [`directions_on_globe`] gives of all pixels at once.
+#[derive(Clone, Debug)]
+pub struct Bearings(Tables);
+
+impl Bearings {
+    /// Those of a raster of so many columns and rows.
+    ///
+    /// # Errors
+    /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.
+    pub fn new(globe: &Globe, width: u32, height: u32) -> Result<Self> {
+        globe.tables(width, height).map(Self)
+    }
+
+    /// The bearing at a pixel, a column and a row, of the great circle to a site.
+    ///
+    /// # Panics
+    /// If one of the two is not of the raster.
+    pub fn direction(&self, pixel: [u32; 2], site: [u32; 2]) -> f32 {
+        self.0.direction(pixel, site)
+    }
 }

@@ -79,7 +79,7 @@ pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagra
 /// ```
 ///
 /// # Errors
-/// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing
+/// [`Error::GlobeShape`] for a globe of another raster, [`Error::NotOnGlobe`] for squared distances, parts, a spacing, strips of a raster with a row at a pole
 /// and [`Baseline::ScanPrune`](crate::Baseline::ScanPrune), and otherwise as [`transform`].
 pub fn geodesic(
     gpu: &Gpu,
@@ -88,10 +88,10 @@ pub fn geodesic(
     params: &Params,
 ) -> Result<Diagram> {
     params.check_on_globe(&input.shape())?;
-    globe.check(&input.grid)?;
+    globe.check(&input.shape())?;
     let metric = Metric::pixels(input.grid.width, input.grid.height);
     let mut diagram = Diagram::new(input.grid, 0.0);
-    let on_globe = OnGlobe::new(globe, input.grid, params.max_distance);
+    let on_globe = OnGlobe::new(globe, input, params.max_distance);
     Sources::new(gpu, input, metric)?.on_globe(on_globe).each_output(params, |output| {
         diagram.set(output);
         Ok(())

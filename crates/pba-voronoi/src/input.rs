@@ -32,6 +32,10 @@ pub enum Sites<'a> {
 /// Of a row's sites beyond the strip only the last before it and the first after it are nearest to any of its columns. So
 /// with these two of each row the strip has the distances and nearest sites of the whole, however far they are, and a
 /// raster larger than memory is done strip by strip.
+///
+/// On the [globe](crate::geodesic()) the two are the first sites that one meets going west and going east from the strip, round the globe if need
+/// be, so that a row with one site has it twice, and they may lie in the strip. Of sites in the first and in the last column where these are
+/// one meridian it is that in the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.
@@ -123,13 +127,15 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Checks what arrays hold: that listed sites are pixels of the raster, and that others lie beyond the strip.
-    pub(crate) fn check_sites(&self) -> Result<()> {
+    /// Checks what arrays hold: that listed sites are pixels of the raster, and that others lie beyond the strip, on the globe in the
+    /// whole.
+    pub(crate) fn check_sites(&self, is_on_globe: bool) -> Result<()> {
         self.check_list()?;
         let Some(Strip { columns, first, before, after }) = self.strip else { return Ok(()) };
         let width = self.grid.width;
-        let is_before = |&x: &u32| x == NONE || x < first;
-        let is_after = |&x: &u32| x == NONE || (first + width..columns).contains(&x);
+        let is_in = |x: u32| x == NONE || (is_on_globe && x < columns);
+        let is_before = |&x: &u32| is_in(x) || x < first;
+        let is_after = |&x: &u32| is_in(x) || (first + width..columns).contains(&x);
         let found = |row: usize, column| Error::NotBeyond { row, column, first, width, columns };
         if let Some(row) = before.iter().position(|x| !is_before(x)) {
             return Err(found(row, before[row]));

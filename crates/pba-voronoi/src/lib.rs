@@ -81,11 +81,11 @@ mod params;
 
 use gpu_core::On;
 
+#[cfg(feature = "ellipsoid")]
+pub use cpu::geodesic_on_ellipsoid;
 pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
-#[cfg(feature = "ellipsoid")]
-pub use globe::ellipsoidal_distances;
-pub use globe::{AUTHALIC_RADIUS, EARTH_RADIUS, Globe, directions_on_globe};
+pub use globe::{AUTHALIC_RADIUS, Bearings, EARTH_RADIUS, Globe, directions_on_globe};
 pub use ground::{Lay, bearing, directions, site_centres};
 pub use input::{Input, Sites, Strip};
 pub use limits::{MAX_PIXELS, MAX_SIDE};
@@ -128,7 +128,9 @@ pub fn transform<'on>(
 ///
 /// [`Params`] say what is wanted: `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and `label`, and a
 /// `max_distance`, all lengths in the unit of the radius: metres. The result's `square_unit` is 0. The directions follow by
-/// [`directions_on_globe`], the lengths on the ellipsoid by `ellipsoidal_distances` (feature `ellipsoid`).
+/// [`directions_on_globe`]. On the WGS 84 ellipsoid `geodesic_on_ellipsoid` measures (feature `ellipsoid`).
+///
+/// A raster larger than memory is done in [strips of columns](Strip), with the bits of the whole.
 ///
 /// O(pixels x log rows) work. Beside input and outputs it takes 6 bytes a pixel on the CPU, 8 in rasters wider than 60,000, and 16 on a
 /// GPU.
@@ -153,8 +155,8 @@ pub fn transform<'on>(
 /// ```
 ///
 /// # Errors
-/// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, strips, parts, a spacing and
-/// [`Baseline::ScanPrune`], and otherwise as [`transform`].
+/// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, parts, a spacing,
+/// [`Baseline::ScanPrune`] and strips of a raster with a row at a pole, and otherwise as [`transform`].
 pub fn geodesic<'on>(
     on: impl Into<On<'on>>,
     input: &Input<'_>,

@@ -197,7 +197,6 @@ impl Params {
             (self.method == Method::Baseline(Baseline::ScanPrune), "choice of the method"),
             (self.spacing.is_some(), "spacing: the globe has the sides of a pixel"),
             (self.part_of.is_some(), "parts of a raster"),
-            (input.strip.is_some(), "strips of a raster"),
         ];
         if let Some(&(_, what)) = refused.iter().find(|(is_wanted, _)| *is_wanted) {
             return Err(Error::NotOnGlobe { what });

@@ -98,7 +98,7 @@ pub struct Light {
     pub azimuth: f64,
     /// Its height above the horizon, in degrees: 45 by default.
     pub altitude: f64,
-    /// How many lights there are: one by default.
+    /// How many lights there are, and what ground under them shows: one, and Lambert's brightness, by default.
     pub shading: Shading,
 }
 
@@ -121,7 +121,7 @@ impl Default for Light {
     }
 }
 
-/// How many lights there are.
+/// How many lights there are, and what ground under them shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
     /// One, and the brightness is Lambert's.
@@ -130,6 +130,12 @@ pub enum Shading {
     /// Four, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights: the brightness is the mean of
     /// Lambert's under each, weighted with the squared cosine between the gradient and the light's direction.
     Multidirectional,
+    /// One: 1 less the product of the slope and of the angle between the light and the ground's normal, each over 90 degrees, as gdaldem's
+    /// `-combined`. Level ground is bright.
+    Combined,
+    /// One, whose [altitude](Light::altitude) does not count: 1 less the slope over 90 degrees where the ground falls away from the light, and nothing
+    /// less where it falls towards it, as gdaldem's `-igor`. Level ground is bright: for shading over a map.
+    Igor,
 }
 
 /// Along which line the ground bends.
@@ -251,8 +257,9 @@ impl ProductParams {
 }
 
 fn has_gradient(kind: Kind) -> bool {
-    use Kind::{Azimuth, Degrees, Multidirectional, Percent, Shade, Trigonometric};
-    matches!(kind, Degrees | Percent | Azimuth | Trigonometric | Shade | Multidirectional)
+    use Kind::{Azimuth, Combined, Degrees, Igor, Multidirectional, Percent, Shade, Trigonometric};
+    let is_shade = matches!(kind, Shade | Multidirectional | Combined | Igor);
+    is_shade || matches!(kind, Degrees | Percent | Azimuth | Trigonometric)
 }
 
 impl Light {
@@ -262,11 +269,12 @@ impl Light {
         finite("altitude", self.altitude)?;
         let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
         let up = altitude.sin();
+        let way = [azimuth.sin() * altitude.cos(), -(azimuth.cos() * altitude.cos())];
         Ok(match self.shading {
-            Shading::Lambert => {
-                let way = [azimuth.sin() * altitude.cos(), -(azimuth.cos() * altitude.cos())];
-                (Kind::Shade, way, up)
-            }
+            Shading::Lambert => (Kind::Shade, way, up),
+            Shading::Combined => (Kind::Combined, way, up),
+            // The way from the light.
+            Shading::Igor => (Kind::Igor, [0.0; 2], (270.0 - self.azimuth).rem_euclid(360.0)),
             Shading::Multidirectional => {
                 let straight = altitude.cos();
                 let diagonal = straight * std::f64::consts::FRAC_1_SQRT_2;

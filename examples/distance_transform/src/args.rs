@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Parser;
 use geo_io::{Output, SiteValues};
-use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
+use programs::args::{Format, RasterArgs, RunArgs, fraction};
 
-use crate::ground::GroundArgs;
+use crate::globe::GlobeArgs;
+use crate::ground::{GroundArgs, SITES};
 
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
@@ -22,25 +23,16 @@ pub struct Args {
     /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the linear index (row * width + column) of each pixel's nearest site (.npy)
+    /// Also write the nearest site of each pixel: its linear index (row * width + column) into an array (.npy), or the coordinates of
+    /// its centre, x and y as two bands of float64, into a GeoTIFF (.tif)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     #[command(flatten)]
     pub ground: GroundArgs,
     #[command(flatten)]
     pub sites: SiteArgs,
-    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
-    /// too. Tiles of a plan are measured on the plane alone
-    #[arg(long, conflicts_with = "spacing")]
-    pub geodesic: bool,
-    /// The radius of the sphere of --geodesic in metres [default: 6371008.8, the mean radius; 6371007.181 is that of the
-    /// sphere with the Earth's area]
-    #[arg(long, value_name = "R", value_parser = fraction, allow_negative_numbers = true, requires = "geodesic")]
-    pub radius: Option<f64>,
-    /// With --geodesic: give the lengths of the geodesics on the WGS 84 ellipsoid to the sites that are nearest on the sphere. Another
-    /// site may be nearer by 1% at most. --max-distance stays one on the sphere
-    #[arg(long, requires = "geodesic", conflicts_with = "radius")]
-    pub ellipsoid: bool,
+    #[command(flatten)]
+    pub globe: GlobeArgs,
     /// Leave pixels farther than this from every site without one; metres with --geodesic
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
@@ -52,7 +44,7 @@ pub struct Args {
 
 pub const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
-infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
+infinite in an array, transparent in a picture, and has the highest number of its type as index of the nearest \
 site; its direction and coordinates are NODATA or NaN. Directions are those on the plane, as distances are; with --geodesic those at the pixel of the great circle to its site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side.\n\n\
 Values are those that the file stores: of a palette the indices, and no scale is applied. They are compared in the file's \
@@ -76,8 +68,7 @@ impl Args {
             format(path)?;
         }
         if let Some(path) = &self.nearest {
-            let npy = ending(path) == "npy";
-            ensure!(npy, "--nearest {}: the name must end in .npy", path.display());
+            Format::of("--nearest", path, &SITES)?;
         }
         self.ground.check()?;
         let outputs: Vec<&Path> = self.outputs().map(PathBuf::as_path).collect();
@@ -95,7 +86,7 @@ impl Args {
 
     /// Whether an output names sites, or follows from those that do.
     pub fn wants_nearest(&self) -> bool {
-        self.nearest.is_some() || self.ground.is_some() || self.ellipsoid
+        self.nearest.is_some() || self.ground.is_some()
     }
 }
 
@@ -125,6 +116,11 @@ impl SiteArgs {
 /// The format that an output's name asks for.
 pub fn format(path: &Path) -> Result<Format> {
     Format::of("--output", path, &FORMATS)
+}
+
+/// Whether a file is a GeoTIFF by its name.
+pub fn is_tiff(path: &Path) -> bool {
+    Format::of("", path, &[Format::GeoTiff]).is_ok()
 }
 
 /// Width and height of a pixel.

@@ -1,80 +1,143 @@
 //! Distances on the globe.
 
-use anyhow::{Context, Result, anyhow, bail};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::Georeference;
-use gpu_core::{Device, Grid, Progress};
-use pba_voronoi::{Diagram, Error, Globe, Input, ellipsoidal_distances};
+use gpu_core::{Device, Progress};
+use pba_voronoi::{
+    AUTHALIC_RADIUS, Diagram, EARTH_RADIUS, Error, Globe, Input, Params, geodesic_on_ellipsoid,
+};
+use programs::args::fraction;
 use programs::report::Report;
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::args::Args;
+/// How distances are measured on the globe.
+#[derive(clap::Args, Debug)]
+pub struct GlobeArgs {
+    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
+    /// too
+    #[arg(long, conflicts_with = "spacing")]
+    pub geodesic: bool,
+    /// The radius of the sphere of --geodesic in metres, `mean` for 6371008.8, or `authalic` for that of the sphere with the Earth's
+    /// area, 6371007.181. Latitudes are the mask's on any sphere [default: mean]
+    #[arg(long, value_name = "R", value_parser = radius, allow_negative_numbers = true, requires = "geodesic")]
+    pub radius: Option<f64>,
+    /// With --geodesic: measure along geodesics on the WGS 84 ellipsoid. Sites and distances are the nearest there. It takes
+    /// microseconds for each pixel, on the CPU
+    #[arg(long, requires = "geodesic", conflicts_with = "radius")]
+    pub ellipsoid: bool,
+}
+
+/// A radius, by number or name.
+fn radius(text: &str) -> Result<f64, String> {
+    match text {
+        "mean" => Ok(EARTH_RADIUS),
+        "authalic" => Ok(AUTHALIC_RADIUS),
+        _ => fraction(text).map_err(|error| format!("{error}; or mean, or authalic")),
+    }
+}
 
 /// What is to be said of a mask in degrees whose distances are those of a plane.
 pub const NOTE: &str = "the mask lies in longitude and latitude: --geodesic gives distances along great circles, in metres";
 
-/// Where the mask lies on the globe. `notes` may say why it has no place.
-pub fn of(args: &Args, place: Option<&Georeference>, notes: &[String]) -> Result<Globe> {
-    let mask = args.mask.display();
-    let place = place.with_context(|| match notes {
-        [] => format!("--geodesic: {mask} does not say where it lies"),
-        notes => notes.join("; "),
-    })?;
-    // Grads in some systems.
-    let unit = match &place.crs {
-        Some(crs) => crs.degrees_per_unit().with_context(|| {
-            format!(
-                "--geodesic: {mask} lies in {crs}, on a plane: there --spacing georeference measures, or \
-                 gdalwarp -t_srs EPSG:4326 gives longitudes and latitudes"
-            )
-        })?,
-        None => 1.0,
-    };
-    let globe = Globe::of_geotransform(place.transform.map(|number| number * unit));
-    let globe = globe.with_context(|| {
-        format!("--geodesic: the rows of {mask} are not parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
-    })?;
-    match args.radius {
-        Some(radius) if radius <= 0.0 => bail!("--radius must be above 0; got {radius}"),
-        Some(radius) => Ok(globe.radius(radius)),
-        None => Ok(globe),
-    }
+/// Where a mask lies on the globe, and on what figure distances are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnGlobe {
+    corner: [f64; 2],
+    sides: [f64; 2],
+    radius: f64,
+    pub ellipsoid: bool,
 }
 
-/// The distances along great circles, or geodesics of the ellipsoid.
-pub fn transform(
-    args: &Args,
-    device: &Device,
-    input: &Input<'_>,
-    globe: &Globe,
-    progress: &dyn Progress,
-) -> Result<Diagram> {
-    let params = crate::params(args);
-    let found = pba_voronoi::geodesic(device.with_progress(progress), input, globe, &params);
-    let mut diagram = found.map_err(|error| match error {
-        Error::Globe { .. } => anyhow!("--geodesic: {}: {error}", args.mask.display()),
-        _ => error.into(),
-    })?;
-    if let (true, Some(nearest)) = (args.ellipsoid, &diagram.nearest) {
-        progress.at("ellipsoid", 0.0)?;
-        diagram.distance = None;
-        let metres = ellipsoidal_distances(nearest, globe)?;
-        let single = metres.values().par_iter().map(|&metres| metres as f32).collect();
-        diagram.distance = Some(Grid::new(single, diagram.grid)?);
+impl OnGlobe {
+    /// That of the command line; `None` where distances are the plane's. `notes` may say why the mask has no place.
+    pub fn of(
+        args: &GlobeArgs,
+        mask: &Path,
+        place: Option<&Georeference>,
+        notes: &[String],
+    ) -> Result<Option<Self>> {
+        if !args.geodesic {
+            return Ok(None);
+        }
+        let mask = mask.display();
+        let place = place.with_context(|| match notes {
+            [] => format!("--geodesic: {mask} does not say where it lies"),
+            notes => notes.join("; "),
+        })?;
+        // Grads in some systems.
+        let unit = match &place.crs {
+            Some(crs) => crs.degrees_per_unit().with_context(|| {
+                format!(
+                    "--geodesic: {mask} lies in {crs}, on a plane: there --spacing georeference measures, or \
+                     gdalwarp -t_srs EPSG:4326 gives longitudes and latitudes"
+                )
+            })?,
+            None => 1.0,
+        };
+        let globe = Globe::of_geotransform(place.transform.map(|number| number * unit));
+        let globe = globe.with_context(|| {
+            format!("--geodesic: the rows of {mask} are not parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
+        })?;
+        let radius = args.radius.unwrap_or(globe.radius);
+        ensure!(radius > 0.0, "--radius must be above 0; got {radius}");
+        let Globe { corner, sides, .. } = globe;
+        Ok(Some(Self { corner, sides, radius, ellipsoid: args.ellipsoid }))
     }
-    Ok(diagram)
-}
 
-/// Says how distances were measured.
-pub fn report(report: &mut Report, globe: &Globe, is_ellipsoid: bool) {
-    if is_ellipsoid {
-        report.line("ellipsoid", "WGS 84: distances are in metres along geodesics");
-        report.field("ellipsoid", "WGS 84");
-        return;
+    /// Where it lies.
+    pub fn globe(&self) -> Globe {
+        Globe::new(self.corner, self.sides).radius(self.radius)
     }
-    report.line(
-        "sphere",
-        format_args!("radius {} m: distances are in metres along great circles", globe.radius),
-    );
-    report.field("sphere", json!({"radius": globe.radius}));
+
+    /// Refuses a raster that has no distances on the globe in tiles.
+    pub fn require_tiles(&self, mask: &Path, (width, height): (u32, u32)) -> Result<()> {
+        let mask = mask.display();
+        let has_pole = self.globe().has_pole(width, height);
+        let has_pole = has_pole.map_err(|error| anyhow!("--geodesic: {mask}: {error}"))?;
+        ensure!(
+            !has_pole,
+            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: without plan it \
+             is done in one run"
+        );
+        Ok(())
+    }
+
+    /// The distances along great circles, or geodesics of the ellipsoid.
+    pub fn transform(
+        &self,
+        device: &Device,
+        mask: &Path,
+        input: &Input<'_>,
+        params: &Params,
+        progress: &dyn Progress,
+    ) -> Result<Diagram> {
+        let found = match self.ellipsoid {
+            true => geodesic_on_ellipsoid(input, &self.globe(), params, progress),
+            false => {
+                pba_voronoi::geodesic(device.with_progress(progress), input, &self.globe(), params)
+            }
+        };
+        found.map_err(|error| match error {
+            Error::Globe { .. } => anyhow!("--geodesic: {}: {error}", mask.display()),
+            _ => error.into(),
+        })
+    }
+
+    /// Says how distances are measured.
+    pub fn report(&self, report: &mut Report) {
+        if self.ellipsoid {
+            report.line("ellipsoid", "WGS 84: distances are in metres along geodesics");
+            report.field("ellipsoid", "WGS 84");
+            return;
+        }
+        report.line(
+            "sphere",
+            format_args!("radius {} m: distances are in metres along great circles", self.radius),
+        );
+        report.field("sphere", json!({"radius": self.radius}));
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use geo_io::{Cells, Georeference, NpyElement, Output};
+use geo_io::{Bands, Cells, Georeference, NpyElement, Output};
 use pba_voronoi::{Globe, Integers, Lay, Spacing, directions, directions_on_globe, site_centres};
 use programs::args::{Format, RasterArgs, ending};
 
@@ -21,6 +21,9 @@ pub struct GroundArgs {
     #[arg(long, value_name = "PATH")]
     pub nearest_y: Option<PathBuf>,
 }
+
+/// The formats of nearest sites: their coordinates, and their indices.
+pub const SITES: [Format; 2] = [Format::GeoTiff, Format::Npy];
 
 /// The formats of directions.
 const DIRECTIONS: [Format; 2] = [Format::GeoTiff, Format::Npy];
@@ -114,6 +117,60 @@ impl GroundArgs {
         }
         Ok(())
     }
+}
+
+/// Writes the coordinates of the centres of nearest sites as two bands.
+pub fn write_centres(
+    output: Output,
+    nearest: &Integers,
+    place: &Georeference,
+    raster: &RasterArgs,
+) -> Result<()> {
+    /// Rows that lie one after the other in an array.
+    fn copied<T: Copy>(
+        values: &[T],
+        width: usize,
+    ) -> impl FnMut(usize, &mut [T]) -> geo_io::Result<()> {
+        move |first, out| {
+            out.copy_from_slice(&values[first * width..][..out.len()]);
+            Ok(())
+        }
+    }
+    let size = (nearest.grid().width, nearest.grid().height);
+    let width = size.0 as usize;
+    match nearest {
+        Integers::U32(v) => {
+            write_centre_rows(output, place, size, raster, copied(v.values(), width))
+        }
+        Integers::U64(v) => {
+            write_centre_rows(output, place, size, raster, copied(v.values(), width))
+        }
+    }
+}
+
+/// The same of indices that `fill` gives, whole rows from the first on.
+pub fn write_centre_rows<T: Index>(
+    output: Output,
+    place: &Georeference,
+    (width, height): (u32, u32),
+    raster: &RasterArgs,
+    mut fill: impl FnMut(usize, &mut [T]) -> geo_io::Result<()>,
+) -> Result<()> {
+    let lay = Lay::of_geotransform(place.transform);
+    let mut indices: Vec<T> = Vec::new();
+    let mut centres = |first: usize, rows: &mut [f64]| {
+        indices.resize(rows.len() / 2, T::zeroed());
+        fill(first, &mut indices)?;
+        for (out, index) in rows.chunks_exact_mut(2).zip(&indices) {
+            let centre = index.pixel(width).map_or([f64::NAN; 2], |site| lay.centre(site));
+            out.copy_from_slice(&centre);
+        }
+        Ok(())
+    };
+    // A number might be a coordinate.
+    let bands = Bands { names: &["x", "y"], nodata: f32::NAN };
+    let (size, options) = ((width, height), raster.options());
+    Ok(geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut centres)?)
 }
 
 /// Where a raster lies.

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow};
 use geo_io::{Cells, Crs, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
-use pba_voronoi::{Diagram, Globe, Input, Integers, Params, Sites};
+use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use programs::args::Format;
 use programs::opening::Opening;
 use programs::program;
@@ -27,6 +27,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use args::{Args, Spacing};
+use globe::OnGlobe;
 use ground::Lie;
 use rooms::Rooms;
 use scale::CommandLine;
@@ -61,13 +62,13 @@ fn run(args: &Args) -> Result<()> {
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     let place = mask.georeference.take();
-    let globe = args.geodesic.then(|| globe::of(args, place.as_ref(), &mask.notes)).transpose()?;
+    let globe = OnGlobe::of(&args.globe, &args.mask, place.as_ref(), &mask.notes)?;
     let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;
     let diagram = stages.run("transform", |progress| -> Result<_> {
         let input = input(args, &mask)?;
         let planar = params.spacing(sides.0, sides.1);
         Ok(match &globe {
-            Some(globe) => globe::transform(args, &device, &input, globe, progress)?,
+            Some(globe) => globe.transform(&device, &args.mask, &input, &params, progress)?,
             None => pba_voronoi::transform(device.with_progress(progress), &input, &planar)?,
         })
     })?;
@@ -93,7 +94,7 @@ fn run(args: &Args) -> Result<()> {
         report.line("system", crs);
     }
     if let Some(globe) = &globe {
-        globe::report(&mut report, globe, args.ellipsoid);
+        globe.report(&mut report);
     } else if crs.is_some_and(Crs::is_geographic) {
         report.note(globe::NOTE);
     }
@@ -105,7 +106,8 @@ fn run(args: &Args) -> Result<()> {
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
     stages.run("write", |progress| {
-        write(args, (&place, sides, globe), diagram, &mut rooms, progress)
+        let globe = globe.map(|globe| globe.globe());
+        write(args, &Lie { place: &place, sides, globe }, diagram, &mut rooms, progress)
     })?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
@@ -208,7 +210,7 @@ fn largest(distances: &[f32]) -> (f32, u64) {
 /// Writes all outputs.
 fn write(
     args: &Args,
-    (place, sides, globe): (&Georeference, (f64, f64), Option<Globe>),
+    lie: &Lie,
     mut diagram: Diagram,
     rooms: &mut Rooms,
     progress: &dyn Progress,
@@ -218,12 +220,14 @@ fn write(
     let existing = args.run.existing();
     let nearest = diagram.nearest.take();
     if let Some(nearest) = &nearest {
-        let lie = Lie { place, sides, globe };
-        args.ground.write(nearest, &lie, &args.raster, existing)?;
+        args.ground.write(nearest, lie, &args.raster, existing)?;
     }
     if let (Some(path), Some(nearest)) = (&args.nearest, nearest) {
         let output = Output { path, existing };
         match nearest {
+            nearest if args::is_tiff(path) => {
+                ground::write_centres(output, &nearest, lie.place, &args.raster)?
+            }
             Integers::U32(v) => rooms.write_nearest(output, v.values(), size)?,
             Integers::U64(v) => geo_io::write_npy(output, v.values(), size.0, size.1)?,
         }
@@ -246,7 +250,13 @@ fn write(
             _ => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
                 let cells = Cells::Values { values: &distance, nodata: args.raster.nodata };
-                geo_io::write_tiff(output, place, (width, height), cells, &args.raster.options())?;
+                geo_io::write_tiff(
+                    output,
+                    lie.place,
+                    (width, height),
+                    cells,
+                    &args.raster.options(),
+                )?;
             }
         }
     }

@@ -41,6 +41,7 @@ impl Rooms {
         }
         // More pixels have longer indices, which are written without.
         if let Some(path) = &args.nearest
+            && !args::is_tiff(path)
             && NpyRoom::<u32>::is_worth(pixels)
             && pixels <= MAX_PIXELS
         {

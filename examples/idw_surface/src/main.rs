@@ -84,6 +84,7 @@ fn run(args: &Args) -> Result<()> {
     let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {
         (Some(_), _) => 36,
         (None, true) => 60,
+        (None, false) if args.prediction_error => 24,
         (None, false) => 12,
     };
     host_memory::require(grid.cells().saturating_mul(of_cell))
@@ -103,7 +104,7 @@ fn run(args: &Args) -> Result<()> {
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
     report.raster("surface", &grid, "values", &bands[0]);
-    let second = args.surface.second_band().into_iter().zip(bands.get(1));
+    let second = args.second_band().into_iter().zip(bands.get(1));
     second.for_each(|(name, band)| report.quantity(name, band));
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
@@ -143,7 +144,29 @@ impl Call<'_> {
             None => report.line("power", params.power),
         }
         report.field("power", params.adaptive.is_none().then_some(params.power));
-        Ok(surface::bands_of(surface, args.surface.deviation))
+        let mut bands = surface::bands_of(surface, args.surface.deviation);
+        if args.prediction_error {
+            bands.push(self.prediction_error(&params, stages)?);
+        }
+        Ok(bands)
+    }
+
+    /// The root of the mean squared error of the points around each cell, each predicted from the others.
+    fn prediction_error(&self, params: &idw::Params, stages: &mut Stages) -> Result<Vec<f32>> {
+        let &Self { device, points, grid, .. } = self;
+        let found = stages.run("leave one out", |p| {
+            idw::cross_validate(device.with_progress(p), points, params)
+        })?;
+        let squares: Vec<f64> = found.errors.iter().map(|error| error * error).collect();
+        let errors = Points { values: &[&squares], ..points };
+        // A point that the others do not predict has no error.
+        let params = params.non_finite(idw::NonFinite::Skip).value_range(None);
+        let surface = stages.run("prediction error", |p| {
+            idw::interpolate::<f32>(device.with_progress(p), Input::new(errors, grid), &params)
+        })?;
+        // Means of squares are not negative but for rounding.
+        let root = |square: f32| if square < 0.0 { 0.0 } else { square.sqrt() };
+        Ok(surface.values.into_iter().take(1).flatten().map(root).collect())
     }
 
     /// The values by kriging, and their variances where these are wanted.
@@ -249,7 +272,7 @@ fn write(
     let path = &args.output;
     let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
     if args.format()? != Format::Png {
-        return products.write_bands("--output", path, &args.surface.bands(), bands);
+        return products.write_bands("--output", path, &surface::bands(args.second_band()), bands);
     }
     let values = &bands[0];
     // What was measured is in no unit of the ground, unless the system says so.

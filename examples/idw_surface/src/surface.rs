@@ -130,11 +130,6 @@ impl SurfaceArgs {
             .adaptive(self.adaptive.then(Adaptive::default))
             .statistics(self.deviation)
     }
-
-    /// The names of the bands.
-    pub fn bands(&self) -> Vec<String> {
-        bands(self.second_band())
-    }
 }
 
 /// The names of the values' band and of a second one: none of the first alone.

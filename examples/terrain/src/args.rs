@@ -10,6 +10,7 @@ use programs::contours;
 use programs::products::Products;
 
 use crate::choices::{MethodArgs, Name};
+use crate::colours::Between;
 
 /// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
 #[derive(Parser, Debug)]
@@ -25,6 +26,23 @@ pub struct Args {
     /// Draw the relief: heights in colours under the light (.png, .tif)
     #[arg(long, value_name = "PATH", help_heading = "Products")]
     pub relief: Option<PathBuf>,
+    /// Draw heights in the colours of --colours, without light, as gdaldem color-relief -alpha does (.png, .tif)
+    #[arg(long, value_name = "PATH", requires = "colours", help_heading = "Products")]
+    pub color_relief: Option<PathBuf>,
+    /// The table of colours: a height, a share such as 20% of the heights' range, or nv for NODATA, and red, green, blue and opacity or
+    /// a name, on each line
+    #[arg(long, value_name = "TABLE", requires = "color_relief", help_heading = "Products")]
+    pub colours: Option<PathBuf>,
+    /// The colours of heights between two of the table
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value = "linear",
+        requires = "color_relief",
+        help_heading = "Products"
+    )]
+    pub between: Between,
     /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
     #[arg(long, value_name = "PATH", help_heading = "Products")]
     pub contours: Option<PathBuf>,
@@ -48,7 +66,7 @@ position (tpi), roughness and contour lines are in the unit of heights as they a
 Rows of the DEM run east from the north; others are refused.\n\n\
 A hillshade is written as gdaldem does, as bytes from 1 to 255 with 0 as NODATA (.tif), as a picture (.png), or as numbers from 0 to 1 (.npy). \
 All other products are float32, NODATA in an array being NaN.\n\n\
-Products are made of some rows after the other, so the DEM need not fit the memory; --relief, --contours and pictures hold all of it. \
+Products are made of some rows after the other, so the DEM need not fit the memory; --relief, --color-relief, --contours and pictures hold all of it. \
 NODATA is what GDAL takes for it, by the file or by .aux.xml beside it; no scale is applied.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
@@ -63,7 +81,7 @@ pub struct OutputArgs {
     /// The direction in which the ground falls, in degrees (.tif, .npy)
     #[arg(long, value_name = "PATH")]
     pub aspect: Option<PathBuf>,
-    /// How bright the ground is (.tif, .npy, and but for tiles .png)
+    /// How bright the ground is (.tif, .npy, .png)
     #[arg(long, value_name = "PATH")]
     pub hillshade: Option<PathBuf>,
     /// How the ground bends along contour lines: above 0 in hollows, below 0 on spurs (.tif, .npy)
@@ -112,12 +130,12 @@ pub struct PlaceArgs {
 }
 
 /// The formats that are written some rows after the other.
-pub const ROWS: [Format; 2] = [Format::GeoTiff, Format::Npy];
+const ROWS: [Format; 2] = [Format::GeoTiff, Format::Npy];
 
-/// The formats of a hillshade in one run.
+/// The formats of a hillshade.
 const SHADES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
 
-/// The format that a product's name asks for, in one run.
+/// The format that a product's name asks for.
 pub fn format(name: Name, path: &Path) -> Result<Format> {
     let known = if name == Name::Hillshade { &SHADES[..] } else { &ROWS };
     Format::of(&name.option(), path, known)
@@ -132,6 +150,9 @@ impl Args {
         if let Some(path) = &self.relief {
             Format::of("--relief", path, &Products::PICTURES)?;
         }
+        if let Some(path) = &self.color_relief {
+            Format::of("--color-relief", path, &Products::PICTURES)?;
+        }
         if let Some(path) = &self.contours {
             contours::format(path)?;
         }
@@ -141,10 +162,12 @@ impl Args {
         let options = Name::ALL.map(Name::option).join(", ");
         ensure!(
             !outputs.is_empty(),
-            "no product is asked for: give {options}, --relief or --contours"
+            "no product is asked for: give {options}, --relief, --color-relief or --contours"
         );
         let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
-        geo_io::check_distinct(std::slice::from_ref(&self.dem), &outputs)?;
+        let inputs: Vec<PathBuf> =
+            std::iter::once(&self.dem).chain(&self.colours).cloned().collect();
+        geo_io::check_distinct(&inputs, &outputs)?;
         for path in outputs {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
@@ -154,13 +177,14 @@ impl Args {
     /// All files to be written.
     pub fn paths(&self) -> Vec<&PathBuf> {
         let products = self.outputs.wanted().map(|(_, path)| path);
-        products.chain(&self.relief).chain(&self.contours).collect()
+        products.chain(&self.relief).chain(&self.color_relief).chain(&self.contours).collect()
     }
 
     /// Whether an output needs all heights at once.
     pub fn needs_all(&self) -> bool {
         let mut pictures = self.outputs.wanted().map(|(name, path)| format(name, path).ok());
         self.relief.is_some()
+            || self.color_relief.is_some()
             || self.contours.is_some()
             || pictures.any(|format| format == Some(Format::Png))
     }

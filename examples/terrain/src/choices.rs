@@ -76,7 +76,7 @@ pub struct MethodArgs {
     /// The aspect of level ground, such as 0 or -1 [default: none, which is NODATA]
     #[arg(long, value_name = "VALUE", value_parser = finite, allow_hyphen_values = true)]
     pub flat: Option<f32>,
-    /// How many lights the hillshade has
+    /// How many lights the hillshade has, and what it shows
     #[arg(long, value_name = "NAME", value_enum, default_value = "lambert")]
     pub shading: ShadingName,
     /// Which Terrain Ruggedness Index
@@ -135,6 +135,10 @@ pub enum ShadingName {
     Lambert,
     /// Four, from the south-west to the north (Mark 1992), as by gdaldem
     Multidirectional,
+    /// One at --azimuth, by the slope and the angle to it, as by gdaldem
+    Combined,
+    /// One at --azimuth, by the slope that falls away from it, for maps, as by gdaldem
+    Igor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -204,6 +208,8 @@ impl MethodArgs {
                 let shading = match self.shading {
                     ShadingName::Lambert => Shading::Lambert,
                     ShadingName::Multidirectional => Shading::Multidirectional,
+                    ShadingName::Combined => Shading::Combined,
+                    ShadingName::Igor => Shading::Igor,
                 };
                 let light = Light::new().azimuth(self.light.azimuth).altitude(self.light.altitude);
                 Product::Hillshade(light.shading(shading))

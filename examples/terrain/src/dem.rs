@@ -58,7 +58,9 @@ impl Dem {
         let (width, height) = self.size();
         let name = self.path.display();
         let mut all = host_memory::with_capacity(width * height).with_context(|| {
-            format!("{name}: --relief, --contours and pictures hold all of its heights")
+            format!(
+                "{name}: --relief, --color-relief, --contours and pictures hold all of its heights"
+            )
         })?;
         let step = (AT_ONCE / width).max(1).next_multiple_of(TILE);
         for first in (0..height).step_by(step) {

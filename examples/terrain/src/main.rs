@@ -5,6 +5,7 @@
 
 mod args;
 mod choices;
+mod colours;
 mod dem;
 mod rows;
 mod scale;
@@ -24,8 +25,9 @@ use programs::stages::Stages;
 use serde_json::json;
 use terrain_grid::{ContourParams, Edges, ProductParams};
 
-use args::{Args, format};
+use args::Args;
 use choices::Name;
+use colours::Table;
 use dem::{Dem, Strip};
 use scale::CommandLine;
 
@@ -65,17 +67,17 @@ fn run(args: &Args) -> Result<()> {
     for (name, path) in args.outputs.wanted() {
         let params = args.method.params(name);
         let output = Output { path, existing: args.run.existing() };
-        let tally = stages.run(name.word(), |progress| match format(name, path)? {
-            Format::Png => shade_picture(output, &dem, &device, &params),
-            _ => {
-                let how = (output, &args.raster);
-                rows::make_and_write((&dem, &device), (name, &params), how, progress)
-            }
+        let tally = stages.run(name.word(), |progress| {
+            let how = (output, &args.raster);
+            rows::make_and_write((&dem, &device), (name, &params), how, progress)
         })?;
         tally.report(&mut report, name, args.method.unit(name));
     }
     if args.relief.is_some() {
         stages.run("relief", |_| write_relief(args, &dem, &device))?;
+    }
+    if args.color_relief.is_some() {
+        stages.run("color relief", |_| write_colours(args, &dem))?;
     }
     if let Some(path) = &args.contours {
         let output = Output { path, existing: args.run.existing() };
@@ -129,21 +131,6 @@ fn all(dem: &Dem) -> Result<&[f32]> {
     dem.all().context("the heights were not read")
 }
 
-/// Writes a hillshade as a picture.
-fn shade_picture(
-    output: Output,
-    dem: &Dem,
-    device: &Device,
-    params: &ProductParams,
-) -> Result<rows::Tally> {
-    let (width, height) = dem.size();
-    let brightness = rows::make((dem, &mut Strip::new(dem)), device, params, 0..height)?;
-    geo_io::write_shade(output, &brightness, width as u32, height as u32)?;
-    let mut tally = rows::Tally::default();
-    tally.add(0, &brightness, width);
-    Ok(tally)
-}
-
 /// Draws the relief. Its light has no frame of NODATA.
 fn write_relief(args: &Args, dem: &Dem, device: &Device) -> Result<()> {
     let Some(path) = &args.relief else { return Ok(()) };
@@ -156,6 +143,21 @@ fn write_relief(args: &Args, dem: &Dem, device: &Device) -> Result<()> {
     } else {
         let colours = geo_io::relief_colours(all(dem)?, &brightness)?;
         let (cells, options) = (Cells::Colours(&colours), args.raster.options());
+        geo_io::write_tiff(output, &dem.lie.place, (width, height), cells, &options)?;
+    }
+    Ok(())
+}
+
+/// Draws heights in the colours of a table.
+fn write_colours(args: &Args, dem: &Dem) -> Result<()> {
+    let (Some(path), Some(table)) = (&args.color_relief, &args.colours) else { return Ok(()) };
+    let output = Output { path, existing: args.run.existing() };
+    let (width, height) = (dem.size().0 as u32, dem.size().1 as u32);
+    let colours = Table::read(table)?.of(all(dem)?, args.between);
+    if Format::of("--color-relief", path, &Products::PICTURES)? == Format::Png {
+        geo_io::write_colours(output, &colours, width, height)?;
+    } else {
+        let (cells, options) = (Cells::Colours(colours.as_flattened()), args.raster.options());
         geo_io::write_tiff(output, &dem.lie.place, (width, height), cells, &options)?;
     }
     Ok(())

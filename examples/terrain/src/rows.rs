@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::Result;
 use geo_io::{Bands, FillRows, Georeference, Output};
-use gpu_core::{Device, Progress};
+use gpu_core::{Device, Progress, host_memory};
 use programs::args::{Format, RasterArgs};
 use programs::report::{Report, digits};
 use serde_json::json;
 use terrain_grid::ProductParams;
 
-use crate::args::ROWS;
+use crate::args::format;
 use crate::choices::Name;
 use crate::dem::{Dem, Part, Strip};
 
@@ -26,14 +26,20 @@ pub struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Writes a product whose rows `fill` gives, NaN where there is none.
+    /// Writes a product whose rows `fill` gives, NaN where there is none; of a picture all at once.
     ///
     /// # Errors
     /// What `fill` gives, a value that is NODATA, and those of writing.
     pub fn write(&self, output: Output, name: Name, fill: &mut FillRows) -> Result<()> {
         let (place, size, options) = (self.place, self.size, self.how.options());
-        if Format::of(&name.option(), output.path, &ROWS)? == Format::Npy {
-            geo_io::write_npy_rows(output, (size.0 as usize, size.1 as usize), fill)?;
+        let (width, height) = (size.0 as usize, size.1 as usize);
+        let format = format(name, output.path)?;
+        if format == Format::Npy {
+            geo_io::write_npy_rows(output, (width, height), fill)?;
+        } else if format == Format::Png {
+            let mut brightness = host_memory::filled(f32::NAN, width * height)?;
+            fill(0, &mut brightness)?;
+            geo_io::write_shade(output, &brightness, size.0, size.1)?;
         } else if name == Name::Hillshade {
             let mut brightness = Vec::new();
             let mut fill = |first: usize, rows: &mut [u8]| {

@@ -107,6 +107,17 @@ pub struct Shade;
 #[derive(Clone, Copy)]
 pub struct Multidirectional;
 
+/// A brightness that steep ground lacks, and ground that the light does not fall on at a right angle: 1 less the product of the slope and of
+/// the angle between the light and the normal, each over 90 degrees, within 1e-6; 0 where that is below 0. The scale is as of [`Shade`].
+#[derive(Clone, Copy)]
+pub struct Combined;
+
+/// A brightness that steep ground lacks where it falls away from the light: 1 less the product of the slope over 90 degrees and of
+/// 1 less the angle between the aspect and the way from the light over 180 degrees, within 1e-6. [`Scale::constant`] is that way, counter-clockwise
+/// from east in degrees, from 0 to below 360.
+#[derive(Clone, Copy)]
+pub struct Igor;
+
 impl OfGradient for Degrees {
     const KIND: Kind = Kind::Degrees;
 
@@ -173,6 +184,36 @@ impl OfGradient for Multidirectional {
         // The weights add up to twice the square.
         let mean = 0.25 * (sum / squared) * twice_reciprocal_sqrt(1.0 + squared * scale.factor);
         within_0_and_1(if squared > 0.0 { mean } else { up })
+    }
+}
+
+impl OfGradient for Combined {
+    const KIND: Kind = Kind::Combined;
+
+    #[inline(always)]
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        let squared = (east * east + south * south) * scale.factor;
+        // The normal is (-e, -s, 1), the light is (x, y, up). By both products the angle is exact where it is small, too.
+        let rise = math::sqrt_f32(scale.factor);
+        let ([x, y], up) = ([scale.light[0] / rise, scale.light[1] / rise], scale.constant);
+        let (e, s) = (east * rise, south * rise);
+        let across = [s * up + y, e * up + x, s * x - e * y];
+        let across = (across[0] * across[0] + across[1] * across[1]) + across[2] * across[2];
+        let angle = direction(up - (e * x + s * y), math::sqrt_f32(across), 90.0);
+        let brightness = 1.0 - angle * (degrees_of_squared(squared) * (1.0 / 8100.0));
+        within_0_and_1(if squared > 0.0 { brightness } else { 1.0 })
+    }
+}
+
+impl OfGradient for Igor {
+    const KIND: Kind = Kind::Igor;
+
+    #[inline(always)]
+    fn of(east: f32, south: f32, scale: &Scale) -> f32 {
+        let slope = degrees_of_squared((east * east + south * south) * scale.factor);
+        let away = f32::abs(direction(-east, south, 0.0) - scale.constant);
+        let away = if away > 180.0 { 360.0 - away } else { away };
+        1.0 - (slope * (1.0 / 90.0)) * (1.0 - away * (1.0 / 180.0))
     }
 }
 

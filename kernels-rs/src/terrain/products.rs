@@ -1,7 +1,8 @@
 //! What is made of a cell's 3 x 3 neighbourhood, row-major from the north-west.
 
 use super::gradient::{
-    Azimuth, Degrees, Horn, Multidirectional, Of, Percent, Shade, Trigonometric, ZevenbergenThorne,
+    Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
+    ZevenbergenThorne,
 };
 use super::scales::Scale;
 use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
@@ -43,6 +44,10 @@ pub enum Kind {
     Shade,
     /// [`Multidirectional`] shade.
     Multidirectional,
+    /// [`Combined`] shade.
+    Combined,
+    /// [`Igor`]'s shade.
+    Igor,
     /// [`Plan`] curvature.
     Plan,
     /// [`Profile`] curvature.
@@ -120,6 +125,10 @@ pub fn visit<V: Visitor>(kind: Kind, is_horn: bool, visitor: V) -> V::Output {
         (Kind::Multidirectional, false) => {
             visitor.visit::<Of<ZevenbergenThorne, Multidirectional>>()
         }
+        (Kind::Combined, true) => visitor.visit::<Of<Horn, Combined>>(),
+        (Kind::Combined, false) => visitor.visit::<Of<ZevenbergenThorne, Combined>>(),
+        (Kind::Igor, true) => visitor.visit::<Of<Horn, Igor>>(),
+        (Kind::Igor, false) => visitor.visit::<Of<ZevenbergenThorne, Igor>>(),
         (Kind::Plan, _) => visitor.visit::<Plan>(),
         (Kind::Profile, _) => visitor.visit::<Profile>(),
         (Kind::Riley, _) => visitor.visit::<Riley>(),

@@ -10,7 +10,8 @@ use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::gradient::{
-    Azimuth, Degrees, Horn, Multidirectional, Of, Percent, Shade, Trigonometric, ZevenbergenThorne,
+    Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
+    ZevenbergenThorne,
 };
 use super::products::{Edge, Kind, Level, Nodata, Product, product_with_known};
 use super::scales::Scale;
@@ -238,6 +239,14 @@ type Scales<'a> = (Scale, Option<In<'a, f32>>);
     wilson_level: <Wilson, Level>;
     position_level: <Position, Level>;
     roughness_level: <Roughness, Level>;
+    combined: <Of<Horn, Combined>, Nodata>;
+    combined_4: <Of<ZevenbergenThorne, Combined>, Nodata>;
+    igor: <Of<Horn, Igor>, Nodata>;
+    igor_4: <Of<ZevenbergenThorne, Igor>, Nodata>;
+    combined_level: <Of<Horn, Combined>, Level>;
+    combined_4_level: <Of<ZevenbergenThorne, Combined>, Level>;
+    igor_level: <Of<Horn, Igor>, Level>;
+    igor_4_level: <Of<ZevenbergenThorne, Igor>, Level>;
 ))]
 pub unsafe fn product<P: Product, E: Edge>(
     dem: Dem<'_>,

@@ -8,8 +8,7 @@
 //!    *candidate*. On the plane's answer ([`rows`](super::rows)) a site to the other side can improve only across the raster's
 //!    edges, and of these the row's first and last are nearest. In a row at a pole all sites are one place, and the first counts.
 //! 2. Columns, in parallel over groups of [`LANES`]: of the candidates of a column, one a row, each pixel has a *winner*
-//!    ([`columns`]).
-//! 3. Outputs, row by row.
+//!    ([`columns`]), and the outputs of a group are written at once ([`outputs`]).
 //!
 //! Why step 2 is as easy as on the plane: **down a column the winner's row never goes back**. The pixels of a column lie on half
 //! a meridian, from pole to pole. The places as far from one candidate as from another are a great circle, which meets
@@ -17,22 +16,25 @@
 //! north pole the nearer one is that with the greater latitude: the northern candidate is nearer in the north, the southern one in
 //! the south.
 
-use std::ops::Range;
-
-use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, Progress, host_memory};
 use rayon::prelude::*;
 
 use super::rows::{Candidates, Column};
 use super::{bands, report};
-use crate::globe::{Tables, reached};
+use crate::globe::{Tables, check_strip};
 use crate::metric::MAX_NARROW;
-use crate::{Diagram, Globe, Input, Integers, NONE, Params, Result, Sites};
+use crate::{Diagram, Globe, Input, NONE, Params, Result, Sites, Strip};
 
 mod columns;
+mod ellipsoid;
+mod outputs;
+
+use columns::Scratch;
+use ellipsoid::Ellipsoid;
+use outputs::{Lanes, Poles, Sinks};
 
 /// Columns of a group: a task's.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// [`geodesic`](crate::geodesic()) on all cores of the CPU.
 ///
@@ -44,14 +46,57 @@ pub fn geodesic(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    params.check_on_globe(&input.shape())?;
-    input.check_sites()?;
-    let GridSpec { width, height, .. } = input.grid;
-    let tables = globe.tables(width, height)?;
+    on_figure(input, globe, params, (None, progress))
+}
+
+/// The nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the CPU: inputs, outputs and limits
+/// are those of [`geodesic`](crate::geodesic()), latitudes are geodetic, and [`Globe::radius`] does not count.
+///
+/// The site is the nearest but for what lengths are rounded by, some nanometres (Karney 2013, doi:10.1007/s00190-012-0578-z; crate
+/// geographiclib-rs). Of those with one length as it is computed the lowest index counts.
+///
+/// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond, and a pixel those to all rows whose candidate is
+/// farther than the nearest by 1% at most, as the sphere measures.
+///
+/// ```
+/// use gpu_core::{GridSpec, Silent};
+/// use pba_voronoi::{Globe, Input, Params, Sites, geodesic_on_ellipsoid};
+///
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// // A column of two pixels, whose centres lie at the north pole and on the equator.
+/// let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(1, 2));
+/// let globe = Globe::new([0.0, 135.0], [1.0, 90.0]);
+/// let diagram = geodesic_on_ellipsoid(&input, &globe, &Params::new().distance_f64(), &Silent)?;
+/// assert_eq!(diagram.distance_f64.unwrap().values()[1].round(), 10_001_966.0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`geodesic`](crate::geodesic()).
+#[cfg(feature = "ellipsoid")]
+pub fn geodesic_on_ellipsoid(
+    input: &Input<'_>,
+    globe: &Globe,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    on_figure(input, globe, params, (Some(&Ellipsoid::new()), progress))
+}
+
+/// A figure to measure on, the sphere where it is `None`, and who watches.
+type Work<'a> = (Option<&'a Ellipsoid>, &'a dyn Progress);
+
+fn on_figure(input: &Input<'_>, globe: &Globe, params: &Params, work: Work<'_>) -> Result<Diagram> {
+    let shape = input.shape();
+    params.check_on_globe(&shape)?;
+    input.check_sites(true)?;
+    let tables = globe.tables(shape.columns(), input.grid.height)?;
+    check_strip(&shape, tables.has_pole())?;
     host_memory::require(bytes_needed(input, params))?;
-    let wide = width > MAX_NARROW;
+    let wide = shape.columns() > MAX_NARROW;
     let pass = if wide { pass::<u32> } else { pass::<u16> };
-    let mut diagram = pass(input, &tables, params, progress)?;
+    let mut diagram = pass(input, &tables, params, work)?;
     if params.signed_distance {
         let mut only = Params::new().distance();
         only.max_distance = params.max_distance;
@@ -61,10 +106,10 @@ pub fn geodesic(
                 outside
             }
             Some(outside) => outside,
-            None => pass(input, &tables, &only, progress)?.distance.unwrap_or(empty(input)?),
+            None => pass(input, &tables, &only, work)?.distance.unwrap_or(empty(input)?),
         };
         let others = Input { excluded: None, ..input.inverted() };
-        let inside = pass(&others, &tables, &only, progress)?.distance;
+        let inside = pass(&others, &tables, &only, work)?.distance;
         let mut signed = outside;
         if let Some(inside) = inside {
             let pairs = signed.values_mut().par_iter_mut().zip(inside.values());
@@ -85,10 +130,10 @@ fn bytes_needed(input: &Input<'_>, params: &Params) -> u64 {
     let GridSpec { width, height, .. } = input.grid;
     let pixels = u64::from(width) * u64::from(height);
     let written = params.bytes_of_pixel(input.shape().is_short(), false);
-    let candidate = if width > MAX_NARROW { 4 } else { 2 };
+    let candidate = if input.shape().columns() > MAX_NARROW { 4 } else { 2 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let threads = rayon::current_num_threads() as u64;
-    pixels * (candidate + 4 + written) + listed + threads * u64::from(height) * LANES as u64 * 8
+    pixels * (candidate + written) + listed + threads * u64::from(height) * LANES as u64 * 20
 }
 
 /// One diagram; signed distances take two.
@@ -96,206 +141,83 @@ fn pass<C: Column>(
     input: &Input<'_>,
     tables: &Tables,
     params: &Params,
-    progress: &dyn Progress,
+    (ellipsoid, progress): Work<'_>,
 ) -> Result<Diagram> {
-    let GridSpec { width, height, .. } = input.grid;
+    let width = input.grid.width as usize;
     let values = if params.value { input.value_raster()? } else { None };
+    let sinks = Sinks::new(params, input, values.as_deref())?;
     if input.grid.cells() == 0 {
-        let nothing = Nearest::<u32> { candidates: None, winners: Vec::new(), tables, input };
-        return nothing.diagram(params, values.as_deref());
+        return sinks.into_diagram();
     }
     let mut candidates = Candidates::<C>::find(input, progress)?;
-    go_round(&mut candidates, tables);
-    let groups = (width as usize).div_ceil(LANES);
-    let group = LANES * height as usize;
-    let mut winners = host_memory::zeroed::<u32>(groups * group)?;
+    go_round(&mut candidates, tables, input.strip.as_ref());
+    let poles = Poles::of(&candidates, tables);
+    let groups = width.div_ceil(LANES);
     for band in bands(groups) {
         report(progress, "globe columns", band.start, groups)?;
-        winners[band.start * group..band.end * group]
-            .par_chunks_exact_mut(group)
-            .zip(band)
-            .for_each_init(columns::Scratch::default, |scratch, (winners, number)| {
-                let first = number * LANES;
-                let columns = first..(first + LANES).min(width as usize);
-                columns::group(&candidates, tables, columns, winners, scratch);
-            });
+        let scratch = || (Scratch::new(tables), Lanes::default());
+        band.into_par_iter().for_each_init(scratch, |(scratch, lanes), number| {
+            let first = number * LANES;
+            let columns = first..(first + LANES).min(width);
+            scratch.take(&candidates, columns.clone());
+            for (lane, x) in columns.clone().enumerate() {
+                let x = candidates.place(x);
+                scratch.solve(lane, x, &candidates.rows, tables);
+                match ellipsoid {
+                    Some(ellipsoid) => ellipsoid.measure(lane, x, scratch, tables),
+                    None if sinks.has_distances() => tables.make_distances(&mut scratch.squares),
+                    None => {}
+                }
+                sinks.keep(lane, scratch, lanes);
+            }
+            // SAFETY: no other task has these columns.
+            unsafe { sinks.put(columns, scratch, lanes, &poles) };
+        });
     }
     report(progress, "globe columns", groups, groups)?;
-    let nearest = Nearest { candidates: Some(candidates), winners, tables, input };
-    nearest.diagram(params, values.as_deref())
+    sinks.into_diagram()
 }
 
 /// Makes candidates on the plane those on the sphere: across the raster's edges, and at the poles.
-fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables) {
-    let (width, pitch, is_round) = (candidates.width as usize, candidates.pitch, tables.is_round());
+fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables, strip: Option<&Strip<'_>>) {
+    let (width, start) = (candidates.width as usize, candidates.first);
+    let (pitch, is_round) = (candidates.pitch, tables.is_round());
     let rows = candidates.columns.par_chunks_exact_mut(pitch).enumerate();
     rows.for_each(|(row, columns)| {
         let columns = &mut columns[..width];
-        let (first, last) = (columns[0], columns[width - 1]);
-        if first == C::NONE {
+        let (first, last) = match strip {
+            Some(strip) => (strip.before[row], strip.after[row]),
+            None if columns[0] == C::NONE => (NONE, NONE),
+            None => (columns[0].number(), columns[width - 1].number()),
+        };
+        if columns[0] == C::NONE {
             return;
         }
         if tables.is_pole(row as u32) {
-            columns.fill(first);
+            columns.fill(columns[0]);
             return;
         }
         if !is_round {
             return;
         }
-        for (x, column) in (0..).zip(columns) {
-            let steps = |of: C| tables.steps(of.number().abs_diff(x));
-            let mut nearest = (steps(*column), column.number());
-            for other in [first, last] {
+        // Whoever goes from between the two over an edge meets one of them before.
+        let between = match strip.is_none() && tables.is_past(first, last) {
+            true => first..last + 1,
+            false => 0..0,
+        };
+        let beyond = (0..between.start).chain(between.end..width as u32);
+        for x in beyond {
+            let column = &mut columns[x as usize];
+            let steps = |site: u32| tables.steps(site.abs_diff(start + x));
+            let mut nearest = (steps(column.number()), column.number());
+            for other in [first, last].into_iter().filter(|&site| site != NONE) {
                 // Of two at the same difference the western one.
-                let other = (steps(other), other.number());
+                let other = (steps(other), other);
                 nearest = if other < nearest { other } else { nearest };
             }
             *column = C::new(nearest.1 as usize);
         }
     });
-}
-
-/// The nearest site of every pixel.
-struct Nearest<'a, C> {
-    /// `None` in a raster without pixels.
-    candidates: Option<Candidates<C>>,
-    /// The rows of the winners, [`NONE`] where there is no site: of each group row by row.
-    winners: Vec<u32>,
-    tables: &'a Tables,
-    input: &'a Input<'a>,
-}
-
-impl<C: Column> Nearest<'_, C> {
-    /// The site of each of a row's pixels, as a column and a row; none where it is excluded.
-    fn row(&self, y: usize, mut each: impl FnMut(usize, Option<[u32; 2]>)) {
-        let Some(candidates) = &self.candidates else { return };
-        let GridSpec { width, height, .. } = self.input.grid;
-        let excluded = self.input.excluded.map(|mask| &mask[y * width as usize..]);
-        let pole = self.site_of_pole(y);
-        for first in (0..width as usize).step_by(LANES) {
-            let start = first * height as usize + y * LANES;
-            let columns: Range<usize> = first..(first + LANES).min(width as usize);
-            for (x, &row) in columns.zip(&self.winners[start..]) {
-                let is_in = row != NONE && excluded.is_none_or(|mask| mask[x] == 0);
-                let column = || pole.unwrap_or_else(|| candidates.at(row, x).number());
-                each(x, is_in.then(|| [column(), row]));
-            }
-        }
-    }
-
-    /// The column of the site of a row at a pole: all sites of the winner's row are as near, and the first counts.
-    fn site_of_pole(&self, y: usize) -> Option<u32> {
-        let candidates = self.candidates.as_ref()?;
-        let height = self.input.grid.height as usize;
-        let row = self.winners[y * LANES];
-        if height == 0 || row == NONE || !self.tables.is_pole(y as u32) {
-            return None;
-        }
-        // Each site is its own candidate.
-        let columns = 0..self.input.grid.width as usize;
-        columns.map(|x| candidates.at(row, x).number()).min()
-    }
-
-    /// A raster of what each pixel's site gives.
-    fn raster<T: Pod + Send + Sync>(
-        &self,
-        none: T,
-        of: impl Fn([u32; 2], [u32; 2]) -> T + Sync,
-    ) -> Result<Grid<T>> {
-        let grid = self.input.grid;
-        let width = (grid.width as usize).max(1);
-        let mut out = host_memory::zeroed(grid.cells() as usize)?;
-        out.par_chunks_exact_mut(width).enumerate().for_each(|(y, out)| {
-            self.row(y, |x, site| {
-                out[x] = site.map_or(none, |site| of([x as u32, y as u32], site));
-            });
-        });
-        Ok(Grid::new(out, grid)?)
-    }
-
-    /// Forgets winners that are farther than the limit.
-    fn limit(&mut self, most: f64) {
-        let GridSpec { width, height, .. } = self.input.grid;
-        let (Some(candidates), tables) = (&self.candidates, self.tables) else { return };
-        if most == f64::INFINITY {
-            return;
-        }
-        let groups = self.winners.par_chunks_exact_mut(LANES * height as usize).enumerate();
-        groups.for_each(|(group, winners)| {
-            let first = group * LANES;
-            for (y, rows) in (0..).zip(winners.chunks_exact_mut(LANES)) {
-                for (x, row) in (first..width as usize).zip(rows).filter(|(_, row)| **row != NONE) {
-                    let site = [candidates.at(*row, x).number(), *row];
-                    if tables.distance([x as u32, y], site) > most {
-                        *row = NONE;
-                    }
-                }
-            }
-        });
-    }
-
-    /// The outputs that are wanted.
-    fn diagram(mut self, params: &Params, values: Option<&[f32]>) -> Result<Diagram> {
-        let input = self.input;
-        if let Some(most) = params.max_distance {
-            self.limit(reached(most));
-        }
-        let mut diagram = Diagram::new(input.grid, 0.0);
-        let width = input.grid.width as usize;
-        let index = |[column, row]: [u32; 2]| row as usize * width + column as usize;
-        if params.nearest {
-            diagram.nearest = Some(match input.shape().is_short() {
-                true => Integers::U32(self.raster(u32::MAX, |_, site| index(site) as u32)?),
-                false => Integers::U64(self.raster(u64::MAX, |_, site| index(site) as u64)?),
-            });
-        }
-        if params.coordinates {
-            diagram.coordinates = Some(self.raster([u32::MAX; 2], |_, site| site)?);
-        }
-        if params.distance || params.signed_distance {
-            diagram.distance = Some(self.distances(|distance| distance as f32, f32::NAN)?);
-        }
-        if params.distance_f64 {
-            diagram.distance_f64 = Some(self.distances(|distance| distance, f64::NAN)?);
-        }
-        if let Some(values) = values {
-            diagram.value = Some(self.raster(f32::NAN, |_, site| values[index(site)])?);
-        }
-        if let (true, Sites::Labels(labels)) = (params.label, input.sites) {
-            diagram.label = Some(self.raster(0, |_, site| labels[index(site)])?);
-        }
-        Ok(diagram)
-    }
-
-    /// The raster of distances as `of` rounds them, infinite where there is no site, `excluded` where a pixel is left out. The
-    /// arcs of a row are computed together, in vectors.
-    fn distances<T: Pod + Send + Sync>(
-        &self,
-        of: impl Fn(f64) -> T + Sync,
-        excluded: T,
-    ) -> Result<Grid<T>> {
-        let grid = self.input.grid;
-        let width = (grid.width as usize).max(1);
-        let mut out = host_memory::zeroed(grid.cells() as usize)?;
-        out.par_chunks_exact_mut(width).enumerate().for_each_init(
-            || vec![0.0; width],
-            |distances, (y, out)| {
-                self.row(y, |x, site| {
-                    let h = |site| self.tables.squared_half_chord([x as u32, y as u32], site);
-                    distances[x] = site.map_or(f64::INFINITY, h);
-                });
-                self.tables.make_distances(distances);
-                for (out, &distance) in out.iter_mut().zip(&*distances) {
-                    *out = of(distance);
-                }
-                if let Some(mask) = self.input.excluded {
-                    let pairs = out.iter_mut().zip(&mask[y * width..]);
-                    pairs.filter(|(_, mask)| **mask != 0).for_each(|(out, _)| *out = excluded);
-                }
-            },
-        );
-        Ok(Grid::new(out, grid)?)
-    }
 }
 
 #[cfg(test)]
@@ -425,7 +347,7 @@ mod tests {
             let params = Params::new().coordinates().nearest().distance_f64();
             for wide in [false, true] {
                 let found = if wide { pass::<u32> } else { pass::<u16> };
-                let found = found(&input, &tables, &params, &gpu_core::Silent).unwrap();
+                let found = found(&input, &tables, &params, (None, &gpu_core::Silent)).unwrap();
                 let (sites, distance) = (found.coordinates.unwrap(), found.distance_f64.unwrap());
                 let nearest = found.nearest.unwrap();
                 for (p, expected) in expected.iter().enumerate() {

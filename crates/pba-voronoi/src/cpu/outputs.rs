@@ -26,7 +26,7 @@ impl Winner {
 }
 
 /// An array that tasks write at different places. While it is shared its elements are reached by the pointer alone.
-struct Shared<T> {
+pub(super) struct Shared<T> {
     values: Vec<T>,
     /// Taken from the array before anybody shared it.
     start: *mut T,
@@ -40,7 +40,7 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 impl<T: Pod> Shared<T> {
     /// Zeros, which the system hands out as they are first touched: by the tasks, side by side.
     /// Every pixel is written later.
-    fn new(is_wanted: bool, pixels: usize) -> Result<Option<Self>> {
+    pub fn new(is_wanted: bool, pixels: usize) -> Result<Option<Self>> {
         if !is_wanted {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl<T: Pod> Shared<T> {
     /// # Safety
     /// No other thread touches them while the slice lives.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn part(&self, start: usize, len: usize) -> &mut [T] {
+    pub unsafe fn part(&self, start: usize, len: usize) -> &mut [T] {
         assert!(start + len <= self.values.len());
         // SAFETY: in bounds, as just seen; the rest is passed on to the caller.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
@@ -325,7 +325,7 @@ fn distances(squares: &[u32; LANES], scale: f64) -> [f32; LANES] {
 }
 
 /// The raster that was written, if there is one.
-fn raster<T>(sink: Option<Shared<T>>, grid: GridSpec) -> Result<Option<Grid<T>>> {
+pub(super) fn raster<T>(sink: Option<Shared<T>>, grid: GridSpec) -> Result<Option<Grid<T>>> {
     Ok(sink.map(|sink| Grid::new(sink.values, grid)).transpose()?)
 }
 

@@ -202,8 +202,9 @@ fn reach_beyond<C: Column>(columns: &mut [C], strip: &Strip<'_>, y: usize) -> bo
     let (before, after) = (beyond(strip.before[y]), beyond(strip.after[y]));
     for (x, column) in (first..).zip(&mut *columns) {
         let own = (*column != C::NONE).then(|| first + column.number());
-        // The western of two that tie comes first.
-        let nearest = [before, own, after].into_iter().flatten().min_by_key(|&c| c.abs_diff(x));
+        let sites = [before, own, after].into_iter().flatten();
+        // Of two that tie the western one.
+        let nearest = sites.min_by_key(|&site| (site.abs_diff(x), site));
         *column = nearest.map_or(C::NONE, |column| C::new(column as usize));
     }
     columns.first().is_some_and(|&column| column != C::NONE)

@@ -5,10 +5,12 @@
 use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
 use kernels_rs::voronoi::monotone as kernels;
 
-use super::Integers;
 use super::bits::{Bits, words_of};
 use super::derived::{Measured, Wanted};
-use super::winners::candidates;
+use super::winners::{candidates, candidates_in_strip};
+use super::{Input, Integers, Strip};
+use crate::globe::check_strip;
+use crate::input::Shape;
 use crate::limits::MAX_PIXELS;
 use crate::{Error, Globe, Result};
 
@@ -26,10 +28,12 @@ pub struct DeviceGlobe {
     radius: f64,
     width: u32,
     height: u32,
+    has_pole: bool,
 }
 
 impl DeviceGlobe {
-    /// Computes the numbers of a raster of so many columns and rows on the host, and copies them to the device. Waits.
+    /// Computes the numbers of a raster of so many columns and rows on the host, and copies them to the device. A strip of columns
+    /// takes those of its whole. Waits.
     ///
     /// # Errors
     /// [`Error::Globe`] for a raster that does not lie on the globe; [`Error::Core`] where memory or the device fails.
@@ -44,16 +48,17 @@ impl DeviceGlobe {
             radius: tables.radius,
             width,
             height,
+            has_pole: tables.has_pole(),
         })
     }
 
-    /// Checks that it is the one for a raster.
-    pub(super) fn check(&self, grid: &GridSpec) -> Result<()> {
-        let given = [self.width, self.height];
-        match given == [grid.width, grid.height] {
-            true => Ok(()),
-            false => Err(Error::GlobeShape { given, expected: [grid.width, grid.height] }),
+    /// Checks that it is the one for an input.
+    pub(super) fn check(&self, input: &Shape) -> Result<()> {
+        let (given, expected) = ([self.width, self.height], [input.columns(), input.grid.height]);
+        if given != expected {
+            return Err(Error::GlobeShape { given, expected });
         }
+        check_strip(input, self.has_pole)
     }
 }
 
@@ -62,14 +67,17 @@ impl DeviceGlobe {
 pub(super) struct OnGlobe<'a> {
     globe: &'a DeviceGlobe,
     grid: GridSpec,
+    /// Where the raster is a strip of a wider one.
+    strip: Option<Strip<'a>>,
     /// The largest distance of a site.
     most: f64,
 }
 
 impl<'a> OnGlobe<'a> {
     /// With sites up to a largest distance.
-    pub fn new(globe: &'a DeviceGlobe, grid: GridSpec, most: Option<f64>) -> Self {
-        Self { globe, grid, most: most.map_or(f64::INFINITY, crate::globe::reached) }
+    pub fn new(globe: &'a DeviceGlobe, input: &Input<'a>, most: Option<f64>) -> Self {
+        let most = most.map_or(f64::INFINITY, crate::globe::reached);
+        Self { globe, grid: input.grid, strip: input.strip, most }
     }
 
     fn pitch(&self) -> u32 {
@@ -86,13 +94,16 @@ impl<'a> OnGlobe<'a> {
             radius: self.globe.radius,
             width: self.grid.width,
             height: self.grid.height,
+            whole: self.globe.width,
+            first: self.strip.map_or(0, |strip| strip.first),
             pitch: self.pitch(),
         }
     }
 
     /// The nearest site's linear index for each pixel, in as many bits as the raster needs, within the limit.
     pub fn indices(&self, gpu: &Gpu, bits: &Bits) -> Result<Integers> {
-        let mut indices = match self.grid.cells() > MAX_PIXELS {
+        let whole = u64::from(self.globe.width) * u64::from(self.globe.height);
+        let mut indices = match whole > MAX_PIXELS {
             false => Integers::U32(self.indices_of(gpu, bits)?),
             true => Integers::U64(self.indices_of(gpu, bits)?),
         };
@@ -108,21 +119,35 @@ impl<'a> OnGlobe<'a> {
     {
         let height = self.grid.height;
         let pixels = u64::from(self.pitch()) * u64::from(height);
-        let mut nearest = candidates::<u32>(gpu, bits)?;
+        let mut nearest = match &self.strip {
+            Some(strip) => candidates_in_strip(gpu, bits, strip)?,
+            None => candidates::<u32>(gpu, bits)?,
+        };
         // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: ends by the first
         // kernel, what was solved level by level, the indices by the last.
         unsafe {
-            let mut ends = gpu.uninitialized::<u32>(2 * height as usize)?;
-            let arguments = kernels::find_row_ends::Args {
-                nearest: nearest.input(),
-                ends: ends.output(),
-                globe: self.arguments(),
+            let mut ends: Option<[Column<u32>; 2]> = None;
+            if self.strip.is_none() {
+                let of = || gpu.uninitialized::<u32>(height as usize);
+                let [firsts, lasts] = ends.insert([of()?, of()?]);
+                let arguments = kernels::find_row_ends::Args {
+                    nearest: nearest.input(),
+                    firsts: firsts.output(),
+                    lasts: lasts.output(),
+                    globe: self.arguments(),
+                };
+                let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
+                gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
+            }
+            let (firsts, lasts) = match (&self.strip, &ends) {
+                (Some(strip), _) => (strip.before, strip.after),
+                (None, Some([firsts, lasts])) => (firsts.into(), lasts.into()),
+                (None, None) => unreachable!("a whole raster has ends"),
             };
-            let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
-            gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
             let arguments = kernels::go_round::Args {
                 nearest: nearest.output(),
-                ends: ends.input(),
+                firsts: firsts.input(),
+                lasts: lasts.input(),
                 globe: self.arguments(),
             };
             let blocks = Blocks::for_each(&kernels::go_round, pixels)?;
@@ -133,7 +158,7 @@ impl<'a> OnGlobe<'a> {
             let arguments = kernels::name_sites::Args {
                 nearest: nearest.input(),
                 winners: winners.input(),
-                ends: ends.input(),
+                firsts: firsts.input(),
                 indices: out.output(),
                 globe: self.arguments(),
             };

@@ -34,9 +34,11 @@ pub(crate) fn geodesic_host(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    params.check_on_globe(&input.shape())?;
+    let shape = input.shape();
+    params.check_on_globe(&shape)?;
     let GridSpec { width, height, .. } = input.grid;
-    let globe = DeviceGlobe::new(gpu, globe, width, height)?;
+    let globe = DeviceGlobe::new(gpu, globe, shape.columns(), height)?;
+    globe.check(&shape)?;
     let mut diagram =
         host(gpu, input, params, Metric::pixels(width, height), Some(&globe), progress)?;
     diagram.square_unit = 0.0;
@@ -52,7 +54,7 @@ fn host(
     globe: Option<&DeviceGlobe>,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    input.check_sites()?;
+    input.check_sites(globe.is_some())?;
     progress.at("to the device", 0.0)?;
     let uploaded = Uploaded::new(gpu, input, params)?;
     let outputs = params.outputs();
@@ -66,7 +68,7 @@ fn host(
     let resident = uploaded.input(input);
     let mut sources = Sources::new(gpu, &resident, metric)?;
     if let Some(globe) = globe {
-        sources = sources.on_globe(OnGlobe::new(globe, input.grid, params.max_distance));
+        sources = sources.on_globe(OnGlobe::new(globe, &resident, params.max_distance));
     }
     sources.each_output(params, |output| {
         match output {

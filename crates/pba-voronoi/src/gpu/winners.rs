@@ -55,7 +55,7 @@ impl Winners {
     pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric, strip: Option<&Strip<'_>>) -> Result<Self> {
         let GridSpec { width, height, .. } = bits.grid;
         let candidates = match strip {
-            Some(strip) => Candidates::find_in_strip(gpu, bits, strip)?,
+            Some(strip) => Candidates::Wide(candidates_in_strip(gpu, bits, strip)?),
             None => Candidates::find(gpu, bits, metric)?,
         };
         let place = Place {
@@ -220,31 +220,6 @@ impl Candidates {
         }
     }
 
-    /// Those of a strip of a wider raster, as columns of the whole.
-    fn find_in_strip(gpu: &Gpu, bits: &Bits, strip: &Strip<'_>) -> Result<Self> {
-        let mut nearest = candidates::<u32>(gpu, bits)?;
-        let pitch = words_of(bits.grid.width) * kernels::WORD;
-        let pixels = u64::from(pitch) * u64::from(bits.grid.height);
-        // SAFETY: rows have `pitch` elements; a site before and one after of each is there, as the shape was checked.
-        unsafe {
-            gpu.enqueue(
-                kernels::reach_beyond,
-                Blocks::for_each(&kernels::reach_beyond, pixels)?,
-                kernels::reach_beyond::Args {
-                    nearest: nearest.output(),
-                    before: strip.before.input(),
-                    after: strip.after.input(),
-                    pitch,
-                    width: bits.grid.width,
-                    rows: bits.grid.height,
-                    first: strip.first,
-                    whole: strip.columns,
-                },
-            )?;
-        }
-        Ok(Self::Wide(nearest))
-    }
-
     /// The winners of every `spacing`-th row, between those of the level above; `first` is the number of the first column
     /// in the whole.
     fn search(
@@ -310,4 +285,33 @@ where
         )?;
         Ok(nearest)
     }
+}
+
+/// Those of a strip of a wider raster, as columns of the whole.
+pub(super) fn candidates_in_strip(
+    gpu: &Gpu,
+    bits: &Bits,
+    strip: &Strip<'_>,
+) -> Result<Column<u32>> {
+    let mut nearest = candidates::<u32>(gpu, bits)?;
+    let pitch = words_of(bits.grid.width) * kernels::WORD;
+    let pixels = u64::from(pitch) * u64::from(bits.grid.height);
+    // SAFETY: rows have `pitch` elements; a site before and one after of each is there, as the shape was checked.
+    unsafe {
+        gpu.enqueue(
+            kernels::reach_beyond,
+            Blocks::for_each(&kernels::reach_beyond, pixels)?,
+            kernels::reach_beyond::Args {
+                nearest: nearest.output(),
+                before: strip.before.input(),
+                after: strip.after.input(),
+                pitch,
+                width: bits.grid.width,
+                rows: bits.grid.height,
+                first: strip.first,
+                whole: strip.columns,
+            },
+        )?;
+    }
+    Ok(nearest)
 }

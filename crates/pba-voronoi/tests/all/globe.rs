@@ -2,8 +2,8 @@
 
 use gpu_core::{GridSpec, Progress};
 use pba_voronoi::{
-    AUTHALIC_RADIUS, Baseline, EARTH_RADIUS, Error, Globe, Input, Method, Params, Sites,
-    directions_on_globe, ellipsoidal_distances, geodesic,
+    AUTHALIC_RADIUS, Baseline, Diagram, EARTH_RADIUS, Error, Globe, Input, Method, NONE, Params,
+    Sites, Strip, directions_on_globe, geodesic, geodesic_on_ellipsoid,
 };
 use testing::{Random, devices};
 
@@ -225,41 +225,142 @@ fn geodesics_on_the_ellipsoid_have_their_known_lengths() {
         let (column, row) = (usize::from(to[0] != from[0]), usize::from(to[1] != from[1]));
         mask[2 * row + column] = 1;
         let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(2, 2));
-        for device in devices() {
-            let found = geodesic(&device, &input, &globe, &Params::new().nearest()).unwrap();
-            let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
-            let off = metres.values()[0] - expected;
-            assert!(off.abs() < 1e-3, "{from:?} to {to:?}: off by {off}");
+        let params = Params::new().distance_f64();
+        let found = geodesic_on_ellipsoid(&input, &globe, &params, &gpu_core::Silent).unwrap();
+        let off = found.distance_f64.unwrap().values()[0] - expected;
+        assert!(off.abs() < 1e-3, "{from:?} to {to:?}: off by {off}");
+    }
+}
+
+/// No site is nearer on the ellipsoid, by the geodesics to all sites, and on the sphere one may be; far, near and beside the poles.
+#[test]
+fn the_nearest_on_the_ellipsoid_is_that_of_all_geodesics() {
+    use geographiclib_rs::{Geodesic, InverseGeodesic};
+    let ellipsoid = Geodesic::wgs84();
+    let mut random = Random::new(6);
+    let mut others = 0;
+    for (globe, width, height, share) in [
+        (Globe::new([-180.0, 90.0], [10.0, 10.0]), 36, 18, 0.02),
+        (Globe::new([-180.0, 90.0], [5.0, 5.0]), 72, 36, 0.002),
+        (Globe::new([-180.0, 92.5], [5.0, 5.0]), 73, 37, 0.01),
+        (Globe::new([100.0, -35.0], [1.0, 0.5]), 50, 60, 0.01),
+        (Globe::new([5.0, 45.0], [0.01, 0.01]), 40, 40, 0.01),
+    ] {
+        let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < share)).collect();
+        let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
+        let params = Params::new().nearest().distance_f64().distance();
+        let found = geodesic_on_ellipsoid(&input, &globe, &params, &gpu_core::Silent).unwrap();
+        let on_sphere = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params).unwrap();
+        let limit = params.max_distance(1e6);
+        let cut = geodesic_on_ellipsoid(&input, &globe, &limit, &gpu_core::Silent).unwrap();
+        let place = |p: usize| {
+            let [column, row] = pixel(p, width).map(|number| f64::from(number) + 0.5);
+            let latitude: f64 = globe.corner[1] - row * globe.sides[1];
+            (latitude.clamp(-90.0, 90.0), globe.corner[0] + column * globe.sides[0])
+        };
+        let length = |p: usize, site: usize| -> f64 {
+            let ((a, b), (c, d)) = (place(p), place(site));
+            ellipsoid.inverse(a, b, c, d)
+        };
+        let (nearest, metres) = (found.nearest.unwrap(), found.distance_f64.unwrap());
+        let on_sphere = on_sphere.nearest.unwrap();
+        let sites: Vec<usize> = (0..mask.len()).filter(|&p| mask[p] != 0).collect();
+        for (p, &metres) in metres.values().iter().enumerate() {
+            let least = sites.iter().map(|&site| length(p, site)).fold(f64::INFINITY, f64::min);
+            let what = format!("{globe:?}, {p}: {metres}, {least}");
+            assert!((metres - least).abs() < 1e-6 || metres == least, "{what}");
+            if let Some(site) = nearest.get(p) {
+                assert!((length(p, site as usize) - least).abs() < 1e-6, "{what}");
+                let other = on_sphere.get(p).unwrap() as usize;
+                others += u32::from(length(p, other) > least + 1.0);
+            }
+            assert_eq!(found.distance.as_ref().unwrap().values()[p], metres as f32);
+            let is_cut = metres > 1e6;
+            let expected = if is_cut { f64::INFINITY } else { metres };
+            assert_eq!(cut.distance_f64.as_ref().unwrap().values()[p], expected, "{what}");
+            assert_eq!(cut.nearest.as_ref().unwrap().get(p).is_none(), is_cut);
+        }
+    }
+    assert!(others > 10, "{others}");
+}
+
+/// Strips of columns of any width have the bits of the whole, on all devices.
+#[test]
+fn strips_are_parts_of_the_whole() {
+    let mut random = Random::new(12);
+    for (globe, width, height) in [
+        (Globe::new([-180.0, 90.0], [5.0, 5.0]), 72, 36),
+        (Globe::new([-180.0, 85.0], [5.0, 5.0]), 73, 34),
+        (Globe::new([170.0, 20.0], [0.5, 0.25]), 60, 50),
+        (Globe::new([-150.0, 80.0], [2.5, 2.5]), 120, 20),
+        (Globe::new([180.0, 90.0], [-6.0, 6.0]), 60, 30),
+    ] {
+        for round in 0..6 {
+            let share = [0.0, 0.003, 0.05, 0.7][round % 4];
+            let mut mask: Vec<u8> =
+                (0..width * height).map(|_| u8::from(random.unit() < share)).collect();
+            if round > 3 {
+                // Sites at the edges alone.
+                mask.fill(0);
+                for row in mask.chunks_exact_mut(width) {
+                    row[0] = u8::from(random.unit() < 0.7);
+                    row[width - 1] = u8::from(random.unit() < 0.7);
+                    row[width / 3] = u8::from(random.unit() < 0.3);
+                }
+            }
+            let params = Params::new().nearest().coordinates().distance().distance_f64();
+            let params = if round == 2 { params.max_distance(8e5) } else { params };
+            let grid = GridSpec::of_pixels(width as u32, height as u32);
+            let input = Input::new(Sites::Mask(&mask), grid);
+            let whole = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params).unwrap();
+            let start = random.below(width as u64 - 1) as usize;
+            for (start, end) in [(0, 1), (start, width), (start, start + 1), (0, width)] {
+                strip_is_its_part(&mask, (&globe, &params), &whole, start..end);
+            }
         }
     }
 }
 
-/// On the ellipsoid no site is nearer than the nearest on the sphere by more than is said.
-#[test]
-fn the_nearest_on_the_sphere_is_nearly_that_on_the_ellipsoid() {
-    use geographiclib_rs::{Geodesic, InverseGeodesic};
-    let ellipsoid = Geodesic::wgs84();
-    let (globe, width, height) = (Globe::new([-180.0, 90.0], [10.0, 10.0]), 36, 18);
-    let mut random = Random::new(6);
-    let mask: Vec<u8> = (0..width * height).map(|_| u8::from(random.unit() < 0.05)).collect();
-    let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(width, height));
-    let params = Params::new().nearest().distance_f64();
-    let found = geodesic(&gpu_core::Device::Cpu, &input, &globe, &params).unwrap();
-    let metres = ellipsoidal_distances(&found.nearest.unwrap(), &globe).unwrap();
-    let place = |p: usize| {
-        let [column, row] = pixel(p, width);
-        (85.0 - 10.0 * f64::from(row), -175.0 + 10.0 * f64::from(column))
+/// Compares a strip with the whole.
+fn strip_is_its_part(
+    mask: &[u8],
+    (globe, params): (&Globe, &Params),
+    whole: &Diagram,
+    columns: std::ops::Range<usize>,
+) {
+    let (width, height) = (whole.grid.width as usize, whole.grid.height);
+    let sites_of = |row: &[u8]| -> Vec<u32> {
+        let is_closed = globe.is_closed(width as u32) && row[0] != 0;
+        let is_site = |&x: &usize| row[x] != 0 && !(is_closed && x == width - 1);
+        (0..width).filter(is_site).map(|x| x as u32).collect()
     };
-    let sites: Vec<usize> = (0..mask.len()).filter(|&p| mask[p] != 0).collect();
-    for (p, &metres) in metres.values().iter().enumerate() {
-        let length = |&site: &usize| -> f64 {
-            let ((a, b), (c, d)) = (place(p), place(site));
-            ellipsoid.inverse(a, b, c, d)
-        };
-        let least = sites.iter().map(length).fold(f64::INFINITY, f64::min);
-        assert!((least - 1e-6..=1.0102 * least + 1e-6).contains(&metres), "{p}: {metres}, {least}");
-        let ratio = found.distance_f64.as_ref().unwrap().values()[p] / metres;
-        assert!(metres == 0.0 || (1.0 - 0.0045..=1.0056).contains(&ratio), "{p}: {ratio}");
+    let (mut before, mut after, mut part) = (Vec::new(), Vec::new(), Vec::new());
+    for row in mask.chunks_exact(width) {
+        let sites = sites_of(row);
+        let west = sites.iter().rfind(|&&x| (x as usize) < columns.start).or(sites.last());
+        let east = sites.iter().find(|&&x| x as usize >= columns.end).or(sites.first());
+        before.push(west.copied().unwrap_or(NONE));
+        after.push(east.copied().unwrap_or(NONE));
+        part.extend_from_slice(&row[columns.clone()]);
+    }
+    let (first, count) = (columns.start as u32, columns.len() as u32);
+    let strip = Strip { columns: width as u32, first, before: &before, after: &after };
+    let input = Input::new(Sites::Mask(&part), GridSpec::of_pixels(count, height)).strip(strip);
+    let mut compared = devices();
+    compared.push(gpu_core::Device::Cpu);
+    for device in compared {
+        let found = geodesic(&device, &input, globe, params).unwrap();
+        let name = device.name();
+        for p in 0..part.len() {
+            let whole_p = p / columns.len() * width + columns.start + p % columns.len();
+            let what = format!("{name}: {globe:?}, {columns:?}, {p}");
+            let index = |of: &Diagram, p| of.nearest.as_ref().unwrap().get(p);
+            assert_eq!(index(&found, p), index(whole, whole_p), "{what}");
+            let site = |of: &Diagram, p: usize| of.coordinates.as_ref().unwrap().values()[p];
+            assert_eq!(site(&found, p), site(whole, whole_p), "{what}");
+            let metres = |of: &Diagram, p: usize| of.distance_f64.as_ref().unwrap().values()[p];
+            assert_eq!(metres(&found, p), metres(whole, whole_p), "{what}");
+        }
     }
 }
 

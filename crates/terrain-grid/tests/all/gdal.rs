@@ -120,6 +120,13 @@ fn products_are_those_of_gdaldem() {
             of(&[&common[..], &["-az", azimuths]].concat(), &shade(light), how);
             let several = shade(light.shading(Shading::Multidirectional));
             of(&[&common[..], &["-multidirectional"]].concat(), &several, how);
+            let combined = shade(light.shading(Shading::Combined));
+            of(&[&common[..], &["-az", azimuths, "-combined"]].concat(), &combined, how);
+            let igor = shade(light.shading(Shading::Igor));
+            // From 0 to 255; 0 is NODATA too.
+            let as_igor = |b: f32| if b.is_nan() { 0.0 } else { 255.0 * b };
+            let line = ["hillshade", "-z", factors, "-az", azimuths, "-igor"];
+            of(&line, &igor, (as_igor, 0.501, 0.0));
         }
     }
 }

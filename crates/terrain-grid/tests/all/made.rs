@@ -40,6 +40,8 @@ pub fn every_product(grid: &GridSpec) -> impl Iterator<Item = ProductParams> {
         Product::Aspect(Aspect::new().angle(Angle::Trigonometric).flat(0.0)),
         Product::Hillshade(light),
         Product::Hillshade(light.shading(Shading::Multidirectional)),
+        Product::Hillshade(light.shading(Shading::Combined)),
+        Product::Hillshade(light.shading(Shading::Igor)),
         Product::Curvature(Curvature::Plan),
         Product::Curvature(Curvature::Profile),
         Product::Ruggedness(Ruggedness::Riley),

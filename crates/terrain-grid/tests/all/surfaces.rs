@@ -152,6 +152,19 @@ fn expected(product: Product, n: &[f64; 9], [p, q]: [f64; 2]) -> (f64, f64) {
         Product::Hillshade(light) if light.shading == Shading::Lambert => {
             (lambert(&light, light.azimuth), 3e-6)
         }
+        Product::Hillshade(light) if light.shading == Shading::Combined => {
+            let (azimuth, altitude) = (light.azimuth.to_radians(), light.altitude.to_radians());
+            let way =
+                [azimuth.sin() * altitude.cos(), azimuth.cos() * altitude.cos(), altitude.sin()];
+            let towards = (way[2] - p * way[0] - q * way[1]) / (1.0 + steepness * steepness).sqrt();
+            let lost = towards.acos().to_degrees() / 90.0 * (steepness.atan().to_degrees() / 90.0);
+            ((1.0 - lost).max(0.0), 3e-6)
+        }
+        Product::Hillshade(light) if light.shading == Shading::Igor => {
+            let away = (f64::atan2(-p, -q).to_degrees() - light.azimuth - 180.0).rem_euclid(360.0);
+            let share = 1.0 - away.min(360.0 - away) / 180.0;
+            (1.0 - steepness.atan().to_degrees() / 90.0 * share, 3e-6)
+        }
         Product::Hillshade(light) => {
             // Mark's four lights, each weighted with the squared cosine between it and the gradient.
             let weight = |azimuth: f64| {
@@ -192,6 +205,8 @@ fn any_surface_has_what_the_papers_say() {
             Product::Aspect(Aspect::new()),
             Product::Hillshade(light),
             Product::Hillshade(light.shading(Shading::Multidirectional)),
+            Product::Hillshade(light.shading(Shading::Combined)),
+            Product::Hillshade(light.shading(Shading::Igor)),
             Product::Ruggedness(Ruggedness::Riley),
             Product::Ruggedness(Ruggedness::Wilson),
             Product::Position,

@@ -7,6 +7,7 @@ use programs::args::{RasterArgs, RunArgs, fraction};
 use programs::scale::{BudgetArgs, RunTileArgs};
 
 use crate::args::{AFTER_HELP, Args, SiteArgs};
+use crate::globe::GlobeArgs;
 use crate::ground::GroundArgs;
 
 /// Compute the distance from every pixel of a raster to the nearest site.
@@ -30,7 +31,7 @@ pub struct CommandLine {
 pub enum Command {
     /// Divide distances into tiles that fit the memory, each a job of its own
     Plan(PlanArgs),
-    /// Read the mask of a plan without --max-distance once and put on disk, of each row, the nearest sites beyond each
+    /// Read the mask of a plan without --max-distance, or with --geodesic, once and put on disk, of each row, the nearest sites beyond each
     /// tile: tiles are made of them
     Scan(ScanArgs),
     /// Make one tile of a plan, or all that are not there yet
@@ -53,8 +54,10 @@ pub struct PlanArgs {
     pub nearest: bool,
     #[command(flatten)]
     pub sites: SiteArgs,
-    /// Leave pixels farther than this from every site without one. Without a limit tiles are strips of columns, and
-    /// `scan` comes before `run`
+    #[command(flatten)]
+    pub globe: GlobeArgs,
+    /// Leave pixels farther than this from every site without one; metres with --geodesic. Without a limit, and with --geodesic, tiles
+    /// are strips of columns, and `scan` comes before `run`
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -83,7 +86,8 @@ pub struct MergeArgs {
     /// The distances: a GeoTIFF (.tif) or an array (.npy); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the linear index of each pixel's nearest site (.npy), of a plan with --nearest
+    /// Also write the nearest site of each pixel, of a plan with --nearest: its linear index (.npy), or the coordinates of its centre
+    /// as two bands of float64 (.tif)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     // Of a plan with --nearest.

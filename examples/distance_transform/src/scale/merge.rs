@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use geo_io::{ArrayFile, Bands, Georeference, Output, RasterFile};
-use pba_voronoi::Lay;
-use programs::args::{Format, ending};
+use pba_voronoi::{Bearings, Lay};
+use programs::args::Format;
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
 use serde_json::json;
 
-use crate::ground::{Index, with_sides};
+use crate::args::is_tiff;
+use crate::ground::{Index, SITES, with_sides, write_centre_rows};
 use crate::scale::args::MergeArgs;
 use crate::scale::tile::{NEAREST, open, open_nearest};
 use crate::scale::{Planned, is_short};
@@ -72,7 +73,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     }
     if let Some(path) = &args.nearest {
         let name = path.display();
-        ensure!(ending(path) == "npy", "--nearest {name}: the name must end in .npy");
+        Format::of("--nearest", path, &SITES)?;
         ensure!(planned.recipe.nearest, "--nearest {name}: the plan was made without --nearest");
     }
     args.ground.check()?;
@@ -121,20 +122,31 @@ fn merge_nearest<T: Index>(
     let open = |number| ArrayFile::open(&planned.path_of(number, NEAREST));
     let mut mosaic = Mosaic::new(&planned.plan, &open);
     if let Some(path) = &args.nearest {
+        let output = Output { path, existing };
         let mut fill = |first: usize, rows: &mut [T]| mosaic.fill(first, rows);
-        geo_io::write_npy_rows(Output { path, existing }, size, &mut fill)?;
+        if is_tiff(path) {
+            let size = (grid.width, grid.height);
+            write_centre_rows(output, place, size, &args.raster, fill)?;
+        } else {
+            geo_io::write_npy_rows(output, size, &mut fill)?;
+        }
     }
     let lay = Lay::of_geotransform(place.transform);
     let mut indices: Vec<T> = Vec::new();
     if let Some(path) = &args.ground.direction {
         let lay = with_sides(lay, planned.recipe.sides());
+        let globe = planned.recipe.globe.map(|globe| globe.globe());
+        let bearings = globe.map(|globe| Bearings::new(&globe, width, grid.height)).transpose()?;
         let mut fill = |first: usize, rows: &mut [f32]| {
             indices.resize(rows.len(), T::zeroed());
             mosaic.fill(first, &mut indices)?;
             let lines = rows.chunks_exact_mut(size.0).zip(indices.chunks_exact(size.0));
             for (row, (out, indices)) in (first as u32..).zip(lines) {
                 for (column, (out, index)) in (0..).zip(out.iter_mut().zip(indices)) {
-                    let to = |site| lay.direction([column, row], site);
+                    let to = |site| match &bearings {
+                        Some(bearings) => bearings.direction([column, row], site),
+                        None => lay.direction([column, row], site),
+                    };
                     *out = index.pixel(width).map_or(f32::NAN, to);
                 }
             }

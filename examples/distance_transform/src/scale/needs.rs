@@ -16,6 +16,8 @@ pub struct Kind {
     pub is_square: bool,
     /// Whether tiles are strips of columns, which know what lies beyond.
     pub is_strip: bool,
+    /// Whether distances are those on the globe.
+    pub is_globe: bool,
 }
 
 impl Kind {
@@ -58,9 +60,14 @@ impl Kind {
     }
 
     /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose candidates are
-    /// wide. The rest is for memory that the card's pool keeps.
+    /// wide. The rest is for memory that the card's pool keeps. On the globe there are candidates, winners and what is near them, 16 bytes, the
+    /// mask, an index and a distance.
     pub fn on_device(self) -> Model {
-        let per_cell = if self.is_square && !self.is_strip { 10 } else { 24 };
+        let per_cell = match (self.is_globe, self.is_square && !self.is_strip) {
+            (true, _) => 40,
+            (false, true) => 10,
+            (false, false) => 24,
+        };
         Model { fixed: 32 << 20, per_point: 0, per_cell }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use tile_plan::{Input, Plan, Reach, Shape};
 
 use crate::args::Spacing;
+use crate::globe::OnGlobe;
 use crate::scale::args::PlanArgs;
 use crate::scale::recipe::Recipe;
 
@@ -37,23 +38,25 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     let (width, height) = (side(file.size().0)?, side(file.size().1)?);
     ensure!(width > 0 && height > 0, "{mask} has no pixels ({width} x {height})");
     let grid = GridSpec::of_pixels(width, height);
+    let globe = OnGlobe::of(&args.globe, &args.mask, file.georeference(), file.notes())?;
+    globe.map_or(Ok(()), |globe| globe.require_tiles(&args.mask, (width, height)))?;
     let sides = crate::sides_of(&args.mask, args.sites.spacing, file.georeference(), file.notes())?;
     // Without a place of its own the raster's south-west corner is (0, 0).
     let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
     let place = file.georeference().cloned().unwrap_or_else(corner);
-    let recipe = Recipe::new(args, sides, &place, &file)?;
+    let recipe = Recipe::new(args, sides, (&place, globe), &file)?;
     let (kind, limit) = (recipe.kind(&grid), recipe.max_distance);
     let params = args.budget.params(grid, (kind.model(), kind.on_device()), recipe)?;
     let params = params.ends_at_grid(true);
     let params = match limit {
-        Some(most) => {
+        Some(most) if globe.is_none() => {
             // A pixel more, for the rounding of the limit.
             let reach = (most / sides.0.min(sides.1)).ceil() + 1.0;
             // Farther than across the raster there is no pixel.
             let reach = reach.min(f64::from(width.max(height)));
             params.reach("--max-distance", Reach::Cells(reach))
         }
-        None => params.shape(Shape::Strips),
+        _ => params.shape(Shape::Strips),
     };
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     let all = Bounds { min_x, min_y, max_x, max_y };
@@ -93,7 +96,9 @@ fn report(args: &PlanArgs, plan: &Plan, notes: &[String]) -> Report {
         .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
     let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
     report.field("tiles", sizes);
-    if args.sites.spacing == Spacing::Georeference {
+    if args.globe.geodesic {
+        report.note("distances are in metres");
+    } else if args.sites.spacing == Spacing::Georeference {
         report.note("distances are in the unit of the mask's coordinate system");
     }
     report.field("folder", folder_name(plan));

@@ -10,6 +10,7 @@ use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
+use crate::globe::OnGlobe;
 use crate::scale::args::PlanArgs;
 use crate::scale::needs::Kind;
 use crate::scale::scan;
@@ -25,7 +26,9 @@ pub struct Recipe {
     invert: bool,
     /// The sides of a pixel.
     spacing: [f64; 2],
-    /// `None` where any pixel may be the nearest site of any other, and tiles are strips of columns.
+    /// Where the mask lies on the globe, where distances are measured there.
+    pub globe: Option<OnGlobe>,
+    /// `None` where any pixel may be the nearest site of any other.
     pub max_distance: Option<f64>,
     /// Whether the nearest sites are found too.
     pub nearest: bool,
@@ -44,13 +47,14 @@ impl Recipe {
     pub fn new(
         args: &PlanArgs,
         (x, y): (f64, f64),
-        place: &Georeference,
+        (place, globe): (&Georeference, Option<OnGlobe>),
         mask: &MaskFile,
     ) -> Result<Self> {
         Ok(Self {
             values: args.sites.values.as_ref().map(SiteValues::to_string),
             invert: args.sites.invert,
             spacing: [x, y],
+            globe,
             max_distance: args.max_distance.filter(|most| most.is_finite()),
             nearest: args.nearest,
             transform: place.transform,
@@ -69,12 +73,19 @@ impl Recipe {
     /// How distances are counted, in a part of the whole.
     pub fn params(&self, whole: &GridSpec) -> Params {
         let [x, y] = self.spacing;
-        let mut params = Params::new().distance().spacing(x, y);
+        let mut params = Params::new().distance();
         if let Some(most) = self.max_distance {
             params = params.max_distance(most);
         }
-        let params = params.part_of(whole.width, whole.height);
+        if self.globe.is_none() {
+            params = params.spacing(x, y).part_of(whole.width, whole.height);
+        }
         if self.nearest { params.nearest() } else { params }
+    }
+
+    /// Whether tiles are strips of columns: without a limit, and on the globe, where these need no halo.
+    pub fn is_strip(&self) -> bool {
+        self.max_distance.is_none() || self.globe.is_some()
     }
 
     /// The sides of a pixel.
@@ -103,22 +114,22 @@ impl Recipe {
             (true, false) => 8,
         };
         let is_square = self.spacing[0] == self.spacing[1];
-        let is_strip = self.max_distance.is_none();
+        let (is_strip, is_globe) = (self.is_strip(), self.globe.is_some());
         let (value_bytes, unpacking_bytes) = (self.value_bytes, self.unpacking_bytes);
-        Kind { value_bytes, unpacking_bytes, index_bytes, is_square, is_strip }
+        Kind { value_bytes, unpacking_bytes, index_bytes, is_square, is_strip, is_globe }
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "distance_transform";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     type Read = Read;
     type Made = Made;
 
     fn require_ready(planned: &Planned) -> Result<()> {
-        match planned.recipe.max_distance {
-            Some(_) => Ok(()),
-            None => scan::require_all(planned),
+        match planned.recipe.is_strip() {
+            false => Ok(()),
+            true => scan::require_all(planned),
         }
     }
 

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use tile_plan::Tile;
 
+use crate::globe::OnGlobe;
 use crate::scale::Planned;
 use crate::scale::args::ScanArgs;
 use crate::scale::tile::open_mask;
@@ -65,8 +66,8 @@ pub fn scan(args: &ScanArgs) -> Result<()> {
     if args.remove {
         return remove(&planned, args);
     }
-    let is_limited = planned.recipe.max_distance.is_some();
-    ensure!(!is_limited, "tiles of a plan with --max-distance need no scan");
+    let is_strip = planned.recipe.is_strip();
+    ensure!(is_strip, "tiles of a plan with --max-distance need no scan");
     // Refused before anything is made.
     open_mask(&planned)?;
     let folder = folder(&planned);
@@ -159,7 +160,8 @@ fn make(planned: &Planned, band: usize, progress: &dyn Progress) -> Result<()> {
             own_sites(planned, &mask, (&rows, part.clone()), tiles, columns)?;
         }
     }
-    beyond_of_own(&mut columns, length);
+    let round = planned.recipe.globe.map(|globe| Round::of(planned, &globe));
+    beyond_of_own(&mut columns, length, round);
     // What was read is what was planned with, even where a file was replaced meanwhile.
     require_unchanged(input)?;
     let path = path_of(planned, band);
@@ -220,11 +222,35 @@ fn own_sites(
     Ok(())
 }
 
-/// Of the last and first sites of all tiles, in rows of `length`, the last before each and the first after each.
-fn beyond_of_own(columns: &mut [u32], length: usize) {
+/// How rows go on beyond their ends on the globe.
+#[derive(Clone, Copy)]
+struct Round {
+    /// The last column, if it is the first one's meridian.
+    seam: Option<u32>,
+}
+
+impl Round {
+    fn of(planned: &Planned, globe: &OnGlobe) -> Self {
+        let width = planned.plan.grid().width;
+        Self { seam: globe.globe().is_closed(width).then(|| width - 1) }
+    }
+}
+
+/// Of the last and first sites of all tiles, in rows of `length`, the last before each and the first after each: on the globe those that
+/// one meets going west and going east, round it if need be.
+fn beyond_of_own(columns: &mut [u32], length: usize, round: Option<Round>) {
+    /// What each row has last of all.
+    fn end_of<'a>(lines: impl DoubleEndedIterator<Item = &'a [u32]>, length: usize) -> Vec<u32> {
+        let mut ends = vec![NONE; length];
+        for line in lines.rev() {
+            for (end, &own) in ends.iter_mut().zip(line) {
+                *end = if *end == NONE { own } else { *end };
+            }
+        }
+        ends
+    }
     /// Each line gets what the lines before it have last.
-    fn carry<'a>(lines: impl Iterator<Item = &'a mut [u32]>, length: usize) {
-        let mut carried = vec![NONE; length];
+    fn carry<'a>(lines: impl Iterator<Item = &'a mut [u32]>, mut carried: Vec<u32>) {
         for line in lines {
             for (own, carried) in line.iter_mut().zip(&mut carried) {
                 let found = if *own == NONE { *carried } else { *own };
@@ -232,8 +258,24 @@ fn beyond_of_own(columns: &mut [u32], length: usize) {
             }
         }
     }
-    carry(columns.chunks_exact_mut(length).step_by(2), length);
-    carry(columns.chunks_exact_mut(length).rev().step_by(2), length);
+    let [mut lasts, mut firsts] = [vec![NONE; length], vec![NONE; length]];
+    if round.is_some() {
+        lasts = end_of(columns.chunks_exact(length).step_by(2), length);
+        firsts = end_of(columns.chunks_exact(length).rev().step_by(2), length);
+    }
+    let is_seam = |row: usize, seam: u32| firsts[row] == 0 && lasts[row] == seam;
+    let seam = round.and_then(|round| round.seam);
+    let closed: Vec<(usize, u32)> = seam.map_or(Vec::new(), |seam| {
+        (0..length).filter(|&row| is_seam(row, seam)).map(|row| (row, seam)).collect()
+    });
+    carry(columns.chunks_exact_mut(length).step_by(2), lasts);
+    carry(columns.chunks_exact_mut(length).rev().step_by(2), firsts);
+    // Of sites in both columns that are one meridian the first counts.
+    for line in columns.chunks_exact_mut(length) {
+        for &(row, seam) in &closed {
+            line[row] = if line[row] == seam { 0 } else { line[row] };
+        }
+    }
 }
 
 /// Removes a plan's files.
@@ -270,7 +312,8 @@ mod tests {
             [21, N],
         ]
         .concat();
-        beyond_of_own(&mut columns, 2);
+        let own = columns.clone();
+        beyond_of_own(&mut columns, 2, None);
         let expected = [
             [N, N],
             [21, 15], //
@@ -279,6 +322,22 @@ mod tests {
             [7, 15],
             [N, N],
         ];
+        assert_eq!(columns, expected.concat());
+        let mut columns = own;
+        beyond_of_own(&mut columns, 2, Some(Round { seam: None }));
+        let expected = [
+            [28, 15],
+            [21, 15], //
+            [7, 15],
+            [21, 15], //
+            [7, 15],
+            [2, 15],
+        ];
+        assert_eq!(columns, expected.concat());
+        // Column 29 is the meridian of column 0; the other row has no site in that.
+        let mut columns = [[0, 3], [0, 3], [N, N], [N, N], [29, 29], [29, 29]].concat();
+        beyond_of_own(&mut columns, 2, Some(Round { seam: Some(29) }));
+        let expected = [[0, 29], [0, 29], [0, 3], [0, 29], [0, 3], [0, 3]];
         assert_eq!(columns, expected.concat());
     }
 }

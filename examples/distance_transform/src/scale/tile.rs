@@ -61,8 +61,7 @@ pub fn open_mask(planned: &Planned) -> Result<(&tile_plan::Input, MaskFile)> {
 
 /// The window of the mask, and of a strip what lies beyond.
 pub fn read(planned: &Planned, tile: &Tile) -> Result<Read> {
-    let is_strip = planned.recipe.max_distance.is_none();
-    let beyond = is_strip.then(|| Beyond::read(planned, tile)).transpose()?;
+    let beyond = planned.recipe.is_strip().then(|| Beyond::read(planned, tile)).transpose()?;
     let (input, file) = open_mask(planned)?;
     let [rows, columns] = window(planned, tile);
     let mask = file.window(rows, columns, &planned.recipe.sites()?)?;
@@ -87,7 +86,13 @@ pub fn make(
         input = input.strip(Strip { columns: whole.width, first: tile.column, before, after });
     }
     let params = planned.recipe.params(whole);
-    let diagram = pba_voronoi::transform(device.with_progress(progress), &input, &params)?;
+    let diagram = match &planned.recipe.globe {
+        Some(globe) => {
+            let path = planned.plan.inputs().first().map_or("", |input| &input.path);
+            globe.transform(device, Path::new(path), &input, &params, progress)?
+        }
+        None => pba_voronoi::transform(device.with_progress(progress), &input, &params)?,
+    };
     drop(mask);
     let (top, left) = (tile.row as usize - rows.start, tile.column as usize - columns.start);
     let cut = Cut { tile, top, left, width: columns.len() };

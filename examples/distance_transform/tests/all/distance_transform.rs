@@ -270,7 +270,7 @@ fn bad_input_gets_one_line_and_leaves_nothing() {
         (&["mask.jpg"], &["mask.jpg", ".npz"]),
         (&["row.npy", "-o", "d.jpg"], &["d.jpg", ".png"]),
         (&["row.npy", "-o", "nowhere/d.npy"], &["nowhere"]),
-        (&["row.npy", "--nearest", "n.tif"], &["n.tif", ".npy"]),
+        (&["row.npy", "--nearest", "n.png"], &["--nearest", "n.png", ".npy"]),
         (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "same file"]),
         (&["row.npy", "--direction", "n.png"], &["--direction", "n.png", ".npy"]),
         (&["row.npy", "--nearest-x", "x.tif"], &["--nearest-x", "x.tif", ".npy"]),

@@ -112,6 +112,81 @@ fn lengths_on_the_ellipsoid_are_given_where_asked_for() {
     PROGRAM.fails(folder.path(), &["earth.tif", "--ellipsoid"], &["--geodesic"]);
 }
 
+/// Writes a mask of random sites in pixels of 5 degrees from 180 degrees west on, `width` of them.
+fn write_random(folder: &Path, width: u32, seed: u64) {
+    let place = Georeference::north_up((-180.0, 85.0), (5.0, 5.0));
+    let place = Georeference { crs: Crs::parse("EPSG:4326").ok(), ..place };
+    let mut random = testing::Random::new(seed);
+    let share = [0.003, 0.05, 0.4][seed as usize % 3];
+    let values: Vec<f32> =
+        (0..width * 34).map(|_| f32::from(u8::from(random.unit() < share))).collect();
+    write_georeferenced(&folder.join("m.tif"), &place, (width, 34), &values, -9999.0).unwrap();
+}
+
+#[test]
+fn tiles_on_the_globe_have_the_bytes_of_one_run() {
+    let more: [&[&str]; 4] =
+        [&[], &["--max-distance", "900000"], &["--radius", "authalic"], &["--ellipsoid"]];
+    for (seed, more) in (0..).zip(more.iter().cycle().take(8)) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        // The first column again as the last, a whole turn, a part of one.
+        write_random(folder, [73, 72, 50][seed as usize % 3], seed);
+        let words = [&["m.tif", "--geodesic"], *more].concat();
+        let outputs = ["-o", "d.tif", "-o", "d.npy", "--nearest", "n.npy", "--direction", "b.npy"];
+        PROGRAM.succeeds(folder, &[&words[..], &outputs, &["--device", "cpu"]].concat());
+        PROGRAM.succeeds(folder, &[&words[..], &["-o", "e.tif", "--nearest", "n.tif"]].concat());
+        let plan = [&words[..], &["--nearest", "--tile-size", "16"]].concat();
+        let device = if seed % 2 == 0 { "cpu" } else { "software" };
+        let merge = ["-o", "t.tif", "-o", "t.npy", "--nearest", "tn.npy", "--direction", "tb.npy"];
+        testing::tiles::in_tiles(&PROGRAM, folder, &plan, &["scan"], device, &merge);
+        let merge = ["-o", "t.tif", "--overwrite", "--nearest", "tn.tif"];
+        testing::tiles::in_tiles(&PROGRAM, folder, &plan, &["scan"], device, &merge);
+        let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
+        for (one, tiles) in [
+            ("d.tif", "t.tif"),
+            ("d.npy", "t.npy"),
+            ("n.npy", "tn.npy"),
+            ("b.npy", "tb.npy"),
+            ("n.tif", "tn.tif"),
+        ] {
+            assert!(bytes(one) == bytes(tiles), "{seed}, {more:?}: {tiles}");
+        }
+    }
+}
+
+/// GDAL reads the two bands of nearest sites as the arrays have them, on the globe and on the plane.
+#[test]
+fn the_nearest_sites_are_two_bands_of_coordinates() {
+    for more in [&["--geodesic"][..], &["--spacing", "georeference", "--max-distance", "20"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        write_random(folder, 72, 1);
+        let outputs = ["-o", "d.npy", "--nearest-x", "x.npy", "--nearest-y", "y.npy"];
+        let line = [&["m.tif"], more, &outputs, &["--nearest", "n.tif"]].concat();
+        PROGRAM.succeeds(folder, &line);
+        let translate =
+            ["-q", "-ot", "Float64", "-of", "ENVI", "-co", "INTERLEAVE=BSQ", "n.tif", "n.raw"];
+        let gdal = std::process::Command::new("gdal_translate")
+            .args(translate)
+            .current_dir(folder)
+            .status();
+        if !gdal.is_ok_and(|status| status.success()) {
+            println!("skipped: GDAL is not installed");
+            return;
+        }
+        let raw = std::fs::read(folder.join("n.raw")).unwrap();
+        let bands: Vec<u64> =
+            raw.as_chunks::<8>().0.iter().map(|&value| u64::from_le_bytes(value)).collect();
+        let [x, y] = ["x.npy", "y.npy"].map(|name| doubles(&folder.join(name)));
+        let expected: Vec<f64> = x.into_iter().chain(y).collect();
+        assert_eq!(bands.len(), expected.len());
+        for (found, expected) in bands.into_iter().map(f64::from_bits).zip(expected) {
+            assert!(found == expected || (found.is_nan() && expected.is_nan()));
+        }
+    }
+}
+
 #[test]
 fn a_mask_in_degrees_is_told_of_the_option() {
     for (system, is_told) in [(Some("EPSG:4326"), true), (Some("EPSG:26910"), false), (None, false)]
@@ -147,7 +222,8 @@ fn what_does_not_lie_on_the_globe_is_refused() {
     write("wide.tif", [0.0, 200.0, 0.0, 10.0, 0.0, -1.0]);
     write("turned.tif", [0.0, 1.0, 0.5, 10.0, 0.0, -1.0]);
     write("good.tif", [0.0, 1.0, 0.0, 10.0, 0.0, -1.0]);
-    let cases: [(&[&str], &[&str]); 9] = [
+    write("pole.tif", [0.0, 1.0, 0.0, 90.5, 0.0, -1.0]);
+    let cases: [(&[&str], &[&str]); 11] = [
         (&["earth.tif", "--geodesic"], &["--geodesic", "earth.tif", "on a plane", "EPSG:4326"]),
         (&["row.npy", "--geodesic"], &["--geodesic", "row.npy", "where it lies"]),
         (&["utm.tif", "--geodesic"], &["--geodesic", "utm.tif", "between the poles"]),
@@ -156,7 +232,9 @@ fn what_does_not_lie_on_the_globe_is_refused() {
         (&["good.tif", "--geodesic", "--spacing", "1,1"], &["--spacing"]),
         (&["good.tif", "--radius", "5"], &["--geodesic"]),
         (&["good.tif", "--geodesic", "--radius", "0"], &["--radius", "0"]),
-        (&["plan", "good.tif", "--geodesic"], &["--geodesic"]),
+        (&["good.tif", "--geodesic", "--radius", "mena"], &["--radius", "mena", "authalic"]),
+        (&["plan", "wide.tif", "--geodesic"], &["--geodesic", "wide.tif", "more than one turn"]),
+        (&["plan", "pole.tif", "--geodesic"], &["--geodesic", "pole.tif", "at a pole"]),
     ];
     for (line, words) in cases {
         PROGRAM.fails(folder.path(), line, words);

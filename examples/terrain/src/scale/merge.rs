@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use geo_io::{Output, RasterFile};
-use programs::args::Format;
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
@@ -12,7 +11,7 @@ use serde_json::json;
 
 use super::args::MergeArgs;
 use super::{Planned, tile};
-use crate::args::ROWS;
+use crate::args::format;
 use crate::rows::{Tally, Whole};
 
 /// Writes products of all tiles, some rows at a time.
@@ -55,7 +54,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     let products = &planned.recipe.products;
     let options: Vec<String> = products.iter().map(|name| name.option()).collect();
     for (name, path) in args.outputs.wanted() {
-        Format::of(&name.option(), path, &ROWS)?;
+        format(name, path)?;
         ensure!(
             products.contains(&name),
             "{}: the plan has no such product, but {}",

@@ -37,7 +37,7 @@ fn files_are_those_of_gdaldem() {
     write_dem(folder);
     // gdaldem's words, ours, and how far the values may be apart: a byte's rounding for hillshades. gdaldem
     // subtracts sums of heights in f32.
-    let cases: [(&[&str], &[&str], f64); 12] = [
+    let cases: [(&[&str], &[&str], f64); 14] = [
         (&["slope"], &["--slope"], 1e-4),
         (&["slope", "-p"], &["--slope", "--slope-unit percent"], 1e-3),
         (
@@ -63,6 +63,16 @@ fn files_are_those_of_gdaldem() {
                 "--hillshade",
                 "--shading multidirectional --gradient zevenbergen-thorne --altitude 60",
             ],
+            1.0,
+        ),
+        (
+            &["hillshade", "-combined", "-az", "100", "-alt", "30"],
+            &["--hillshade", "--shading combined --azimuth 100 --altitude 30"],
+            1.0,
+        ),
+        (
+            &["hillshade", "-combined", "-alg", "ZevenbergenThorne"],
+            &["--hillshade", "--shading combined --gradient zevenbergen-thorne"],
             1.0,
         ),
         (&["TRI", "-alg", "Riley"], &["--tri"], 1e-4),
@@ -93,4 +103,64 @@ fn files_are_those_of_gdaldem() {
         // A brightness next to the middle between two bytes may round to either.
         assert!(most < 1.0 || off < ours.len() / 500, "{theirs:?}: {off} bytes differ");
     }
+}
+
+/// Every band of every cell is gdaldem's, by tables with shares, names, opacities, and colours of NODATA.
+#[test]
+fn colours_are_those_of_gdaldem() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_dem(folder);
+    let tables = [
+        "-20 0 0 255\n0 white\n7.25 10 200 30 128\n25 brown\nnv 9 8 7 6\n",
+        "0%,black\n33.3%,255,0,0\n100%,0,255,255\n",
+        "1000:1:2:3\n",
+        "-30 aqua\n-20 grey\n-10 orange\n0 brown\n10 purple\n20 violet\n30 Indigo\n",
+    ];
+    let modes: [(&str, &[&str]); 3] = [
+        ("linear", &[]),
+        ("nearest", &["-nearest_color_entry"]),
+        ("exact", &["-exact_color_entry"]),
+    ];
+    for table in tables {
+        std::fs::write(folder.join("table.txt"), table).unwrap();
+        for (between, options) in modes {
+            // gdaldem's ends of the range are off the heights by a rounding.
+            if between == "exact" && table.contains('%') {
+                continue;
+            }
+            let run = |program: &str, words: &[&str]| {
+                let run = Command::new(program).current_dir(folder).args(words).output();
+                run.is_ok_and(|output| output.status.success())
+            };
+            let words = ["color-relief", "dem.tif", "table.txt", "theirs.tif", "-alpha", "-q"];
+            if !run("gdaldem", &[&words[..], options].concat()) {
+                println!("skipped: gdaldem is not installed");
+                return;
+            }
+            let words = ["dem.tif", "--color-relief", "ours.tif", "--colours", "table.txt"];
+            let more = ["--between", between, "--overwrite", "--device", "cpu"];
+            PROGRAM.succeeds(folder, &[&words[..], &more].concat());
+            let raw = ["ours", "theirs"].map(|name| {
+                let (from, to) = (format!("{name}.tif"), format!("{name}.raw"));
+                let how = ["-q", "-of", "ENVI", "-co", "INTERLEAVE=BIP"];
+                assert!(run("gdal_translate", &[&how[..], &[&from, &to]].concat()));
+                std::fs::read(folder.join(to)).unwrap()
+            });
+            let pairs = raw[0].chunks(4).zip(raw[1].chunks(4)).enumerate();
+            for (cell, (ours, theirs)) in pairs {
+                // Without a line of NODATA gdaldem gives it the colour of its number, here the lowest height.
+                if [12 * 300 + 30, 40 * 300 + 5].contains(&cell) && !table.contains("nv") {
+                    assert_eq!(ours, [0; 4]);
+                    continue;
+                }
+                assert_eq!(ours, theirs, "{table:?}, {between}, cell {cell}");
+            }
+            assert_eq!(raw[0].len(), raw[1].len());
+        }
+    }
+    std::fs::write(folder.join("bad.txt"), "1 2 3\n").unwrap();
+    let bad = ["dem.tif", "--color-relief", "c.png", "--colours", "bad.txt", "--device", "cpu"];
+    PROGRAM.fails(folder, &bad, &["bad.txt", "line 1"]);
+    PROGRAM.fails(folder, &["dem.tif", "--color-relief", "c.png"], &["--colours"]);
 }

@@ -145,6 +145,22 @@ const SUITE: Suite = Suite {
 suite_of_tiles! { SUITE }
 
 #[test]
+fn a_picture_of_tiles_is_that_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_dem(folder, "feet", &heights(&mut Random::new(14), (200, 130), 0.01), (200, 130));
+    for shading in ["lambert", "combined", "igor"] {
+        let words = ["dem.tif", "--shading", shading];
+        let one = ["--hillshade", "plain.png", "--overwrite", "--device", "cpu"];
+        PROGRAM.succeeds(folder, &[&words[..], &one].concat());
+        let plan = [&words[..], &["--product", "hillshade", "--tile-size", "48"]].concat();
+        let merge = ["--hillshade", "tiles.png", "--overwrite"];
+        in_tiles(&PROGRAM, folder, &plan, &[], "software", &merge);
+        assert!(is_same(folder, "plain.png", "tiles.png"), "{shading}");
+    }
+}
+
+#[test]
 fn what_a_plan_cannot_have_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -42,7 +42,7 @@ const LAYOUT: &str = "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\n\
 
 const ORDER: ByteOrder = ByteOrder::LittleEndian;
 
-/// What a cell is made of: numbers of 32 bits, where NaN is no value, or bytes, where 0 is none.
+/// What a cell is made of: numbers of 32 or 64 bits, where NaN is no value, or bytes, where 0 is none.
 pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// How a sample is foretold from those before it.
     const PREDICTOR: Predictor;
@@ -67,44 +67,50 @@ pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder;
 }
 
-impl Sample for f32 {
-    const PREDICTOR: Predictor = Predictor::FloatingPoint;
-    const NONE: Self = f32::NAN;
-    const MOST_BANDS: usize = u16::MAX as usize;
+macro_rules! floats {
+    ($($float:ty)+) => {$(
+        impl Sample for $float {
+            const PREDICTOR: Predictor = Predictor::FloatingPoint;
+            const NONE: Self = <$float>::NAN;
+            const MOST_BANDS: usize = u16::MAX as usize;
 
-    fn number(self) -> Option<f64> {
-        (!self.is_nan()).then_some(self.into())
-    }
-
-    fn stored(self, nodata: f32) -> Self {
-        if self.is_nan() { nodata } else { self }
-    }
-
-    fn check(values: &[Self], nodata: f32) -> crate::Result<()> {
-        match parallel::first(values.len(), FINE, |i| values[i] == nodata) {
-            Some(_) => {
-                let expected = "usable as NODATA: a cell has that value; choose another";
-                let (what, value) = ("the value", nodata.into());
-                Err(crate::Error::BadValue { what, value, expected })
+            fn number(self) -> Option<f64> {
+                (!self.is_nan()).then_some(self.into())
             }
-            None => Ok(()),
-        }
-    }
 
-    fn mean(cells: &[Self], out: &mut [Self]) {
-        let bands = out.len();
-        for (band, out) in out.iter_mut().enumerate() {
-            let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
-            let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
-            *out = if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN };
-        }
-    }
+            fn stored(self, nodata: f32) -> Self {
+                if self.is_nan() { nodata.into() } else { self }
+            }
 
-    fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder {
-        let further = vec![ExtraSample::Unspecified; per_cell - 1];
-        image.photometric(PhotometricInterpretation::MinIsBlack).extra_samples(further)
-    }
+            fn check(values: &[Self], nodata: f32) -> crate::Result<()> {
+                match parallel::first(values.len(), FINE, |i| values[i] == <$float>::from(nodata)) {
+                    Some(_) => {
+                        let expected = "usable as NODATA: a cell has that value; choose another";
+                        let (what, value) = ("the value", nodata.into());
+                        Err(crate::Error::BadValue { what, value, expected })
+                    }
+                    None => Ok(()),
+                }
+            }
+
+            fn mean(cells: &[Self], out: &mut [Self]) {
+                let bands = out.len();
+                for (band, out) in out.iter_mut().enumerate() {
+                    let known = cells.iter().skip(band).step_by(bands).filter(|v| !v.is_nan());
+                    let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
+                    *out = if count > 0 { (sum / f64::from(count)) as $float } else { <$float>::NAN };
+                }
+            }
+
+            fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder {
+                let further = vec![ExtraSample::Unspecified; per_cell - 1];
+                image.photometric(PhotometricInterpretation::MinIsBlack).extra_samples(further)
+            }
+        }
+    )+};
 }
+
+floats! { f32 f64 }
 
 impl Sample for u8 {
     const PREDICTOR: Predictor = Predictor::Horizontal;

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 64 * TILE * TILE;
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
 /// Writes a raster of values that need not fit the memory as GeoTIFF: `fill` gives whole rows, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in three. Values are f32, or bytes of one band,
+/// in one pass or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one band,
 /// whose NODATA is 0.
 ///
 /// The memory is that of 256 rows, or of 4 million numbers where that is more, a few times. Overviews take a third of

@@ -1,13 +1,14 @@
 //! What a warp looks for among sites: the nearest one, and the third corner of a Delaunay triangle.
 //!
 //! A [`Visitor`] is shown sites, a lane has one. f64 tells with a bound of its error which sites may be inside the present circle
-//! ([`Circle`]). Of those the one whose circle reaches least far is the next candidate, until none is inside; [`Predicates`] decide.
+//! ([`Circle`]). Of those the one whose circle reaches least far is the next candidate, until none is inside; predicates decide. If a decision
+//! is in doubt, what was found does not count.
 
 use device_std::{math, vector, warp};
 
-use super::angles::square;
+use super::angles::{square, way};
 use super::circle::{Circle, ROUNDING};
-use super::predicates::{Place, Predicates, is_before};
+use super::predicates::{Decide, Decided, Place, Quick, Seen, is_before};
 use super::rough::NONE;
 
 /// Stands for a lane that has nothing.
@@ -26,6 +27,9 @@ pub trait Visitor {
 
     /// What was found; [`NONE`] before there is something.
     fn found(&self) -> u32;
+
+    /// Whether a decision was in doubt. Then no more is wanted.
+    fn is_in_doubt(&self) -> bool;
 }
 
 /// The bits of a number as f32, in the order of the numbers; below [`DONE`].
@@ -50,17 +54,22 @@ pub fn squared(at: Place, [west, south, east, north]: [f64; 4]) -> f64 {
     x * x + y * y
 }
 
-#[inline(always)]
-fn way(from: Place, to: Place) -> Place {
-    [to[0] - from[0], to[1] - from[1]]
-}
-
 /// # Safety
 /// The whole warp comes to the same call.
 #[inline(always)]
 unsafe fn shuffled(place: Place, lane: u32) -> Place {
     // SAFETY: passed on to the caller.
     place.map(|along| unsafe { warp::shuffle(warp::FULL, along, lane) })
+}
+
+/// Whether it is so in any lane.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn is_anywhere(is: bool) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { warp::any(warp::FULL, is) }
 }
 
 /// Which sites count: all, or those before or after one by x, then by y, which are its two sides on a line.
@@ -75,8 +84,8 @@ pub enum Which {
 }
 
 /// The nearest site so far.
-pub struct Nearest {
-    predicates: Predicates,
+pub struct Nearest<D> {
+    predicates: D,
     at: Place,
     site: u32,
     which: Which,
@@ -85,25 +94,29 @@ pub struct Nearest {
     place: Place,
     /// Its squared distance, rounded up.
     squared: f64,
+    is_in_doubt: bool,
 }
 
-impl Nearest {
+impl<D: Decide> Nearest<D> {
     /// Nothing found yet, around a site.
     #[inline(always)]
-    pub fn new(predicates: Predicates, (site, at): (u32, Place), which: Which) -> Self {
-        Self { predicates, at, site, which, found: NONE, place: at, squared: f64::INFINITY }
+    pub fn new(predicates: D, (site, at): (u32, Place), which: Which) -> Self {
+        let (found, squared) = (NONE, f64::INFINITY);
+        Self { predicates, at, site, which, found, place: at, squared, is_in_doubt: false }
     }
 
     /// Whether a place is nearer than the present one. Of places as near the first by x, then by y, counts as nearer: so the
     /// same site is found whichever leaf comes first.
     #[inline(always)]
-    fn is_nearer(&self, place: Place) -> bool {
-        let order = self.predicates.nearer(self.at, place, self.place);
-        order > 0 || order == 0 && is_before(place, self.place)
+    fn is_nearer(&self, place: Place) -> Decided<bool, D> {
+        let [other, own] = [place, self.place].map(|place| Seen::from(self.at, place));
+        let places = || [self.at, place, self.place];
+        let order = self.predicates.seen_nearer(&other, &own, places)?;
+        Ok(order > 0.0 || order == 0.0 && is_before(place, self.place))
     }
 }
 
-impl Visitor for Nearest {
+impl<D: Decide> Visitor for Nearest<D> {
     #[inline(always)]
     fn found(&self) -> u32 {
         self.found
@@ -111,7 +124,12 @@ impl Visitor for Nearest {
 
     #[inline(always)]
     fn wants(&self, bounds: [f64; 4]) -> bool {
-        squared(self.at, bounds) <= self.squared
+        squared(self.at, bounds) <= self.squared && !self.is_in_doubt
+    }
+
+    #[inline(always)]
+    fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
     }
 
     #[inline(always)]
@@ -129,9 +147,12 @@ impl Visitor for Nearest {
         unsafe {
             while vector::unknown(1) == 1 {
                 // Each lane decides about its own site.
-                is_open = is_open
-                    && squared <= self.squared
-                    && (self.found == NONE || self.is_nearer(place));
+                let decided = match is_open && squared <= self.squared {
+                    true if self.found != NONE => self.is_nearer(place),
+                    stays => Ok(stays),
+                };
+                self.is_in_doubt |= !D::IS_EXACT && is_anywhere(decided.is_err());
+                is_open = matches!(decided, Ok(true)) && !self.is_in_doubt;
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     break;
@@ -148,8 +169,8 @@ impl Visitor for Nearest {
 }
 
 /// The best third corner so far of the triangle to the left of an edge.
-pub struct Apex {
-    predicates: Predicates,
+pub struct Apex<D> {
+    predicates: D,
     /// Where the edge's ends lie.
     edge: [Place; 2],
     sites: [u32; 2],
@@ -163,15 +184,25 @@ pub struct Apex {
     circle: Circle,
     /// Whether the circle is relative to the edge's first end.
     is_from_first: bool,
+    is_in_doubt: bool,
 }
 
-impl Apex {
+impl<D: Decide> Apex<D> {
     /// No corner yet for an edge between two sites.
     #[inline(always)]
-    pub fn new(predicates: Predicates, sites: [u32; 2], edge: [Place; 2]) -> Self {
+    pub fn new(predicates: D, sites: [u32; 2], edge: [Place; 2]) -> Self {
         let [from, to] = edge;
-        let (circle, way) = (Circle::EVERYTHING, way(from, to));
-        Self { predicates, edge, sites, way, found: NONE, place: to, circle, is_from_first: true }
+        Self {
+            predicates,
+            edge,
+            sites,
+            way: way(from, to),
+            found: NONE,
+            place: to,
+            circle: Circle::EVERYTHING,
+            is_from_first: true,
+            is_in_doubt: false,
+        }
     }
 
     /// Makes the circle that of the present corner.
@@ -191,14 +222,19 @@ impl Apex {
         if self.is_from_first { self.edge[0] } else { self.edge[1] }
     }
 
-    /// The circle through the edge's ends and the corner, and the end that it is seen from.
+    /// Whether a place is a better corner than the present one.
     #[inline(always)]
-    pub fn circle(&self) -> (Circle, u32) {
-        (self.circle, if self.is_from_first { self.sites[0] } else { self.sites[1] })
+    fn is_better(&self, place: Place) -> Decided<bool, D> {
+        let [from, to] = self.edge;
+        let is_left = self.predicates.side(from, to, place)? > 0.0;
+        match is_left && self.found != NONE {
+            true => self.predicates.is_within([from, to, self.place], place),
+            false => Ok(is_left),
+        }
     }
 }
 
-impl Visitor for Apex {
+impl<D: Decide> Visitor for Apex<D> {
     #[inline(always)]
     fn found(&self) -> u32 {
         self.found
@@ -211,12 +247,20 @@ impl Visitor for Apex {
         let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
         // The box's farthest corner to the left of the edge.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
-        self.circle.may_meet(seen) && self.predicates.orientation(from, to, corner) > 0
+        // A box in doubt is wanted: it costs time alone.
+        let quick = Quick(*self.predicates.predicates());
+        let is_left = quick.side(from, to, corner).map_or(true, |side| side > 0.0);
+        self.circle.may_meet(seen) && is_left && !self.is_in_doubt
+    }
+
+    #[inline(always)]
+    fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
     }
 
     #[inline(always)]
     unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool {
-        let ([from, to], [x, y]) = (self.edge, self.way);
+        let ([from, _], [x, y]) = (self.edge, self.way);
         let seen = way(from, place);
         let mut is_open = is_there
             && site != self.sites[0]
@@ -235,11 +279,12 @@ impl Visitor for Apex {
         unsafe {
             while vector::unknown(1) == 1 {
                 // Each lane decides about its own site. One that is outside now is outside of all better circles.
-                is_open = is_open
-                    && self.circle.may_hold(way(self.origin(), place))
-                    && self.predicates.orientation(from, to, place) > 0
-                    && (self.found == NONE
-                        || self.predicates.is_inside(from, to, self.place, place));
+                let decided = match is_open && self.circle.may_hold(way(self.origin(), place)) {
+                    true => self.is_better(place),
+                    false => Ok(false),
+                };
+                self.is_in_doubt |= !D::IS_EXACT && is_anywhere(decided.is_err());
+                is_open = matches!(decided, Ok(true)) && !self.is_in_doubt;
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     break;

@@ -7,7 +7,7 @@ use device_std::{kernel, thread, vector, warp};
 use super::MODULE;
 use super::descent::{Budget, Descent, Leaves, ROOM};
 use super::links::Sorted;
-use super::predicates::Predicates;
+use super::predicates::{Predicates, Quick};
 use super::rough::{ALL, LISTED, Rough, SPENT};
 use super::star::{KEPT, Search};
 use crate::rtree::Tree;
@@ -34,14 +34,13 @@ const SHARED: u32 = {
 /// Makes the stars that are not made yet, of [`ALL`] sites, or of those that are [`LISTED`]. `unit` is the exponent of the unit of all coordinates.
 ///
 /// Searches may visit `most` times [`VISITS`](super::VISITS) nodes and leaves; no limit if that is [`u32::MAX`]. Then they end, with some
-/// stars not made. A star of more than [`KEPT`] neighbours is left.
+/// stars not made. A star of more than [`KEPT`] neighbours is left, and one about which f64 does not decide.
 /// Grid: any number of warps, which take turns.
 ///
 /// # Safety
 /// The tree is whole, without points at one place; [`Rough`] has an element for each site, and room for six neighbours of each.
 /// [`find_near_stars`](mod@super::find_near_stars) has run with the same ones.
-// What spills is around calls of exact decisions.
-#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
+#[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4)]
 pub unsafe fn find_far_stars(
     tree: Tree<'_, f64>,
     unit: i32,
@@ -50,7 +49,7 @@ pub unsafe fn find_far_stars(
     rough: Rough<'_>,
 ) {
     let len = if which == ALL { tree.points } else { rough.tallies.get(LISTED) };
-    let mut search = search(tree, unit, most, rough);
+    let mut search = search(tree, Quick(Predicates::new(unit)), most, rough);
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
         each::<RUN>(len, |i| {
@@ -70,7 +69,7 @@ pub unsafe fn find_far_stars(
 ///
 /// # Safety
 /// As there, with the links of all these sites.
-// As there.
+// What spills is around calls of exact decisions.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1600)]
 pub unsafe fn find_last_stars(
     tree: Tree<'_, f64>,
@@ -79,7 +78,7 @@ pub unsafe fn find_last_stars(
     links: Sorted<'_>,
     rough: Rough<'_>,
 ) {
-    let mut search = search(tree, unit, most, rough);
+    let mut search = search(tree, Predicates::new(unit), most, rough);
     search.is_last = true;
     // SAFETY: as above.
     unsafe {
@@ -95,19 +94,19 @@ pub unsafe fn find_last_stars(
 }
 
 #[inline(always)]
-fn search<'a>(
+fn search<'a, D>(
     tree: Tree<'a, f64>,
-    unit: i32,
+    predicates: D,
     most: u32,
     made: Rough<'a>,
-) -> Search<'a, Descent<'a>> {
+) -> Search<'a, Descent<'a>, D> {
     let (room, kept) = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let room = room.skip(warp::warp_id() * ROOM);
     let budget = Budget { spent: made.tallies.from(SPENT), most, own: 0, is_over: false };
-    let (x, y, predicates) = (tree.x, tree.y, Predicates::new(unit));
+    let (x, y) = (tree.x, tree.y);
     let source = Descent { tree, room, leaves: Leaves::NONE, budget };
-    Search { x, y, predicates, source, made, kept, is_last: false }
+    Search { x, y, predicates, source, made, kept, is_last: false, is_in_doubt: false }
 }
 
 /// Shows the warp's share of so many numbers, `RUN` of them that follow each other and then others, until it wants no more.

@@ -10,6 +10,7 @@ use device_std::{vector, warp};
 use super::angles::{is_left, way};
 use super::links::{Joint, Owned};
 use super::natural::OPEN;
+use super::predicates::Decide;
 use super::rough::{NONE, Rough, WRITTEN};
 use super::star::{KEPT, Search, Source, told};
 
@@ -131,7 +132,7 @@ impl Found {
     }
 }
 
-impl<S: Source> Search<'_, S> {
+impl<S: Source, D: Decide> Search<'_, S, D> {
     /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, if
     /// rounding has put them out of order, nor if the source gives up.
     ///
@@ -140,6 +141,7 @@ impl<S: Source> Search<'_, S> {
     #[inline(always)]
     pub unsafe fn fill(&mut self, site: u32, own: &Owned<'_>) -> bool {
         let (links, neighbours) = (self.kept, self.kept.skip(MOST));
+        self.is_in_doubt = false;
         let mut found = Found { links, neighbours, count: 0, infinity: NONE };
         let mut first = 0;
         // SAFETY: passed on to the caller.
@@ -219,7 +221,7 @@ impl<S: Source> Search<'_, S> {
                     Some(next) => next,
                     None => self.apex(from, to),
                 };
-                if self.source.is_over() {
+                if self.is_over() {
                     return false;
                 }
             }

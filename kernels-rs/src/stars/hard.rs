@@ -101,12 +101,13 @@ fn search<'a>(
     unit: i32,
     lists: Lists<'a>,
     made: Rough<'a>,
-) -> Search<'a, Candidates<'a>> {
+) -> Search<'a, Candidates<'a>, Predicates> {
     let [candidates, kept] = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let sites = candidates.skip(warp::warp_id() * MOST);
     let source = Candidates { x, y, lists, site: 0, sites, count: 0, all: 0 };
-    Search { x, y, predicates: Predicates::new(unit), source, made, kept, is_last: false }
+    let predicates = Predicates::new(unit);
+    Search { x, y, predicates, source, made, kept, is_last: false, is_in_doubt: false }
 }
 
 /// The candidates of a site.

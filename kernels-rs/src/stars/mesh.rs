@@ -29,7 +29,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 use super::MODULE;
 use super::angles::{cross, way};
 use super::natural::{Query, Stars};
-use super::predicates::{Place, Predicates, is_before, sure};
+use super::predicates::{Decide, Place, Predicates, is_before, sure};
 use super::queries::SiteColumns;
 use super::rough::NONE;
 
@@ -239,18 +239,18 @@ impl Mesh<'_> {
 
     /// Shows each triangle of the cavity of a place, which is on no site, and each one beside it, once for each edge between: with whether it
     /// is in the cavity. The walk there begins at a site, the nearer the better. It ends early, and gives `None`, if it is not
-    /// to be shown more, or, unless it `IS_EXACT`, where f64 does not decide.
+    /// to be shown more, or where a decision is in doubt.
     ///
     /// Cost: the triangles between, and those of the cavity.
     #[inline(always)]
-    pub fn cavity<const IS_EXACT: bool>(
+    pub fn cavity(
         &self,
-        predicates: &Predicates,
+        predicates: &impl Decide,
         at: Place,
         site: u32,
         mut show: impl FnMut(u32, bool) -> bool,
     ) -> Option<()> {
-        let begin = self.locate::<IS_EXACT>(predicates, at, site)?;
+        let begin = self.locate(predicates, at, site)?;
         let mut here = begin;
         while vector::unknown(1) == 1 {
             if here.number.is_multiple_of(3) && !show(here.number / 3, true) {
@@ -259,7 +259,7 @@ impl Mesh<'_> {
             let (twin, apex) = self.across(here.number);
             let [from, to, third] = here.corners;
             let place = self.place(apex);
-            here = if is_inside::<IS_EXACT>(predicates, [to, from, place], at)? {
+            here = if is_inside(predicates, [to, from, place], at)? {
                 Half { number: next(twin), corners: [from, place, to] }
             } else {
                 if !show(twin / 3, false) {
@@ -291,12 +291,7 @@ impl Mesh<'_> {
     ///
     /// From triangle to triangle, always across an edge that the place lies beyond. In a Delaunay triangulation this comes to an end.
     #[inline(always)]
-    fn locate<const IS_EXACT: bool>(
-        &self,
-        predicates: &Predicates,
-        at: Place,
-        site: u32,
-    ) -> Option<Half> {
+    fn locate(&self, predicates: &impl Decide, at: Place, site: u32) -> Option<Half> {
         let number = self.towards(site, at);
         let (_, of_third) = self.across(self.across(number).0);
         let (_, of_end) = self.across(self.across(next(next(number))).0);
@@ -305,7 +300,7 @@ impl Mesh<'_> {
         let mut seen = 0;
         while seen < vector::unknown(3) {
             let [from, to, third] = here.corners;
-            if side::<IS_EXACT>(predicates, [from, to], at)? < 0 {
+            if predicates.side(from, to, at).ok()? < 0.0 {
                 let (twin, apex) = self.across(here.number);
                 let place = self.place(apex);
                 here = Half { number: next(twin), corners: [from, place, to] };
@@ -377,39 +372,19 @@ fn next(half: u32) -> u32 {
     if half % 3 == 2 { half - 2 } else { half + 1 }
 }
 
-/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if f64 does not decide, unless it `IS_EXACT`.
+/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if the decision is in doubt.
 #[inline(always)]
-pub fn is_inside<const IS_EXACT: bool>(
-    predicates: &Predicates,
-    [a, b, c]: [Place; 3],
-    at: Place,
-) -> Option<bool> {
+pub fn is_inside(predicates: &impl Decide, [a, b, c]: [Place; 3], at: Place) -> Option<bool> {
     let [from, to] = if c[0].is_nan() {
         [b, a]
     } else if a[0].is_nan() {
         [c, b]
     } else if b[0].is_nan() {
         [a, c]
-    } else if IS_EXACT {
-        return Some(predicates.is_inside(a, b, c, at));
     } else {
-        let side = predicates.quick_in_circle(a, b, c, at)?;
-        return (side != 0).then_some(side > 0);
+        return predicates.is_within([a, b, c], at).ok();
     };
     // Beyond the side, which has the sites on its left, or on it.
-    let side = side::<IS_EXACT>(predicates, [from, to], at)?;
-    Some(side < 0 || side == 0 && is_before(at, from) != is_before(at, to))
-}
-
-/// On which side of a line a place lies.
-#[inline(always)]
-fn side<const IS_EXACT: bool>(
-    predicates: &Predicates,
-    [from, to]: [Place; 2],
-    at: Place,
-) -> Option<i32> {
-    match IS_EXACT {
-        true => Some(predicates.orientation(from, to, at)),
-        false => predicates.quick_orientation(from, to, at),
-    }
+    let side = predicates.side(from, to, at).ok()?;
+    Some(side < 0.0 || side == 0.0 && is_before(at, from) != is_before(at, to))
 }

@@ -122,7 +122,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
                 let other = self.stars.neighbour(at);
                 let there = self.see(other);
                 let places = || [self.at, self.stars.place(other), self.stars.place(best)];
-                let order = self.predicates.nearer(&there, &seen, places)?;
+                let order = self.predicates.seen_nearer(&there, &seen, places)?;
                 let is_first = || {
                     let [_, other, best] = places();
                     is_before(other, best)
@@ -307,7 +307,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
                 let turns = [Turn::of(&next, &run.onward), turn, to_next];
                 let corners = [here, &next, &run.onward];
                 let places = || [self.stars.place(site), place(at), place(run.end), self.at];
-                if self.predicates.in_circle(corners, turns, places)? <= 0.0 {
+                if self.predicates.seen_in_circle(corners, turns, places)? <= 0.0 {
                     return Ok(run);
                 }
             }
@@ -332,7 +332,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let [own, of_a, of_b] = [from, a, b].map(|corner| Seen::from(self.at, corner));
         let turns = [Turn::of(&of_a, &of_b), Turn::of(&of_b, &own), Turn::of(&own, &of_a)];
         let places = || [from, a, b, self.at];
-        Ok(self.predicates.in_circle([&own, &of_a, &of_b], turns, places)? > 0.0)
+        Ok(self.predicates.seen_in_circle([&own, &of_a, &of_b], turns, places)? > 0.0)
     }
 
     /// The slot of a neighbour in a site's star.

@@ -7,10 +7,11 @@
 //! 2. Each lane lists the sites that are nearest to its own one, up to a distance that leaves it some 20 ([`Nearby`]).
 //! 3. Each lane goes around its site. From the nearest site on it finds of each edge the third corner on its left: that whose
 //!    circle with the edge's ends reaches least far. Mostly its list tells: the next best reaches farther by more than rounding in
-//!    f32 can explain, and the part of the circle on the left lies within the list's distance.
-//! 4. Where the list does not tell, the whole warp looks for that lane's corner in all of the window, a site a lane, and decides
-//!    exactly ([`Window::apex`]). If the circle does not lie in the window, or there is no corner, or too many neighbours, the
-//!    site is listed for [`find_far_stars`](mod@super::find_far_stars).
+//!    f32 can explain, or f64 decides between them, and the part of the circle on the left lies within the list's distance.
+//! 4. Where the list does not tell, the whole warp looks for that lane's corner in all of the window, a site a lane
+//!    ([`Window::apex`]). If neither f32 nor f64 decides, or the circle does not lie in the window, or there is no corner, or too many
+//!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars), which decides exactly. Nothing is exact here: around such
+//!    calls a lane would save its numbers.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, vector, warp};
@@ -18,7 +19,7 @@ use device_std::{kernel, thread, vector, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::nearby::{self, Lane, Nearby};
-use super::predicates::{Place, Predicates};
+use super::predicates::{Place, Predicates, Quick};
 use super::rough::{LISTED, NONE, Rough, WRITTEN};
 use super::window::{self, Edge, Window};
 use crate::rtree::Tree;
@@ -99,8 +100,8 @@ const SHARED: u32 = {
 ///
 /// # Safety
 /// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours of each.
-// What spills is around calls of exact decisions, to which few lanes come.
-#[kernel(block = BLOCK, shared = SHARED, resident = 16, spills = 1700)]
+// What spills costs less than fewer warps.
+#[kernel(block = BLOCK, shared = SHARED, resident = 16, spills = 250)]
 pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, turn: u32, rough: Rough<'_>) {
     // The same for the whole block, so that it takes no register of a thread.
     let block = Turn::block(turn, thread::block_idx_x());
@@ -122,7 +123,7 @@ pub unsafe fn find_near_stars(tree: Tree<'_, f64>, unit: i32, turn: u32, rough: 
         let window = Window::around(&tree, &group, sites.own());
         let mut count = 0;
         if window.count > 0 {
-            let predicates = Predicates::new(unit);
+            let predicates = Quick(Predicates::new(unit));
             let lane = Lane { tree: &tree, predicates, group: &group, window: &window, place };
             let nearby = Nearby::of(&window, &group, site, is_there, lists.own());
             count = lane.make(&nearby, star);
@@ -227,7 +228,7 @@ impl Lane<'_> {
                 let of = |site: u32| warp::shuffle(warp::FULL, site, lane);
                 let way = edge.way.map(|along| warp::shuffle(warp::FULL, along, lane));
                 let edge = Edge { from: of(edge.from), to: of(edge.to), way };
-                let found = self.window.apex(self.tree, self.group, self.predicates, edge);
+                let found = self.window.apex(edge);
                 answer = if warp::lane_id() == lane { found } else { answer };
             }
         }

@@ -3,7 +3,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::predicates::{Place, Predicates};
+use super::predicates::{Decide, Doubt, Place, Quick, Seen};
 use super::reach::{Chord, HALF_ULP, Least};
 use super::rough::NONE;
 use super::window::Window;
@@ -40,7 +40,7 @@ impl Shared {
 /// What a lane has for the star of its site.
 pub struct Lane<'a> {
     pub tree: &'a Tree<'a, f64>,
-    pub predicates: Predicates,
+    pub predicates: Quick,
     pub group: &'a Group,
     pub window: &'a Window,
     /// Where the site lies.
@@ -159,14 +159,17 @@ impl Nearby {
             if next > limit {
                 return found;
             }
-            let (mut place, mut slot) = (window.place(lane.tree, found), 0);
+            let see = |site: u32| Seen::from(lane.place, window.place(lane.tree, site));
+            let (mut best, mut slot) = (see(found), 0);
             while slot < vector::unknown(self.count) {
                 let site = self.site(slot);
                 let [x, y] = window.site(site);
                 if group.squared(x, y) <= limit && site != found {
-                    let other = window.place(lane.tree, site);
-                    if lane.predicates.nearer(lane.place, other, place) > 0 {
-                        (found, place) = (site, other);
+                    let other = see(site);
+                    match lane.predicates.seen_nearer(&other, &best, || [lane.place; 3]) {
+                        Ok(order) if order > 0.0 => (found, best) = (site, other),
+                        Ok(_) => {}
+                        Err(Doubt) => return NONE,
                     }
                 }
                 slot += 1;
@@ -206,11 +209,16 @@ impl Nearby {
             if site != neighbour && chord.may_reach_less(seen, most) {
                 // SAFETY: the site is one of the window.
                 let other = unsafe { lane.window.place(lane.tree, site) };
-                let predicates = &lane.predicates;
-                if predicates.orientation(lane.place, end, other) > 0
-                    && (found == NONE || predicates.is_inside(lane.place, end, place, other))
-                {
-                    (found, place) = (site, other);
+                let is_better = match lane.predicates.side(lane.place, end, other) {
+                    Ok(side) if side <= 0.0 => Ok(false),
+                    Ok(_) if found == NONE => Ok(true),
+                    Ok(_) => lane.predicates.is_within([lane.place, end, place], other),
+                    Err(Doubt) => Err(Doubt),
+                };
+                match is_better {
+                    Ok(true) => (found, place) = (site, other),
+                    Ok(false) => {}
+                    Err(Doubt) => return NONE,
                 }
             }
             slot += 1;

@@ -52,6 +52,8 @@ pub struct Predicates {
 pub trait Decide: Copy {
     /// Why there may be no decision.
     type Doubt;
+    /// Whether there always is one.
+    const IS_EXACT: bool;
 
     /// The predicates for these coordinates.
     fn predicates(&self) -> &Predicates;
@@ -72,7 +74,7 @@ pub trait Decide: Copy {
     /// A number of the sign of [`Predicates::in_circle`], of three corners as they are seen from `d`, and the turns of their pairs: from `b` to `c`, from `c` to
     /// `a`, and from `a` to `b`. `places` gives all four.
     #[inline(always)]
-    fn in_circle(
+    fn seen_in_circle(
         &self,
         corners: [&Seen; 3],
         turns: [Turn; 3],
@@ -85,9 +87,35 @@ pub trait Decide: Copy {
         }
     }
 
+    /// As [`Predicates::is_inside`].
+    #[inline(always)]
+    fn is_within(&self, [a, b, c]: [Place; 3], d: Place) -> Decided<bool, Self> {
+        let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
+        let turns = [Turn::of(&of_b, &of_c), Turn::of(&of_c, &of_a), Turn::of(&of_a, &of_b)];
+        let side = self.seen_in_circle([&of_a, &of_b, &of_c], turns, || [a, b, c, d])?;
+        if side != 0.0 {
+            return Ok(side > 0.0);
+        }
+        let is_first = |p: Place, others: [Place; 3]| {
+            is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
+        };
+        if is_first(d, [a, b, c]) {
+            return Ok(true);
+        }
+        // How the determinant falls with a height is the orientation of the other three.
+        let [p, q] = if is_first(a, [b, c, d]) {
+            [b, c]
+        } else if is_first(b, [a, c, d]) {
+            [c, a]
+        } else {
+            [a, b]
+        };
+        Ok(self.side(p, q, d)? < 0.0)
+    }
+
     /// A number of the sign of [`Predicates::nearer`], of two places as they are seen from `p`. `places` gives all three.
     #[inline(always)]
-    fn nearer(
+    fn seen_nearer(
         &self,
         a: &Seen,
         b: &Seen,
@@ -116,6 +144,7 @@ pub fn sure<T>(decided: Decided<T, Predicates>) -> T {
 
 impl Decide for Predicates {
     type Doubt = Infallible;
+    const IS_EXACT: bool = true;
 
     #[inline(always)]
     fn predicates(&self) -> &Predicates {
@@ -138,6 +167,7 @@ pub struct Doubt;
 
 impl Decide for Quick {
     type Doubt = Doubt;
+    const IS_EXACT: bool = false;
 
     #[inline(always)]
     fn predicates(&self) -> &Predicates {
@@ -212,17 +242,7 @@ impl Predicates {
     /// On which side of the line from `a` to `b` the place `c` lies: 1 on the left, -1 on the right, 0 on the line.
     #[inline(always)]
     pub fn orientation(&self, a: Place, b: Place, c: Place) -> i32 {
-        match self.quick_orientation(a, b, c) {
-            Some(side) => side,
-            None => self.exact_orientation(a, b, c),
-        }
-    }
-
-    /// As [`orientation`](Self::orientation), if f64 tells.
-    #[inline(always)]
-    pub fn quick_orientation(&self, a: Place, b: Place, c: Place) -> Option<i32> {
-        let (twice_area, sum) = area(a, b, c);
-        self.is_sure_of_area(twice_area, sum).then(|| sign(twice_area))
+        sign(sure(self.side(a, b, c)))
     }
 
     /// Whether an area has the sign that f64 says.
@@ -236,19 +256,9 @@ impl Predicates {
     /// it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
-        match self.quick_in_circle(a, b, c, d) {
-            Some(side) => side,
-            None => self.exact_in_circle([a, b, c, d]),
-        }
-    }
-
-    /// As [`in_circle`](Self::in_circle), if f64 tells.
-    #[inline(always)]
-    pub fn quick_in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> Option<i32> {
-        let [a, b, c] = [a, b, c].map(|corner| Seen::from(d, corner));
-        let turns = [Turn::of(&b, &c), Turn::of(&c, &a), Turn::of(&a, &b)];
-        let (determinant, sum) = circle([&a, &b, &c], turns);
-        self.is_sure_of_circle(determinant, sum).then(|| sign(determinant))
+        let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
+        let turns = [Turn::of(&of_b, &of_c), Turn::of(&of_c, &of_a), Turn::of(&of_a, &of_b)];
+        sign(sure(self.seen_in_circle([&of_a, &of_b, &of_c], turns, || [a, b, c, d])))
     }
 
     /// Whether the determinant of a circle has the sign that f64 says.
@@ -262,16 +272,13 @@ impl Predicates {
     /// the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
     #[inline(always)]
     pub fn is_inside(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
-        match self.in_circle(a, b, c, d) {
-            0 => self.is_inside_if_first_moves(a, b, c, d),
-            side => side > 0,
-        }
+        sure(self.is_within([a, b, c], d))
     }
 
     /// Which of `a` and `b` is nearer to `p`: 1 if `a` is, -1 if `b` is, 0 if both are as near.
     #[inline(always)]
     pub fn nearer(&self, p: Place, a: Place, b: Place) -> i32 {
-        sign(sure(Decide::nearer(self, &Seen::from(p, a), &Seen::from(p, b), || [p, a, b])))
+        sign(sure(self.seen_nearer(&Seen::from(p, a), &Seen::from(p, b), || [p, a, b])))
     }
 
     /// Whether a difference of squared distances has the sign that f64 says.
@@ -279,26 +286,6 @@ impl Predicates {
     fn is_sure_of_nearer(&self, difference: f64, sum: f64) -> bool {
         // Two differences, a square and a sum, and the last difference: 5.
         difference.abs() > 8.0 * HALF_ULP * sum || sum < self.exact_areas
-    }
-
-    /// [`is_inside`](Self::is_inside) for four places on one circle.
-    #[inline(always)]
-    fn is_inside_if_first_moves(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
-        let is_first = |p: Place, others: [Place; 3]| {
-            is_before(p, others[0]) && is_before(p, others[1]) && is_before(p, others[2])
-        };
-        if is_first(d, [a, b, c]) {
-            return true;
-        }
-        // How the determinant falls with a height is the orientation of the other three.
-        let [p, q] = if is_first(a, [b, c, d]) {
-            [b, c]
-        } else if is_first(b, [a, c, d]) {
-            [c, a]
-        } else {
-            [a, b]
-        };
-        self.orientation(p, q, d) < 0
     }
 
     #[cold]

@@ -33,7 +33,7 @@ use super::MODULE;
 use super::angles::way;
 use super::circle::Circle;
 use super::mesh::{Mesh, is_inside};
-use super::predicates::Predicates;
+use super::predicates::{Decide, Predicates, Quick};
 
 /// Sites for each one of the sample.
 pub const RATE: u32 = 4;
@@ -144,8 +144,9 @@ pub const MANY: u32 = 256;
 impl Sampled<'_> {
     /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
     #[inline(always)]
-    fn each_triangle<const IS_EXACT: bool>(
+    fn each_triangle(
         &self,
+        predicates: &impl Decide,
         site: u32,
         mut show: impl FnMut(u32) -> bool,
     ) -> Option<()> {
@@ -157,8 +158,7 @@ impl Sampled<'_> {
             return Some(());
         }
         let (at, near) = ([self.x.get(site), self.y.get(site)], self.nearest.get(site));
-        let predicates = Predicates::new(self.unit);
-        self.mesh.cavity::<IS_EXACT>(&predicates, at, near, |triangle, is_inside| {
+        self.mesh.cavity(predicates, at, near, |triangle, is_inside| {
             show(if is_inside { triangle } else { triangle | BESIDE })
         })
     }
@@ -225,9 +225,10 @@ impl Conflicts<'_> {
 pub unsafe fn find_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
     let site = thread::index_1d() as u32;
     let kept = lists(&mut Carver::new()).skip(thread::thread_idx_x());
+    let quick = Quick(Predicates::new(sampled.unit));
     let mut count = 0;
     if site < sampled.sites {
-        let found = sampled.each_triangle::<false>(site, |triangle| {
+        let found = sampled.each_triangle(&quick, site, |triangle| {
             if count < KEPT {
                 // SAFETY: the list is the thread's own.
                 unsafe { kept.store(count * BLOCK, triangle) };
@@ -259,6 +260,7 @@ pub unsafe fn find_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
 // What spills is around calls of exact decisions.
 #[kernel(block = BLOCK, spills = 900)]
 pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
+    let predicates = Predicates::new(sampled.unit);
     let all = conflicts.tallies.get(HARD);
     let mut first = thread::index_1d() as u32 & !(warp::SIZE - 1);
     while first < vector::unknown(all) {
@@ -270,7 +272,7 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
             let mut count = 0;
             while goes_on {
                 count = 0;
-                let found = sampled.each_triangle::<true>(site, |triangle| {
+                let found = sampled.each_triangle(&predicates, site, |triangle| {
                     if let Some(start) = start {
                         conflicts.list(start + count, triangle);
                     }
@@ -324,7 +326,7 @@ pub unsafe fn find_hub_conflicts(
         let at = [sampled.x.get(site), sampled.y.get(site)];
         // Most lie outside for sure. False at infinity, which is not a number.
         let is_outside = circle.is_outside(way(corners[0], at));
-        if !is_outside && is_inside::<true>(&predicates, corners, at) == Some(true) {
+        if !is_outside && is_inside(&predicates, corners, at) == Some(true) {
             // Each one with those beside it, of which some conflict too.
             let around = [0, 1, 2].map(|half| sampled.mesh.beyond(3 * triangle + half) | BESIDE);
             let own = [triangle, around[0], around[1], around[2]];

@@ -18,7 +18,7 @@ use device_std::{In, vector, warp};
 
 use super::corners::{Apex, Nearest, Visitor, Which};
 use super::natural::OPEN;
-use super::predicates::{Place, Predicates, is_before};
+use super::predicates::{Decide, Place, is_before};
 use super::rough::{NONE, Rough, WRITTEN};
 
 /// Neighbours of a star that shared memory has room for.
@@ -49,13 +49,13 @@ pub trait Source {
 }
 
 /// Makes stars.
-pub struct Search<'a, S> {
+pub struct Search<'a, S, D> {
     /// Where each site lies.
     pub x: In<'a, f64>,
     /// As `x`.
     pub y: In<'a, f64>,
     /// The predicates for their coordinates.
-    pub predicates: Predicates,
+    pub predicates: D,
     /// Where corners are found.
     pub source: S,
     /// The stars of all sites that are made so far.
@@ -64,11 +64,13 @@ pub struct Search<'a, S> {
     pub kept: SharedArray<u32>,
     /// Whether this is the last search: no other one follows.
     pub is_last: bool,
+    /// Whether a decision about the present star was in doubt.
+    pub is_in_doubt: bool,
 }
 
-impl<S: Source> Search<'_, S> {
-    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, nor a star of more than [`KEPT`]
-    /// neighbours but in the last search.
+impl<S: Source, D: Decide> Search<'_, S, D> {
+    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up or a decision is in doubt, nor a star of more
+    /// than [`KEPT`] neighbours but in the last search.
     ///
     /// # Safety
     /// The whole warp comes to the same call. [`Rough`] has an element for each site, and room for six neighbours of each.
@@ -76,6 +78,7 @@ impl<S: Source> Search<'_, S> {
     pub unsafe fn make(&mut self, site: u32) -> bool {
         let (lane, made) = (warp::lane_id(), self.made);
         let kept = self.kept;
+        self.is_in_doubt = false;
         let mut length = Length { all: 0, onward: 0 };
         let (mut to, mut is_open) = (0, false);
         // SAFETY: passed on to the caller; the lanes write different elements.
@@ -98,7 +101,7 @@ impl<S: Source> Search<'_, S> {
                 if is_again {
                     return true;
                 }
-                if self.source.is_over() || i > KEPT && !self.is_last {
+                if self.is_over() || i > KEPT && !self.is_last {
                     return false;
                 }
                 (length, is_open) = (Length { all: i, onward }, !closes);
@@ -122,6 +125,16 @@ impl<S: Source> Search<'_, S> {
             warp::sync_warp(warp::FULL);
         }
         true
+    }
+
+    /// Whether what was found last does not count.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub(super) unsafe fn is_over(&mut self) -> bool {
+        // SAFETY: passed on to the caller.
+        self.is_in_doubt || unsafe { self.source.is_over() }
     }
 
     /// Where a site lies.
@@ -149,7 +162,7 @@ impl<S: Source> Search<'_, S> {
             let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
             // Decisions are exact, so each neighbour is met once.
             while vector::unknown(1) == 1 {
-                if self.source.is_over() {
+                if self.is_over() {
                     return true;
                 }
                 let [from, to] = if turns_left { [site, neighbour] } else { [neighbour, site] };
@@ -193,6 +206,7 @@ impl<S: Source> Search<'_, S> {
         let mut nearest = Nearest::new(self.predicates, (site, at), which);
         // SAFETY: passed on to the caller.
         unsafe { self.source.look(at, [site, site], &mut nearest) };
+        self.is_in_doubt |= nearest.is_in_doubt();
         nearest.found
     }
 
@@ -207,6 +221,7 @@ impl<S: Source> Search<'_, S> {
         let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
         // SAFETY: passed on to the caller.
         unsafe { self.source.look(start, [from, to], &mut apex) };
+        self.is_in_doubt |= apex.is_in_doubt();
         apex.found
     }
 }

@@ -3,9 +3,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::circle::Circle;
-use super::corners::{Apex, Visitor as _};
-use super::predicates::{Place, Predicates};
+use super::predicates::Place;
 use super::reach::{Chord, Least};
 use super::rough::NONE;
 use crate::rtree::Tree;
@@ -157,19 +155,13 @@ impl Window {
         [tree.x.get(number), tree.y.get(number)]
     }
 
-    /// The third corner of the Delaunay triangle on the left of an edge; [`NONE`] where the window does not tell. All lanes ask
+    /// The third corner of the Delaunay triangle on the left of an edge; [`NONE`] where the window, or f32, does not tell. All lanes ask
     /// for the same edge.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the sites are those of the window.
     #[inline(always)]
-    pub unsafe fn apex(
-        &self,
-        tree: &Tree<'_, f64>,
-        group: &Group,
-        predicates: Predicates,
-        edge: Edge,
-    ) -> u32 {
+    pub unsafe fn apex(&self, edge: Edge) -> u32 {
         let chord = Chord::new(edge.way, self.reach());
         // SAFETY: passed on to the caller.
         unsafe {
@@ -184,7 +176,7 @@ impl Window {
             let least = least.of_warp();
             let most = least.most(&chord);
             if !least.is_sure(&chord, most) {
-                return self.decided(tree, group, predicates, edge);
+                return NONE;
             }
             let [x, y] = chord.centre(most);
             let slack = 1e-5 * (self.reach() + x.abs() + y.abs());
@@ -195,60 +187,6 @@ impl Window {
                 false => NONE,
             }
         }
-    }
-
-    /// As [`apex`](Self::apex), exactly.
-    ///
-    /// # Safety
-    /// As for that.
-    #[inline(always)]
-    unsafe fn decided(
-        &self,
-        tree: &Tree<'_, f64>,
-        group: &Group,
-        predicates: Predicates,
-        edge: Edge,
-    ) -> u32 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let ends = [self.place(tree, edge.from), self.place(tree, edge.to)];
-            let mut apex = Apex::new(predicates, [edge.from, edge.to], ends);
-            let mut start = 0;
-            while start < vector::unknown(self.count) {
-                let i = start + warp::lane_id();
-                let is_there = i < self.count;
-                let place = if is_there { self.place(tree, i) } else { [0.0; 2] };
-                apex.visit(i, place, is_there);
-                start += warp::SIZE;
-            }
-            let (circle, from) = apex.circle();
-            match apex.found != NONE && self.holds(&circle, group, self.site(from)) {
-                true => apex.found,
-                false => NONE,
-            }
-        }
-    }
-
-    /// Whether a circle, seen from a site, lies in the window.
-    #[inline(always)]
-    fn holds(&self, circle: &Circle, group: &Group, [x, y]: [f32; 2]) -> bool {
-        let half = 0.5 / circle.w;
-        let centre = [-circle.u * half, -circle.v * half];
-        let part = circle.errors[2] / circle.w;
-        let error = (circle.errors[0] + circle.errors[1]) * half
-            + (centre[0].abs() + centre[1].abs()) * part;
-        let radius = math::sqrt(centre[0] * centre[0] + centre[1] * centre[1]);
-        let scale = group.origin.scale();
-        let slack = 1e-6 * self.reach() as f64;
-        let reach = (radius * (1.0 + 1e-9) + 4.0 * error) * scale + slack;
-        let [x, y] = [x as f64 + centre[0] * scale, y as f64 + centre[1] * scale];
-        let [west, south, east, north] = self.bounds.map(|side| side as f64);
-        // False where rounding may have made the factor of the square, or its sign, and where something is not a number.
-        circle.w > 1e3 * circle.errors[2]
-            && x - reach >= west
-            && x + reach <= east
-            && y - reach >= south
-            && y + reach <= north
     }
 }
 

@@ -182,6 +182,9 @@ fn with_tip(error: &anyhow::Error) -> String {
         Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
             "--overwrite replaces it"
         }
+        Some(geo_io::Error::NoColumn { is_value: true, .. }) => {
+            "--value names those that are wanted, or says their numbers"
+        }
         Some(geo_io::Error::NoColumn { .. }) => {
             "--columns names those that are wanted, or says their numbers"
         }

@@ -9,7 +9,7 @@ use geojson::JsonObject;
 use serde_json::Value;
 
 use crate::vectors::json_text::documents;
-use crate::{Crs, Error, Polygons, Result};
+use crate::{Crs, Error, Number, Polygons, Result};
 pub use with_heights::{Line, Lines, read_lines};
 
 /// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
@@ -45,11 +45,17 @@ pub struct Features<S = Option<Shape>> {
 pub struct Properties(pub(crate) JsonObject);
 
 impl Properties {
-    /// Sets a property to a number, in place of what has the name. One without a fraction is written as an integer.
-    pub fn set(&mut self, name: &str, number: f64) {
-        // Integers beyond 2^53 are no longer told apart by f64.
-        let is_integer = number.fract() == 0.0 && number.abs() < 9e15;
-        let value = if is_integer { (number as i64).into() } else { number.into() };
+    /// Sets a property to a number, in place of what has the name. A whole number that fits 64 bits is
+    /// written as an integer, with all of its digits.
+    pub fn set(&mut self, name: &str, number: impl Into<Number>) {
+        let number = number.into();
+        let whole = number.to_i128();
+        let of_64_bits = || {
+            let whole = whole?;
+            let signed = i64::try_from(whole).map(Value::from);
+            signed.or_else(|_| u64::try_from(whole).map(Value::from)).ok()
+        };
+        let value = of_64_bits().unwrap_or_else(|| number.to_f64().into());
         self.0.insert(name.to_owned(), value);
     }
 
@@ -59,8 +65,8 @@ impl Properties {
     }
 }
 
-impl From<Vec<(&str, f64)>> for Properties {
-    fn from(numbers: Vec<(&str, f64)>) -> Self {
+impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
+    fn from(numbers: Vec<(&str, N)>) -> Self {
         let mut properties = Self::default();
         numbers.into_iter().for_each(|(name, number)| properties.set(name, number));
         properties

@@ -269,7 +269,12 @@ impl Guess<'_> {
         let value = |name: &String| {
             let found = self.position(&names, name.trim())?;
             let found = found.or_else(|| column_number(name.trim(), names.len()));
-            found.ok_or_else(|| self.no_column(&names, name))
+            found.ok_or_else(|| Error::NoColumn {
+                path: self.path.to_owned(),
+                column: name.clone(),
+                columns: listed(&names),
+                is_value: true,
+            })
         };
         let values = self.columns.values.iter().map(value).collect::<Result<Vec<usize>>>()?;
         let wanted = xyz.iter().chain(&values).fold(0, |most, &column| most.max(column)) + 1;
@@ -402,21 +407,24 @@ impl Guess<'_> {
     }
 
     fn no_column(&self, names: &[String], wanted: &str) -> Error {
-        let printed =
-            |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(40).collect() };
-        let columns = match names {
-            [one] => format!("{} alone ({IN_WORDS})", printed(one)),
-            _ => {
-                let some: Vec<_> = names.iter().take(MAX_SHOWN).map(|name| printed(name)).collect();
-                let more = match names.len().saturating_sub(MAX_SHOWN) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                some.join(", ") + &more
-            }
-        };
-        Error::NoColumn { path: self.path.to_owned(), column: wanted.to_owned(), columns }
+        let (path, column) = (self.path.to_owned(), wanted.to_owned());
+        Error::NoColumn { path, column, columns: listed(names), is_value: false }
     }
+}
+
+/// The names of columns, as an error lists them.
+fn listed(names: &[String]) -> String {
+    let printed =
+        |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(40).collect() };
+    if let [one] = names {
+        return format!("{} alone ({IN_WORDS})", printed(one));
+    }
+    let some: Vec<_> = names.iter().take(MAX_SHOWN).map(|name| printed(name)).collect();
+    let more = match names.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    some.join(", ") + &more
 }
 
 /// The place of a column that is wanted by its number.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::parallel;
-use gpu_core::{GridSpec, host_memory};
+use gpu_core::{GridSpec, Shortest, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
@@ -362,7 +362,7 @@ pub(crate) fn metadata_tag(names: &[&str], stated: &[Option<Statistics>]) -> Opt
     const NAMES: [&str; 5] = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
     let mut items = String::new();
     for (band, (name, stated)) in names.iter().zip(stated).enumerate() {
-        for (name, value) in NAMES.iter().zip(stated.iter().flatten()) {
+        for (name, value) in NAMES.iter().zip(stated.iter().flatten().copied().map(Shortest)) {
             items +=
                 &format!("  <Item name=\"STATISTICS_{name}\" sample=\"{band}\">{value}</Item>\n");
         }

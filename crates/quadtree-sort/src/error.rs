@@ -27,7 +27,7 @@ pub enum Error {
         most: u32,
     },
     /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
-    #[error("bounds {bounds} are no rectangle")]
+    #[error("bounds {bounds} are no rectangle, or its sides are no finite numbers")]
     Bounds {
         /// As given.
         bounds: Bounds,

@@ -5,6 +5,7 @@ use geo_io::Georeference;
 use gpu_core::{Device, Grid, Progress};
 use pba_voronoi::{Diagram, Error, Globe, Input, ellipsoidal_distances};
 use programs::report::Report;
+use programs::units::other_body;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -37,7 +38,14 @@ pub fn of(args: &Args, place: Option<&Georeference>, notes: &[String]) -> Result
     match args.radius {
         Some(radius) if radius <= 0.0 => bail!("--radius must be above 0; got {radius}"),
         Some(radius) => Ok(globe.radius(radius)),
-        None => Ok(globe),
+        None => {
+            if let Some(radius) = place.crs.as_ref().and_then(other_body) {
+                bail!(
+                    "--geodesic: {mask} is of a body with a radius of {radius} m: give --radius {radius}"
+                );
+            }
+            Ok(globe)
+        }
     }
 }
 

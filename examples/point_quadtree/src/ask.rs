@@ -10,6 +10,7 @@ use programs::args::{RunArgs, count, ending, number};
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::units::require_degrees;
 use quadtree_sort::{NONE, Quadtree, Regions, Values};
 use serde_json::{Value, json};
 
@@ -164,6 +165,7 @@ impl AskArgs {
         }
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
         let is_geographic = crs.is_some_and(Crs::is_geographic);
+        require_degrees("--nearest", crs)?;
         // No more than there are.
         let k = k.min(tree.order().len()).max(1);
         let found = match is_geographic {

@@ -50,6 +50,11 @@ impl Name {
         }
     }
 
+    /// Whether it depends on how large cells are on the ground.
+    pub fn needs_lengths(self) -> bool {
+        !matches!(self, Self::Tri | Self::Tpi | Self::Roughness)
+    }
+
     /// Its option.
     pub fn option(self) -> String {
         format!("--{}", self.word())

@@ -430,6 +430,31 @@ fn masks_of_every_packing_and_type_are_read() {
     }
 }
 
+/// libtiff gives LERC the bytes of numbers in the order of the file.
+#[test]
+fn numbers_that_lerc_packs_in_either_byte_order_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("m.tif");
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = (0..90 * 70).map(|i| (i * i % 6007) as f32).collect();
+    write_georeferenced(&from, &place, (90, 70), &values, -9999.0).unwrap();
+    for kind in ["UInt16", "Int16", "UInt32", "Int32", "Float32", "Float64"] {
+        for layout in [&["-co", "TILED=YES"][..], &["-co", "BLOCKYSIZE=7"]] {
+            let to = folder.path().join("t.tif");
+            for order in ["ENDIANNESS=LITTLE", "ENDIANNESS=BIG"] {
+                let options = ["-q", "-ot", kind, "-co", "COMPRESS=LERC_DEFLATE", "-co", order];
+                let ends = [from.to_str().unwrap(), to.to_str().unwrap()];
+                if gdal("gdal_translate", &[&options[..], layout, &ends].concat()).is_none() {
+                    return;
+                }
+                let found = geo_io::read_raster(&to, None).unwrap().values.to_floats(None);
+                let is_same = found.iter().zip(&values).all(|(&a, &b)| a == f64::from(b));
+                assert!(is_same && found.len() == values.len(), "{kind} {order}");
+            }
+        }
+    }
+}
+
 #[test]
 fn arrays_of_every_type_are_masks() {
     let folder = tempfile::tempdir().unwrap();

@@ -96,8 +96,8 @@ impl Codec {
             8 | 32946 => codec(Some(1032), true),
             // Two bytes repeat one 128 times.
             32773 => codec(Some(64), false),
-            34887 => codec(None, false),
-            // Four bytes are a block of 128 KiB.
+            number if number == LercBlocks::CODE.into() => codec(None, false),
+            // Zstandard: four bytes are a block of 128 KiB.
             50000 => codec(Some(1 << 15), true),
             _ => {
                 let name = match number {

@@ -195,6 +195,14 @@ pub enum Error {
         /// What it should be.
         expected: &'static str,
     },
+    /// A value would be lost, since it is what stands for NODATA in the file.
+    #[error("cannot write {}: a cell has the value {}, which stands for NODATA: choose another", path.display(), Shortest(*value))]
+    NodataTaken {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: f32,
+    },
     /// The data do not fit into memory.
     #[error(
         "{}: {} MiB of memory are needed and cannot be had",

@@ -430,6 +430,30 @@ fn masks_of_every_packing_and_type_are_read() {
     }
 }
 
+#[test]
+fn further_images_of_a_file_are_noted_and_overviews_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["m.tif", "t.tif"].map(|name| folder.path().join(name));
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = (0..600 * 300).map(|i| (i % 7) as f32).collect();
+    write_georeferenced(&from, &place, (600, 300), &values, -9999.0).unwrap();
+    let ends = [from.to_str().unwrap(), to.to_str().unwrap()];
+    let notes = |path: &Path| geo_io::read_raster(path, None).unwrap().notes;
+    if gdal("gdal_translate", &[&["-q", "-of", "COG"][..], &ends].concat()).is_none() {
+        return;
+    }
+    assert_eq!((notes(&from), notes(&to)), (vec![], vec![]));
+    let pages = ["-q", "-co", "APPEND_SUBDATASET=YES"];
+    for number in 2..4 {
+        gdal("gdal_translate", &[&pages[..], &[ends[0], ends[0]]].concat());
+        let said = notes(&from).concat();
+        assert!(
+            said.contains(&format!("holds {number} images")) && said.contains("m.tif"),
+            "{said}"
+        );
+    }
+}
+
 /// libtiff gives LERC the bytes of numbers in the order of the file.
 #[test]
 fn numbers_that_lerc_packs_in_either_byte_order_are_the_same() {
@@ -523,7 +547,11 @@ fn bad_rasters_are_refused_and_leave_nothing() {
     let (grid, values) = raster(4, 4);
     let write = |values: &[f32], nodata| write_geotiff(&path, &grid, values, None, nodata);
     assert!(matches!(write(&values[1..], -9999.0), Err(Error::Shape { .. })));
-    assert!(matches!(write(&values, values[0]), Err(Error::BadValue { .. })));
+    let error = write(&values, values[0]).unwrap_err();
+    assert!(
+        matches!(error, Error::NodataTaken { .. }) && error.to_string().contains("r.tif"),
+        "{error}"
+    );
     write(&values, f32::NAN).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -96,7 +96,7 @@ impl Codec {
             8 | 32946 => codec(Some(1032), true),
             // Two bytes repeat one 128 times.
             32773 => codec(Some(64), false),
-            number if number == LercBlocks::CODE.into() => codec(None, false),
+            number if number == u64::from(LercBlocks::CODE) => codec(None, false),
             // Zstandard: four bytes are a block of 128 KiB.
             50000 => codec(Some(1 << 15), true),
             _ => {

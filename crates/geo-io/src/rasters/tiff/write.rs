@@ -161,7 +161,7 @@ pub fn write_georeferenced<'a>(
 ///
 /// # Errors
 /// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
-/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals `nodata` and would be lost.
+/// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals `nodata`.
 /// - Those of writing.
 pub fn write_tiff<'a>(
     output: impl Into<Output<'a>>,
@@ -222,7 +222,9 @@ fn write_bands(
     options: &TiffOptions,
 ) -> Result<()> {
     let nodata = bands.nodata;
-    values.iter().try_for_each(|band| f32::check(band, nodata))?;
+    if values.iter().any(|band| f32::holds(band, nodata)) {
+        return Err(Error::NodataTaken { path: output.path.to_owned(), value: nodata });
+    }
     tags.push(nodata_tag(nodata));
     let stated: Vec<_> = values.iter().map(|band| statistics(options, band)).collect();
     tags.extend(metadata_tag(bands.names, &stated));

@@ -19,7 +19,8 @@ pub enum Units {
     },
     /// Plane coordinates.
     Plane {
-        /// Units of the ground in a unit of height: 1 where the system does not say.
+        /// Units of the ground in a unit of height: 1 where the system does not say, but for kilometres and the like, beside which
+        /// heights are taken as metres.
         height: f64,
     },
 }
@@ -35,6 +36,7 @@ impl Units {
             }
             _ => {
                 let ground = crs.and_then(Crs::metres_per_unit);
+                let height = height.or_else(|| is_large(ground).then_some(1.0));
                 let ratio = height.zip(ground).map_or(1.0, |(height, ground)| height / ground);
                 Self::Plane { height: ratio }
             }
@@ -105,11 +107,17 @@ impl Units {
                 format!("{}; heights in {}", angle(unit), word(height))
             }
             (Self::Plane { .. }, None) => {
-                format!("{}; heights taken as the same", word(ground))
+                let heights = if is_large(ground) { "metres" } else { "the same" };
+                format!("{}; heights taken as {heights}", word(ground))
             }
             (Self::Plane { .. }, _) => format!("{}; heights in {}", word(ground), word(height)),
         }
     }
+}
+
+/// Whether a unit of the ground is none that anybody has heights in, such as the kilometre.
+fn is_large(ground: Option<f64>) -> bool {
+    ground.is_some_and(|metres| metres >= 100.0)
 }
 
 /// The radius of the body whose longitudes and latitudes a system has, if it is not the Earth. (Ellipsoids of the Earth differ by
@@ -211,6 +219,11 @@ mod tests {
         let Units::Degrees { unit, .. } = Units::of(Some(&grads)) else { panic!("a plane") };
         assert!(unit == 0.9 && require_degrees("--nearest", Some(&grads)).is_err());
         assert_eq!(Units::of(Some(&grads)).text(Some(&grads)), "grads; heights taken as metres");
+        let wide = r#"PROJCS["k",GEOGCS["g",DATUM["d",SPHEROID["s",6378137,298.257]]],PROJECTION["Transverse_Mercator"],UNIT["kilometre",1000]]"#;
+        let wide = Crs::from_wkt(wide).unwrap();
+        assert_eq!(Units::of(Some(&wide)), Units::Plane { height: 0.001 });
+        let words = Units::of(Some(&wide)).text(Some(&wide));
+        assert_eq!(words, "units of 1000 m; heights taken as metres");
         let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
         let moon = Crs::from_wkt(moon).unwrap();
         for error in

@@ -86,7 +86,7 @@ impl Place {
     /// Reads what lies beside a raster; nothing of a raster that has no such file.
     ///
     /// # Errors
-    /// A place that is none.
+    /// A place that is none, and a system that is neither well-known text nor a code.
     pub fn beside(path: &Path) -> Result<Self> {
         let (name, text) = text_beside(path);
         Self::of_pam(&text).map_err(|reason| Error::malformed(&name, reason))
@@ -103,10 +103,13 @@ impl Place {
             transform.ok_or("its GeoTransform is not six numbers")
         });
         let system = text_of(root, "SRS").map(str::trim).filter(|text| !text.is_empty());
-        let crs = system.map(|text| {
-            let is_text = text.contains('[');
-            if is_text { Crs::from_wkt(text) } else { Crs::parse(text).ok() }
+        let crs = system.map(|text| match text.contains('[') {
+            true => Ok(Crs::from_wkt(text)),
+            false => Crs::parse(text)
+                .map(Some)
+                .map_err(|_| "its SRS is neither well-known text nor an EPSG code"),
         });
+        let crs = crs.transpose()?;
         let is_system_unknown = crs == Some(None);
         let lists = children(root, "GCPList");
         let control_points = lists.map(|list| children(list, "GCP").count()).sum();
@@ -206,7 +209,8 @@ mod tests {
         assert_eq!(place(nested).unwrap(), Place::default());
         assert_eq!(Place::of_pam("<PAMDataset><SRS>cut").unwrap(), Place::default());
         assert!(place("<GeoTransform>1,2,3</GeoTransform>").unwrap_err().contains("six numbers"));
-        let unknown = place("<SRS>rubbish</SRS>").unwrap();
+        assert!(place("<SRS>rubbish</SRS>").unwrap_err().contains("SRS"));
+        let unknown = place("<SRS>GEOGCRS[&quot;turned&quot;,BASEGEOGCRS[]]</SRS>").unwrap();
         assert!(unknown.is_system_unknown && unknown.crs.is_none() && !found.is_system_unknown);
     }
 

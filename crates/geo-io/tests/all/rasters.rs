@@ -445,7 +445,7 @@ fn further_images_of_a_file_are_noted_and_overviews_are_not() {
     assert_eq!((notes(&from), notes(&to)), (vec![], vec![]));
     let pages = ["-q", "-co", "APPEND_SUBDATASET=YES"];
     for number in 2..4 {
-        gdal("gdal_translate", &[&pages[..], &[ends[0], ends[0]]].concat());
+        gdal("gdal_translate", &[&pages[..], &[ends[1], ends[0]]].concat());
         let said = notes(&from).concat();
         assert!(
             said.contains(&format!("holds {number} images")) && said.contains("m.tif"),

@@ -134,11 +134,11 @@ impl Headers {
     }
 }
 
-/// What a header says, or what a table has; between what further values lie; and the rows of the file.
-fn header(
-    path: &Path,
-    (points, columns): (&PointArgs, &CsvColumns),
-) -> Result<(Header, Vec<Option<[f64; 2]>>, u64)> {
+/// A header, between what further values lie, and the rows of the file.
+type OfFile = (Header, Vec<Option<[f64; 2]>>, u64);
+
+/// What a header says, or what a table has.
+fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<OfFile> {
     if let Some(header) = geo_io::read_header(path)? {
         let ranges = geo_io::ranges_of_fields(path, &columns.values)?;
         let rows = header.points;

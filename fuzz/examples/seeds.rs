@@ -23,7 +23,13 @@ impl Corpus {
     }
 
     /// Adds an input that `write` writes, behind the byte by which a target of several formats tells them.
-    fn add_file(&self, target: &str, name: &str, kind: Option<u8>, write: impl FnOnce(&Path) -> Result) -> Result {
+    fn add_file(
+        &self,
+        target: &str,
+        name: &str,
+        kind: Option<u8>,
+        write: impl FnOnce(&Path) -> Result,
+    ) -> Result {
         let path = tessera_fuzz::empty_folder("seed").join(name);
         write(&path)?;
         let mut bytes: Vec<u8> = kind.into_iter().collect();
@@ -49,9 +55,12 @@ fn points(corpus: &Corpus) -> Result {
     let y: Vec<f64> = (0..40).map(|i| f64::from(i / 7) * 2.5).collect();
     let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
     let utm = Crs::parse("EPSG:32632")?;
-    for (name, kind, crs) in
-        [("plain.las", 0, None), ("utm.las", 0, Some(&utm)), ("plain.laz", 1, None), ("utm.laz", 1, Some(&utm))]
-    {
+    for (name, kind, crs) in [
+        ("plain.las", 0, None),
+        ("utm.las", 0, Some(&utm)),
+        ("plain.laz", 1, None),
+        ("utm.laz", 1, Some(&utm)),
+    ] {
         let write = |path: &Path| Ok(geo_io::write_las(path, &points, crs)?);
         corpus.add_file("las", name, Some(kind), write)?;
     }
@@ -84,7 +93,8 @@ fn tables(corpus: &Corpus) -> Result {
 
 /// TIFF, PNG, NPY and NPZ.
 fn rasters(corpus: &Corpus) -> Result {
-    let values: Vec<f32> = (0..20 * 12).map(|i| if i % 9 == 0 { f32::NAN } else { i as f32 * 0.1 }).collect();
+    let values: Vec<f32> =
+        (0..20 * 12).map(|i| if i % 9 == 0 { f32::NAN } else { i as f32 * 0.1 }).collect();
     let grid = GridSpec::new(500_000.0, 4_000_000.0, 30.0, 20, 12)?;
     let place = Georeference::of_grid(&grid, Some(&Crs::parse("EPSG:32633")?));
     for (name, compression, cloud_optimised) in [
@@ -100,13 +110,25 @@ fn rasters(corpus: &Corpus) -> Result {
     }
     let bytes: Vec<u8> = (0..20 * 12).map(|i| (i * 7 % 256) as u8).collect();
     corpus.add_file("tiff", "grey.tif", None, |path| {
-        Ok(geo_io::write_tiff(path, &place, (20, 12), Cells::Grey(&bytes), &TiffOptions::default())?)
+        Ok(geo_io::write_tiff(
+            path,
+            &place,
+            (20, 12),
+            Cells::Grey(&bytes),
+            &TiffOptions::default(),
+        )?)
     })?;
     let pixels: Vec<[u8; 4]> = bytes.iter().map(|&b| [b, 255 - b, b / 2, 255]).collect();
-    corpus.add_file("png", "colours.png", None, |path| Ok(geo_io::write_colours(path, &pixels, 20, 12)?))?;
-    corpus.add_file("png", "picture.png", None, |path| Ok(geo_io::write_picture(path, &values, 20, 12)?))?;
-    corpus.add_file("npy", "f4.npy", Some(0), |path| Ok(geo_io::write_npy(path, &values, 20, 12)?))?;
-    corpus.add_file("npy", "u1.npy", Some(0), |path| Ok(geo_io::write_npy(path, &bytes, 12, 20)?))?;
+    corpus.add_file("png", "colours.png", None, |path| {
+        Ok(geo_io::write_colours(path, &pixels, 20, 12)?)
+    })?;
+    corpus.add_file("png", "picture.png", None, |path| {
+        Ok(geo_io::write_picture(path, &values, 20, 12)?)
+    })?;
+    corpus
+        .add_file("npy", "f4.npy", Some(0), |path| Ok(geo_io::write_npy(path, &values, 20, 12)?))?;
+    corpus
+        .add_file("npy", "u1.npy", Some(0), |path| Ok(geo_io::write_npy(path, &bytes, 12, 20)?))?;
     let path = tessera_fuzz::empty_folder("seed").join("member.npy");
     geo_io::write_npy(path.as_path(), &bytes, 20, 12)?;
     corpus.add("npy", "stored.npz", &[&[1][..], &stored("mask.npy", &fs::read(path)?)].concat())
@@ -115,7 +137,14 @@ fn rasters(corpus: &Corpus) -> Result {
 /// Returns a ZIP archive of one member that is not packed.
 fn stored(name: &str, bytes: &[u8]) -> Vec<u8> {
     let (sum, length) = (crc32fast::hash(bytes).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
-    let about = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sum, &length, &length, &[name.len() as u8, 0, 0, 0]].concat();
+    let about = [
+        &[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &sum,
+        &length,
+        &length,
+        &[name.len() as u8, 0, 0, 0],
+    ]
+    .concat();
     let member = [b"PK\x03\x04", &about[..], name.as_bytes(), bytes].concat();
     let entry = [b"PK\x01\x02\x14\x00", &about[..], &[0; 14], name.as_bytes()].concat();
     let sizes = [(entry.len() as u32).to_le_bytes(), (member.len() as u32).to_le_bytes()].concat();
@@ -137,11 +166,20 @@ fn texts(corpus: &Corpus) -> Result {
     }
     for (name, text) in [
         ("point", r#"{"type":"Point","coordinates":[1.5,2]}"#),
-        ("line", r#"{"type":"Feature","properties":{"a":1},"geometry":{"type":"LineString","coordinates":[[1,2],[3,4,5]]}}"#),
-        ("polygons", r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":null,"geometry":
+        (
+            "line",
+            r#"{"type":"Feature","properties":{"a":1},"geometry":{"type":"LineString","coordinates":[[1,2],[3,4,5]]}}"#,
+        ),
+        (
+            "polygons",
+            r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":null,"geometry":
             {"type":"MultiPolygon","coordinates":[[[[0,0],[4,0],[4,4],[0,4],[0,0]],[[1,1],[2,1],[2,2],[1,1]]]]}},
-            {"type":"Feature","properties":null,"geometry":null}]}"#),
-        ("collection", r#"{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}]}"#),
+            {"type":"Feature","properties":null,"geometry":null}]}"#,
+        ),
+        (
+            "collection",
+            r#"{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}]}"#,
+        ),
     ] {
         corpus.add("shapes", name, text.as_bytes())?;
     }
@@ -165,7 +203,12 @@ fn trees(corpus: &Corpus) -> Result {
 }
 
 /// Adds the index of a small raster.
-fn index<T: ccq_tree::Cell + Cell>(corpus: &Corpus, name: &str, of: fn(usize) -> T, nodata: Option<f64>) -> Result {
+fn index<T: ccq_tree::Cell + Cell>(
+    corpus: &Corpus,
+    name: &str,
+    of: fn(usize) -> T,
+    nodata: Option<f64>,
+) -> Result {
     let values: Vec<T> = (0..30 * 20).map(|i| of(i * 7 % 23)).collect();
     let raster = Grid::new(values, GridSpec::of_pixels(30, 20))?;
     let params = ccq_tree::Params::new().nodata(nodata);

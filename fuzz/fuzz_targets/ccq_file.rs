@@ -1,7 +1,7 @@
 //! .ccq files whose checksums are right, and searches in what they hold.
 #![no_main]
 
-use ccq_tree::{CodedTree, Condition, Query, Tree, kind_of_file, count, quadrants};
+use ccq_tree::{CodedTree, Condition, Query, Tree, count, kind_of_file, quadrants};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -19,7 +19,8 @@ fuzz_target!(|case: Case| {
     let Ok(level) = Level::new(u32::from(case.level % 5)) else { return };
     let params = Params::new(level);
     if let Ok(diagram) = voronoi(&Device::Cpu, &Points::new(&x, &y), &params) {
-        let sites: Vec<_> = (0..x.len()).map(|i| LonLat::new(x[i], y[i]).expect("a place").to_vector()).collect();
+        let sites: Vec<_> =
+            (0..x.len()).map(|i| LonLat::new(x[i], y[i]).expect("a place").to_vector()).collect();
         for (cell, site) in diagram.cells() {
             let chord = |site: &sphere_qtm::UnitVector| {
                 let (a, b) = (cell.centre().to_array(), site.to_array());
@@ -31,7 +32,9 @@ fuzz_target!(|case: Case| {
     }
     let place = |place: &Place| LonLat::new(place.x.get(), place.y.get()).ok();
     let ring = |ring: &Vec<Place>| ring.iter().map(place).collect::<Option<Vec<_>>>();
-    let Some(rings) = case.rings.iter().take(4).map(ring).collect::<Option<Vec<_>>>() else { return };
+    let Some(rings) = case.rings.iter().take(4).map(ring).collect::<Option<Vec<_>>>() else {
+        return;
+    };
     if let Ok(shapes) = Shapes::new(&[Shape::Polygon(rings)]) {
         let _ = voronoi_of_shapes(&Device::Cpu, &shapes, &params);
     }

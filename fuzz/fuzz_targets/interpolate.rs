@@ -29,7 +29,8 @@ fuzz_target!(|case: Case| {
     let [west, north] = case.origin.map(Coordinate::get);
     let [width, height] = case.sides.map(|side| u32::from(side % 32));
     let Ok(grid) = GridSpec::new(west, north, case.cell_size.get(), width, height) else { return };
-    let weights = [Weights::Sibson, Weights::Laplace, Weights::SibsonC1][usize::from(case.weights % 3)];
+    let weights =
+        [Weights::Sibson, Weights::Laplace, Weights::SibsonC1][usize::from(case.weights % 3)];
     let mut params = Params::new()
         .weights(weights)
         .duplicates(Duplicates::ALL[usize::from(case.duplicates) % Duplicates::ALL.len()])
@@ -54,8 +55,11 @@ fuzz_target!(|case: Case| {
     if weights == Weights::SibsonC1 {
         return;
     }
-    let (low, high) = z.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &z| (low.min(z), high.max(z)));
+    let (low, high) = z
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &z| (low.min(z), high.max(z)));
     let slack = (high - low).abs() * 1e-5 + low.abs().max(high.abs()) * 1e-6 + 1e-37;
-    let within = |&value: &f32| value.is_nan() || (low - slack..=high + slack).contains(&f64::from(value));
+    let within =
+        |&value: &f32| value.is_nan() || (low - slack..=high + slack).contains(&f64::from(value));
     assert!(dem.values[0].values().iter().all(within), "{:?}", dem.values[0].values());
 });

@@ -13,7 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = read_header(&path);
     let mut filter = Filter::default();
     if kind >> 1 & 3 == 1 {
-        filter.bounds = Some(gpu_core::Bounds { min_x: 0.0, min_y: 0.0, max_x: 100.0, max_y: 100.0 });
+        filter.bounds =
+            Some(gpu_core::Bounds { min_x: 0.0, min_y: 0.0, max_x: 100.0, max_y: 100.0 });
     }
     let Ok(whole) = read_points(&path, &filter, &columns, &gpu_core::Silent) else { return };
     assert_eq!(whole.x.len() as u64, whole.tally.kept);

@@ -24,11 +24,17 @@ fuzz_target!(|case: Case| {
     let [x, y] = case.origin.map(Coordinate::get);
     let [width, height] = case.sides.map(u32::from);
     let Ok(grid) = GridSpec::new(x, y, case.cell_size.get(), width, height) else { return };
-    let inputs: Vec<Input> = case.inputs.iter().take(8).enumerate().map(|(i, (sides, points))| {
-        let [min_x, min_y, max_x, max_y] = sides.map(Coordinate::get);
-        let bounds = Bounds { min_x, min_y, max_x, max_y };
-        Input::new(format!("{i}.las")).bounds(bounds).points((*points).into())
-    }).collect();
+    let inputs: Vec<Input> = case
+        .inputs
+        .iter()
+        .take(8)
+        .enumerate()
+        .map(|(i, (sides, points))| {
+            let [min_x, min_y, max_x, max_y] = sides.map(Coordinate::get);
+            let bounds = Bounds { min_x, min_y, max_x, max_y };
+            Input::new(format!("{i}.las")).bounds(bounds).points((*points).into())
+        })
+        .collect();
     let model = Model { fixed: 1 << 10, per_point: 24, per_cell: 8 };
     // A tile of fewer bytes than this would make more tiles than an input may take time.
     let budget = case.budget.max(1 << 20);

@@ -21,7 +21,10 @@ struct Case {
 
 fuzz_target!(|case: Case| {
     let [x, y, _] = columns(&case.places);
-    let mut params = Params::new().threshold(case.threshold.into()).max_level(case.max_level.into()).square(case.square);
+    let mut params = Params::new()
+        .threshold(case.threshold.into())
+        .max_level(case.max_level.into())
+        .square(case.square);
     if let Some(bounds) = case.bounds {
         let [min_x, min_y, max_x, max_y] = bounds.map(Coordinate::get);
         params = params.bounds(Bounds { min_x, min_y, max_x, max_y });
@@ -48,7 +51,8 @@ fuzz_target!(|case: Case| {
         }
     }
     let windows = [Bounds { min_x: -4.0, min_y: -4.0, max_x: 9.0, max_y: 6.5 }];
-    let within = |&&point: &&usize| (-4.0..=9.0).contains(&x[point]) && (-4.0..=6.5).contains(&y[point]);
+    let within =
+        |&&point: &&usize| (-4.0..=9.0).contains(&x[point]) && (-4.0..=6.5).contains(&y[point]);
     let counts = tree.count_in(Regions::Windows(&windows)).expect("a sound window");
     assert_eq!(counts[0] as usize, kept.iter().filter(within).count());
 });

@@ -13,7 +13,11 @@ fuzz_target!(|bytes: &[u8]| {
     let (x, y) = ([0.0, 3.5, 1e9], [0.0, 7.25, -1e9]);
     if let Ok(places) = tree.nearest(&x, &y, 3).and_then(|near| tree.places_of(&near.indices)) {
         let known = || places.iter().filter(|&&place| place != quadtree_sort::NONE);
-        let _: f64 = tree.values().iter().flat_map(|v| known().map(move |&place| v.at(place as usize))).sum();
+        let _: f64 = tree
+            .values()
+            .iter()
+            .flat_map(|v| known().map(move |&place| v.at(place as usize)))
+            .sum();
     }
     let windows = [Bounds { min_x: 0.0, min_y: 0.0, max_x: 5.0, max_y: 5.0 }];
     let _ = (tree.count_in(Regions::Windows(&windows)), tree.list_in(Regions::Windows(&windows)));

@@ -1,7 +1,7 @@
 //! Points, lines and polygons of GeoJSON, and what quadtrees and the globe make of them.
 #![no_main]
 
-use geo_io::{read_polygons, read_features};
+use geo_io::{read_features, read_polygons};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

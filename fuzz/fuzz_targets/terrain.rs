@@ -5,8 +5,8 @@ use arbitrary::Arbitrary;
 use gpu_core::{Device, Grid, GridSpec};
 use libfuzzer_sys::fuzz_target;
 use terrain_grid::{
-    Angle, Aspect, ContourParams, Curvature, Edges, Gradient, Ground, Levels, Light, Product, ProductParams, Ruggedness,
-    Shading, SlopeUnit, contours, product,
+    Angle, Aspect, ContourParams, Curvature, Edges, Gradient, Ground, Levels, Light, Product,
+    ProductParams, Ruggedness, Shading, SlopeUnit, contours, product,
 };
 use tessera_fuzz::Coordinate;
 
@@ -25,13 +25,18 @@ struct Case {
 fuzz_target!(|case: Case| {
     let width = usize::from(case.width % 40) + 1;
     let height = case.heights.len() / width;
-    let values: Vec<f32> = case.heights[..width * height].iter().map(|value| value.get() as f32).collect();
-    let Ok(grid) = GridSpec::new(0.0, 0.0, case.cell_size.get(), width as u32, height as u32) else { return };
+    let values: Vec<f32> =
+        case.heights[..width * height].iter().map(|value| value.get() as f32).collect();
+    let Ok(grid) = GridSpec::new(0.0, 0.0, case.cell_size.get(), width as u32, height as u32)
+    else {
+        return;
+    };
     let Ok(dem) = Grid::new(values, grid) else { return };
     let edges = if case.is_level { Edges::Level } else { Edges::Nodata };
     let gradient = if case.is_horn { Gradient::Horn } else { Gradient::ZevenbergenThorne };
     let ground = if case.is_geographic { Ground::degrees_of(&grid) } else { Ground::Square };
-    let light = |shading| Product::Hillshade(Light::new().altitude(case.altitude.get()).shading(shading));
+    let light =
+        |shading| Product::Hillshade(Light::new().altitude(case.altitude.get()).shading(shading));
     let (any, of_heights) = (f32::NEG_INFINITY..=f32::INFINITY, 0.0..=f32::INFINITY);
     for (made, range) in [
         (Product::Slope(SlopeUnit::Degrees), 0.0..=90.0),
@@ -49,7 +54,10 @@ fuzz_target!(|case: Case| {
     ] {
         let params = ProductParams::new(made).edges(edges).gradient(gradient).ground(ground);
         if let Ok(found) = product(&Device::Cpu, dem.view(), &params) {
-            assert!(found.values().iter().all(|value| value.is_nan() || range.contains(value)), "{made:?}");
+            assert!(
+                found.values().iter().all(|value| value.is_nan() || range.contains(value)),
+                "{made:?}"
+            );
         }
     }
     let levels = Levels::At(case.levels.into_iter().map(Coordinate::get).collect());

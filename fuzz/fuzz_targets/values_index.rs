@@ -20,8 +20,11 @@ struct Case {
 fuzz_target!(|case: Case| {
     let width = usize::from(case.width % 100) + 1;
     let height = case.values.len() / width;
-    let values: Vec<f32> = case.values[..width * height].iter().map(|value| value.get() as f32).collect();
-    let Ok(raster) = Grid::new(values, GridSpec::of_pixels(width as u32, height as u32)) else { return };
+    let values: Vec<f32> =
+        case.values[..width * height].iter().map(|value| value.get() as f32).collect();
+    let Ok(raster) = Grid::new(values, GridSpec::of_pixels(width as u32, height as u32)) else {
+        return;
+    };
     let nodata = case.nodata.map(Coordinate::get);
     let bins: Vec<f64> = case.bins.into_iter().map(Coordinate::get).collect();
     let params = Params::new().nodata(nodata).bins(bins);
@@ -35,10 +38,16 @@ fuzz_target!(|case: Case| {
         query = query.window(window);
     }
     let Ok(found) = count(&gpu_core::Device::Cpu, &[condition], &query) else { return };
-    let is_missing = |value: f32| value.is_nan() || nodata.is_some_and(|nodata| f64::from(value) == nodata);
-    let is_hit = |value: f32| !is_missing(value) && f64::from(value) >= low && (f64::from(value) < high || high == f64::INFINITY);
+    let is_missing =
+        |value: f32| value.is_nan() || nodata.is_some_and(|nodata| f64::from(value) == nodata);
+    let is_below = |value: f32| f64::from(value) < high || high == f64::INFINITY;
+    let is_hit = |value: f32| !is_missing(value) && f64::from(value) >= low && is_below(value);
     let rows = window.row0..window.row1.min(height as u32);
-    let hits = rows.flat_map(|row| (window.column0..window.column1.min(width as u32)).map(move |column| (column, row)));
-    let truth = hits.filter(|&(column, row)| raster.get(column, row).is_some_and(|&value| is_hit(value))).count();
+    let hits = rows.flat_map(|row| {
+        (window.column0..window.column1.min(width as u32)).map(move |column| (column, row))
+    });
+    let truth = hits
+        .filter(|&(column, row)| raster.get(column, row).is_some_and(|&value| is_hit(value)))
+        .count();
     assert_eq!(found.cells, truth as u64);
 });

@@ -16,8 +16,22 @@ pub enum Coordinate {
 }
 
 const ODD: [f64; 16] = [
-    0.0, -0.0, f64::MIN_POSITIVE, 5e-324, 1e-160, 1e-130, 1e-20, 1e16, 1e20, 1e105, 1e150, 1e160, f64::MAX, f64::MIN,
-    f64::INFINITY, f64::NAN,
+    0.0,
+    -0.0,
+    f64::MIN_POSITIVE,
+    5e-324,
+    1e-160,
+    1e-130,
+    1e-20,
+    1e16,
+    1e20,
+    1e105,
+    1e150,
+    1e160,
+    f64::MAX,
+    f64::MIN,
+    f64::INFINITY,
+    f64::NAN,
 ];
 
 impl Coordinate {
@@ -45,6 +59,7 @@ pub struct Place {
 
 /// Returns the places as columns of x, y and values.
 pub fn columns(places: &[Place]) -> [Vec<f64>; 3] {
-    let column = |of: fn(&Place) -> Coordinate| places.iter().map(|place| of(place).get()).collect();
+    let column =
+        |of: fn(&Place) -> Coordinate| places.iter().map(|place| of(place).get()).collect();
     [column(|place| place.x), column(|place| place.y), column(|place| place.z)]
 }

@@ -6,6 +6,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use gpu_core::Shortest;
+
 /// The result of geo-io's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -78,6 +80,8 @@ pub enum Error {
         column: String,
         /// The names there, comma-separated.
         columns: String,
+        /// Whether a further value is looked for ([`CsvColumns::values`](crate::CsvColumns::values)), not a coordinate.
+        is_value: bool,
     },
     /// A LAS or LAZ file has no such field.
     #[error("{} has no field \"{field}\"; its point format has {fields}", path.display())]
@@ -182,7 +186,7 @@ pub enum Error {
         found: u64,
     },
     /// A value that cannot be used.
-    #[error("{what} {value} is not {expected}")]
+    #[error("{what} {} is not {expected}", Shortest(*value))]
     BadValue {
         /// The argument.
         what: &'static str,
@@ -190,6 +194,14 @@ pub enum Error {
         value: f64,
         /// What it should be.
         expected: &'static str,
+    },
+    /// A value would be lost, since it is what stands for NODATA in the file.
+    #[error("cannot write {}: a cell has the value {}, which stands for NODATA: choose another", path.display(), Shortest(*value))]
+    NodataTaken {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: f32,
     },
     /// The data do not fit into memory.
     #[error(

@@ -32,6 +32,9 @@ pub struct PointCloud {
     pub class: Option<Vec<u8>>,
     /// Further values, a column for each that [`CsvColumns::values`](crate::CsvColumns::values) names.
     pub values: Vec<Vec<f64>>,
+    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] asks for it: that of its row in a table.
+    /// Beyond 2^32 points they begin at 0 again.
+    pub numbers: Option<Vec<u32>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
     /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
@@ -54,12 +57,14 @@ impl PointCloud {
         self.x.len()
     }
 
-    /// No points yet, of a LAS file: with room for some, and so many further values of each.
-    pub(crate) fn of_las(room: usize, values: usize) -> Self {
+    /// No points yet, of a LAS file: with room for some, so many further values of each, and their numbers if the filter asks for
+    /// them.
+    pub(crate) fn of_las(room: usize, values: usize, filter: &Filter) -> Self {
         let column = || Vec::with_capacity(room);
         let class = Some(Vec::with_capacity(room));
         let values = std::iter::repeat_with(column).take(values).collect();
-        Self { x: column(), y: column(), z: column(), class, values, ..Self::default() }
+        let numbers = filter.numbered.then(|| Vec::with_capacity(room));
+        Self { x: column(), y: column(), z: column(), class, values, numbers, ..Self::default() }
     }
 
     /// The columns of floats.
@@ -71,9 +76,10 @@ impl PointCloud {
     pub(crate) fn reserve(&mut self, path: &Path, more: usize) -> Result<()> {
         let made = self.columns().try_for_each(|column| column.try_reserve(more));
         made.and_then(|()| self.class.iter_mut().try_for_each(|column| column.try_reserve(more)))
+            .and_then(|()| self.numbers.iter_mut().try_for_each(|column| column.try_reserve(more)))
             .map_err(|_| {
                 // A column that grows doubles.
-                let a_point = 25 + 8 * self.values.len();
+                let a_point = 25 + 8 * self.values.len() + 4 * usize::from(self.numbers.is_some());
                 let asked = ((2 * self.x.len() + more) * a_point) as u64;
                 Error::OutOfMemory { path: path.to_owned(), asked }
             })
@@ -90,15 +96,23 @@ impl PointCloud {
         }
     }
 
-    /// Adds some points of another cloud of the same columns; not its tally.
-    pub(crate) fn append(&mut self, path: &Path, other: &Self, points: Range<usize>) -> Result<()> {
+    /// Adds some points of another cloud of the same columns, which is numbered from the number `first` on; not its tally.
+    pub(crate) fn append(
+        &mut self,
+        path: &Path,
+        (other, first): (&Self, u64),
+        points: Range<usize>,
+    ) -> Result<()> {
         self.reserve(path, points.len())?;
         let others = [&other.x, &other.y, &other.z].into_iter().chain(&other.values);
         for (column, more) in self.columns().zip(others) {
             column.extend_from_slice(&more[points.clone()]);
         }
         if let (Some(column), Some(more)) = (&mut self.class, &other.class) {
-            column.extend_from_slice(&more[points]);
+            column.extend_from_slice(&more[points.clone()]);
+        }
+        if let (Some(column), Some(more)) = (&mut self.numbers, &other.numbers) {
+            column.extend(more[points].iter().map(|number| number.wrapping_add(first as u32)));
         }
         Ok(())
     }
@@ -188,7 +202,7 @@ impl fmt::Display for Strays {
         let lie = if self.points == 1 { "lies" } else { "lie" };
         write!(f, "{} of its points {lie} outside of its header's bounds", self.points)?;
         match self.bounds {
-            Some(b) => write!(f, ", from {} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y),
+            Some(bounds) => write!(f, ", from {bounds}"),
             None => Ok(()),
         }
     }
@@ -245,6 +259,8 @@ pub struct Filter {
     pub returns: Returns,
     /// Keeps points within these, edges included; `None` keeps all.
     pub bounds: Option<Bounds>,
+    /// Whether the number of each point in its file is kept as well ([`PointCloud::numbers`]).
+    pub numbered: bool,
 }
 
 /// The attributes of a point that a filter looks at.
@@ -364,6 +380,7 @@ impl Keep<'_> {
             take(cloud)?;
             cloud.columns().for_each(Vec::clear);
             cloud.class.iter_mut().for_each(Vec::clear);
+            cloud.numbers.iter_mut().for_each(Vec::clear);
         }
         Ok(())
     }
@@ -431,7 +448,8 @@ mod tests {
     #[test]
     fn each_point_counts_once() {
         let bounds = Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 });
-        let filter = Filter { classes: Some(vec![2]), returns: Returns::Last, bounds };
+        let filter =
+            Filter { classes: Some(vec![2]), returns: Returns::Last, bounds, numbered: false };
         let mut tally = Tally::default();
         let point = Attributes {
             x: 0.0,

@@ -1,5 +1,7 @@
 //! What can go wrong between the host and the device.
 
+use crate::Shortest;
+
 /// The result of gpu-core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -8,13 +10,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The cell size is zero, negative, infinite or NaN.
-    #[error("cell size {cell_size} is not a positive finite number")]
+    #[error("cell size {} is not a positive finite number", Shortest(*cell_size))]
     CellSize {
         /// As given.
         cell_size: f64,
     },
     /// A corner of the grid is infinite or NaN.
-    #[error("grid corner ({x}, {y}) is not finite")]
+    #[error("grid corner ({}, {}) is not finite", Shortest(*x), Shortest(*y))]
     Origin {
         /// As given.
         x: f64,
@@ -22,7 +24,7 @@ pub enum Error {
         y: f64,
     },
     /// A grid has more columns or rows than can be counted.
-    #[error("a grid of {columns} x {rows} cells is too large")]
+    #[error("a grid of {} x {} cells is too large", Shortest(*columns), Shortest(*rows))]
     GridTooLarge {
         /// Columns asked for.
         columns: f64,
@@ -60,7 +62,7 @@ pub enum Error {
         most: u64,
     },
     /// A parameter has a value that it cannot have.
-    #[error("{what} {} is not {expected}", short(*value))]
+    #[error("{what} {} is not {expected}", Shortest(*value))]
     Parameter {
         /// The parameter.
         what: &'static str,
@@ -248,13 +250,6 @@ impl Error {
     pub fn without_cuda(device: &crate::Device) -> Self {
         Self::NotBuilt { name: device.name(), feature: "cuda" }
     }
-}
-
-/// A number in few characters.
-fn short(value: f64) -> String {
-    let magnitude = value.abs();
-    let is_plain = magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) || !value.is_finite();
-    if is_plain { format!("{value}") } else { format!("{value:e}") }
 }
 
 /// Refuses more than the most that there can be.

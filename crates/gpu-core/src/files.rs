@@ -68,13 +68,19 @@ pub struct NoFolder(pub PathBuf);
 /// end, whether that exists or not.
 ///
 /// # Errors
-/// [`NoFolder`]; a path that names no file, a folder, or what is no regular file; links that lead nowhere.
+/// [`NoFolder`]; a path that names no file, a folder, which is what a slash at its end makes it, or what is no regular file; links
+/// that lead nowhere.
 pub fn place(path: &Path) -> Result<PathBuf> {
     /// Links that are followed, as many as Linux does.
     const MOST: usize = 40;
     let bad = |reason: &str| Error::new(ErrorKind::InvalidInput, reason);
     let mut at = path.to_owned();
     for _ in 0..MOST {
+        if names_folder(&at) {
+            return Err(bad(
+                "it ends in a slash, so it is the name of a folder: give the name of a file",
+            ));
+        }
         let Some(name) = at.file_name().map(ToOwned::to_owned) else {
             return Err(bad("it names no file"));
         };
@@ -88,6 +94,15 @@ pub fn place(path: &Path) -> Result<PathBuf> {
         }
     }
     Err(bad("its symbolic links lead nowhere"))
+}
+
+/// Whether a path can only be a folder's: it ends in a slash, or in a slash and a dot. (The standard library's names of files leave
+/// both out.)
+fn names_folder(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_separator = |&b: &u8| std::path::is_separator(char::from(b));
+    let end = bytes.strip_suffix(b".").filter(|rest| rest.last().is_some_and(is_separator));
+    end.unwrap_or(bytes).last().is_some_and(is_separator)
 }
 
 /// Opens a regular file for reading, and returns its length too, against which a reader holds what a header says.
@@ -430,6 +445,19 @@ mod tests {
         new(b"first").unwrap();
         assert_eq!(new(b"second").unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!((fs::read(&path).unwrap(), names(folder.path()).len()), (b"first".to_vec(), 1));
+    }
+
+    #[test]
+    fn a_slash_at_the_end_makes_a_name_that_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("there")).unwrap();
+        for name in ["a.tif/", "a.tif//", "a.tif/.", "there/", "there/./"] {
+            let error = save(&folder.path().join(name), b"x").unwrap_err();
+            assert!(error.to_string().contains("a folder"), "{name}: {error}");
+        }
+        save(&folder.path().join("there/../there/./.tif"), b"x").unwrap();
+        save(&folder.path().join("a."), b"x").unwrap();
+        assert_eq!(names(folder.path()), ["a.", "there"]);
     }
 
     #[test]

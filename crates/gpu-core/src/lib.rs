@@ -29,6 +29,7 @@ pub mod parallel;
 mod points;
 mod progress;
 mod raster;
+mod shortest;
 mod targets;
 
 #[cfg(feature = "cuda")]
@@ -63,6 +64,7 @@ pub use points::ArrayPoints;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};
+pub use shortest::Shortest;
 #[cfg(feature = "cuda")]
 pub use targets::DeviceTargets;
 pub use targets::Targets;

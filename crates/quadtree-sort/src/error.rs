@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Shortest};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,16 +27,13 @@ pub enum Error {
         most: u32,
     },
     /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
-    #[error(
-        "bounds {} to {} by {} to {} are no rectangle",
-        bounds.min_x, bounds.max_x, bounds.min_y, bounds.max_y
-    )]
+    #[error("bounds {bounds} are no rectangle, or its sides are no finite numbers")]
     Bounds {
         /// As given.
         bounds: Bounds,
     },
     /// A point beyond the bounds, where that is refused.
-    #[error("point {index}, ({x}, {y}), lies outside the bounds")]
+    #[error("point {index}, ({}, {}), lies outside the bounds", Shortest(*x), Shortest(*y))]
     Outside {
         /// The first such point, from 0.
         index: u64,
@@ -62,10 +59,7 @@ pub enum Error {
         least: u64,
     },
     /// A window that is none.
-    #[error(
-        "window {index}, {} to {} by {} to {}, is no rectangle",
-        window.min_x, window.max_x, window.min_y, window.max_y
-    )]
+    #[error("window {index}, {window}, is no rectangle")]
     Window {
         /// The first such window, from 0.
         index: u64,
@@ -74,7 +68,8 @@ pub enum Error {
     },
     /// A disc that is none.
     #[error(
-        "disc {index} around ({x}, {y}) has radius {radius}; all are finite, and no radius negative"
+        "disc {index} around ({}, {}) has radius {}; all are finite, and no radius negative",
+        Shortest(*x), Shortest(*y), Shortest(*radius)
     )]
     Disc {
         /// The first such disc, from 0.
@@ -98,8 +93,8 @@ pub enum Error {
     },
     /// A place or point that is none on the globe.
     #[error(
-        "{what} {index}, ({longitude}, {latitude}), is not on the globe: longitudes are from -360 to 360 degrees, latitudes \
-         from -90 to 90"
+        "{what} {index}, ({}, {}), is not on the globe: longitudes are from -360 to 360 degrees, latitudes from -90 to 90",
+        Shortest(*longitude), Shortest(*latitude)
     )]
     Globe {
         /// A place, or a point of the tree.

@@ -15,8 +15,8 @@
 //! Version 1 had no values, and zeros where the header now tells of them: it is read as a file without values.
 //!
 //! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all
-//! bytes behind the header, and that of the header without it. A file is opened only where both are right and
-//! the nodes are those of a tree, so that no search meets what is none.
+//! bytes behind the header, and that of the header without it. A file is opened only where both are right, the nodes are those of
+//! a tree, each point lies in its leaf and has an index of its own: what no tree can be is refused.
 
 mod streamed;
 
@@ -321,8 +321,8 @@ impl Quadtree {
         header.tree(arrays.ok_or_else(misaligned)?)
     }
 
-    /// Checks that the nodes are those of a tree over the points: what searches rely on. (The checksums tell what
-    /// was changed by chance; this, whatever a file says.)
+    /// Checks that the nodes are those of a tree over the points: what searches rely on, and what every build gives. (The checksums
+    /// tell what was changed by chance; this, whatever a file says.)
     fn check(&self) -> Result<()> {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let frame = &self.frame;
@@ -355,13 +355,49 @@ impl Quadtree {
         for (place, node) in self.nodes.iter().enumerate() {
             next = self.check_node(place, node, next)?;
         }
-        if next != self.nodes.len() { Err(damaged("nodes without a parent")) } else { Ok(()) }
+        if next != self.nodes.len() {
+            return Err(damaged("nodes without a parent"));
+        }
+        self.check_points()
+    }
+
+    /// Checks that each point lies in its leaf, the points of a leaf in the order of their indices, and that no index stands twice.
+    fn check_points(&self) -> Result<()> {
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
+        let is_in = |node: &Node, place: usize| {
+            let (x, y) = (self.x[place], self.y[place]);
+            let deeper = 2 * (self.frame.level - u32::from(node.level));
+            (min_x..=max_x).contains(&x)
+                && (min_y..=max_y).contains(&y)
+                && self.frame.code(x, y) >> deeper == node.code
+        };
+        let fault = self.nodes.par_iter().filter(|node| node.is_leaf()).find_map_first(|node| {
+            if let Some(place) = node.points().find(|&place| !is_in(node, place)) {
+                let (x, y) = (self.x[place], self.y[place]);
+                return Some(format!(
+                    "the point in place {place}, ({x:?}, {y:?}), is not of its leaf"
+                ));
+            }
+            let is_sorted = self.order[node.points()].is_sorted_by(|a, b| a < b);
+            (!is_sorted)
+                .then(|| format!("the points from place {} on are not in order", node.start))
+        });
+        match fault {
+            Some(fault) => Err(damaged(fault)),
+            None if has_twice(&self.order, self.given) => Err(damaged("two points have one index")),
+            None => Ok(()),
+        }
     }
 
     /// Checks a node whose children are to begin at `next`; gives where the next node's are to begin.
     fn check_node(&self, place: usize, node: &Node, next: usize) -> Result<usize> {
         let bad = || damaged(format!("node {place} is none"));
         if node.quadrants > 15 || node.reserved != [0; 2] {
+            return Err(bad());
+        }
+        let is_few = node.count <= self.threshold.into();
+        let is_deepest = u32::from(node.level) == self.frame.level;
+        if node.is_leaf() != (is_few || is_deepest) {
             return Err(bad());
         }
         if node.is_leaf() {
@@ -388,6 +424,22 @@ impl Quadtree {
         }
         if start == node.start + node.count { Ok(end) } else { Err(bad()) }
     }
+}
+
+/// Whether some index, of so many, stands twice. Takes a bit for each that there may be, or 4 bytes for each that there is.
+fn has_twice(order: &[u32], given: u64) -> bool {
+    if given / 32 > order.len() as u64 {
+        let mut sorted = order.to_vec();
+        sorted.par_sort_unstable();
+        return sorted.windows(2).any(|two| two[0] == two[1]);
+    }
+    let mut seen = vec![0_u64; given.div_ceil(64) as usize];
+    order.iter().any(|&index| {
+        let (word, bit) = (&mut seen[index as usize / 64], 1 << (index % 64));
+        let was = *word & bit != 0;
+        *word |= bit;
+        was
+    })
 }
 
 /// What a file has of a tree beside its header.

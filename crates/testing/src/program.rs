@@ -151,14 +151,28 @@ impl Program {
     }
 
     /// Runs the program on the CPU: what it writes is there, stays when it runs again without
-    /// `--overwrite`, and is replaced with it.
+    /// `--overwrite`, and is replaced with it. With a slash behind it each of its outputs is a folder, and refused.
     ///
     /// # Panics
     /// Where one of these is not so.
     pub fn replaces_only_where_asked(&self, folder: &Path, arguments: &[&str]) {
         let once = [arguments, &["--device", "cpu"]].concat();
+        let inputs = files(folder);
         self.succeeds(folder, &once);
         let before = contents(folder);
+        let is_output = |name: &str| {
+            files(folder).contains(&folder.join(name)) && !inputs.contains(&folder.join(name))
+        };
+        let outputs: Vec<usize> = (0..once.len()).filter(|&i| is_output(once[i])).collect();
+        assert!(!outputs.is_empty(), "{once:?}");
+        for (output, end) in outputs.into_iter().flat_map(|output| [(output, "/"), (output, "/.")])
+        {
+            let name = format!("{}{end}", once[output]);
+            let mut as_folder = [&once[..], &["--overwrite"]].concat();
+            as_folder[output] = &name;
+            let words = ["cannot write", &name[..], "the name of a folder"];
+            self.fails(folder, &as_folder, &words);
+        }
         self.fails(folder, &once, &["exists", "--overwrite"]);
         assert_eq!(contents(folder), before);
         self.succeeds(folder, &[&once[..], &["--overwrite"]].concat());

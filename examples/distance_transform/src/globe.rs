@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::Georeference;
 use gpu_core::{Device, Progress};
 use pba_voronoi::{
@@ -10,6 +10,7 @@ use pba_voronoi::{
 };
 use programs::args::fraction;
 use programs::report::Report;
+use programs::units::other_body;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -82,6 +83,12 @@ impl OnGlobe {
         let globe = globe.with_context(|| {
             format!("--geodesic: the rows of {mask} are not parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
         })?;
+        let body = place.crs.as_ref().and_then(other_body);
+        if let (Some(radius), false) = (body, args.radius.is_some()) {
+            bail!(
+                "--geodesic: {mask} is of a body with a radius of {radius} m: give --radius {radius}"
+            );
+        }
         let radius = args.radius.unwrap_or(globe.radius);
         ensure!(radius > 0.0, "--radius must be above 0; got {radius}");
         let Globe { corner, sides, .. } = globe;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use geo_io::{Cells, Crs, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
+use gpu_core::{Device, Grid, GridSpec, GridView, Progress, Shortest};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use programs::args::Format;
 use programs::opening::Opening;
@@ -99,7 +99,8 @@ fn run(args: &Args) -> Result<()> {
         report.note(globe::NOTE);
     }
     if args.sites.spacing == Spacing::Georeference {
-        report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
+        let [wide, tall] = [sides.0, sides.1].map(Shortest);
+        report.line("pixel", format_args!("{wide} x {tall} on the ground"));
         note_on_degrees(crs).iter().for_each(|note| report.note(note));
     }
     // Without a place of its own the raster's south-west corner is (0, 0).
@@ -180,10 +181,12 @@ fn params(args: &Args) -> Params {
 fn report_distances(report: &mut Report, diagram: &Diagram) {
     let values = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
     let (largest, without) = largest(values);
+    let most = Shortest(largest);
     match without {
-        0 => report.line("distances", format_args!("up to {largest}")),
-        _ => report
-            .line("distances", format_args!("up to {largest}, {without} pixels without a site")),
+        0 => report.line("distances", format_args!("up to {most}")),
+        _ => {
+            report.line("distances", format_args!("up to {most}, {without} pixels without a site"))
+        }
     }
     report.field("distances", json!({"largest": largest, "pixels_without": without}));
 }

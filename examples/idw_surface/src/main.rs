@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Error, Result, anyhow};
 use geo_io::Crs;
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, GridSpec, GridView, host_memory};
+use gpu_core::{Bounds, Device, GridSpec, GridView, Shortest, host_memory};
 use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
 use programs::cloud::Cloud;
@@ -141,7 +141,7 @@ impl Call<'_> {
         })?;
         match params.adaptive {
             Some(_) => report.line("power", "adaptive"),
-            None => report.line("power", params.power),
+            None => report.line("power", Shortest(params.power)),
         }
         report.field("power", params.adaptive.is_none().then_some(params.power));
         let mut bands = surface::bands_of(surface, args.surface.deviation);
@@ -257,7 +257,7 @@ fn power(
     let idw::Comparison { best, all, .. } = stages
         .run("cross-validate", |p| idw::best_power(device.with_progress(p), points, &params))?;
     for (power, found) in &all {
-        report_validation(report, &format!("power {power}"), found);
+        report_validation(report, &format!("power {}", Shortest(*power)), found);
     }
     Ok(best.unwrap_or(given))
 }
@@ -277,7 +277,7 @@ fn write(
     let values = &bands[0];
     // What was measured is in no unit of the ground, unless the system says so.
     let units = match Units::of(crs) {
-        Units::Plane { .. } if args.surface.geographic => Units::Degrees { height: 1.0 },
+        Units::Plane { .. } if args.surface.geographic => Units::DEGREES,
         units => units,
     };
     let view = GridView::new(values, *grid)?;

@@ -7,7 +7,7 @@ use clap::Args;
 use geo_io::Crs;
 use idw::{Adaptive, Params, Surface};
 use programs::args::{Extent, fraction, positive};
-use programs::units::note_on_degrees;
+use programs::units::{note_on_degrees, require_degrees};
 
 use crate::kriging::{self, KrigingArgs};
 
@@ -92,7 +92,10 @@ impl SurfaceArgs {
                 "--geographic takes x and y for degrees, but {from} {crs}, which has none: leave out --geographic, or give \
                  the --crs that the coordinates are in"
             ),
-            crs => Ok(crs),
+            crs => {
+                require_degrees("--geographic", crs.as_ref().filter(|_| self.geographic))?;
+                Ok(crs)
+            }
         }
     }
 

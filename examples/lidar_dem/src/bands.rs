@@ -6,14 +6,12 @@ use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
 use nni_grid::{Dem, Input, Summary};
+use programs::args::HEIGHT;
 use programs::cloud::Cloud;
 
 use crate::above::Floor;
 use crate::extent::Extents;
 use crate::surface::SurfaceArgs;
-
-/// The name of the heights among bands.
-pub const HEIGHT: &str = "z";
 
 /// The name of heights above a ground.
 pub const ABOVE: &str = "height";
@@ -46,7 +44,8 @@ impl FromStr for Layer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|layer| layer.name() == text.trim());
+        let found =
+            Self::ALL.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(text.trim()));
         found.ok_or_else(|| format!("unknown layer \"{text}\": use count, distance or neighbours"))
     }
 }

@@ -38,7 +38,7 @@ use terrain_grid::ContourParams;
 
 use above::Floor;
 use args::{Args, CommandLine};
-use bands::{HEIGHT, Made, Ranges, interpolated};
+use bands::{Made, Ranges, interpolated};
 use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
 use extent::{Extents, Wanted};
@@ -123,7 +123,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report_sites(&mut report, &dem.summary, &args.surface);
     let first = &args.surface.value[0];
-    let quantity = match (first == HEIGHT, &args.surface.above) {
+    let quantity = match (first == programs::args::HEIGHT, &args.surface.above) {
         (true, Some(_)) => "heights above",
         (true, None) => "heights",
         (false, _) => first,

@@ -6,11 +6,11 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::ValueRange;
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
-use programs::args::{number, positive};
+use programs::args::{HEIGHT, number, positive, value_name};
 use programs::cloud::Cloud;
 
 use crate::asked::Size;
-use crate::bands::{ABOVE, HEIGHT, Layer};
+use crate::bands::{ABOVE, Layer};
 use crate::dsm::keep_highest;
 use crate::lattice::Lattice;
 
@@ -38,7 +38,7 @@ pub struct SurfaceArgs {
     /// What is interpolated, each as a band of a GeoTIFF: z (the heights), fields of LAS files (intensity, return, returns, class,
     /// scan_angle, user_data, source, gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas
     /// between; hillshade, relief, slope and contours are of the first
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT, value_parser = value_name)]
     pub value: Vec<String>,
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
@@ -159,6 +159,10 @@ impl SurfaceArgs {
         for (i, layer) in self.layer.iter().enumerate() {
             let name = layer.name();
             ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
+            ensure!(
+                !self.value.iter().any(|value| value.eq_ignore_ascii_case(name)),
+                "--layer {name} and --value {name} would be two bands of one name: give the column of --value by its number"
+            );
         }
         ensure!(
             self.method == Method::Exact || !self.layer.contains(&Layer::Neighbours),

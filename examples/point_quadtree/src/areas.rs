@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use geo_io::{Crs, Features, Output};
-use gpu_core::{Bounds, Progress};
+use gpu_core::{Bounds, Progress, Shortest};
 use programs::report::Report;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Areas {
             PolygonsFormat::GeoJson => {
                 let features = found.map(|(polygon, points)| {
                     let mut properties = self.features.properties[polygon].clone();
-                    let counts = [polygon as f64, points.len() as f64];
+                    let counts = [polygon as u64, points.len() as u64];
                     NAMES.iter().zip(counts).for_each(|(name, count)| properties.set(name, count));
                     for column in tree.values() {
                         let summary = values::summary(column, &self.places[polygon]);
@@ -100,21 +100,40 @@ impl Areas {
                 let places = tree.places_of(&self.found.concat())?;
                 let line = |(i, &(polygon, point)): (usize, &(usize, usize))| {
                     let place = places[i] as usize;
-                    let values = tree.values().iter().map(|v| format!(",{}", v.at(place)));
-                    let values: String = values.collect();
+                    let value = |v: &Values| format!(",{}", values::at(v, place));
+                    let values: String = tree.values().iter().map(value).collect();
                     let row = rows.as_ref().map(|rows| format!(",{}", quoted(&rows[i])));
-                    let (x, y) = (tree.x()[place], tree.y()[place]);
+                    let (x, y) = (Shortest(tree.x()[place]), Shortest(tree.y()[place]));
                     format!("{polygon},{point},{x},{y}{values}{}", row.unwrap_or_default())
                 };
-                let names = ["polygon", "point", "x", "y"].map(str::to_owned).into_iter();
-                let names = names.chain(tree.values().iter().map(|v| field(v.name())));
-                let names: Vec<String> =
-                    names.chain(rows.iter().map(|_| "row".to_owned())).collect();
+                let names = columns(tree.values(), rows.is_some());
                 geo_io::write_rows(output, &names.join(","), all.iter().enumerate().map(line))?;
             }
         }
         Ok(())
     }
+}
+
+/// The names of the columns of a table of points. A value that has the name of another column is called a value.
+fn columns(values: &[Values], has_rows: bool) -> Vec<String> {
+    let first = ["polygon", "point", "x", "y"].map(str::to_owned);
+    let last = has_rows.then(|| "row".to_owned());
+    let mut names: Vec<String> = first.into_iter().collect();
+    for value in values {
+        let mut name = value.name().to_owned();
+        let is_another = |name: &str| {
+            let taken = names.iter().chain(&last).any(|other| other.eq_ignore_ascii_case(name));
+            taken
+                || values.iter().any(|other| {
+                    other.name().eq_ignore_ascii_case(name) && other.name() != value.name()
+                })
+        };
+        while is_another(&name) {
+            name += "_value";
+        }
+        names.push(name);
+    }
+    names.iter().chain(&last).map(|name| field(name)).collect()
 }
 
 /// A text as a field of a table, which may hold commas and quotes.

@@ -1,10 +1,10 @@
 //! The command line, and what can be checked before any work starts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Parser;
-use programs::args::{RunArgs, bytes};
+use programs::args::{RunArgs, bytes, ending};
 
 use crate::ask::AskArgs;
 use crate::scale::Command;
@@ -46,6 +46,7 @@ impl Args {
     /// Checks what clap does not, in particular that outputs can be written. `inputs` are all files to read.
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.tree.check()?;
+        self.output.as_deref().map_or(Ok(()), require_tree_name)?;
         let outputs: Vec<&PathBuf> = self.outputs().collect();
         self.ask.check(inputs, &outputs, self.run.existing())
     }
@@ -54,6 +55,20 @@ impl Args {
     pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.output.iter().chain(self.ask.outputs())
     }
+}
+
+/// Refuses another ending than that of trees: somebody wants a table or polygons.
+///
+/// # Errors
+/// As said.
+pub fn require_tree_name(path: &Path) -> Result<()> {
+    ensure!(
+        ending(path) == "qtree",
+        "-o {}: the name of the tree's file must end in .qtree; --leaves writes leaves and --polygons-out points, as .csv and \
+         .geojson",
+        path.display()
+    );
+    Ok(())
 }
 
 #[cfg(test)]

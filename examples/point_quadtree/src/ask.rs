@@ -5,16 +5,21 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Existing, Output};
-use gpu_core::{Bounds, Device};
+use gpu_core::{Bounds, Device, Shortest};
 use programs::args::{RunArgs, count, ending, number};
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
-use quadtree_sort::{NONE, Quadtree, Regions};
+use programs::units::require_degrees;
+use quadtree_sort::{NONE, Quadtree, Regions, Values};
 use serde_json::{Value, json};
 
 use crate::areas::Areas;
 use crate::{leaves, report_tree, system, values};
+
+/// What the numbers of points in a saved tree are.
+const NUMBERING: &str = "point numbers count the rows of the tree's inputs from 0, one input after the other, those of points that \
+                         were left out too; if there are more than 4,294,967,295, the points that were kept";
 
 /// Mean radius of the Earth in metres (IUGG, R1).
 const RADIUS: f64 = 6_371_008.8;
@@ -22,7 +27,7 @@ const RADIUS: f64 = 6_371_008.8;
 /// What is asked of a tree.
 #[derive(clap::Args, Debug)]
 pub struct AskArgs {
-    /// Write its leaves: polygons (.geojson), a table (.csv) or a picture (.png)
+    /// Write all of its leaves, whatever else is asked: polygons (.geojson), a table (.csv) or a picture (.png)
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
     /// Count the points in a rectangle, edges included, and say what their values lie between
@@ -160,6 +165,7 @@ impl AskArgs {
         }
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
         let is_geographic = crs.is_some_and(Crs::is_geographic);
+        require_degrees("--nearest", crs)?;
         // No more than there are.
         let k = k.min(tree.order().len()).max(1);
         let found = match is_geographic {
@@ -180,17 +186,19 @@ impl AskArgs {
         for (i, ((index, distance), place)) in near.into_iter().enumerate() {
             let place = place as usize;
             let (x, y, distance) = (tree.x()[place], tree.y()[place], distance * unit);
-            let values: String =
-                tree.values().iter().map(|v| format!(", {} {}", v.name(), v.at(place))).collect();
+            let value = |v: &Values| format!(", {} {}", v.name(), values::at(v, place));
+            let values: String = tree.values().iter().map(value).collect();
             let row = rows.as_ref().map(|rows| &rows[i]);
             let shown = row.map(|row| format!(", {row}")).unwrap_or_default();
+            let [at_x, at_y, far] = [x, y, distance].map(Shortest);
             let text =
-                format!("point {index} at ({x}, {y}), distance {distance}{word}{values}{shown}");
+                format!("point {index} at ({at_x}, {at_y}), distance {far}{word}{values}{shown}");
             report.line("nearest", text);
             let mut near = json!({"point": index, "x": x, "y": y, "distance": distance});
             if !tree.values().is_empty() {
-                let values =
-                    tree.values().iter().map(|v| (v.name().to_owned(), v.at(place).into()));
+                let value =
+                    |v: &Values| (v.name().to_owned(), values::json(v, values::at(v, place)));
+                let values = tree.values().iter().map(value);
                 near["values"] = Value::Object(values.collect());
             }
             row.iter().for_each(|row| near["row"] = row.as_str().into());
@@ -225,10 +233,7 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     report.crs(crs.as_ref());
     report_tree(&mut report, &tree);
     if args.ask.names_points() {
-        // The file does not say whether points were left out.
-        report.note(
-            "point numbers count the points that were kept when the tree was built, from 0 and in the order of its inputs",
-        );
+        report.note(NUMBERING);
     }
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows: None };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
@@ -275,6 +280,7 @@ impl FromStr for Window {
         }
         for (low, high, what) in [(min_x, max_x, "x"), (min_y, max_y, "y")] {
             if low > high {
+                let (low, high) = (Shortest(low), Shortest(high));
                 return Err(format!("the least {what}, {low}, is above the greatest, {high}"));
             }
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use geo_io::{Output, Shape};
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Shortest};
 use quadtree_sort::{Node, Quadtree};
 
 use crate::ask::{Asked, LeavesFormat};
@@ -35,7 +35,8 @@ pub fn write(format: LeavesFormat, output: Output<'_>, asked: Asked<'_>) -> Resu
 /// A leaf as a row.
 fn row(tree: &Quadtree, leaf: &Node) -> String {
     let Bounds { min_x, min_y, max_x, max_y } = tree.cell(leaf);
-    format!("{},{min_x},{min_y},{max_x},{max_y},{}", leaf.level, leaf.count)
+    let [w, s, e, n] = [min_x, min_y, max_x, max_y].map(Shortest);
+    format!("{},{w},{s},{e},{n},{}", leaf.level, leaf.count)
 }
 
 /// A leaf as a polygon; as a line or a point where all points lie on one, so that its cell has no area.

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, Output};
-use gpu_core::Points;
+use gpu_core::{Bounds, Points};
 use programs::cloud::Cloud;
 use programs::ground::Ground;
 use programs::opening::Opening;
@@ -50,7 +50,7 @@ fn run(args: &Args) -> Result<()> {
     let (device, cloud) = opening.beside(&mut stages, "read", |p| {
         let extent = args.tree.extent();
         let ground = extent.as_ref().map(|extent| extent as &dyn Ground);
-        Cloud::read_of(&inputs, (how, &columns), ground, p)
+        Cloud::read_numbered(&inputs, (how, &columns), ground, p).map_err(values::named)
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
@@ -69,20 +69,36 @@ fn run(args: &Args) -> Result<()> {
             quadtree_sort::build_within(device.with_progress(p), points, &params, budget)
         }
         None => quadtree_sort::build(device.with_progress(p), points, &params),
+    });
+    let tree = tree.map_err(|error| match (&error, args.tree.extent()) {
+        (quadtree_sort::Error::Bounds { .. }, Some(_)) => {
+            anyhow::Error::from(error).context("--bounds")
+        }
+        (quadtree_sort::Error::Bounds { .. }, None) => {
+            anyhow::Error::from(error).context("the points lie too far apart for a tree")
+        }
+        _ => error.into(),
     })?;
     let names = (&args.tree.value[..], values::are_fields(&inputs));
     let tree = stages.run("values", |_| values::carried(tree, names, &cloud.z, &cloud.values))?;
     let tree = tree.with_system(crs.as_ref().and_then(Crs::epsg).unwrap_or_default());
+    let tree = match &cloud.numbers {
+        Some(numbers) => tree.renumbered(numbers, cloud.rows())?,
+        None => tree,
+    };
     report_tree(&mut report, &tree);
-    let is_numbered = is_numbered_by_rows(&inputs, &cloud);
-    if !is_numbered && (args.output.is_some() || args.ask.names_points()) {
-        report.note(format_args!(
-            "point numbers count the {} points kept, from 0 and in the order of the inputs; they are no rows of files",
-            cloud.x.len()
-        ));
+    let names_rows = inputs.len() > 1 || cloud.numbers.is_none();
+    if names_rows && (args.output.is_some() || args.ask.names_points()) {
+        report.note(match cloud.numbers {
+            Some(_) => "point numbers count the rows of all inputs from 0, one input after the other",
+            None => "point numbers count the points kept, from 0 and in the order of the inputs: the rows are too many",
+        });
     }
-    let rows = |points: &[usize]| cloud.places_of(points, &inputs, &columns);
-    let rows = (!is_numbered).then_some(&rows as Rows<'_>);
+    let rows = |points: &[usize]| match cloud.numbers {
+        Some(_) => points.iter().map(|&number| cloud.row_of(number as u32, &inputs)).collect(),
+        None => cloud.places_of(points, &inputs, &columns),
+    };
+    let rows = names_rows.then_some(&rows as Rows<'_>);
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| -> Result<()> {
@@ -96,11 +112,6 @@ fn run(args: &Args) -> Result<()> {
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
-}
-
-/// Whether the number of each point is that of its row in the only file, counted from 0.
-fn is_numbered_by_rows(inputs: &[PathBuf], cloud: &Cloud) -> bool {
-    inputs.len() == 1 && cloud.tallies.iter().all(|tally| tally.kept == tally.read)
 }
 
 /// The coordinate system, into the report as well.
@@ -146,11 +157,11 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
     }
     let b = tree.bounds();
     if !tree.order().is_empty() {
-        let ([west, east], [south, north]) = (range(tree.x()), range(tree.y()));
-        report.line("points", format_args!("{west} {south} to {east} {north}"));
-        report.field("extent", [west, south, east, north]);
+        let ([min_x, max_x], [min_y, max_y]) = (range(tree.x()), range(tree.y()));
+        report.line("points", Bounds { min_x, min_y, max_x, max_y });
+        report.field("extent", [min_x, min_y, max_x, max_y]);
     }
-    report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+    report.line("root", b);
     report.field(
         "tree",
         json!({

@@ -23,15 +23,14 @@ pub fn of_points(
     let crs = with_flag(args.geographic, stated)?;
     if crs.is_some() || !args.are_degrees() {
         let is_geographic = crs.as_ref().is_some_and(Crs::is_geographic);
-        let Bounds { min_x, min_y, max_x, max_y } = bounds;
         ensure!(
-            !is_geographic || on_globe(&bounds),
-            "the points lie between {min_x} {min_y} and {max_x} {max_y}, which are no longitudes from -360 to 360 and \
-             latitudes from -90 to 90: see --columns and --crs"
+            !is_geographic || on_globe(&bounds, unit_of(crs.as_ref())),
+            "the points lie from {bounds}, which are no longitudes from -360 to 360 degrees and latitudes from -90 to 90: see \
+             --columns and --crs"
         );
         return Ok((crs, None));
     }
-    if on_globe(&bounds) {
+    if on_globe(&bounds, 1.0) {
         return Ok((Some(Crs::parse("EPSG:4326")?), None));
     }
     let [x, y, _] = &args.points.columns.0;
@@ -60,7 +59,9 @@ pub fn of_tree(tree: &Quadtree) -> Option<Crs> {
 /// # Errors
 /// As said.
 pub fn require_globe(cloud: &Cloud, inputs: &[PathBuf]) -> Result<()> {
-    let is_off = |i: &usize| cloud.x[*i].abs() > 360.0 || cloud.y[*i].abs() > 90.0;
+    let unit = unit_of(cloud.crs.as_ref());
+    let is_off =
+        |i: &usize| (cloud.x[*i] * unit).abs() > 360.0 || (cloud.y[*i] * unit).abs() > 90.0;
     let Some(found) = (0..cloud.x.len()).find(is_off) else { return Ok(()) };
     let (x, y) = (cloud.x[found], cloud.y[found]);
     let mut before = 0;
@@ -79,8 +80,14 @@ pub fn require_globe(cloud: &Cloud, inputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn on_globe(b: &Bounds) -> bool {
-    b.min_x >= -360.0 && b.max_x <= 360.0 && b.min_y >= -90.0 && b.max_y <= 90.0
+/// Degrees of a unit of longitudes and latitudes.
+fn unit_of(crs: Option<&Crs>) -> f64 {
+    crs.and_then(Crs::degrees_per_unit).unwrap_or(1.0)
+}
+
+fn on_globe(b: &Bounds, unit: f64) -> bool {
+    let (longitude, latitude) = (360.0 / unit, 90.0 / unit);
+    b.min_x >= -longitude && b.max_x <= longitude && b.min_y >= -latitude && b.max_y <= latitude
 }
 
 /// Polygons of a file beside points.
@@ -116,7 +123,7 @@ impl Beside<'_> {
             )),
             (None, Some(points)) if !points.is_geographic() => {
                 ensure!(
-                    meets || !on_globe(&self.bounds),
+                    meets || !on_globe(&self.bounds, 1.0),
                     "{path} names no coordinate system, so its coordinates are longitudes and latitudes, and the points are \
                      in {points}: project one of them, as by ogr2ogr -t_srs {points}"
                 );

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use clap::Arg;
 use geo_io::CsvColumns;
 use gpu_core::Bounds;
-use programs::args::{Columns, PointArgs};
+use programs::args::{Columns, PointArgs, value_name};
 use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 use crate::values;
@@ -30,7 +30,7 @@ pub struct TreeArgs {
     /// What points carry: z (the heights), fields of LAS files (intensity, return, returns, class, scan_angle, user_data, source,
     /// gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas between. The tree keeps them,
     /// and answers show them
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = value_name)]
     pub value: Vec<String>,
     /// How points are sorted: auto, morton or level-sort; the tree is the same
     #[arg(long = "algorithm", value_name = "NAME", default_value = "auto")]

@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use geo_io::{CsvColumns, LasField};
-use programs::args::ending;
-use quadtree_sort::{Quadtree, Values};
+use geo_io::{CsvColumns, LasField, Number};
+use programs::args::{HEIGHT, ending};
+use quadtree_sort::{Quadtree, ValueType, Values};
 use serde_json::Value;
-
-/// The name of the heights, which every point of a LAS file has.
-const HEIGHT: &str = "z";
 
 /// Checks that names differ.
 ///
@@ -29,6 +26,14 @@ pub fn columns(places: CsvColumns, names: &[String]) -> CsvColumns {
     let has_heights = further.len() < names.len();
     let z = if has_heights { HEIGHT.to_owned() } else { places.z };
     CsvColumns { z, ..places }.values(further)
+}
+
+/// Says that a missing column of heights is one of `--value`: the places are made of x and y alone.
+pub fn named(mut error: anyhow::Error) -> anyhow::Error {
+    if let Some(geo_io::Error::NoColumn { column, is_value, .. }) = error.downcast_mut() {
+        *is_value |= column == HEIGHT;
+    }
+    error
 }
 
 /// Whether all files are LAS, LAZ or COPC, whose fields have types of their own; the columns of a table have f64.
@@ -70,17 +75,68 @@ fn narrowed<T>(values: &[f64], narrow: fn(f64) -> T) -> Vec<T> {
 }
 
 /// The values of a column in some points: the least, the mean and the greatest. `None` without points.
-pub fn summary(values: &Values, places: &[u32]) -> Option<[(&'static str, f64); 3]> {
-    let of_points = || places.iter().map(|&place| values.at(place as usize));
-    let [low, high] = [of_points().reduce(f64::min)?, of_points().reduce(f64::max)?];
-    let mean = of_points().sum::<f64>() / places.len() as f64;
-    Some([("min", low), ("mean", mean), ("max", high)])
+pub fn summary(values: &Values, places: &[u32]) -> Option<[(&'static str, Number); 3]> {
+    let of_points = || places.iter().map(|&place| at(values, place as usize));
+    let low = of_points().reduce(|a, b| if b < a || a.is_nan() { b } else { a })?;
+    let high = of_points().reduce(|a, b| if b > a || a.is_nan() { b } else { a })?;
+    let mean = match is_whole(values) {
+        false => mean(of_points().map(Number::to_f64), [low, high].map(Number::to_f64)),
+        // The sum of 2^32 whole numbers of 64 bits is exact.
+        true => of_points().filter_map(Number::to_i128).sum::<i128>() as f64 / places.len() as f64,
+    };
+    Some([("min", low), ("mean", mean.into()), ("max", high)])
+}
+
+/// The value of a point, exact, by its place in the order of the tree.
+pub fn at(values: &Values, place: usize) -> Number {
+    match values.value_type() {
+        ValueType::U64 => values.as_slice::<u64>().map(|numbers| numbers[place].into()),
+        ValueType::I64 => values.as_slice::<i64>().map(|numbers| numbers[place].into()),
+        _ => None,
+    }
+    .unwrap_or_else(|| values.at(place).into())
+}
+
+/// The mean of floats between two ends, at least one: with what each step of the sum loses added at the end (Neumaier 1974). Sums of
+/// values near the greatest of f64 are made of smaller ones.
+fn mean(values: impl Iterator<Item = f64>, [low, high]: [f64; 2]) -> f64 {
+    // Fewer than 2^32 values, each below 2^960, have a sum.
+    let is_large = low.abs().max(high.abs()) > 2f64.powi(960);
+    let scale = if is_large { 2f64.powi(-64) } else { 1.0 };
+    let (mut sum, mut lost, mut count) = (0.0, 0.0, 0_u32);
+    for value in values.map(|value| value * scale) {
+        let next: f64 = sum + value;
+        lost +=
+            if f64::abs(sum) >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        (sum, count) = (next, count + 1);
+    }
+    // What is no number has no part that is lost.
+    let sum = if lost.is_finite() { sum + lost } else { sum };
+    sum / f64::from(count) / scale
+}
+
+/// Whether a column has whole numbers.
+fn is_whole(values: &Values) -> bool {
+    !matches!(values.value_type(), ValueType::F32 | ValueType::F64)
+}
+
+/// A number of a column as JSON has it: whole ones with all of their digits.
+pub fn json(values: &Values, number: Number) -> Value {
+    let whole = number.to_i128().filter(|_| is_whole(values));
+    let signed = whole.and_then(|whole| i64::try_from(whole).ok()).map(Value::from);
+    let unsigned = || whole.and_then(|whole| u64::try_from(whole).ok()).map(Value::from);
+    signed.or_else(unsigned).unwrap_or_else(|| number.to_f64().into())
 }
 
 /// The values of all columns in some points, as a report has them.
 pub fn summaries(columns: &[Values], places: &[u32]) -> Value {
     let of_column = |values: &Values| {
-        let summary = summary(values, places)?.map(|(what, value)| (what.to_owned(), value.into()));
+        let of_column = |what, value: Number| match what {
+            "mean" => value.to_f64().into(),
+            _ => json(values, value),
+        };
+        let summary = summary(values, places)?;
+        let summary = summary.map(|(what, value)| (what.to_owned(), of_column(what, value)));
         Some((values.name().to_owned(), Value::Object(summary.into_iter().collect())))
     };
     Value::Object(columns.iter().filter_map(of_column).collect())
@@ -99,4 +155,27 @@ pub fn in_words(columns: &[Values], places: &[u32]) -> String {
 pub fn kinds(values: &[Values]) -> String {
     let kinds = values.iter().map(|column| format!("{} {}", column.name(), column.value_type()));
     kinds.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_the_largest_numbers_are_numbers_and_small_parts_are_not_lost() {
+        let mean_of = |values: &[f64]| {
+            let ends = [
+                values.iter().copied().fold(f64::INFINITY, f64::min),
+                values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            ];
+            mean(values.iter().copied(), ends)
+        };
+        assert_eq!(mean_of(&[1.7e308; 5]), 1.7e308);
+        assert_eq!(mean_of(&[f64::MAX, -f64::MAX, f64::MAX]), f64::MAX / 3.0);
+        assert_eq!(mean_of(&[1e16, 1.0, -1e16, 1.0]), 0.5);
+        assert_eq!(mean_of(&[1e-308, 3e-308]), 2e-308);
+        assert_eq!(mean_of(&[0.1; 10]), 0.1);
+        assert_eq!(mean_of(&[f64::INFINITY, 1.0]), f64::INFINITY);
+        assert!(mean_of(&[f64::NAN, 1.0]).is_nan());
+    }
 }

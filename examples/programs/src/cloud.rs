@@ -1,7 +1,7 @@
 //! The points of all inputs, joined.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
@@ -26,6 +26,9 @@ pub struct Cloud {
     pub z: Vec<f64>,
     /// Further values of each point, a column for each that was asked for.
     pub values: Vec<Vec<f64>>,
+    /// The number of each point among the rows of all inputs, from 0, one input after the other. `None` unless
+    /// [`read_numbered`](Self::read_numbered) has read them, and if there are more than 2^32 - 1 rows.
+    pub numbers: Option<Vec<u32>>,
     /// The coordinate system, if any file or the caller names one.
     pub crs: Option<Crs>,
     /// The lowest and the highest value of the files, whichever points were kept.
@@ -65,13 +68,37 @@ impl Cloud {
         ground: Option<&dyn Ground>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let bounds = ground.map(Ground::bounds);
-        let (filter, given) = (args.filter(bounds), args.crs()?);
-        let mut cloud = Self::default();
+        let filter = args.filter(ground.map(Ground::bounds));
+        Self::read_by(paths, &filter, (args, columns), ground, progress)
+    }
+
+    /// As [`read_of`](Self::read_of), with the number of each point.
+    ///
+    /// # Errors
+    /// As said there.
+    pub fn read_numbered(
+        paths: &[PathBuf],
+        (args, columns): (&PointArgs, &CsvColumns),
+        ground: Option<&dyn Ground>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let filter = Filter { numbered: true, ..args.filter(ground.map(Ground::bounds)) };
+        Self::read_by(paths, &filter, (args, columns), ground, progress)
+    }
+
+    fn read_by(
+        paths: &[PathBuf],
+        filter: &Filter,
+        (args, columns): (&PointArgs, &CsvColumns),
+        ground: Option<&dyn Ground>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let given = args.crs()?;
+        let mut cloud = Self { numbers: filter.numbered.then(Vec::new), ..Self::default() };
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
         let mut left_out = Vec::new();
-        MultiFileReader::new(&filter, columns).read(paths, progress, |path, part| {
+        MultiFileReader::new(filter, columns).read(paths, progress, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
                 require_on_globe(path, crs, Bounds::of(&part.x, &part.y))?;
@@ -117,8 +144,16 @@ impl Cloud {
     }
 
     fn append(&mut self, part: PointCloud, ground: Option<&dyn Ground>) {
-        let PointCloud { x, y, z, values, heights, ranges, mut tally, strays, .. } = part;
-        let mut more = Self { x, y, z, values, ..Self::default() };
+        let PointCloud { x, y, z, values, mut numbers, heights, ranges, mut tally, strays, .. } =
+            part;
+        let first = self.rows();
+        if first + tally.read > u32::MAX.into() {
+            numbers = None;
+        }
+        for number in numbers.iter_mut().flatten() {
+            *number += first as u32;
+        }
+        let mut more = Self { x, y, z, values, numbers, ..Self::default() };
         if let Some(ground) = ground {
             let before = more.x.len();
             more.keep_of(ground);
@@ -140,6 +175,24 @@ impl Cloud {
         self.strays.push(strays);
     }
 
+    /// The rows of all inputs, those of points that were left out too.
+    pub fn rows(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.read).sum()
+    }
+
+    /// Says which row of which file a [number](Self::numbers) is, or which point of a LAS or LAZ file; both are counted from 1.
+    pub fn row_of(&self, number: u32, inputs: &[PathBuf]) -> String {
+        let mut row = u64::from(number);
+        let mut files = inputs.iter().zip(&self.tallies);
+        let file = files.find(|(_, tally)| {
+            let is_here = row < tally.read;
+            row -= if is_here { 0 } else { tally.read };
+            is_here
+        });
+        file.map(|(path, _)| format!("{}: {} {}", path.display(), kind(path), row + 1))
+            .unwrap_or_default()
+    }
+
     /// The columns of x, y, z and further values.
     pub fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
         [&mut self.x, &mut self.y, &mut self.z].into_iter().chain(&mut self.values)
@@ -152,6 +205,10 @@ impl Cloud {
             // The columns of the first file, or the only one, are taken as they are.
             if all.is_empty() { std::mem::swap(all, more) } else { all.append(more) }
         }
+        self.numbers = self.numbers.take().zip(more.numbers).map(|(mut all, mut more)| {
+            all.append(&mut more);
+            all
+        });
     }
 
     /// Keeps the points that a ground holds.
@@ -168,11 +225,13 @@ impl Cloud {
             if is_kept(self, i) {
                 if kept < i {
                     self.columns().for_each(|column| column[kept] = column[i]);
+                    self.numbers.iter_mut().for_each(|column| column[kept] = column[i]);
                 }
                 kept += 1;
             }
         }
         self.columns().for_each(|column| column.truncate(kept));
+        self.numbers.iter_mut().for_each(|column| column.truncate(kept));
     }
 
     fn require_points(&self, paths: &[PathBuf], args: &PointArgs) -> Result<()> {
@@ -284,10 +343,7 @@ impl Cloud {
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             let mut before = 0;
-            let what = match ending(path).as_str() {
-                "las" | "laz" => "point",
-                _ => "row",
-            };
+            let what = kind(path);
             let mut take = |part: &PointCloud| {
                 for i in 0..part.len() {
                     let name = || format!("{}: {what} {}", path.display(), before + i + 1);
@@ -427,6 +483,14 @@ fn note_on_left_out(files: &[String]) -> Option<String> {
     Some(format!(
         "{first}{others}: left out, as the header has all points outside of --bounds, and so has a sample of them"
     ))
+}
+
+/// What an input consists of.
+fn kind(path: &Path) -> &'static str {
+    match ending(path).as_str() {
+        "las" | "laz" => "point",
+        _ => "row",
+    }
 }
 
 /// Points whose rows are looked for among all that the inputs have.

@@ -45,8 +45,10 @@ impl<'a> Products<'a> {
     pub fn write_values(&self, option: &str, path: &Path, values: &[f32]) -> Result<()> {
         let (output, nodata) = (self.output(path), self.how.nodata);
         let format = Format::of(option, path, &Self::VALUES)?;
-        if format == Format::GeoTiff || ending(path) == "xyz" {
-            self.require_nodata_free(path, values)?;
+        let is_stated = format == Format::Table && ending(path) == "xyz";
+        if is_stated && parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some() {
+            let (path, value) = (path.to_owned(), nodata);
+            return Err(geo_io::Error::NodataTaken { path, value }.into());
         }
         match format {
             Format::Npy => {
@@ -87,21 +89,12 @@ impl<'a> Products<'a> {
             path.display(),
             names.join(", ")
         );
-        bands.iter().try_for_each(|values| self.require_nodata_free(path, values))?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let values: Vec<&[f32]> = bands.iter().map(Vec::as_slice).collect();
         let bands = Bands { names: &names, nodata: self.how.nodata };
         let (place, options) = (self.place(), self.how.options());
         let cells = Cells::Bands { values: &values, bands };
         Ok(geo_io::write_tiff(self.output(path), &place, self.size(), cells, &options)?)
-    }
-
-    /// Refuses values of which one would be taken for none.
-    fn require_nodata_free(&self, path: &Path, values: &[f32]) -> Result<()> {
-        let (nodata, path) = (self.how.nodata, path.display());
-        let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
-        ensure!(!clash, "--nodata {nodata}: a cell of {path} has this value: choose another");
-        Ok(())
     }
 
     /// Writes brightness from 0 to 1 in grey.

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
 use clap::{ArgMatches, Command, Parser};
 use clap_complete::Shell;
+use gpu_core::Shortest;
 
 use crate::report;
 
@@ -179,8 +180,14 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
 fn with_tip(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let tip = match error.downcast_ref::<geo_io::Error>() {
+        Some(geo_io::Error::NodataTaken { value, .. }) => {
+            return format!("{text}, by --nodata {}", Shortest(*value));
+        }
         Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
             "--overwrite replaces it"
+        }
+        Some(geo_io::Error::NoColumn { is_value: true, .. }) => {
+            "--value names those that are wanted, or says their numbers"
         }
         Some(geo_io::Error::NoColumn { .. }) => {
             "--columns names those that are wanted, or says their numbers"

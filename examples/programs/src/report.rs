@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use geo_io::{Crs, Tally};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Device, DeviceChoice, GridSpec};
+use gpu_core::{Device, DeviceChoice, GridSpec, Shortest};
 use serde_json::{Map, Value, json};
 
 use crate::args::RunArgs;
@@ -123,15 +123,15 @@ impl Report {
         let (width, height) = (grid.width, grid.height);
         let (count, range) = ends_of(values);
         let share = 100.0 * (1.0 - count as f64 / grid.cells().max(1) as f64);
-        let cell = grid.cell_size;
+        let cell = Shortest(grid.cell_size);
         self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
         let b = grid.bounds();
-        self.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+        self.line("extent", b);
         self.range(quantity, range);
         self.field(
             what,
             json!({
-                "width": width, "height": height, "cell_size": cell,
+                "width": width, "height": height, "cell_size": cell.0,
                 "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
                 "nodata_cells": grid.cells() - count as u64,
                 quantity: range.map(|(low, high)| [low, high]),

@@ -12,10 +12,15 @@ pub enum Units {
     Degrees {
         /// Metres of a unit of height: 1 where the system does not say.
         height: f64,
+        /// Degrees of a unit of longitudes and latitudes, which some systems have in grads.
+        unit: f64,
+        /// The radius of the body that they are of, if it is not the Earth.
+        other: Option<f64>,
     },
     /// Plane coordinates.
     Plane {
-        /// Units of the ground in a unit of height: 1 where the system does not say.
+        /// Units of the ground in a unit of height: 1 where the system does not say, but for kilometres and the like, beside which
+        /// heights are taken as metres.
         height: f64,
     },
 }
@@ -25,19 +30,40 @@ impl Units {
     pub fn of(crs: Option<&Crs>) -> Self {
         let height = crs.and_then(Crs::metres_per_height);
         match crs {
-            Some(crs) if crs.is_geographic() => Self::Degrees { height: height.unwrap_or(1.0) },
+            Some(crs) if crs.is_geographic() => {
+                let unit = crs.degrees_per_unit().unwrap_or(1.0);
+                Self::Degrees { height: height.unwrap_or(1.0), unit, other: other_body(crs) }
+            }
             _ => {
                 let ground = crs.and_then(Crs::metres_per_unit);
+                let height = height.or_else(|| is_large(ground).then_some(1.0));
                 let ratio = height.zip(ground).map_or(1.0, |(height, ground)| height / ground);
                 Self::Plane { height: ratio }
             }
         }
     }
 
+    /// Degrees on the Earth, and heights in metres.
+    pub const DEGREES: Self = Self::Degrees { height: 1.0, unit: 1.0, other: None };
+
+    /// Refuses longitudes and latitudes of another body than the Earth, whose degrees have other lengths.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_earth(self) -> Result<()> {
+        match self {
+            Self::Degrees { other: Some(radius), .. } => bail!(
+                "the coordinates are degrees on a body with a radius of {radius} m, and lengths of degrees are known of the \
+                 Earth alone: project them onto a plane first, as by gdalwarp -t_srs or ogr2ogr -t_srs"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// A product of a raster, with the ground and the factor on heights that these units give.
     ///
     /// # Errors
-    /// Those of terrain-grid.
+    /// Those of terrain-grid, and degrees of another body than the Earth.
     pub fn product(
         self,
         device: &Device,
@@ -45,9 +71,13 @@ impl Units {
         params: &ProductParams,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>> {
+        self.require_earth()?;
         let params = match self {
-            Self::Degrees { height } => {
-                params.ground(Ground::degrees_of(dem.grid())).z_factor(params.z_factor * height)
+            Self::Degrees { height, unit, .. } => {
+                let GridSpec { origin_y, cell_size, .. } = *dem.grid();
+                let (north, side) = (origin_y * unit, cell_size * unit);
+                let ground = Ground::Degrees { north, width: side, height: side, first_row: 0 };
+                params.ground(ground).z_factor(params.z_factor * height)
             }
             Self::Plane { height } => params.z_factor(params.z_factor * height),
         };
@@ -64,15 +94,59 @@ impl Units {
             Some(m) => format!("units of {m} m"),
             None => "unknown units".to_owned(),
         };
+        let angle = |unit: f64| match unit {
+            1.0 => "degrees".to_owned(),
+            0.9 => "grads".to_owned(),
+            _ => format!("units of {unit} degrees"),
+        };
         match (self, height) {
-            (Self::Degrees { .. }, None) => "degrees; heights taken as metres".to_owned(),
-            (Self::Degrees { .. }, _) => format!("degrees; heights in {}", word(height)),
+            (Self::Degrees { unit, .. }, None) => {
+                format!("{}; heights taken as metres", angle(unit))
+            }
+            (Self::Degrees { unit, .. }, _) => {
+                format!("{}; heights in {}", angle(unit), word(height))
+            }
             (Self::Plane { .. }, None) => {
-                format!("{}; heights taken as the same", word(ground))
+                let heights = if is_large(ground) { "metres" } else { "the same" };
+                format!("{}; heights taken as {heights}", word(ground))
             }
             (Self::Plane { .. }, _) => format!("{}; heights in {}", word(ground), word(height)),
         }
     }
+}
+
+/// Whether a unit of the ground is none that anybody has heights in, such as the kilometre.
+fn is_large(ground: Option<f64>) -> bool {
+    ground.is_some_and(|metres| metres >= 100.0)
+}
+
+/// The radius of the body whose longitudes and latitudes a system has, if it is not the Earth. (Ellipsoids of the Earth differ by
+/// less than a thousandth.)
+pub fn other_body(crs: &Crs) -> Option<f64> {
+    const EARTH: f64 = 6_378_137.0;
+    crs.equatorial_radius().filter(|radius| (radius / EARTH - 1.0).abs() > 0.01)
+}
+
+/// Refuses longitudes and latitudes that searches along great circles do not know: in grads, and of another body than the Earth.
+///
+/// # Errors
+/// As said, with the option that asks for such a search.
+pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
+    let Some(crs) = crs.filter(|crs| crs.is_geographic()) else { return Ok(()) };
+    if let Some(radius) = other_body(crs) {
+        bail!(
+            "{option}: {crs} is of a body with a radius of {radius} m, and distances are those on the Earth: project the \
+             points first, as by ogr2ogr -t_srs"
+        );
+    }
+    let unit = crs.degrees_per_unit().unwrap_or(1.0);
+    if unit != 1.0 {
+        bail!(
+            "{option}: a unit of {crs} is {unit} degrees, and degrees are wanted: bring the points into another system, as by \
+             ogr2ogr -t_srs EPSG:4326"
+        );
+    }
+    Ok(())
 }
 
 /// What is to be said where distances are counted in the units of a system, and these are degrees.
@@ -140,7 +214,27 @@ mod tests {
     fn units_follow_the_system() {
         let of = |text| Units::of(Some(&Crs::parse(text).unwrap()));
         assert_eq!(of("EPSG:26910"), Units::Plane { height: 1.0 });
-        assert_eq!(of("EPSG:4326+8228"), Units::Degrees { height: 0.3048 });
+        assert_eq!(of("EPSG:4326+8228"), Units::Degrees { height: 0.3048, unit: 1.0, other: None });
+        let grads = Crs::parse("EPSG:4807").unwrap();
+        let Units::Degrees { unit, .. } = Units::of(Some(&grads)) else { panic!("a plane") };
+        assert!(unit == 0.9 && require_degrees("--nearest", Some(&grads)).is_err());
+        assert_eq!(Units::of(Some(&grads)).text(Some(&grads)), "grads; heights taken as metres");
+        let wide = r#"PROJCS["k",GEOGCS["g",DATUM["d",SPHEROID["s",6378137,298.257]]],PROJECTION["Transverse_Mercator"],UNIT["kilometre",1000]]"#;
+        let wide = Crs::from_wkt(wide).unwrap();
+        assert_eq!(Units::of(Some(&wide)), Units::Plane { height: 0.001 });
+        let words = Units::of(Some(&wide)).text(Some(&wide));
+        assert_eq!(words, "units of 1000 m; heights taken as metres");
+        let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+        let moon = Crs::from_wkt(moon).unwrap();
+        for error in
+            [Units::of(Some(&moon)).require_earth(), require_degrees("--nearest", Some(&moon))]
+        {
+            assert!(error.unwrap_err().to_string().contains("1737400"));
+        }
+        assert!(
+            of("EPSG:4326").require_earth().is_ok() && of("EPSG:32631").require_earth().is_ok()
+        );
+        assert!(require_degrees("--nearest", Crs::parse("EPSG:4269").ok().as_ref()).is_ok());
         assert_eq!(of("EPSG:2994+5703"), Units::Plane { height: 1.0 / 0.3048 });
         assert_eq!(Units::of(None), Units::Plane { height: 1.0 });
         let resolution = |text| default_resolution(Some(&Crs::parse(text).unwrap()));

@@ -50,6 +50,11 @@ impl Name {
         }
     }
 
+    /// Whether it depends on how large cells are on the ground.
+    pub fn needs_lengths(self) -> bool {
+        !matches!(self, Self::Tri | Self::Tpi | Self::Roughness)
+    }
+
     /// Its option.
     pub fn option(self) -> String {
         format!("--{}", self.word())
@@ -154,13 +159,8 @@ impl MethodArgs {
     /// Refuses what no product can be made with, before any height is read.
     ///
     /// # Errors
-    /// The light comes from nowhere, or an option is given for a product that is not asked for.
+    /// An option is given for a product that is not asked for.
     pub fn check(&self, names: &[Name]) -> Result<()> {
-        for (option, value) in
-            [("--azimuth", self.light.azimuth), ("--altitude", self.light.altitude)]
-        {
-            ensure!(value.is_finite(), "{option} must be a finite number of degrees; got {value}");
-        }
         let is_given = [
             (self.slope_unit != UnitName::Degrees, "--slope-unit", Name::Slope),
             (self.aspect_angle != AngleName::Azimuth, "--aspect-angle", Name::Aspect),

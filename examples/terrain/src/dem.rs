@@ -10,6 +10,8 @@ use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
 use programs::units::Units;
 use terrain_grid::{Ground, ProductParams};
 
+use crate::choices::Name;
+
 /// Rows that are read together: those of a GeoTIFF's tile.
 const TILE: usize = 256;
 
@@ -38,6 +40,17 @@ impl Dem {
         ensure!(width > 0 && height > 0, "{name} has no cells ({width} x {height})");
         let lie = Lie::of_file(path, &file, cell_size)?;
         Ok(Self { path: path.to_owned(), file, lie, all: None })
+    }
+
+    /// Refuses a DEM in degrees of another body than the Earth, where a product depends on their lengths.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_lengths(&self, names: impl IntoIterator<Item = Name>) -> Result<()> {
+        match names.into_iter().any(Name::needs_lengths) {
+            true => self.lie.units.require_earth().with_context(|| self.path.display().to_string()),
+            false => Ok(()),
+        }
     }
 
     /// Columns and rows.
@@ -212,10 +225,7 @@ impl Lie {
         let (width, height) = self.sides();
         match self.units {
             Units::Plane { .. } => Ground::Rectangle { width, height },
-            Units::Degrees { .. } => {
-                // Grads in some systems.
-                let unit = self.place.crs.as_ref().and_then(|crs| crs.degrees_per_unit());
-                let unit = unit.unwrap_or(1.0);
+            Units::Degrees { unit, .. } => {
                 let (north, width) = (self.place.transform[3] * unit, width * unit);
                 Ground::Degrees { north, width, height: height * unit, first_row }
             }
@@ -224,7 +234,7 @@ impl Lie {
 
     /// Parameters as they are in a part that begins at a row.
     fn params(&self, params: &ProductParams, first_row: u32) -> ProductParams {
-        let (Units::Degrees { height } | Units::Plane { height }) = self.units;
+        let (Units::Degrees { height, .. } | Units::Plane { height }) = self.units;
         params.ground(self.ground(first_row)).z_factor(params.z_factor * height)
     }
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use geo_io::{Cells, Output};
-use gpu_core::{Device, GridSpec, GridView, Progress};
+use gpu_core::{Device, GridSpec, GridView, Progress, Shortest};
 use programs::args::Format;
 use programs::contours;
 use programs::opening::Opening;
@@ -52,6 +52,8 @@ fn run(args: &Args) -> Result<()> {
     let mut stages = Stages::new(args.run.quiet);
     let (device, dem) = opening.beside(&mut stages, "read", |progress| {
         let mut dem = Dem::open(&args.dem, args.place.cell_size)?;
+        let shaded = args.relief.is_some().then_some(Name::Hillshade);
+        dem.require_lengths(args.outputs.wanted().map(|(name, _)| name).chain(shaded))?;
         progress.at("heights", 0.0)?;
         let (width, height) = dem.size();
         let is_small = width * height <= KEPT / size_of::<f32>();
@@ -98,7 +100,8 @@ fn run(args: &Args) -> Result<()> {
 fn report_dem(report: &mut Report, dem: &Dem) {
     let ((width, height), (across, down)) = (dem.size(), dem.lie.sides());
     let crs = dem.lie.place.crs.as_ref();
-    report.line("dem", format_args!("{width} x {height} cells of {across} x {down}"));
+    let (wide, tall) = (Shortest(across), Shortest(down));
+    report.line("dem", format_args!("{width} x {height} cells of {wide} x {tall}"));
     report.field("dem", json!({"width": width, "height": height, "cell": [across, down]}));
     if let Some(crs) = crs {
         report.line("system", crs);

@@ -1,7 +1,6 @@
 //! Products written some rows after the other.
 
 use std::ops::Range;
-use std::path::Path;
 
 use anyhow::Result;
 use geo_io::{Bands, FillRows, Georeference, Output};
@@ -51,22 +50,9 @@ impl Whole<'_> {
             geo_io::write_tiff_rows(output, place, size, &Bands::one(0.0), &options, &mut fill)?;
         } else {
             let bands = Bands::one(self.how.nodata);
-            let written = geo_io::write_tiff_rows(output, place, size, &bands, &options, fill);
-            written.map_err(|error| self.explained(error, output.path))?;
+            geo_io::write_tiff_rows(output, place, size, &bands, &options, fill)?;
         }
         Ok(())
-    }
-
-    /// An error, with the option that mends it.
-    fn explained(&self, error: geo_io::Error, path: &Path) -> anyhow::Error {
-        match error {
-            geo_io::Error::BadValue { what: "the value", .. } => anyhow::anyhow!(
-                "--nodata {}: a cell of {} has this value: choose another",
-                self.how.nodata,
-                path.display()
-            ),
-            _ => error.into(),
-        }
     }
 }
 

@@ -25,11 +25,7 @@ fn handles(context: &Context) -> Vec<Gpu> {
         let stream = Arc::new(Stream::new(flags, None).unwrap());
         Gpu::from_cust(context, stream).unwrap()
     };
-    vec![
-        on(StreamFlags::DEFAULT),
-        on(StreamFlags::NON_BLOCKING),
-        Gpu::open(choice()).unwrap(),
-    ]
+    vec![on(StreamFlags::DEFAULT), on(StreamFlags::NON_BLOCKING), Gpu::open(choice()).unwrap()]
 }
 
 fn numbers() -> Vec<u32> {

@@ -38,7 +38,8 @@ fn a_stream_is_held_against_the_context_and_the_callers_context_stays_current() 
 
     for own in [0, 1] {
         CurrentContext::set_current(&contexts[own]).unwrap();
-        let handles = [0, 1].map(|n| Gpu::from_cust(&contexts[n], Arc::clone(&streams[n])).unwrap());
+        let handles =
+            [0, 1].map(|n| Gpu::from_cust(&contexts[n], Arc::clone(&streams[n])).unwrap());
         assert_eq!(current(), own as i32, "from_cust");
         for gpu in handles {
             let column = gpu.upload(&[1_u32; 1000]).unwrap();

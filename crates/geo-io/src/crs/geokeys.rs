@@ -1,6 +1,6 @@
 //! The keys with which a GeoTIFF and a LAS file state a coordinate reference system (OGC 19-008r4).
 
-use super::units::{metres_of, unit_code};
+use super::units::{degrees_of, metres_of, unit_code};
 use super::vertical::Heights;
 use super::wkt::{self, Kind};
 
@@ -118,6 +118,22 @@ impl GeoKeys {
             wkt::horizontal(definition.wkt)?.unit()
         };
         stated.or_else(size).or_else(of_code).filter(|unit| unit.is_finite() && *unit > 0.0)
+    }
+
+    /// Degrees of a unit of longitudes and latitudes, of a system without a code.
+    pub(super) fn angular_unit(&self) -> Option<f64> {
+        const ANGULAR_UNITS: u16 = 2054;
+        const ANGULAR_UNIT_SIZE: u16 = 2055;
+        let stated = self.short(ANGULAR_UNITS).and_then(degrees_of);
+        stated.or_else(|| self.double(ANGULAR_UNIT_SIZE).map(f64::to_degrees))
+    }
+
+    /// The ellipsoid's radius at the equator in metres, of a system without a code.
+    pub(super) fn radius(&self) -> Option<f64> {
+        const SEMI_MAJOR_AXIS: u16 = 2057;
+        const GEODETIC_UNITS: u16 = 2052;
+        let unit = self.short(GEODETIC_UNITS).and_then(metres_of).unwrap_or(1.0);
+        self.double(SEMI_MAJOR_AXIS).map(|radius| radius * unit)
     }
 
     /// What they state of heights, if anything.

@@ -165,14 +165,26 @@ impl Crs {
     /// Degrees of a unit of longitudes and latitudes, which some systems have in grads; `None` where the coordinates are
     /// on a plane.
     pub fn degrees_per_unit(&self) -> Option<f64> {
-        let text = match &self.0 {
-            Definition::Keys(keys) => {
-                keys.code().and_then(crs_definitions::from_code).map(|definition| definition.wkt)
-            }
-            _ => self.text(),
+        let of_text = self.text_behind().and_then(unit_of).map(f64::to_degrees);
+        let of_keys = || match &self.0 {
+            Definition::Keys(keys) => keys.angular_unit(),
+            _ => None,
         };
-        let stated = text.and_then(unit_of).map(f64::to_degrees);
-        self.is_geographic().then(|| stated.filter(|unit| *unit > 0.0).unwrap_or(1.0))
+        let stated = of_text.or_else(of_keys).filter(|unit| unit.is_finite() && *unit > 0.0);
+        // Texts have radians of a degree with 15 digits or fewer.
+        let known = |unit: f64| [1.0, 0.9].into_iter().find(|known| (unit - known).abs() < 1e-9);
+        self.is_geographic().then(|| stated.map_or(1.0, |unit| known(unit).unwrap_or(unit)))
+    }
+
+    /// The radius at the equator, in metres, of the ellipsoid that coordinates lie on; `None` where the system does not say. That of
+    /// the Moon tells its maps from those of the Earth.
+    pub fn equatorial_radius(&self) -> Option<f64> {
+        let of_text = self.text_behind().and_then(Defined::of_wkt).and_then(|of| of.radius());
+        let of_keys = || match &self.0 {
+            Definition::Keys(keys) => keys.radius(),
+            _ => None,
+        };
+        of_text.or_else(of_keys).filter(|radius| radius.is_finite() && *radius > 0.0)
     }
 
     /// Metres of a unit of the heights, where the system has a vertical part.
@@ -211,6 +223,17 @@ impl Crs {
             Definition::Epsg(code, _) => crs_definitions::from_code(*code).map(|d| d.wkt),
             Definition::Keys(_) => None,
             Definition::Wkt(wkt) => Some(wkt),
+        }
+    }
+
+    /// The text that defines it, also of keys that have one or a code.
+    fn text_behind(&self) -> Option<&str> {
+        match &self.0 {
+            Definition::Keys(keys) => {
+                let of_code = || crs_definitions::from_code(keys.code()?).map(|d| d.wkt);
+                keys.text().or_else(of_code)
+            }
+            _ => self.text(),
         }
     }
 
@@ -467,6 +490,35 @@ mod tests {
                 assert!(close(crs.metres_per_unit(), ground), "{text}: {crs:?}");
                 assert!(close(crs.metres_per_height(), heights), "{text}: {crs:?}");
             }
+        }
+        let keys = |entries: &[[u16; 4]], doubles: &[f64]| GeoKeys {
+            directory: [&[1, 1, 0, entries.len() as u16], entries.as_flattened()].concat(),
+            doubles: doubles.to_vec(),
+            ascii: String::new(),
+        };
+        let of = |entries: &[[u16; 4]], doubles: &[f64]| {
+            Crs::from_geokeys(keys(entries, doubles)).unwrap().unwrap()
+        };
+        // Kilometres, and a system of angles without a code.
+        let user = [GEOGRAPHIC_TYPE, 0, 1, USER_DEFINED];
+        let kilometres = of(&[[MODEL_TYPE, 0, 1, 1], [LINEAR_UNITS, 0, 1, 9036]], &[]);
+        assert_eq!(kilometres.metres_per_unit(), Some(1000.0));
+        for (unit, degrees) in [(9102, 1.0), (9105, 0.9), (9106, 0.9), (9101, 1_f64.to_degrees())] {
+            let crs = of(&[[MODEL_TYPE, 0, 1, 2], user, [2054, 0, 1, unit]], &[]);
+            assert_eq!(crs.degrees_per_unit(), Some(degrees));
+        }
+        let size = of(&[[MODEL_TYPE, 0, 1, 2], user, [2055, DOUBLES_TAG, 1, 0]], &[0.5]);
+        assert_eq!(size.degrees_per_unit(), Some(0.5_f64.to_degrees()));
+        let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+        let moon = Crs::from_wkt(moon).unwrap();
+        let by_text = Crs::from_geokeys(moon.geokeys()).unwrap().unwrap();
+        let by_keys = of(&[[MODEL_TYPE, 0, 1, 2], user, [2057, DOUBLES_TAG, 1, 0]], &[1_737_400.0]);
+        for crs in [moon, by_text, by_keys] {
+            assert_eq!(crs.equatorial_radius(), Some(1_737_400.0), "{crs:?}");
+        }
+        for code in ["EPSG:4326", "EPSG:4807", "EPSG:32631", "EPSG:7415"] {
+            let radius = Crs::parse(code).unwrap().equatorial_radius().unwrap();
+            assert!((radius / 6_378_137.0 - 1.0).abs() < 1e-3, "{code}: {radius}");
         }
         let axes = r#"PROJCRS["x",BASEGEOGCRS["g",ANGLEUNIT["degree",0.017]],CONVERSION["c"],CS[Cartesian,2],AXIS["e",east,LENGTHUNIT["foot",0.3048]],AXIS["n",north]]"#;
         assert_eq!(Crs::from_wkt(axes).unwrap().metres_per_unit(), Some(0.3048));

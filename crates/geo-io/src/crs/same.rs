@@ -173,6 +173,11 @@ impl Definition {
         Some(Self { kind: Kind::Projected, method, parameters, unit, ..base })
     }
 
+    /// The ellipsoid's radius at the equator in metres.
+    pub fn radius(&self) -> Option<f64> {
+        self.ellipsoid.map(|[radius, _]| radius)
+    }
+
     /// How it differs from another, in words.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let away = |a: f64, b: f64, most: f64| (a - b).abs() > most;

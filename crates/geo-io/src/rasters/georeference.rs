@@ -133,6 +133,7 @@ impl Place {
         let keys = if keys.is_system() { Crs::from_geokeys(keys) } else { Ok(None) };
         let crs = match beside.crs.clone() {
             Some(crs) => Some(crs),
+            None if beside.is_system_unknown => None,
             None => keys.map_err(|reason| Error::malformed(path, reason))?,
         };
         let stated = match Stated::of_auxiliary(&beside) {
@@ -141,7 +142,7 @@ impl Place {
         };
         let is_own = beside.transform.is_none() && beside.control_points == 0;
         let world = WorldFile::beside(path).filter(|_| is_own);
-        Self::of(path, stated, world, crs)
+        Ok(Self::of(path, stated, world, crs)?.noting(path, &beside))
     }
 
     /// Returns the place of a picture. As in GDAL, a world file comes before the `.aux.xml`.
@@ -155,7 +156,20 @@ impl Place {
             Some(transform) => Stated::Transform(transform),
             None => Stated::of_auxiliary(&beside),
         };
-        Self::of(path, stated, world, beside.crs)
+        let crs = beside.crs.clone();
+        Ok(Self::of(path, stated, world, crs)?.noting(path, &beside))
+    }
+
+    /// With what is to be said of a system in the `.aux.xml` that is not understood.
+    fn noting(mut self, path: &Path, beside: &pam::Place) -> Self {
+        if beside.is_system_unknown && self.note.is_none() {
+            let path = path.display();
+            self.note = Some(format!(
+                "{path}: the reference system in {path}.aux.xml is not understood, so none is kept: `gdalwarp -t_srs` brings the \
+                 raster into another"
+            ));
+        }
+        self
     }
 
     fn of(path: &Path, stated: Stated, world: Option<WorldFile>, crs: Option<Crs>) -> Result<Self> {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use bytemuck::Pod;
+use gpu_core::Shortest;
 use half::f16;
 
 use crate::{ArrayData, Error, NpyElement, Result};
@@ -72,11 +73,15 @@ macro_rules! from_integers {
 from_integers!(i8, u8, i16, u16, i32, u32, i64, u64);
 
 impl fmt::Display for Number {
-    /// Digits that give the same number when they are read.
+    /// Digits that give the same number when they are read, or, beyond 64 bits, one that means the same among samples of any type.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            // Beyond all integers of samples it is one of their floats.
+            Form::Whole(value) if value.unsigned_abs() > u64::MAX.into() => {
+                Shortest(value as f64).fmt(f)
+            }
             Form::Whole(value) => value.fmt(f),
-            Form::Real(value) => value.fmt(f),
+            Form::Real(value) => Shortest(value).fmt(f),
         }
     }
 }

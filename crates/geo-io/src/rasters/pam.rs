@@ -76,6 +76,8 @@ pub(crate) struct Place {
     /// The geotransform.
     pub transform: Option<[f64; 6]>,
     pub crs: Option<Crs>,
+    /// Whether it states a system that is not understood, such as one with turned poles.
+    pub is_system_unknown: bool,
     /// How many ground control points it has.
     pub control_points: usize,
 }
@@ -84,7 +86,7 @@ impl Place {
     /// Reads what lies beside a raster; nothing of a raster that has no such file.
     ///
     /// # Errors
-    /// A place or a system that is none.
+    /// A place that is none, and a system that is neither well-known text nor a code.
     pub fn beside(path: &Path) -> Result<Self> {
         let (name, text) = text_beside(path);
         Self::of_pam(&text).map_err(|reason| Error::malformed(&name, reason))
@@ -101,14 +103,18 @@ impl Place {
             transform.ok_or("its GeoTransform is not six numbers")
         });
         let system = text_of(root, "SRS").map(str::trim).filter(|text| !text.is_empty());
-        let crs = system.map(|text| {
-            let is_text = text.contains('[');
-            let crs = if is_text { Crs::from_wkt(text) } else { Crs::parse(text).ok() };
-            crs.ok_or("its SRS is neither well-known text nor an EPSG code")
+        let crs = system.map(|text| match text.contains('[') {
+            true => Ok(Crs::from_wkt(text)),
+            false => Crs::parse(text)
+                .map(Some)
+                .map_err(|_| "its SRS is neither well-known text nor an EPSG code"),
         });
+        let crs = crs.transpose()?;
+        let is_system_unknown = crs == Some(None);
         let lists = children(root, "GCPList");
         let control_points = lists.map(|list| children(list, "GCP").count()).sum();
-        Ok(Self { transform: transform.transpose()?, crs: crs.transpose()?, control_points })
+        let (transform, crs) = (transform.transpose()?, crs.flatten());
+        Ok(Self { transform, crs, is_system_unknown, control_points })
     }
 }
 
@@ -196,13 +202,16 @@ mod tests {
         )
         .unwrap();
         assert_eq!(found.transform, Some([1.0, 2.0, 0.0, 3.0, 0.0, -4.0]));
-        assert_eq!((found.crs.unwrap().epsg(), found.control_points), (Some(4326), 2));
+        assert_eq!(found.crs.as_ref().unwrap().epsg(), Some(4326));
+        assert_eq!(found.control_points, 2);
         assert_eq!(place("<SRS> EPSG:32633 </SRS>").unwrap().crs.unwrap().epsg(), Some(32633));
         let nested = "<Metadata><GeoTransform>1,2</GeoTransform><SRS>rubbish</SRS></Metadata>";
         assert_eq!(place(nested).unwrap(), Place::default());
         assert_eq!(Place::of_pam("<PAMDataset><SRS>cut").unwrap(), Place::default());
         assert!(place("<GeoTransform>1,2,3</GeoTransform>").unwrap_err().contains("six numbers"));
         assert!(place("<SRS>rubbish</SRS>").unwrap_err().contains("SRS"));
+        let unknown = place("<SRS>GEOGCRS[&quot;turned&quot;,BASEGEOGCRS[]]</SRS>").unwrap();
+        assert!(unknown.is_system_unknown && unknown.crs.is_none() && !found.is_system_unknown);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
-use gpu_core::GridSpec;
+use gpu_core::{GridSpec, Shortest};
 
 use crate::output::{Output, write_atomic, write_file};
 use crate::points::ending;
@@ -70,6 +70,7 @@ fn write_lines(
         for (column, &value) in (0..grid.width).zip(line) {
             let Some(value) = Some(value).filter(|value| !value.is_nan()).or(xyz) else { continue };
             let (x, y) = grid.cell_centre(column, row);
+            let (x, y, value) = (Shortest(x), Shortest(y), Shortest(value));
             writeln!(out, "{x}{between}{y}{between}{value}")?;
         }
     }

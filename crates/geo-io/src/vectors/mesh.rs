@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flatgeobuf::geozero::{self, GeomProcessor};
 use flatgeobuf::{FgbWriter, FgbWriterOptions, GeometryType, GeozeroGeometry};
+use gpu_core::Shortest;
 
 use crate::output::{write_atomic, write_file};
 use crate::vectors::lines::options;
@@ -52,7 +53,7 @@ pub fn write_obj<'a>(
     check(vertices, triangles)?;
     write_file(output, |file| {
         for [x, y, z] in vertices {
-            writeln!(file, "v {x} {y} {z}")?;
+            writeln!(file, "v {} {} {}", Shortest(*x), Shortest(*y), Shortest(*z))?;
         }
         for corners in triangles {
             // They count from 1.

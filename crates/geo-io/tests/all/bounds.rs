@@ -247,12 +247,23 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
         assert_eq!(part.tally.read, 1800);
         assert_eq!(part.tally.kept + part.tally.dropped_outside, 1800);
 
-        let (filter, mut in_batches) = (Filter { bounds: Some(some), ..Filter::default() }, vec![]);
+        let filter = Filter { bounds: Some(some), numbered: true, ..Filter::default() };
+        let (mut in_batches, mut numbers) = (vec![], Vec::<u32>::new());
         let tally = read_batches(&path, &filter, &Default::default(), 500, &Silent, &mut |batch| {
             in_batches.extend(rows(batch));
+            numbers.extend(batch.numbers.as_ref().unwrap());
             Ok(())
         });
         assert_eq!((tally.unwrap(), in_batches), (part.tally, rows(&part)));
+        // A chunk that is passed over counts.
+        let is_within = |&i: &u32| {
+            let (x, y) = (all.x[i as usize], all.y[i as usize]);
+            (some.min_x..=some.max_x).contains(&x) && (some.min_y..=some.max_y).contains(&y)
+        };
+        let wanted: Vec<u32> = (0..1800).filter(is_within).collect();
+        assert_eq!(numbers, wanted);
+        let at_once = read_points(&path, &filter, &Default::default(), &Silent).unwrap();
+        assert_eq!(at_once.numbers, Some(wanted));
     }
     // A chunk that is not asked for may be gone.
     let mut bytes = std::fs::read(&path).unwrap();

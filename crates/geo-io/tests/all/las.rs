@@ -67,7 +67,8 @@ fn points_come_back_as_written() {
         assert_close(&cloud.z, &columns.0[2], 0.000_51);
         assert_eq!(cloud.class.as_ref(), Some(&columns.1[0]));
         assert_eq!(cloud.crs.as_ref().and_then(Crs::epsg), crs.as_ref().and_then(Crs::epsg));
-        let last = Filter { classes: Some(vec![2, 9]), returns: Returns::Last, bounds: None };
+        let last =
+            Filter { classes: Some(vec![2, 9]), returns: Returns::Last, ..Filter::default() };
         let cloud = read(&path, &last).unwrap();
         assert_eq!((cloud.tally.read, cloud.tally.kept), (1000, 500), "{name}");
         let first = Filter { returns: Returns::First, ..last };
@@ -132,11 +133,13 @@ fn every_version_and_point_format_is_read() {
                 }
                 formats[usize::from(format)][usize::from(compressed)] = true;
                 let what = format!("LAS 1.{minor}, format {format}, {name}");
-                let filter =
-                    Filter { classes: Some(vec![0, 1, 2]), returns: Returns::Last, bounds: None };
+                let (classes, returns) = (Some(vec![0, 1, 2]), Returns::Last);
+                let filter = Filter { classes, returns, numbered: true, bounds: None };
                 let cloud = read(&path, &filter).unwrap_or_else(|e| panic!("{what}: {e}"));
                 let kept = |i: &u8| !i.is_multiple_of(10) && i % 7 < 3 && i % 3 == 2;
                 let expected: Vec<f64> = (0..100).filter(kept).map(f64::from).collect();
+                let numbers: Vec<u32> = (0..100).filter(kept).map(u32::from).collect();
+                assert_eq!(cloud.numbers, Some(numbers), "{what}");
                 assert_close(&cloud.x, &expected, 1e-9);
                 assert_close(&cloud.z, &expected.iter().map(|v| 0.5 * v).collect::<Vec<_>>(), 0.51);
                 assert_eq!(cloud.tally.read, 100, "{what}");

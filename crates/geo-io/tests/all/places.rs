@@ -227,3 +227,22 @@ fn a_picture_lies_by_its_world_file_or_gdals_file() {
         std::fs::remove_file(world).unwrap();
     }
 }
+
+/// As weather models have it, with a turned pole: the place counts all the same.
+#[test]
+fn a_system_beside_a_raster_that_is_not_understood_is_noted_and_the_place_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.tif");
+    std::fs::write(&path, in_zone(tiff(&[SCALE, POINT])).bytes()).unwrap();
+    let turned = "GEOGCRS[&quot;t&quot;,BASEGEOGCRS[&quot;b&quot;,DATUM[&quot;d&quot;,ELLIPSOID[&quot;e&quot;,6378137,298.2]]],\
+                  DERIVINGCONVERSION[&quot;c&quot;,METHOD[&quot;PROJ ob_tran o_proj=longlat&quot;]],CS[ellipsoidal,2]]";
+    let aux = AUX.replace("EPSG:32634", turned);
+    std::fs::write(folder.path().join("t.tif.aux.xml"), aux).unwrap();
+    let found = read_raster(&path, None).unwrap().georeference.unwrap();
+    assert_eq!((found.transform, found.crs), (OF_AUX, None));
+    let said = note(&path).unwrap();
+    assert!(
+        said.contains("t.tif.aux.xml is not understood") && said.contains("gdalwarp"),
+        "{said}"
+    );
+}

@@ -431,6 +431,55 @@ fn masks_of_every_packing_and_type_are_read() {
 }
 
 #[test]
+fn further_images_of_a_file_are_noted_and_overviews_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["m.tif", "t.tif"].map(|name| folder.path().join(name));
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = (0..600 * 300).map(|i| (i % 7) as f32).collect();
+    write_georeferenced(&from, &place, (600, 300), &values, -9999.0).unwrap();
+    let ends = [from.to_str().unwrap(), to.to_str().unwrap()];
+    let notes = |path: &Path| geo_io::read_raster(path, None).unwrap().notes;
+    if gdal("gdal_translate", &[&["-q", "-of", "COG"][..], &ends].concat()).is_none() {
+        return;
+    }
+    assert_eq!((notes(&from), notes(&to)), (vec![], vec![]));
+    let pages = ["-q", "-co", "APPEND_SUBDATASET=YES"];
+    for number in 2..4 {
+        gdal("gdal_translate", &[&pages[..], &[ends[1], ends[0]]].concat());
+        let said = notes(&from).concat();
+        assert!(
+            said.contains(&format!("holds {number} images")) && said.contains("m.tif"),
+            "{said}"
+        );
+    }
+}
+
+/// libtiff gives LERC the bytes of numbers in the order of the file.
+#[test]
+fn numbers_that_lerc_packs_in_either_byte_order_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("m.tif");
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = (0..90 * 70).map(|i| (i * i % 6007) as f32).collect();
+    write_georeferenced(&from, &place, (90, 70), &values, -9999.0).unwrap();
+    for kind in ["UInt16", "Int16", "UInt32", "Int32", "Float32", "Float64"] {
+        for layout in [&["-co", "TILED=YES"][..], &["-co", "BLOCKYSIZE=7"]] {
+            let to = folder.path().join("t.tif");
+            for order in ["ENDIANNESS=LITTLE", "ENDIANNESS=BIG"] {
+                let options = ["-q", "-ot", kind, "-co", "COMPRESS=LERC_DEFLATE", "-co", order];
+                let ends = [from.to_str().unwrap(), to.to_str().unwrap()];
+                if gdal("gdal_translate", &[&options[..], layout, &ends].concat()).is_none() {
+                    return;
+                }
+                let found = geo_io::read_raster(&to, None).unwrap().values.to_floats(None);
+                let is_same = found.iter().zip(&values).all(|(&a, &b)| a == f64::from(b));
+                assert!(is_same && found.len() == values.len(), "{kind} {order}");
+            }
+        }
+    }
+}
+
+#[test]
 fn arrays_of_every_type_are_masks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
@@ -498,7 +547,11 @@ fn bad_rasters_are_refused_and_leave_nothing() {
     let (grid, values) = raster(4, 4);
     let write = |values: &[f32], nodata| write_geotiff(&path, &grid, values, None, nodata);
     assert!(matches!(write(&values[1..], -9999.0), Err(Error::Shape { .. })));
-    assert!(matches!(write(&values, values[0]), Err(Error::BadValue { .. })));
+    let error = write(&values, values[0]).unwrap_err();
+    assert!(
+        matches!(error, Error::NodataTaken { .. }) && error.to_string().contains("r.tif"),
+        "{error}"
+    );
     write(&values, f32::NAN).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -50,6 +50,40 @@ fn refused(text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
+fn titles_before_the_names_of_columns_are_passed_over_with_a_note() {
+    for (titles, rows) in [
+        ("Survey 2020\n", "x,y,z\n1,2,3\n4,5,6\n"),
+        ("Survey, of 2020\n\n# by hand\nUnits: m\n", "name,Y,X,Z\na,2,1,3\nb,5,4,6\n"),
+        ("Station;Ort\n12;Ulm\n", "x;y;z\n1,0;2,0;3,0\n4;5;6\n"),
+    ] {
+        let cloud = read(format!("{titles}{rows}")).unwrap();
+        assert_eq!(points(&cloud), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "{titles}");
+        assert!(cloud.notes[0].contains("before the one with the names"), "{:?}", cloud.notes);
+    }
+    // A row is named by its line.
+    let error = refused("Survey 2020\nby hand\nx,y,z\n1,2,3\n4,five,6\n");
+    assert!(error.contains("row 2 (line 5)") && error.contains("five"), "{error}");
+    // Without the names the first line is what is told of, and numbers may be meant by any line.
+    let error = refused("Survey 2020\nx,y,height\n1,2,3\n");
+    assert!(error.contains("its columns are Survey, 2020"), "{error}");
+    let error = read_columns("Survey 2020\na,b,c\n1,2,3\n", ["1", "2", "3"]).unwrap_err();
+    assert!(error.to_string().contains("Survey"), "{error}");
+}
+
+#[test]
+fn whole_numbers_that_floats_do_not_hold_are_noted() {
+    let noted = |text: &str| {
+        let cloud = read(text).unwrap();
+        cloud.notes.iter().find(|note| note.contains("2^53")).cloned()
+    };
+    for exact in ["9007199254740992", "-9007199254740994", "1e30", "18446744073709551616", "5"] {
+        assert_eq!(noted(&format!("x,y,z\n1,2,{exact}\n3,4,5\n")), None, "{exact}");
+    }
+    let note = noted("x,y,z\n1,2,9007199254740993\n-9007199254740995,4,5\n").unwrap();
+    assert!(note.contains(": 2, the first 9007199254740993 in row 1, column \"z\""), "{note}");
+}
+
+#[test]
 fn each_way_to_write_a_table_gives_the_same_points() {
     const POINTS: [[f64; 3]; 6] = [
         [1025.25, 2009.5, 87.75],

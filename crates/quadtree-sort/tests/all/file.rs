@@ -211,6 +211,54 @@ fn contents_made_on_purpose_are_refused_or_harmless() {
     assert!(refused > 1500, "{refused}");
 }
 
+/// What no build gives is refused by both readers.
+#[test]
+fn points_that_are_no_numbers_and_indices_that_stand_twice_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = example();
+    let mut bytes = Vec::new();
+    tree.write_to(&mut bytes).unwrap();
+    let array = |at: usize, len: usize| (at, (at + len).next_multiple_of(64));
+    let (nodes, next) = array(192, 32 * tree.nodes().len());
+    let (order, next) = array(next, 4 * tree.order().len());
+    let (x, next) = array(next, 8 * tree.order().len());
+    let (y, _) = array(next, 8 * tree.order().len());
+    let last = tree.order().len() - 1;
+    let leaf = |is_wanted: fn(u64) -> bool| {
+        let mut leaves = tree.leaves().filter(|leaf| leaf.start > 0);
+        leaves.find(|leaf| is_wanted(leaf.count)).unwrap().start as usize
+    };
+    let (lone, several) = (leaf(|count| count == 1), leaf(|count| count > 1));
+    let threshold = 24..28;
+    let other = tree.x()[last].next_down();
+    let changes: [(&str, usize, &[u8]); 9] = [
+        ("NaN", x + 8 * last, &f64::NAN.to_le_bytes()),
+        ("NaN", y, &f64::NAN.to_le_bytes()),
+        ("inf", x, &f64::INFINITY.to_le_bytes()),
+        ("not of its leaf", x, &tree.x()[last].to_le_bytes()),
+        ("not of its leaf", y, &(-1.0_f64).to_le_bytes()),
+        ("not in order", order + 4 * (several + 1), &tree.order()[several].to_le_bytes()),
+        ("one index", order + 4 * lone, &tree.order()[lone - 1].to_le_bytes()),
+        ("node", threshold.start, &4_u32.to_le_bytes()),
+        ("node", threshold.start, &400_u32.to_le_bytes()),
+    ];
+    for (said, at, change) in changes {
+        let mut changed = bytes.clone();
+        changed[at..at + change.len()].copy_from_slice(change);
+        let path = file_of(folder.path(), &with_checksums(changed));
+        // SAFETY: nobody else has the folder.
+        for opened in [Quadtree::open(&path), unsafe { Quadtree::map(&path) }] {
+            let error = opened.unwrap_err().to_string();
+            assert!(error.contains(said), "{said}: {error}");
+        }
+    }
+    // A point that stays in its leaf is another tree's.
+    let mut changed = bytes.clone();
+    changed[x + 8 * last..][..8].copy_from_slice(&other.to_le_bytes());
+    assert!(Quadtree::open(file_of(folder.path(), &with_checksums(changed))).is_ok());
+    assert_eq!(bytemuck::pod_read_unaligned::<u64>(&bytes[nodes..nodes + 8]), tree.nodes()[0].code);
+}
+
 #[test]
 fn foreign_and_missing_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -131,6 +131,10 @@ fn damaged_bins_are_named_and_can_be_made_again() {
     assert!(last.contains("tiles failed") && !tiles.is_empty(), "{errors}");
     for line in tiles {
         assert!(line.starts_with("lidar_dem: tile ") && line.contains("1.points"), "{line}");
+        assert!(
+            line.contains("make the bins again (lidar_dem bin --remove, lidar_dem bin)"),
+            "{line}"
+        );
     }
     assert!(!files(&folder_of(folder, "plan.json")).is_empty(), "the others are made");
 
@@ -138,7 +142,7 @@ fn damaged_bins_are_named_and_can_be_made_again() {
     bad[50] ^= 1;
     std::fs::write(&path, &bad).unwrap();
     PROGRAM.fails(folder, &RUN, &["1.points", "bin --remove"]);
-    PROGRAM.fails(folder, &["bin", "plan.json"], &["1.points"]);
+    PROGRAM.fails(folder, &["bin", "plan.json"], &["1.points", "bin --remove"]);
 
     PROGRAM.succeeds(folder, &["bin", "plan.json", "--remove"]);
     assert!(!bins(folder).exists());

@@ -176,3 +176,29 @@ fn grids_that_contradict_or_are_none_are_named() {
         }
     }
 }
+
+/// The same ground in degrees and in grads, of which 100 are 90 degrees.
+#[test]
+fn slopes_in_grads_are_those_in_degrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut slopes = Vec::new();
+    for (crs, unit) in [("EPSG:4326", 1.0), ("EPSG:4807", 0.9)] {
+        let mut text = "x,y,z\n".to_owned();
+        for [x, y] in places(2000, [0.02, 0.02], 5) {
+            writeln!(text, "{},{},{}", (2.0 + x) / unit, (48.0 + y) / unit, 9000.0 * (x - y))
+                .unwrap();
+        }
+        std::fs::write(folder.join("p.csv"), text).unwrap();
+        let (west, south, side) = (2.0 / unit, 48.0 / unit, 0.02 / unit);
+        let bounds = format!("--bounds={west},{south},{},{}", west + side, south + side);
+        let words = ["p.csv", "--crs", crs, "--size", "20,20", &bounds, "--slope", "s.npy"];
+        let more = ["--max-distance", "inf", "--device", "cpu", "-o", "d.npy", "--overwrite"];
+        PROGRAM.succeeds(folder, &[&words[..], &more].concat());
+        slopes.push(geo_io::read_npy(&folder.join("s.npy")).unwrap().data.to_floats(None));
+    }
+    let is_same = |(a, b): (&f64, &f64)| (a - b).abs() < 0.01 || (a.is_nan() && b.is_nan());
+    assert_eq!(slopes[0].len(), 400);
+    assert!(slopes[0].iter().zip(&slopes[1]).all(is_same), "{slopes:?}");
+    assert!(slopes[0][210] > 5.0, "{}", slopes[0][210]);
+}

@@ -10,9 +10,11 @@ use serde_json::json;
 
 use super::args::MergeArgs;
 use super::{Planned, tile};
+use crate::args::require_tree_name;
 
 /// Writes the tree of all tiles, which lie in mapped files.
 pub fn merge(args: &MergeArgs) -> Result<()> {
+    require_tree_name(&args.output)?;
     let planned = Planned::read(&args.plan)?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     planned.check_distinct(&args.plan, &[&args.output])?;
@@ -28,7 +30,12 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         trees.iter().map(|(cell, tree)| Part::new(tree, cell.level, cell.code)).collect();
     let joined = stages.run("merge", |_| {
         let joined = join(&parts)?;
-        let (points, all) = (joined.points(), joined.summary().points);
+        // If points are numbered by rows, the bins alone know how many were kept; they may be gone.
+        let points = joined.points();
+        let all = match planned.recipe.rows() {
+            Some(_) => planned.open_bins().ok().flatten().map_or(points, |bins| bins.points()),
+            None => joined.summary().points,
+        };
         ensure!(points == all, "the tiles have {points} of {all} points: make them again");
         geo_io::write_file(output, |file| joined.write_to(file))?;
         Ok::<_, anyhow::Error>(joined)

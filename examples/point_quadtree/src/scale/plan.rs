@@ -9,7 +9,7 @@ use serde_json::json;
 use tile_plan::Plan;
 
 use super::args::PlanArgs;
-use super::recipe::Recipe;
+use super::recipe::{Numbering, Recipe};
 use super::{cells, needs};
 use crate::{system, values};
 
@@ -22,16 +22,20 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     // Points are numbered in the order of the inputs.
     let headers = planning
         .stages
-        .run("headers", |_| Headers::read(&paths, (points, &args.tree.columns()), true))?;
+        .run("headers", |_| Headers::read(&paths, (points, &args.tree.columns()), true))
+        .map_err(values::named)?;
     let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
     let are_fields = values::are_fields(&paths);
-    let recipe = |bounds: Bounds| Recipe::new((&args.tree, are_fields), bounds, crs.as_ref());
+    let numbering = Numbering::of(&headers);
+    let values = 1 + args.tree.columns().values.len() + usize::from(numbering.is_some());
+    let recipe = |bounds: Bounds| {
+        Recipe::new((&args.tree, are_fields), bounds, crs.as_ref(), numbering.clone())
+    };
     let plan = planning.stages.run("divide", |_| divide(args, &headers, recipe))?;
     let mut report = Report::default();
     report.crs(crs.as_ref());
     note.iter().for_each(|note| report.note(note));
-    let columns = 1 + args.tree.columns().values.len();
-    say(&mut report, &plan, &headers, columns);
+    say(&mut report, &plan, &headers, values);
     planning.end(&plan, report)
 }
 
@@ -48,7 +52,7 @@ fn say(report: &mut Report, plan: &Plan, headers: &Headers, values: usize) {
     headers.report(report);
     headers.notes.iter().for_each(|note| report.note(note));
     let (b, level) = (plan.grid().bounds(), plan.grid().width.trailing_zeros());
-    report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+    report.line("root", b);
     report.line("", format_args!("divided along cells of level {level}"));
     report.field("root", json!({"bounds": [b.min_x, b.min_y, b.max_x, b.max_y], "level": level}));
     report_tiles(plan, report);

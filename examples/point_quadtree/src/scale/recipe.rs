@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
-use programs::scale::{self, Needs, PointRecipe, Selection};
+use programs::scale::{self, Headers, Needs, PointRecipe, Selection};
 use quadtree_sort::{Cells, Params, Quadtree};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
@@ -33,11 +33,36 @@ pub struct Recipe {
     are_fields: bool,
     /// The code of the coordinate system in the EPSG list, which the tree keeps.
     system: Option<u16>,
+    /// How points are numbered; `None` if the inputs have more rows than there are numbers, where points are numbered as they are kept.
+    numbering: Option<Numbering>,
+}
+
+/// The rows of the inputs, by which points are numbered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Numbering {
+    /// The number of the first row of each input.
+    firsts: Vec<u64>,
+    /// Rows of all.
+    rows: u64,
+}
+
+impl Numbering {
+    /// That of inputs, if there are numbers for all of their rows.
+    pub fn of(headers: &Headers) -> Option<Self> {
+        let (firsts, rows) = (headers.firsts.clone(), headers.rows);
+        (rows <= u64::from(u32::MAX)).then_some(Self { firsts, rows })
+    }
 }
 
 impl Recipe {
-    /// That of the command line and of what its inputs are, what the tree covers, and its system.
-    pub fn new((args, are_fields): (&TreeArgs, bool), bounds: Bounds, crs: Option<&Crs>) -> Self {
+    /// That of the command line and of what its inputs are, what the tree covers, its system, and how its points are numbered.
+    pub fn new(
+        (args, are_fields): (&TreeArgs, bool),
+        bounds: Bounds,
+        crs: Option<&Crs>,
+        numbering: Option<Numbering>,
+    ) -> Self {
         Self {
             points: Selection::of(&args.points),
             has_bounds: args.points.bounds.is_some(),
@@ -47,7 +72,13 @@ impl Recipe {
             values: args.value.clone(),
             are_fields,
             system: crs.and_then(Crs::epsg),
+            numbering,
         }
+    }
+
+    /// Rows of all inputs, if points are numbered by them.
+    pub fn rows(&self) -> Option<u64> {
+        self.numbering.as_ref().map(|numbering| numbering.rows)
     }
 
     fn bounds(&self) -> Bounds {
@@ -94,6 +125,10 @@ impl PointRecipe for Recipe {
     fn reads_beyond(&self) -> bool {
         true
     }
+
+    fn first_rows(&self) -> Option<&[u64]> {
+        self.numbering.as_ref().map(|numbering| &numbering.firsts[..])
+    }
 }
 
 /// The files of the cells of a tile.
@@ -105,7 +140,7 @@ pub fn files(planned: &Planned, number: usize) -> Result<Vec<(Cell, PathBuf)>> {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "point_quadtree";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = tile::Read;
     type Made = Vec<Quadtree>;
 

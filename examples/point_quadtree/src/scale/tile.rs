@@ -40,11 +40,17 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     // A point is numbered by all that are before it, in whatever file.
     planned.plan.inputs().iter().try_for_each(require_unchanged)?;
     let bins = open_bins(planned)?;
-    let given = bins.points();
+    let given = planned.recipe.rows().unwrap_or(bins.points());
     ensure!(given <= MAX_POINTS, "{given} points: a tree has at most {MAX_POINTS}");
     let all = planned.recipe.cells()?;
     let of_cell = |cell: Cell| {
-        let (points, numbers) = bins.read_numbered(&ground_of(&all, cell), progress)?;
+        let read = bins.read_numbered(&ground_of(&all, cell), progress);
+        let (mut points, mut numbers) = read.map_err(|error| planned.with_mend(error.into()))?;
+        if planned.recipe.rows().is_some() {
+            let rows = points.values.pop().context("the bins have no numbers of rows")?;
+            numbers.clear();
+            numbers.extend(rows.into_iter().map(|row| row as u64));
+        }
         // Those on the eastern and northern edges belong to the cells beyond.
         let is_own = |&i: &usize| all.code(cell.level, points.x[i], points.y[i]) == cell.code;
         let own: Vec<usize> = (0..points.x.len()).filter(is_own).collect();

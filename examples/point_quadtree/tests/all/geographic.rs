@@ -197,3 +197,24 @@ fn polygons_in_another_system_than_the_points_are_refused() {
         assert!(!said.contains("note") && said.contains("polygon     0: 2 points"), "{said}");
     }
 }
+
+/// Great circles are of degrees on the Earth: other units and bodies are refused, and all else of such trees is not.
+#[test]
+fn neighbours_in_grads_are_refused_and_windows_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // 400 grads are a full turn.
+    std::fs::write(here.join("g.csv"), "x,y\n2.6,54.3\n380,99\n2.6,54.31\n").unwrap();
+    let words = ["g.csv", "--crs", "EPSG:4807", "--device", "cpu"];
+    PROGRAM.fails(
+        here,
+        &[&words[..], &["--nearest=2.6,54.3,2"]].concat(),
+        &["--nearest", "EPSG:4807", "0.9"],
+    );
+    let said =
+        PROGRAM.succeeds(here, &[&words[..], &["--window=2,54,3,55", "-o", "g.qtree"]].concat());
+    assert!(said.contains("window      2 points"), "{said}");
+    PROGRAM.fails(here, &["ask", "g.qtree", "--nearest=2.6,54.3,2"], &["--nearest", "EPSG:4807"]);
+    std::fs::write(here.join("g.csv"), "x,y\n2.6,101\n2,3\n").unwrap();
+    PROGRAM.fails(here, &words, &["latitude of 101"]);
+}

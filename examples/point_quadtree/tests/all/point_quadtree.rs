@@ -281,7 +281,7 @@ fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() 
 }
 
 #[test]
-fn points_in_polygons_are_named_by_their_rows_where_their_numbers_do_not() {
+fn points_in_polygons_are_named_by_their_rows_where_files_are_several() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     // Of each file the second row lies outside the bounds. A name with a comma is one field all the same.
@@ -300,12 +300,12 @@ fn points_in_polygons_are_named_by_their_rows_where_their_numbers_do_not() {
     lines.sort_unstable();
     let wanted = [
         "0,0,1,1,\"a,b.csv: row 1\"",
-        "0,1,2,2,\"a,b.csv: row 3\"",
-        "0,2,3,1,\"c.csv: row 1\"",
-        "0,3,4,4,\"c.csv: row 3\"",
+        "0,2,2,2,\"a,b.csv: row 3\"",
+        "0,3,3,1,\"c.csv: row 1\"",
+        "0,5,4,4,\"c.csv: row 3\"",
     ];
     assert_eq!(lines, wanted);
-    // Where numbers are rows, nothing else is said.
+    // The numbers of one file are its rows, from 0, and nothing else is said.
     succeeds(here, &[&["c.csv", "--overwrite"], &asked[..]].concat());
     let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
     assert_eq!(table.lines().next(), Some("polygon,point,x,y"));
@@ -333,7 +333,7 @@ fn windows_without_width_and_leaves_without_area_are_what_they_are() {
 }
 
 #[test]
-fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
+fn the_number_of_a_point_is_its_row_also_where_rows_were_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     // Rows 1, 3 and 5 are noise; two points are the same, and one row of noise is where the last point is.
@@ -354,22 +354,21 @@ fn nearest_points_are_named_by_their_rows_where_numbers_are_none() {
     let (near, is_noted) = run(&["b.csv"]);
     assert_eq!((near, is_noted), (vec![(0, None), (1, None)], false));
     let (near, is_noted) = run(&["a.csv"]);
-    // Which of the rows in one place a point is, its place does not tell.
-    assert_eq!((near.len(), is_noted), (3, true));
-    assert_eq!(near[0], (0, row("a", 2)));
-    assert!(
-        near[1..].iter().all(|(_, name)| [row("a", 3), row("a", 4), row("a", 6)].contains(name)),
-        "{near:?}"
-    );
+    // Of the rows in one place those count that were kept.
+    assert_eq!((near, is_noted), (vec![(1, None), (3, None), (5, None)], false));
     let (near, is_noted) = run(&["b.csv", "a.csv"]);
-    assert_eq!(
-        (&near[..3], is_noted),
-        (&[(0, row("b", 1)), (1, row("b", 2)), (2, row("a", 2))][..], true)
-    );
-    // The tree's file does not know what was left out.
+    let of_a = [(3, row("a", 2)), (5, row("a", 4)), (7, row("a", 6))];
+    let of_b = [(0, row("b", 1)), (1, row("b", 2))];
+    assert_eq!((near, is_noted), ([&of_b[..], &of_a[..]].concat(), true));
+    // The tree's file has the same numbers.
     succeeds(here, &["a.csv", "-o", "a.qtree", "--device", "cpu"]);
+    let tree = Quadtree::open(here.join("a.qtree")).unwrap();
+    let mut rows = tree.order().to_vec();
+    rows.sort_unstable();
+    assert_eq!((rows, tree.summary().points, tree.summary().skipped), (vec![1, 3, 5], 6, 3));
     let asked = succeeds(here, &["ask", "a.qtree", "--nearest=9,9,1", "--device", "cpu"]);
-    assert!(asked.contains("point numbers count the points that were kept"), "{asked}");
+    assert!(asked.contains("point numbers count the rows of the tree's inputs from 0"), "{asked}");
+    assert!(asked.contains("point 3 at (5, 5)"), "{asked}");
     let asked = succeeds(here, &["ask", "a.qtree", "--window=0,0,9,9", "--device", "cpu"]);
     assert!(!asked.contains("point numbers"), "{asked}");
 }
@@ -398,7 +397,7 @@ fn values_come_back_from_questions_and_files() {
     // Commas part names.
     fails(here, &words, &["\"a\""]);
     let words = ["p.csv", "--value", "z,class", "--value", "5", "-o", "p.qtree"];
-    let check = |report: Value, has_rows: bool| {
+    let check = |report: Value| {
         let kinds = [("z", "f64"), ("class", "f64"), ("5", "f64")];
         for (i, (name, of)) in kinds.into_iter().enumerate() {
             assert_eq!(report["values"][i], serde_json::json!({"name": name, "type": of}));
@@ -412,22 +411,12 @@ fn values_come_back_from_questions_and_files() {
         assert_eq!(values(1), serde_json::json!({"z": 12.125, "class": 2.0, "5": 1000.0}));
         let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
         let mut lines: Vec<&str> = table.lines().collect();
-        let [head, first, second] = match has_rows {
-            true => [
-                "polygon,point,x,y,z,class,5,row",
-                "0,0,1,1,10.5,2,0.25,\"p.csv: row 1\"",
-                "0,2,2,2,12.125,2,1000,\"p.csv: row 4\"",
-            ],
-            false => {
-                ["polygon,point,x,y,z,class,5", "0,0,1,1,10.5,2,0.25", "0,2,2,2,12.125,2,1000"]
-            }
-        };
-        assert_eq!(lines.remove(0), head);
+        assert_eq!(lines.remove(0), "polygon,point,x,y,z,class,5");
         lines.sort_unstable();
-        assert_eq!(lines, [first, second]);
+        assert_eq!(lines, ["0,0,1,1,10.5,2,0.25", "0,3,2,2,12.125,2,1000"]);
     };
-    check(PROGRAM.json(here, &[&words[..], &questions].concat()), true);
-    check(PROGRAM.json(here, &[&["ask", "p.qtree"], &questions[..]].concat()), false);
+    check(PROGRAM.json(here, &[&words[..], &questions].concat()));
+    check(PROGRAM.json(here, &[&["ask", "p.qtree"], &questions[..]].concat()));
     let text = succeeds(here, &["ask", "p.qtree", "--nearest=9,0,1", "--device", "cpu"]);
     assert!(text.contains("point 1 at (9, 1), distance 1, z 11, class 6, 5 -3\n"), "{text}");
     assert!(text.contains("z f64, class f64, 5 f64"), "{text}");
@@ -443,9 +432,113 @@ fn values_come_back_from_questions_and_files() {
     assert_eq!((&properties["z_min"], &properties["5_max"]), (&10.5.into(), &1000.into()));
     let text = succeeds(here, &["ask", "p.qtree", "--window=40,40,50,50", "--device", "cpu"]);
     assert!(text.contains("0 points\n"), "{text}");
-    for (value, said) in [("z,z", "--value z"), ("z,,5", "--value"), ("height", "height")] {
+    for (value, said) in [("z,Z", "--value z"), ("z,,5", "--value"), ("height", "height")] {
         fails(here, &["p.csv", "--value", value], &[said]);
     }
+    // What is missing is named by its own option.
+    std::fs::write(here.join("flat.csv"), "x,y,a\n1,1,1\n").unwrap();
+    fails(here, &["flat.csv", "--value", "b"], &["flat.csv", "\"b\"", "--value names"]);
+    fails(here, &["flat.csv", "--value", "Z"], &["flat.csv", "\"z\"", "--value names"]);
+    fails(here, &["plan", "flat.csv", "--value", "z"], &["\"z\"", "--value names"]);
+    fails(here, &["flat.csv", "--columns", "x,b"], &["\"b\"", "--columns names"]);
+}
+
+#[test]
+fn whole_numbers_beyond_2_to_53_keep_their_digits_and_tables_say_what_they_lose() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (x, y) = ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]);
+    let ids = [u64::MAX, 9_007_199_254_740_993, u64::MAX - 2];
+    let signed = [i64::MIN, 9_007_199_254_740_993, i64::MIN + 2];
+    let points = gpu_core::Points::new(&x, &y);
+    let tree = quadtree_sort::build(&gpu_core::Device::Cpu, points, &Default::default()).unwrap();
+    let tree = tree.with_values("id", &ids).unwrap().with_values("at", &signed).unwrap();
+    tree.save(here.join("t.qtree")).unwrap();
+    let square = r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}"#;
+    std::fs::write(here.join("areas.geojson"), square).unwrap();
+    let ask = |more: &[&str]| {
+        let words = ["ask", "t.qtree", "--device", "cpu", "--polygons", "areas.geojson"];
+        succeeds(here, &[&words[..], more].concat())
+    };
+    let said = ask(&["--window=0,0,1,1", "--nearest=2,2,1", "--polygons-out", "f.csv"]);
+    for words in [
+        "1 points, id 18446744073709551615 to 18446744073709551615",
+        "at -9223372036854775808 to -9223372036854775808",
+        "id 9007199254740993, at 9007199254740993",
+        "3 points, id 9007199254740993 to 18446744073709551615",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let table = std::fs::read_to_string(here.join("f.csv")).unwrap();
+    assert!(table.contains("\n0,2,3,3,18446744073709551613,-9223372036854775806\n"), "{table}");
+    let said = ask(&["--nearest=1,1,1", "--polygons-out", "f.geojson", "--json"]);
+    assert!(said.contains("\"id\":18446744073709551615"), "{said}");
+    let text = std::fs::read_to_string(here.join("f.geojson")).unwrap();
+    for words in [
+        "\"id_min\":9007199254740993",
+        "\"id_max\":18446744073709551615",
+        "\"at_min\":-9223372036854775808",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+
+    let rows =
+        "x,y,id,n\n1,1,9007199254740993,1\n2,2,9007199254740992,9007199254740995\n3,3,5,1e23\n";
+    std::fs::write(here.join("p.csv"), rows).unwrap();
+    let said = succeeds(here, &["p.csv", "--value", "id,n", "--device", "cpu"]);
+    let note = "p.csv: whole numbers beyond 2^53 that were rounded, since numbers are floats of 64 bits here: 2, the first \
+                9007199254740993 in row 1, column \"id\"";
+    assert!(said.contains(note), "{said}");
+    let said = succeeds(here, &["p.csv", "--device", "cpu"]);
+    assert!(!said.contains("rounded"), "{said}");
+}
+
+#[test]
+fn large_and_small_numbers_have_exponents_and_means_of_the_largest_are_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("p.csv"), "x,y,v\n1e200,0,1.7e308\n2e200,1e200,1.7e308\n").unwrap();
+    let words = ["--value=v", "--window=0,0,1e300,1e300", "--leaves", "l.csv", "--device", "cpu"];
+    let said = succeeds(here, &[&["p.csv", "-o", "p.qtree"], &words[..]].concat());
+    assert!(said.contains("points      1e200 0 to 2e200 1e200\n"), "{said}");
+    assert!(said.contains("v 1.7e308 to 1.7e308, mean 1.7e308"), "{said}");
+    let table = std::fs::read_to_string(here.join("l.csv")).unwrap();
+    assert!(said.len() < 2000 && table.contains("\n0,1e200,0,2e200,1e200,2\n"), "{table}");
+    std::fs::write(here.join("q.csv"), "x,y\n1e-200,0\n1,0.5\n").unwrap();
+    let said = succeeds(here, &["q.csv", "--device", "cpu", "--nearest=0,0,1"]);
+    assert!(said.contains("point 0 at (1e-200, 0), distance"), "{said}");
+}
+
+#[test]
+fn fields_are_named_in_any_case_and_values_named_as_a_column_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (x, z) = ([1.0, 2.0, 3.0], [5.5, 6.5, 7.5]);
+    let points = geo_io::LasPoints { x: &x, y: &x, z: &z, class: &[2, 6, 2], ..Default::default() };
+    geo_io::write_las(&here.join("a.laz"), &points, None).unwrap();
+    let said =
+        succeeds(here, &["a.laz", "--value", "Z,Class", "--nearest=3,3,1", "--device", "cpu"]);
+    assert!(said.contains("z 7.5, Class 2"), "{said}");
+
+    std::fs::write(here.join("p.csv"), "x,y,X_value,row,n\n1,1,7,8,9\n2,2,7,8,9\n").unwrap();
+    std::fs::write(here.join("q.csv"), "x,y,X_value,row,n\n3,3,7,8,9\n").unwrap();
+    let square = r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}"#;
+    std::fs::write(here.join("areas.geojson"), square).unwrap();
+    let words = ["--value", "x,X_value,row,n", "--polygons", "areas.geojson", "--polygons-out"];
+    succeeds(here, &[&["p.csv", "q.csv"], &words[..], &["f.csv", "--device", "cpu"]].concat());
+    let table = std::fs::read_to_string(here.join("f.csv")).unwrap();
+    let head = "polygon,point,x,y,x_value_value,X_value,row_value,n,row";
+    assert_eq!(table.lines().next(), Some(head));
+    assert!(table.contains("\n0,2,3,3,3,7,8,9,\"q.csv: row 1\"\n"), "{table}");
+}
+
+#[test]
+fn the_file_of_a_tree_has_the_ending_of_trees() {
+    let folder = with_points();
+    for name in ["t.csv", "t.geojson", "t"] {
+        fails(folder.path(), &["points.csv", "-o", name], &[name, ".qtree", "--leaves"]);
+    }
+    succeeds(folder.path(), &["points.csv", "-o", "t.QTREE", "--device", "cpu"]);
 }
 
 #[test]

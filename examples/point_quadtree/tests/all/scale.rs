@@ -55,13 +55,13 @@ fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String>
         let name = format!("{file}.{}", if is_table { "csv" } else { "laz" });
         if is_table {
             let rows = (0..x.len()).map(|i| {
-                format!("{},{},{},{},{}\n", x[i], y[i], y[i] - x[i], i % 6, (7 * i) % 65_536)
+                format!("{},{},{},{},{}\n", x[i], y[i], y[i] - x[i], i % 9, (7 * i) % 65_536)
             });
             let names = "x,y,z,class,intensity";
             std::fs::write(folder.join(&name), format!("{names}\n{}", rows.collect::<String>()))
                 .unwrap();
         } else {
-            let class: Vec<u8> = (0..x.len()).map(|i| (i % 6) as u8).collect();
+            let class: Vec<u8> = (0..x.len()).map(|i| (i % 9) as u8).collect();
             let points = LasPoints { x: &x, y: &y, z: &y, class: &class, ..Default::default() };
             write_las(&folder.join(&name), &points, None).unwrap();
         }
@@ -208,6 +208,29 @@ fn a_saved_tree_is_asked_what_a_new_one_is() {
     }
     PROGRAM.fails(folder, &["ask", "areas.geojson"], &["areas.geojson"]);
     PROGRAM.fails(folder, &["ask", "nothing.qtree"], &["nothing.qtree"]);
+}
+
+/// A tile whose bins are damaged says what mends it, as those of other programs do.
+#[test]
+fn damaged_bins_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (0..4000).map(|i| format!("{},{}\n", i % 64, i / 64)).collect();
+    std::fs::write(folder.join("points.csv"), format!("x,y\n{rows}")).unwrap();
+    PROGRAM.succeeds(folder, &["plan", "points.csv", "--tile-size", "2048"]);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    let bins = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let bins = bins.into_iter().find(|path| path.to_string_lossy().contains("bins-")).unwrap();
+    let path = bins.join("0.points");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[5000] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let errors = PROGRAM.errors(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    let mended = "make the bins again (point_quadtree bin --remove, point_quadtree bin)";
+    assert!(
+        errors.iter().any(|line| line.contains("0.points") && line.contains(mended)),
+        "{errors:?}"
+    );
 }
 
 /// A header's bounds may be a rounding narrower than its points: none of these is lost without a word.

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
-use crate::args::{number, positive};
+use super::words::{elevation, positive, turn};
 
 /// How slopes and shades are taken.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,11 +15,11 @@ pub struct LightArgs {
     /// the relief, 0.3048 is for heights in feet of which the system says nothing
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub z_factor: f64,
-    /// Where the light comes from, in degrees clockwise from north
-    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = number, allow_negative_numbers = true)]
+    /// Where the light comes from, in degrees clockwise from north, from -360 to 360
+    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = turn, allow_negative_numbers = true)]
     pub azimuth: f64,
-    /// Height of the light above the horizon, in degrees
-    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = number, allow_negative_numbers = true)]
+    /// Height of the light above the horizon, in degrees from 0 to 90
+    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = elevation, allow_negative_numbers = true)]
     pub altitude: f64,
 }
 

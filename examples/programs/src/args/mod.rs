@@ -10,4 +10,6 @@ pub use light::LightArgs;
 pub use points::PointArgs;
 pub use raster::{Format, RasterArgs, ending};
 pub use run::RunArgs;
-pub use words::{Classes, Columns, Extent, bytes, count, fraction, number, positive, threads};
+pub use words::{
+    Classes, Columns, Extent, HEIGHT, bytes, count, fraction, number, positive, threads, value_name,
+};

@@ -51,6 +51,6 @@ impl PointArgs {
     /// Which points to keep, of those within `bounds`.
     pub fn filter(&self, bounds: Option<Bounds>) -> Filter {
         let classes = self.classes.as_ref().map(|c| c.0.clone());
-        Filter { classes, returns: self.returns, bounds }
+        Filter { classes, returns: self.returns, bounds, numbered: false }
     }
 }

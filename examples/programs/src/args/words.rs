@@ -90,6 +90,31 @@ impl FromStr for Extent {
     }
 }
 
+/// The name of the heights, which every point of a LAS file has, among values.
+pub const HEIGHT: &str = "z";
+
+/// A name of a value. That of the heights may be written in upper case, as those of the fields of LAS files may.
+pub fn value_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    Ok(if name.eq_ignore_ascii_case(HEIGHT) { HEIGHT.to_owned() } else { name.to_owned() })
+}
+
+/// An angle in degrees, from nothing to a full turn either way.
+pub fn turn(text: &str) -> Result<f64, String> {
+    within(text, -360.0, 360.0)
+}
+
+/// A height above the horizon, in degrees.
+pub fn elevation(text: &str) -> Result<f64, String> {
+    within(text, 0.0, 90.0)
+}
+
+fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let value = number(text)?;
+    let good = (least..=most).contains(&value);
+    if good { Ok(value) } else { Err(format!("{text} is not from {least} to {most} degrees")) }
+}
+
 /// The columns of a table.
 #[derive(Clone, Debug)]
 pub struct Columns(pub [String; 3]);
@@ -190,6 +215,16 @@ mod tests {
         for bad in ["0", "-1", "inf"] {
             assert!(positive(bad).is_err(), "{bad:?} was taken");
         }
+        assert_eq!((turn("-45"), turn("360"), elevation("90")), (Ok(-45.0), Ok(360.0), Ok(90.0)));
+        for bad in ["361", "-361", "inf", "nan"] {
+            assert!(turn(bad).is_err() && elevation(bad).is_err(), "{bad:?} was taken");
+        }
+        assert!(elevation("91").unwrap_err().ends_with("from 0 to 90 degrees"));
+        assert!(elevation("-1").is_err());
+        assert_eq!(
+            (value_name(" Z").unwrap(), value_name("Zone ").unwrap()),
+            ("z".into(), "Zone".into())
+        );
         assert!(fraction("-1").is_err() && count("0").is_err() && count("1.5").is_err());
     }
 }

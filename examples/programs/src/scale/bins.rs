@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{BinSpec, BinWriter, MultiFileReader, PointCloud, remove_bins};
+use geo_io::{BinSpec, BinWriter, Filter, MultiFileReader, PointCloud, remove_bins};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan};
@@ -50,7 +50,8 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
     let a_point = A_POINT.0 + A_POINT.1 * (spec.values as u64 - 1);
     let part = planned.recipe.points_of_part().map_or(u64::MAX, |p| p.saturating_mul(a_point));
     let waiting = waiting.min(part);
-    let mut writer = BinWriter::open(folder, &spec, waiting)?;
+    let mut writer =
+        BinWriter::open(folder, &spec, waiting).map_err(|error| planned.with_mend(error.into()))?;
     let before = writer.points();
     let mut stages = Stages::new(args.run.quiet);
     stages
@@ -81,7 +82,8 @@ fn spec<R: PointRecipe>(planned: &Planned<R>) -> BinSpec {
     let points = plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add);
     let beyond = bounds_of(plan).filter(|_| planned.recipe.reads_beyond());
     let ground = ground(plan);
-    let values = 1 + planned.recipe.columns().values.len();
+    let has_rows = planned.recipe.first_rows().is_some();
+    let values = 1 + planned.recipe.columns().values.len() + usize::from(has_rows);
     BinSpec::new(&planned.id, beyond.map_or(ground, |all| joined(all, ground)), points)
         .values(values)
 }
@@ -114,12 +116,14 @@ fn fill<R: PointRecipe>(
         )
     })?;
     let mut done = begin.kept;
+    let inputs = planned.plan.inputs().len();
     while let Some(first) = rest.first() {
+        let number = inputs - rest.len();
         let is_small = |input: &&Input| input.points <= small;
         let count = if done > 0 { 0 } else { rest.iter().take_while(is_small).count() };
         match count {
-            0 | 1 => read_input(planned, first, (writer, done), room, progress)?,
-            _ => read_small(planned, &rest[..count], writer, progress)?,
+            0 | 1 => read_input(planned, (number, first), (writer, done), room, progress)?,
+            _ => read_small(planned, (number, &rest[..count]), writer, progress)?,
         }
         rest = &rest[count.max(1)..];
         done = 0;
@@ -130,19 +134,19 @@ fn fill<R: PointRecipe>(
 /// Puts the points of an input into bins, but for the first `done`, which lie there.
 fn read_input<R: PointRecipe>(
     planned: &Planned<R>,
-    input: &Input,
+    (number, input): (usize, &Input),
     (writer, mut done): (&mut BinWriter, u64),
     room: u64,
     progress: &dyn Progress,
 ) -> Result<()> {
     require_unchanged(input)?;
     let (recipe, path) = (&planned.recipe, Path::new(&input.path));
-    let filter = recipe.filter(kept_ground(planned))?;
+    let (filter, row) = (filter(planned)?, first_row(planned, number)?);
     let most = room.clamp(READ_AT_ONCE.0, READ_AT_ONCE.1) as usize;
     geo_io::read_batches(path, &filter, &recipe.columns(), most, progress, &mut |cloud| {
         let first = done.min(cloud.len() as u64) as usize;
         done -= first as u64;
-        push(writer, cloud, first)
+        push(writer, cloud, first, row)
     })?;
     end(planned, input, writer)
 }
@@ -150,25 +154,42 @@ fn read_input<R: PointRecipe>(
 /// Puts the points of inputs into bins, several of which are read at the same time.
 fn read_small<R: PointRecipe>(
     planned: &Planned<R>,
-    inputs: &[Input],
+    (first, inputs): (usize, &[Input]),
     writer: &mut BinWriter,
     progress: &dyn Progress,
 ) -> Result<()> {
     inputs.iter().try_for_each(require_unchanged)?;
-    let (filter, columns) =
-        (planned.recipe.filter(kept_ground(planned))?, planned.recipe.columns());
+    let (filter, columns) = (filter(planned)?, planned.recipe.columns());
     let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
-    let mut inputs = inputs.iter();
+    let mut inputs = (first..).zip(inputs);
     MultiFileReader::new(&filter, &columns).within_headers().read(&paths, progress, |_, cloud| {
-        push(writer, &cloud, 0)?;
-        inputs.next().map_or(Ok(()), |input| end(planned, input, writer))
+        let Some((number, input)) = inputs.next() else { return Ok(()) };
+        push(writer, &cloud, 0, first_row(planned, number)?)?;
+        end(planned, input, writer)
     })
 }
 
-/// Puts points into bins, from the one of a number on.
-fn push(writer: &mut BinWriter, cloud: &PointCloud, first: usize) -> geo_io::Result<()> {
+/// Which points are kept, and whether they are numbered.
+fn filter<R: PointRecipe>(planned: &Planned<R>) -> Result<Filter> {
+    let numbered = planned.recipe.first_rows().is_some();
+    Ok(Filter { numbered, ..planned.recipe.filter(kept_ground(planned))? })
+}
+
+/// The number of the first row of an input, where points are numbered.
+fn first_row<R: PointRecipe>(planned: &Planned<R>, input: usize) -> Result<u64> {
+    let rows = planned.recipe.first_rows();
+    rows.map_or(Ok(0), |rows| rows.get(input).copied().context("this plan is damaged"))
+}
+
+/// Puts points into bins, from the one of a number on; with the numbers of their rows, the first of which is `row`, if they have
+/// any.
+fn push(writer: &mut BinWriter, cloud: &PointCloud, first: usize, row: u64) -> geo_io::Result<()> {
+    let number = |&number: &u32| (row + u64::from(number)) as f64;
+    let rows = cloud.numbers.iter().map(|rows| rows[first..].iter().map(number).collect());
+    let rows: Vec<Vec<f64>> = rows.collect();
     let values = std::iter::once(&cloud.z).chain(&cloud.values).map(|column| &column[first..]);
-    writer.push(&cloud.x[first..], &cloud.y[first..], &values.collect::<Vec<_>>())
+    let values: Vec<&[f64]> = values.chain(rows.iter().map(|rows| &rows[..])).collect();
+    writer.push(&cloud.x[first..], &cloud.y[first..], &values)
 }
 
 /// The ground whose points are kept: all, where tiles may need points beyond their own.

@@ -17,6 +17,10 @@ use crate::systems::{Shared, require_on_globe};
 pub struct Headers {
     /// Those that have points.
     pub inputs: Vec<Input>,
+    /// Of each of these the number of its first row among the rows of all inputs, from 0: points that are left out count, too.
+    pub firsts: Vec<u64>,
+    /// Rows of all inputs.
+    pub rows: u64,
     /// The lowest and the highest value, where all headers say.
     range: Option<[f64; 2]>,
     /// The same of each further value.
@@ -49,7 +53,7 @@ impl Headers {
             ensure!(!is_pipe, "a plan needs files, and {name} is none: its tiles are read later");
         }
         let given = points.crs()?;
-        let mut inputs = Vec::new();
+        let (mut inputs, mut firsts, mut rows) = (Vec::new(), Vec::new(), 0);
         let mut range: Option<[f64; 2]> = None;
         let mut ranges = vec![None; columns.values.len()];
         let mut all: Option<Bounds> = None;
@@ -57,7 +61,9 @@ impl Headers {
         for (i, path) in paths.iter().enumerate() {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
-            let (header, of_values) = header(path, (points, columns))?;
+            let (header, of_values, of_file) = header(path, (points, columns))?;
+            let first = rows;
+            rows += of_file;
             shared.take(path, header.crs.as_ref())?;
             if let Some(crs) = shared.crs() {
                 require_on_globe(path, crs, header.bounds)?;
@@ -83,10 +89,12 @@ impl Headers {
             let rank = if is_ordered { i as u32 } else { 0 };
             let input = Input::new(name(path)?).bounds(bounds).points(header.points);
             inputs.push(input.stamp(about).rank(rank));
+            firsts.push(first);
         }
         let bounds = all.with_context(|| without_points(paths))?;
         notes.extend(shared.note());
-        Ok(Self { inputs, range, ranges, bounds, crs: shared.into_crs(), notes })
+        let crs = shared.into_crs();
+        Ok(Self { inputs, firsts, rows, range, ranges, bounds, crs, notes })
     }
 
     /// The lowest and the highest value.
@@ -126,19 +134,20 @@ impl Headers {
     }
 }
 
-/// What a header says, or what a table has; and between what further values lie.
-fn header(
-    path: &Path,
-    (points, columns): (&PointArgs, &CsvColumns),
-) -> Result<(Header, Vec<Option<[f64; 2]>>)> {
+/// A header, between what further values lie, and the rows of the file.
+type OfFile = (Header, Vec<Option<[f64; 2]>>, u64);
+
+/// What a header says, or what a table has.
+fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<OfFile> {
     if let Some(header) = geo_io::read_header(path)? {
         let ranges = geo_io::ranges_of_fields(path, &columns.values)?;
-        return Ok((header, ranges));
+        let rows = header.points;
+        return Ok((header, ranges, rows));
     }
     let cloud = geo_io::read_points(path, &points.filter(None), columns, &gpu_core::Silent)?;
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
     let (heights, crs, notes) = (cloud.heights, cloud.crs, cloud.notes);
-    Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges))
+    Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges, cloud.tally.read))
 }
 
 /// The least rectangle that holds two.

@@ -72,7 +72,7 @@ impl BudgetArgs {
 pub fn report_surface(name: &'static str, grid: &GridSpec, report: &mut Report) {
     let (width, height, cell, b) = (grid.width, grid.height, grid.cell_size, grid.bounds());
     report.line(name, format_args!("{width} x {height} cells of {cell}"));
-    report.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+    report.line("extent", b);
     let bounds = [b.min_x, b.min_y, b.max_x, b.max_y];
     let surface = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
     report.field(name, surface);

@@ -37,7 +37,7 @@ impl Selection {
     /// The recipe was changed by hand.
     pub fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
         let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        Ok(Filter { classes, returns, bounds })
+        Ok(Filter { classes, returns, bounds, numbered: false })
     }
 
     /// The columns of tables.
@@ -69,6 +69,11 @@ pub trait PointRecipe: Recipe {
         false
     }
 
+    /// The number of the first row of each input, where bins are to have the number of each point's row, behind its values.
+    fn first_rows(&self) -> Option<&[u64]> {
+        None
+    }
+
     /// The points that a tile holds at once, where it goes through all of them in parts ([`read_parts`]).
     fn points_of_part(&self) -> Option<u64> {
         None
@@ -97,7 +102,7 @@ pub fn read_points<R: PointRecipe>(
     let inputs: Vec<&Input> = plan.inputs().iter().filter(reaches).collect();
     inputs.iter().copied().try_for_each(require_unchanged)?;
     if let Some(bins) = planned.open_bins()? {
-        return read_bins(&bins, ground, progress);
+        return read_bins(&bins, ground, progress).map_err(|error| planned.with_mend(error));
     }
     let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
     let (filter, columns) =
@@ -194,7 +199,8 @@ pub fn read_parts<R: PointRecipe>(
     inputs.iter().try_for_each(require_unchanged)?;
     if let Some(bins) = planned.open_bins()? {
         for first in (0..bins.points()).step_by(most.max(1) as usize) {
-            let points = bins.read_range(first..first.saturating_add(most), progress)?;
+            let points = bins.read_range(first..first.saturating_add(most), progress);
+            let points = points.map_err(|error| planned.with_mend(error.into()))?;
             let z = points.values.into_iter().next().context("the bins have no values")?;
             take(&Cloud { x: points.x, y: points.y, z, ..Cloud::default() })?;
         }
@@ -288,9 +294,18 @@ impl<R: Recipe> Planned<R> {
     /// # Errors
     /// What is wrong with them, and what mends it.
     pub fn open_bins(&self) -> Result<Option<Bins>> {
+        Bins::open(&self.bins, &self.id).map_err(|error| self.with_mend(error.into()))
+    }
+
+    /// An error of reading or writing the plan's bins, with what mends them if they are damaged or a file of them is gone.
+    pub fn with_mend(&self, error: Error) -> Error {
+        use geo_io::Error::{Empty, Malformed, NotA, Read};
         let program = R::PROGRAM;
-        Bins::open(&self.bins, &self.id)
-            .with_context(|| format!("make the bins again ({program} bin --remove, {program} bin)"))
+        match error.downcast_ref() {
+            Some(Malformed { .. } | NotA { .. } | Read { .. } | Empty { .. }) => error
+                .context(format!("make the bins again ({program} bin --remove, {program} bin)")),
+            _ => error,
+        }
     }
 }
 

@@ -36,6 +36,7 @@ fn divide(args: &PlanArgs, products: Vec<Name>) -> Result<(Plan, Dem)> {
     // Before it is read: where it changes meanwhile a tile's job sees that.
     let about = stamp(&args.dem)?;
     let dem = Dem::open(&args.dem, args.place.cell_size)?;
+    dem.require_lengths(products.iter().copied())?;
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let recipe = Recipe::new(products, &args.method, &dem.lie, dem.file())?;

@@ -71,10 +71,31 @@ fn slopes_in_degrees_know_the_latitude() {
             let (across, _) = metres_of_degree((top - 3.5 * side.1) * unit);
             let expected = (20.0 * height / (side.0 * unit * across)).atan().to_degrees();
             assert!((found - expected).abs() < 1e-4, "{crs}, {top}: {found}, not {expected}");
-            assert!(units.starts_with("degrees"), "{units}");
+            let word = if unit == 1.0 { "degrees" } else { "grads" };
+            assert!(units.starts_with(word), "{units}");
         }
     }
     // The last row of a raster whose middle of cells lies on the pole.
     write_plane(folder, Some("EPSG:4326"), (10.0, 90.005), (0.01, 0.01), 1.0);
     assert!(slope(folder, &[]).0.is_finite());
+}
+
+/// A degree of the Moon has 30 km, one of the Earth 111.
+#[test]
+fn degrees_of_another_body_have_no_slope_but_heights_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_plane(folder, None, (10.0, 40.0), (0.001, 0.001), 1.0);
+    let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+    let values = read_raster(&folder.join("dem.tif"), None).unwrap().values.to_floats(None);
+    let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
+    let place = Georeference::north_up((10.0, 40.0), (0.001, 0.001));
+    let place = Georeference { crs: Crs::from_wkt(moon), ..place };
+    write_georeferenced(&folder.join("moon.tif"), &place, (9, 7), &values, -1.0).unwrap();
+    for product in ["--slope", "--hillshade", "--plan-curvature", "--relief"] {
+        let name = if product == "--relief" { "r.png" } else { "p.tif" };
+        PROGRAM.fails(folder, &["moon.tif", product, name], &["moon.tif", "1737400", "gdalwarp"]);
+    }
+    PROGRAM.fails(folder, &["plan", "moon.tif", "--product", "slope"], &["moon.tif", "1737400"]);
+    PROGRAM.succeeds(folder, &["moon.tif", "--roughness", "r.tif", "--contours", "c.geojson"]);
 }

@@ -242,8 +242,13 @@ fn what_is_wrong_gets_one_line() {
     with(&["--edges", "wrap"], &["--edges", "level"]);
     with(&["--z-factor", "0"], &["--z-factor", "positive"]);
     with(&["--z-factor", "nan"], &["--z-factor", "nan"]);
-    with(&["--azimuth", "inf"], &["--azimuth", "finite"]);
-    with(&["--altitude", "inf"], &["--altitude", "finite"]);
+    for angle in ["inf", "361", "-361"] {
+        with(&["--azimuth", angle], &["--azimuth", "from -360 to 360"]);
+    }
+    // No light comes from behind the zenith, or from below the ground.
+    for angle in ["inf", "91", "90.5", "-1"] {
+        with(&["--altitude", angle], &["--altitude", "from 0 to 90"]);
+    }
     with(&["--contour-interval", "-1"], &["--contour-interval", "positive"]);
     with(&["--cell-size", "2"], &["--cell-size", "plane.tif"]);
     with(&["--flat", "0"], &["--flat", "--aspect"]);

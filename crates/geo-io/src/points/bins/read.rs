@@ -217,6 +217,9 @@ impl Part<'_> {
             for point in bytes.chunks_exact(record) {
                 let (words, place) = point.as_chunks::<8>();
                 let [x, y] = [0, 1].map(|i| f64::from_le_bytes(words[i]));
+                if !(x.is_finite() && y.is_finite()) {
+                    return Err(Error::malformed(self.path, "a place of it is no number"));
+                }
                 let place = u32::from_le_bytes([place[0], place[1], place[2], place[3]]);
                 if u64::from(place) >= self.run.points {
                     return Err(Error::malformed(self.path, "a point of it has no place in it"));

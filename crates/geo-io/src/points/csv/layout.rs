@@ -14,6 +14,9 @@ use crate::{CsvColumns, Error, Result};
 /// Lines that are looked at before the first row is read.
 const HEAD: usize = 64;
 
+/// Lines that may stand before the names of the columns.
+const TITLES: usize = 20;
+
 /// The separators, in the order in which they are tried.
 const SEPARATORS: [u8; 5] = [b'\t', b';', b'|', b',', b' '];
 
@@ -65,11 +68,22 @@ impl Layout {
             }
             head.pop_front();
         };
-        let second = head.iter().skip(1).find(|line| line.comment().is_none());
-        let guess = Guess { path, columns, comment: comment.as_deref(), second };
-        let (mut layout, is_named) = guess.of_line(&head[0], stated)?;
-        if is_named {
-            head.pop_front();
+        let comment = comment.as_deref();
+        let guess = |at: usize| {
+            let second = head.iter().skip(at + 1).find(|line| line.comment().is_none());
+            Guess { path, columns, comment, second }.of_line(&head[at], stated)
+        };
+        let (before, (mut layout, is_named)) = match guess(0) {
+            Ok(found) => (0, found),
+            // Titles may stand before the names.
+            Err(error) => titles(head.len(), columns, guess).ok_or(error)?,
+        };
+        head.drain(..before + usize::from(is_named));
+        if before > 0 {
+            let lines = if before == 1 { "line" } else { "lines" };
+            layout.notes.push(format!(
+                "{before} {lines} before the one with the names of the columns: passed over"
+            ));
         }
         layout.promised = promised;
         layout.look_at_rows(&*head, !is_named);
@@ -145,6 +159,24 @@ impl Layout {
             );
         }
     }
+}
+
+/// Finds the names of the wanted columns in a line behind the first, and how many lines stand before it. Columns that are wanted by
+/// their numbers are in any line.
+fn titles(
+    lines: usize,
+    columns: &CsvColumns,
+    of_line: impl Fn(usize) -> Result<(Layout, bool)>,
+) -> Option<(usize, (Layout, bool))> {
+    let CsvColumns { x, y, z, values } = columns;
+    let is_name = |name: &String| column_number(name.trim(), usize::MAX).is_none();
+    if ![x, y, z].into_iter().chain(values).all(is_name) {
+        return None;
+    }
+    (1..lines.min(TITLES + 1)).find_map(|at| {
+        let found = of_line(at).ok().filter(|(_, is_named)| *is_named)?;
+        Some((at, found))
+    })
 }
 
 /// The separator that a line such as sep=; states, as Excel reads and writes it.
@@ -269,7 +301,12 @@ impl Guess<'_> {
         let value = |name: &String| {
             let found = self.position(&names, name.trim())?;
             let found = found.or_else(|| column_number(name.trim(), names.len()));
-            found.ok_or_else(|| self.no_column(&names, name))
+            found.ok_or_else(|| Error::NoColumn {
+                path: self.path.to_owned(),
+                column: name.clone(),
+                columns: listed(&names),
+                is_value: true,
+            })
         };
         let values = self.columns.values.iter().map(value).collect::<Result<Vec<usize>>>()?;
         let wanted = xyz.iter().chain(&values).fold(0, |most, &column| most.max(column)) + 1;
@@ -402,21 +439,24 @@ impl Guess<'_> {
     }
 
     fn no_column(&self, names: &[String], wanted: &str) -> Error {
-        let printed =
-            |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(40).collect() };
-        let columns = match names {
-            [one] => format!("{} alone ({IN_WORDS})", printed(one)),
-            _ => {
-                let some: Vec<_> = names.iter().take(MAX_SHOWN).map(|name| printed(name)).collect();
-                let more = match names.len().saturating_sub(MAX_SHOWN) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                some.join(", ") + &more
-            }
-        };
-        Error::NoColumn { path: self.path.to_owned(), column: wanted.to_owned(), columns }
+        let (path, column) = (self.path.to_owned(), wanted.to_owned());
+        Error::NoColumn { path, column, columns: listed(names), is_value: false }
     }
+}
+
+/// The names of columns, as an error lists them.
+fn listed(names: &[String]) -> String {
+    let printed =
+        |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(40).collect() };
+    if let [one] = names {
+        return format!("{} alone ({IN_WORDS})", printed(one));
+    }
+    let some: Vec<_> = names.iter().take(MAX_SHOWN).map(|name| printed(name)).collect();
+    let more = match names.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    some.join(", ") + &more
 }
 
 /// The place of a column that is wanted by its number.

@@ -11,7 +11,7 @@ use std::path::Path;
 use gpu_core::Progress;
 
 use crate::points::{Attributes, Keep, open, report};
-use crate::{Error, Filter, PointCloud, Result, Returns};
+use crate::{Error, Filter, Number, PointCloud, Result, Returns};
 
 use fields::Field;
 use layout::Layout;
@@ -127,7 +127,8 @@ pub(crate) fn read(
 
     let (values, ranges) = (vec![Vec::new(); layout.values.len()], vec![None; layout.values.len()]);
     let class = layout.class.map(|_| Vec::new());
-    let mut cloud = PointCloud { class, values, ranges, ..Default::default() };
+    let numbers = filter.numbered.then(Vec::new);
+    let mut cloud = PointCloud { class, values, numbers, ranges, ..Default::default() };
     while let Some(([x, y, z], class)) = rows.next()? {
         if rows.read % 65_536 == 1 {
             report(progress, rows.line.end, size)?;
@@ -142,6 +143,7 @@ pub(crate) fn read(
             cloud.y.push(y);
             cloud.z.push(z);
             cloud.class.iter_mut().for_each(|column| column.push(point.class));
+            cloud.numbers.iter_mut().for_each(|column| column.push((rows.read - 1) as u32));
             cloud
                 .values
                 .iter_mut()
@@ -181,7 +183,13 @@ struct Rows<'a, R> {
     comments: u64,
     /// Rows whose value is that which many programs write where there is none.
     without_value: u64,
+    /// Whole numbers that floats of 64 bits do not hold, and the first of them.
+    rounded: u64,
+    first_rounded: String,
 }
+
+/// From here on floats of 64 bits do not hold every whole number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What many programs write where there is no value.
 const NODATA: f64 = -9999.0;
@@ -203,6 +211,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
             empty: None,
             comments: 0,
             without_value: 0,
+            rounded: 0,
+            first_rounded: String::new(),
         })
     }
 
@@ -235,11 +245,33 @@ impl<'a, R: BufRead> Rows<'a, R> {
             self.without_value += u64::from(xyz[2] == NODATA);
             let values = self.layout.values.iter().map(|&column| self.number(column));
             self.values = values.collect::<Result<_>>()?;
+            if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT) {
+                self.note_rounding();
+            }
             let class = self.layout.class.map_or(Ok(0), |column| self.class(column))?;
             self.read += 1;
             return Ok(Some((xyz, class)));
         }
         Ok(None)
+    }
+
+    /// Counts the whole numbers of the row that were rounded.
+    fn note_rounding(&mut self) {
+        let [x, y, z] = self.layout.xyz;
+        let z = Some(z).filter(|&z| z != y);
+        for column in [x, y].into_iter().chain(z).chain(self.layout.values.iter().copied()) {
+            let text = self.fields[column].text(&self.line.text);
+            let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
+            let is_whole = digits.bytes().all(|b| b.is_ascii_digit());
+            let is_exact = |value: f64| text.parse::<Number>().is_ok_and(|n| n == value.into());
+            if is_whole && self.number(column).is_ok_and(|value| !is_exact(value)) {
+                if self.rounded == 0 {
+                    let (row, name) = (self.row, &self.layout.names[column]);
+                    self.first_rounded = format!("{text} in row {row}, column \"{name}\"");
+                }
+                self.rounded += 1;
+            }
+        }
     }
 
     /// What the user should know once all rows were read.
@@ -259,6 +291,13 @@ impl<'a, R: BufRead> Rows<'a, R> {
             let count = self.lines.nuls();
             notes.push(format!(
                 "NUL bytes at the ends of lines: {count}, passed over; rows may be lost if the file was not written whole"
+            ));
+        }
+        if self.rounded > 0 {
+            let (count, first) = (self.rounded, &self.first_rounded);
+            notes.push(format!(
+                "whole numbers beyond 2^53 that were rounded, since numbers are floats of 64 bits here: {count}, the first \
+                 {first}"
             ));
         }
         if self.without_value > 0 {

@@ -18,7 +18,7 @@ use ::laz::record::{
     LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor,
 };
 use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
-use gpu_core::Progress;
+use gpu_core::{Progress, Shortest};
 use rayon::Yield;
 
 use super::fields::selection;
@@ -178,6 +178,10 @@ pub(super) fn read(
     let source = las.file.try_clone().map_err(|e| Error::read(path, e))?;
     let is_checksum_wanted = keep.is_by_batches();
     let decoder = Decoder { las, vlr, filter, source: Mutex::new(source), is_checksum_wanted };
+    let firsts = match filter.numbered {
+        true => las.firsts_of(chunks).unwrap_or_else(|| firsts_in_a_row(chunks)),
+        false => vec![0; chunks.len()],
+    };
     let stop = AtomicBool::new(false);
     let done = rayon::in_place_scope(|scope| -> Result<Result<(), String>> {
         // However this ends, tasks that wait for a core then end at once.
@@ -211,8 +215,9 @@ pub(super) fn read(
                     Err(reason) => return Ok(Err(las.behind(done, &reason))),
                 };
                 decoded.takes(chunks[turn].points, &part.checksum);
+                let first = firsts[turn];
                 (done, turn) = (done + chunks[turn].points, turn + 1);
-                las.hand_on_part((path, &part.cloud), (cloud, keep), turn == chunks.len())?;
+                las.hand_on_part((path, &part.cloud, first), (cloud, keep), turn == chunks.len())?;
             }
         }
         Ok(Ok(()))
@@ -220,6 +225,16 @@ pub(super) fn read(
     cloud.tally.read += las.points - wanted;
     cloud.tally.dropped_outside += las.points - wanted;
     report(progress, wanted, wanted).map(|()| done)
+}
+
+/// The number of the first point of each chunk of those that follow each other from the first point on.
+fn firsts_in_a_row(chunks: &[Chunk]) -> Vec<u64> {
+    let mut next = 0;
+    let first = |chunk: &Chunk| {
+        next += chunk.points;
+        next - chunk.points
+    };
+    chunks.iter().map(first).collect()
 }
 
 /// What came of a chunk.
@@ -280,6 +295,7 @@ impl Decoder<'_> {
         }
         let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
         if let Some([x, y]) = decoded.stray {
+            let [x, y] = [x, y].map(Shortest);
             return Err(format!("its octree has no point at {x} {y}, its records do"));
         }
         Ok(decoded)
@@ -295,7 +311,8 @@ impl Decoder<'_> {
         let (layout, points) = (&self.las.layout, chunk.points);
         let mut stray = None;
         let mut records = record_decoder(packed, self.vlr, selection(&layout.taken))?;
-        let mut cloud = PointCloud::of_las(points.min(ROOM) as usize, layout.taken.len());
+        let room = points.min(ROOM) as usize;
+        let mut cloud = PointCloud::of_las(room, layout.taken.len(), self.filter);
         let mut checksum = crc32fast::Hasher::new();
         let at_once = (PIECE / layout.record).max(1);
         let mut buffer = vec![0; at_once * layout.record];
@@ -399,7 +416,7 @@ mod tests {
             let expected: Vec<f64> =
                 x.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, x)| *x).collect();
             let read_all = || {
-                let mut cloud = PointCloud::of_las(0, 0);
+                let mut cloud = PointCloud::of_las(0, 0, &filter);
                 let mut keep = Keep::All { at_once: 1, is_checked: true };
                 let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
                 read((&las, &path), laz, &chunks, &filter, &gpu_core::Silent, to)?.unwrap();

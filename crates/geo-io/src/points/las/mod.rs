@@ -26,7 +26,7 @@ use std::path::Path;
 
 use ::las::{Builder, raw};
 use ::laz::LazVlr;
-use gpu_core::{Bounds, Progress};
+use gpu_core::{Bounds, Progress, Shortest};
 
 use crate::error::unwinding;
 use crate::points::chunk::{Chunk, holds};
@@ -72,7 +72,7 @@ pub(crate) fn read(
     notes.extend(file.note.clone());
     let heights = file.heights();
     let ranges = file.layout.taken.iter().map(|taken| taken.field.range()).collect();
-    let of_fields = PointCloud::of_las(0, values.len());
+    let of_fields = PointCloud::of_las(0, values.len(), filter);
     let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
     let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
     if !is_outside || !file.is_believed(path)? {
@@ -235,6 +235,22 @@ impl LasFile {
         })
     }
 
+    /// The number of the first point of each of some chunks, by the chunk table; `None` if it does not name one of them.
+    fn firsts_of(&self, chunks: &[Chunk]) -> Option<Vec<u64>> {
+        let all = self.chunks_of_table().ok()?;
+        let mut next = 0;
+        let mut firsts: Vec<(u64, u64)> = Vec::with_capacity(all.len());
+        for chunk in &all {
+            firsts.push((chunk.offset, next));
+            next += chunk.points;
+        }
+        let first = |chunk: &Chunk| {
+            let at = firsts.binary_search_by_key(&chunk.offset, |&(offset, _)| offset).ok()?;
+            Some(firsts[at].1)
+        };
+        chunks.iter().map(first).collect()
+    }
+
     /// Reads the points, compressed or not.
     fn read_points(
         &self,
@@ -301,7 +317,8 @@ impl LasFile {
         let place = |offset| is_there(offset).then(|| self.place_at(offset).ok()).flatten();
         let of_file = (self.size, self.points);
         let chunks = Info::of(&info.data)
-            .and_then(|info| info.chunks_within(&mut file, of_file, &bounds, &place));
+            .and_then(|info| info.chunks_within(&mut file, of_file, &bounds, &place))
+            .filter(|chunks| !filter.numbered || self.firsts_of(chunks).is_some());
         if chunks.is_none() {
             notes.push("its octree contradicts its records: all chunks were read".to_owned());
         }
@@ -374,10 +391,10 @@ impl LasFile {
         self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
     }
 
-    /// Takes what was kept of a chunk, and hands it on where it is to be.
+    /// Takes what was kept of a chunk that begins with the point of a number, and hands it on where it is to be.
     fn hand_on_part(
         &self,
-        (path, part): (&Path, &PointCloud),
+        (path, part, first): (&Path, &PointCloud, u64),
         (cloud, keep): (&mut PointCloud, &mut Keep),
         is_last: bool,
     ) -> Result<()> {
@@ -386,7 +403,7 @@ impl LasFile {
         let mut at: usize = 0;
         loop {
             let end = part.len().min(at.saturating_add(keep.room(cloud)));
-            cloud.append(path, part, at..end)?;
+            cloud.append(path, (part, first), at..end)?;
             at = end;
             self.hand_on((cloud, keep), path, is_last && at == part.len())?;
             if at == part.len() {
@@ -408,6 +425,7 @@ impl LasFile {
         {
             let mut places = cloud.x.iter().zip(&cloud.y);
             if let Some((x, y)) = places.find(|(x, y)| !holds(&stated, **x, **y)) {
+                let (x, y) = (Shortest(*x), Shortest(*y));
                 let reason = format!("its point at {x} {y} lies outside of its header's bounds");
                 return Err(Error::malformed(path, reason));
             }

@@ -75,12 +75,13 @@ impl Layout {
             return Ok(());
         }
         let kept = |i: usize| {
-            let mut part = PointCloud::of_las(pieces[i].len() / self.record, self.taken.len());
+            let room = pieces[i].len() / self.record;
+            let mut part = PointCloud::of_las(room, self.taken.len(), filter);
             self.keep(pieces[i], filter, &mut part);
             part
         };
         for part in parallel::map(pieces.len(), 1, kept) {
-            cloud.append(path, &part, 0..part.len())?;
+            cloud.append(path, (&part, cloud.tally.read), 0..part.len())?;
             cloud.tally += part.tally;
             cloud.strays.add(&part.strays);
         }
@@ -103,6 +104,8 @@ impl Layout {
                 cloud.y.push(y);
                 cloud.z.push(self.coordinate(r, 2));
                 cloud.class.iter_mut().for_each(|column| column.push(point.class));
+                let number = (cloud.tally.read - 1) as u32;
+                cloud.numbers.iter_mut().for_each(|column| column.push(number));
                 for (column, taken) in cloud.values.iter_mut().zip(&self.taken) {
                     column.push(taken.value(r));
                 }

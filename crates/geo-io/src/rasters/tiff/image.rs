@@ -61,6 +61,12 @@ const NUMBERS: [(u16, &str, usize); 18] = [
 /// Floats in the tag SampleFormat, in which unsigned integers are 1.
 const FLOATS: u16 = 3;
 
+/// The machine's byte order.
+const NATIVE: ByteOrder = match cfg!(target_endian = "little") {
+    true => ByteOrder::LittleEndian,
+    false => ByteOrder::BigEndian,
+};
+
 /// From this many bytes on, a strip that is not packed is read as several.
 const LARGE_STRIP: u64 = 16 << 20;
 
@@ -90,8 +96,8 @@ impl Codec {
             8 | 32946 => codec(Some(1032), true),
             // Two bytes repeat one 128 times.
             32773 => codec(Some(64), false),
-            34887 => codec(None, false),
-            // Four bytes are a block of 128 KiB.
+            number if number == u64::from(LercBlocks::CODE) => codec(None, false),
+            // Zstandard: four bytes are a block of 128 KiB.
             50000 => codec(Some(1 << 15), true),
             _ => {
                 let name = match number {
@@ -211,7 +217,14 @@ impl TiffImage {
             self.file.read_window_bytes_from_ifd(&self.directory, top, left, height, width)
         };
         let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        bytes.map_err(|e| Error::malformed(&self.path, e))
+        let mut bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
+        if self.lerc.is_some() && self.file.byte_order() != NATIVE {
+            // LERC packs numbers, and libtiff packs those that it would write without it: with their bytes in the file's order.
+            for sample in bytes.chunks_exact_mut(self.layout.bytes_per_sample) {
+                sample.reverse();
+            }
+        }
+        Ok(bytes)
     }
 
     /// Refuses a window with a block of LERC's first version, whose decoder takes as much memory as the block states.

@@ -57,8 +57,8 @@ pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// Returns what a file has for it.
     fn stored(self, nodata: f32) -> Self;
 
-    /// Refuses values of which one would be lost, since it is what the file has where there is none.
-    fn check(values: &[Self], nodata: f32) -> crate::Result<()>;
+    /// Returns whether one of the values would be lost, since it is what the file has where there is none.
+    fn holds(values: &[Self], nodata: f32) -> bool;
 
     /// Puts the mean of what has a value, in each band of some cells, into a cell.
     fn mean(cells: &[Self], out: &mut [Self]);
@@ -82,15 +82,8 @@ macro_rules! floats {
                 if self.is_nan() { nodata.into() } else { self }
             }
 
-            fn check(values: &[Self], nodata: f32) -> crate::Result<()> {
-                match parallel::first(values.len(), FINE, |i| values[i] == <$float>::from(nodata)) {
-                    Some(_) => {
-                        let expected = "usable as NODATA: a cell has that value; choose another";
-                        let (what, value) = ("the value", nodata.into());
-                        Err(crate::Error::BadValue { what, value, expected })
-                    }
-                    None => Ok(()),
-                }
+            fn holds(values: &[Self], nodata: f32) -> bool {
+                parallel::first(values.len(), FINE, |i| values[i] == <$float>::from(nodata)).is_some()
             }
 
             fn mean(cells: &[Self], out: &mut [Self]) {
@@ -125,8 +118,8 @@ impl Sample for u8 {
         self
     }
 
-    fn check(_: &[Self], _: f32) -> crate::Result<()> {
-        Ok(())
+    fn holds(_: &[Self], _: f32) -> bool {
+        false
     }
 
     fn mean(cells: &[Self], out: &mut [Self]) {

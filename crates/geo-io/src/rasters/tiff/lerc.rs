@@ -29,7 +29,7 @@ pub(crate) struct LercBlocks {
 
 impl LercBlocks {
     /// The compression that this is, in the tag.
-    pub const CODE: u16 = 50000;
+    pub const CODE: u16 = 34887;
 
     /// Returns those of an image.
     pub fn of(file: File, image: &Ifd) -> Self {

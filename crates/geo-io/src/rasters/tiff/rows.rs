@@ -34,7 +34,7 @@ pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 ///
 /// # Errors
 /// - What `fill` gives.
-/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals NODATA and would be lost.
+/// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals NODATA.
 /// - Those of writing.
 pub fn write_tiff_rows<'a, T: Sample>(
     output: impl Into<Output<'a>>,
@@ -55,8 +55,8 @@ pub fn write_tiff_rows<'a, T: Sample>(
     }
     let (size, nodata, per_cell) =
         ((width as usize, height as usize), bands.nodata, bands.names.len());
-    let mut raster =
-        Made { width: size.0, per_cell, cells: Vec::new(), nodata, fill, failed: None };
+    let (path, cells) = (output.path, Vec::new());
+    let mut raster = Made { path, width: size.0, per_cell, cells, nodata, fill, failed: None };
     let mut tags = place.tags();
     tags.push(nodata_tag(nodata));
     let mut overviews = Vec::new();
@@ -97,6 +97,7 @@ fn at_once(size: (usize, usize), per_cell: usize, options: &TiffOptions) -> usiz
 
 /// The rows of the raster.
 struct Made<'a, 'b, T> {
+    path: &'a Path,
     width: usize,
     per_cell: usize,
     cells: Vec<T>,
@@ -110,8 +111,13 @@ impl<T: Sample> Made<'_, '_, T> {
     fn fill(&mut self, rows: Range<usize>) -> Result<&[T]> {
         self.cells.resize(rows.len() * self.width * self.per_cell, T::NONE);
         (self.fill)(rows.start, &mut self.cells)?;
-        T::check(&self.cells, self.nodata)?;
-        Ok(&self.cells)
+        match T::holds(&self.cells, self.nodata) {
+            true => {
+                let (path, value) = (self.path.to_owned(), self.nodata);
+                Err(Error::NodataTaken { path, value })
+            }
+            false => Ok(&self.cells),
+        }
     }
 }
 

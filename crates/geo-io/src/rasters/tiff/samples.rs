@@ -67,7 +67,8 @@ impl SampleFile {
             Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
         let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
         let stated = band.nodata.or_else(of_tag);
-        let notes = band.note(path).into_iter().chain(place.note).collect();
+        let notes = band.note(path).into_iter().chain(place.note);
+        let notes = notes.chain(note_on_images(path, image.file())).collect();
         let place = place.georeference;
         let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
         Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
@@ -244,13 +245,31 @@ impl Blocks {
     }
 }
 
+/// What is to be said of a file with further images, such as pages: overviews and masks are none.
+fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
+    const REDUCED_OR_MASK: u32 = 1 | 4;
+    let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
+    let is_further = |image: &&Ifd| kind(image).unwrap_or(0) & REDUCED_OR_MASK == 0;
+    // The first is read, whatever it says that it is.
+    let further = file.ifds().iter().skip(1).filter(is_further).count();
+    (further > 0).then(|| {
+        let path = path.display();
+        format!(
+            "{path}: it holds {} images, of which the first is read: `gdal_translate GTIFF_DIR:2:{path}` makes a file of the second",
+            further + 1
+        )
+    })
+}
+
+/// The tag that says what an image is to the others of its file.
+const SUBFILE_TYPE: u16 = 254;
+
 /// What is to be done about a mask.
 const INSTEAD: &str = "which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` makes of it";
 
 /// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a
 /// file beside it.
 fn require_no_mask(path: &Path, file: &TiffFile) -> Result<()> {
-    const SUBFILE_TYPE: u16 = 254;
     const TRANSPARENCY: u32 = 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
     match file.ifds().iter().filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::parallel;
-use gpu_core::{GridSpec, host_memory};
+use gpu_core::{GridSpec, Shortest, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
@@ -161,7 +161,7 @@ pub fn write_georeferenced<'a>(
 ///
 /// # Errors
 /// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
-/// - [`Error::BadValue`]: the raster has no cells or no bands, or a value equals `nodata` and would be lost.
+/// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals `nodata`.
 /// - Those of writing.
 pub fn write_tiff<'a>(
     output: impl Into<Output<'a>>,
@@ -222,7 +222,9 @@ fn write_bands(
     options: &TiffOptions,
 ) -> Result<()> {
     let nodata = bands.nodata;
-    values.iter().try_for_each(|band| f32::check(band, nodata))?;
+    if values.iter().any(|band| f32::holds(band, nodata)) {
+        return Err(Error::NodataTaken { path: output.path.to_owned(), value: nodata });
+    }
     tags.push(nodata_tag(nodata));
     let stated: Vec<_> = values.iter().map(|band| statistics(options, band)).collect();
     tags.extend(metadata_tag(bands.names, &stated));
@@ -362,7 +364,7 @@ pub(crate) fn metadata_tag(names: &[&str], stated: &[Option<Statistics>]) -> Opt
     const NAMES: [&str; 5] = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
     let mut items = String::new();
     for (band, (name, stated)) in names.iter().zip(stated).enumerate() {
-        for (name, value) in NAMES.iter().zip(stated.iter().flatten()) {
+        for (name, value) in NAMES.iter().zip(stated.iter().flatten().copied().map(Shortest)) {
             items +=
                 &format!("  <Item name=\"STATISTICS_{name}\" sample=\"{band}\">{value}</Item>\n");
         }

@@ -7,12 +7,12 @@
 //! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](const@find_row_ends) keeps each row's
 //!    first and last site, and [`go_round`](const@go_round) takes one of these where it is nearer the other way round the globe.
 //! 2. [`halve_rows`](const@halve_rows), level by level, a thread a pixel of the level's rows: the winner among the candidates between those that
-//!    are *near* in the rows solved before, above and below, the *window*. Near are those whose h is the least but for rounding.
+//!    are *near* in the rows solved before, above and below. Near are those whose h is the least but for rounding.
 //! 3. [`name_sites`](mod@name_sites): the indices of the winners' sites.
 //! 4. [`measure_arcs`](mod@measure_arcs): great-circle distances, from indices.
 
 use device_std::real::Real;
-use device_std::{In, Out, arguments, kernel, thread, vector, warp};
+use device_std::{In, Out, arguments, kernel, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -60,6 +60,21 @@ impl Globe<'_> {
         let row = at / self.pitch.max(1) as u64;
         let x = (at - row * self.pitch as u64) as u32;
         ((x < self.width) & (row < self.height as u64)).then_some((x, row as u32))
+    }
+
+    /// How many rows, from one on, have an A of at most this.
+    #[inline(always)]
+    fn reach(self, most: f64) -> u32 {
+        let (mut low, mut high) = (0, vector::unknown(self.height));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.along.get(middle) <= most {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 }
 
@@ -144,42 +159,11 @@ pub struct Solved<'a> {
     pub end: Out<'a, u32>,
 }
 
-/// What a search of a row has found.
-#[derive(Clone, Copy)]
-struct Found {
-    /// The least h.
-    least: f64,
-    /// The first row that has it.
-    winner: u32,
-    /// The first row that is near.
-    first: u32,
-    /// The row after the last that is near.
-    end: u32,
-}
-
-impl Found {
-    /// Takes a row's candidate. Rows come in any order.
-    #[inline(always)]
-    fn meet(&mut self, row: u32, h: f64, slack: f64) {
-        if h + slack < self.least {
-            // None of those before is near.
-            *self = Self { least: h, winner: row, first: row, end: row + 1 };
-        } else if (h <= self.least + slack) & (h < f64::INFINITY) {
-            self.first = u32::min(self.first, row);
-            self.end = u32::max(self.end, row + 1);
-            if (h < self.least) | ((h == self.least) & (row < self.winner)) {
-                (self.least, self.winner) = (h, row);
-            }
-        }
-    }
-}
+/// Candidates beyond which it is worth finding out which can win at all.
+const MANY: u32 = 48;
 
 /// Solves the rows whose number, counted from 1, is an odd multiple of `spacing`, given those that are multiples of twice that.
 /// Grid: a thread a pixel of the level's rows, in rows of `pitch`.
-///
-/// A site is its own winner, and a window of one candidate has its winner: in seven of eight warps of the last level of land and oceans all
-/// lanes are so. The others search from their own row on, two rows to either side a step, until no row farther off can be near: all lanes of a
-/// warp then read the same rows.
 ///
 /// # Safety
 /// `nearest` has `pitch * height` elements as [`go_round`](const@go_round) left them; rows of the levels before are solved.
@@ -187,75 +171,62 @@ impl Found {
 pub unsafe fn halve_rows(nearest: In<'_, u32>, solved: Solved<'_>, globe: Globe<'_>, spacing: u32) {
     let at = thread::index_1d();
     let (pitch, height) = (globe.pitch as u64, globe.height);
-    // A warp's lanes have one row, for rows are whole warps.
     let number = at / pitch.max(1);
     let x = (at - number * pitch) as u32;
     let row = spacing as u64 * (2 * number + 1) - 1;
-    if row >= height as u64 {
+    if (x >= globe.width) | (row >= height as u64) {
         return;
     }
     let element = row * pitch + x as u64;
     let row = row as u32;
-    let (is_in, place) = (x < globe.width, globe.first.wrapping_add(x));
-    let slack = globe.slack;
-    // Where rows are so near that the slack spans several, those beside a site are as near as it.
-    let is_apart = globe.along.get(u32::min(1, height - 1)) > slack;
-    let (mut low, mut high) = (0, height);
-    if is_in & is_apart & (nearest.get(element) == place) {
-        (low, high) = (row, row + 1);
-    } else if is_in {
-        if row > spacing {
-            low = solved.first.get(element - spacing as u64 * pitch);
-        }
-        if row as u64 + (spacing as u64) < height as u64 {
-            high = solved.end.get(element + spacing as u64 * pitch);
-        }
+    let mut low = 0;
+    if row > spacing {
+        low = solved.first.get(element - spacing as u64 * pitch);
     }
-    let mut found = Found { least: f64::INFINITY, winner: NONE, first: low, end: high };
-    let is_open = is_in & (high - low > 1);
-    // All lanes begin with the nearest row that one of them has.
-    let to_window = u32::max(low.saturating_sub(row), (row + 1).saturating_sub(high));
-    // SAFETY: all lanes of a warp come here, or none: they have one row.
-    let mut away = unsafe { warp::min(if is_open { to_window } else { u32::MAX }) };
-    if is_open {
-        let cosine = globe.cosine.get(row);
-        let h = |other: u32, along: f64| {
-            // Rows outside the window are passed over.
-            if other.wrapping_sub(low) >= high - low {
-                return f64::INFINITY;
-            }
-            let site = nearest.get(other as u64 * pitch + x as u64);
-            if site == NONE {
-                return f64::INFINITY;
-            }
-            along + cosine * (globe.cosine.get(other) * globe.across.get(site.abs_diff(place)))
-        };
-        let farthest = u32::max(row.saturating_sub(low), (high - 1).saturating_sub(row));
-        while away <= vector::unknown(farthest) {
-            let along = globe.along.get(away);
-            if along > found.least + slack {
-                break;
-            }
-            let next = away + 1;
-            let along_next = globe.along.get(u32::min(next, height - 1));
-            let (above, below) = (row.wrapping_sub(away), row + away);
-            let (above_next, below_next) = (row.wrapping_sub(next), row + next);
-            let looks = [h(above, along), h(below, along)];
-            let looks_next = [h(above_next, along_next), h(below_next, along_next)];
-            found.meet(above, looks[0], slack);
-            found.meet(below, looks[1], slack);
-            found.meet(above_next, looks_next[0], slack);
-            found.meet(below_next, looks_next[1], slack);
-            away += 2;
+    let mut high = height;
+    if row as u64 + (spacing as u64) < height as u64 {
+        high = solved.end.get(element + spacing as u64 * pitch);
+    }
+    let cosine = globe.cosine.get(row);
+    let h = |other: u32| {
+        let site = nearest.get(other as u64 * pitch + x as u64);
+        if site == NONE {
+            return f64::INFINITY;
         }
-    } else if is_in & (nearest.get(low as u64 * pitch + x as u64) != NONE) {
-        found.winner = low;
+        let gap =
+            globe.cosine.get(other) * globe.across.get(site.abs_diff(globe.first.wrapping_add(x)));
+        globe.along.get(other.abs_diff(row)) + cosine * gap
+    };
+    if high - low > MANY {
+        let own = u32::min(u32::max(row, low), high - 1);
+        let known = f64::min(h(own), f64::min(h(low), h(high - 1)));
+        let reach = globe.reach(known + globe.slack);
+        // One of the three is among these.
+        low = u32::max(low, (row + 1).saturating_sub(reach));
+        high = u32::min(high, row + reach);
     }
-    if is_in {
-        solved.winners.set(element, found.winner);
-        solved.first.set(element, found.first);
-        solved.end.set(element, found.end);
+    let (mut least, mut winner) = (f64::INFINITY, NONE);
+    let (mut first, mut end) = (low, high);
+    let mut other = low;
+    while other < vector::unknown(high) {
+        let found = h(other);
+        if found < f64::INFINITY {
+            // Those before are not near, if this is so much nearer than the nearest of them.
+            if found + globe.slack < least {
+                first = other;
+            }
+            if found <= least + globe.slack {
+                end = other + 1;
+            }
+            if found < least {
+                (least, winner) = (found, other);
+            }
+        }
+        other += 1;
     }
+    solved.winners.set(element, winner);
+    solved.first.set(element, first);
+    solved.end.set(element, end);
 }
 
 /// The linear index of each pixel's site, all bits set where there is none. Grid: a thread an element of the candidates.

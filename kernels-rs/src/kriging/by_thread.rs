@@ -73,7 +73,8 @@ pub unsafe fn solve_by_thread<const K: usize>(
         }
         system.correlate(&law);
         let has_all = system.factorise();
-        let [u, v] = system.solve([[1.0; MOST], system.row()]);
+        let u = system.solve([1.0; MOST]);
+        let v = system.solve(system.row());
         let (mut products, mut i) = (Products::default(), 0);
         while i < K {
             products.add(u[i], v[i]);
@@ -103,7 +104,7 @@ pub unsafe fn solve_by_thread<const K: usize>(
                 row[i] = values[i] - nearest;
                 i += 1;
             }
-            let [w] = system.solve([row]);
+            let w = system.solve(row);
             let (mut uw, mut vw, mut i) = (0.0, 0.0, 0);
             while i < K {
                 uw += u[i] * w[i];
@@ -279,35 +280,25 @@ impl<const K: usize> System<K> {
         }
     }
 
-    /// Solves for some rows, with one load of each element of the factor for all of them.
+    /// Solves for a row.
     ///
     /// # Safety
     /// The factor is done.
     #[inline(always)]
-    unsafe fn solve<const R: usize>(&self, mut rows: [[f64; MOST]; R]) -> [[f64; MOST]; R] {
+    unsafe fn solve(&self, mut row: [f64; MOST]) -> [f64; MOST] {
         let mut column = 0;
         while column < K {
             // SAFETY: passed on to the caller.
             unsafe {
-                let reciprocal = self.get(column as u32, column as u32);
-                let mut r = 0;
-                while r < R {
-                    rows[r][column] *= reciprocal;
-                    r += 1;
-                }
+                row[column] *= self.get(column as u32, column as u32);
                 let mut next = column + 1;
                 while next < K {
-                    let element = self.get(next as u32, column as u32);
-                    r = 0;
-                    while r < R {
-                        rows[r][next] -= rows[r][column] * element;
-                        r += 1;
-                    }
+                    row[next] -= row[column] * self.get(next as u32, column as u32);
                     next += 1;
                 }
             }
             column += 1;
         }
-        rows
+        row
     }
 }

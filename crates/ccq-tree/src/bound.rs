@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use gpu_core::Shortest;
+
 /// A value, or an end of a range of values: a float of 64 bits, or a whole number that need not be one. Bounds compare exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound(Form);
@@ -53,10 +55,10 @@ impl Bound {
 }
 
 impl fmt::Display for Bound {
-    /// As the number's own type prints it.
+    /// In the fewest digits that give the number back; see [`Shortest`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Form::Real(value) => value.fmt(f),
+            Form::Real(value) => Shortest(value).fmt(f),
             Form::Whole(value) => value.fmt(f),
         }
     }

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use ccq_tree::Bound;
 use geo_io::{Number, SampleType};
+use gpu_core::Shortest;
 
 /// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
 /// if it is below the bound.
@@ -47,7 +48,7 @@ pub fn check_bins(bins: &[Number]) -> Result<()> {
 /// A value of cells as it is shown.
 pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
     let value = value.into();
-    if cells == "f32" { (value.to_f64() as f32).to_string() } else { value.to_string() }
+    if cells == "f32" { Shortest(value.to_f64() as f32).to_string() } else { value.to_string() }
 }
 
 /// A value as JSON has it: whole numbers of 64 bits exactly.

@@ -6,6 +6,7 @@ use geo_io::{Crs, Output, Polygons};
 use gpu_core::GridSpec;
 use programs::args::ending;
 use programs::report::Report;
+use programs::units::other_body;
 use serde_json::json;
 
 /// Regions, and where they lie.
@@ -57,10 +58,16 @@ impl Regions<'_> {
         report.field("regions", json!({"count": regions.len(), "largest": largest, "area": area}));
     }
 
-    /// The area of each: in square units of the place, or of longitudes and latitudes in square metres on WGS 84.
+    /// The area of each: in square units of the place; of longitudes and latitudes in square metres, on WGS 84 or on the sphere of another
+    /// body's equatorial radius.
     fn areas(&self) -> Vec<f64> {
         let size = self.grid.cell_size;
         let degrees = self.crs.and_then(Crs::degrees_per_unit);
+        let body = self.crs.and_then(other_body);
+        let zone = |latitude: f64| match body {
+            Some(radius) => radius * radius * latitude.to_radians().sin(),
+            None => zone(latitude),
+        };
         let of_row = |row: u32| match degrees {
             Some(degrees) => {
                 // Cells whose centres are the poles reach beyond them.

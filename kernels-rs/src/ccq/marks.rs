@@ -6,6 +6,7 @@
 
 use device_std::{In, Out, arguments, kernel, thread};
 
+use super::summary::indicated;
 use super::value::{Kind, rank_of};
 
 /// Threads of a block.
@@ -117,12 +118,6 @@ pub unsafe fn indicate(from: Nodes<'_>, set: u64, to: Out<'_, u32>) {
     let [min, max] = indicated(from.classes.get(2 * i), set);
     to.set(2 * i, min as u32 | (max as u32) << 8);
     to.set(2 * i + 1, link);
-}
-
-/// Whether all of a node's classes are in a set, and whether one is.
-#[inline(always)]
-pub fn indicated(classes: u64, set: u64) -> [bool; 2] {
-    [classes & !set == 0, classes & set != 0]
 }
 
 device_std::ptx_module! { "ccq_marks" }

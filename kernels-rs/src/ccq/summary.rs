@@ -128,6 +128,12 @@ pub fn binned<T: Value>(raw: Summary, binning: Binning, step: impl Fn(u32) -> u3
     Summary { min: key(least), max: key(greatest), flags: raw.flags }
 }
 
+/// Whether all of a node's classes are in a set, and whether one is.
+#[inline(always)]
+pub fn indicated(classes: u64, set: u64) -> [bool; 2] {
+    [classes & !set == 0, classes & set != 0]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

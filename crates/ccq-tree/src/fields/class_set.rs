@@ -1,7 +1,7 @@
 //! Searches for cells of a set of classes, which no range of values says.
 
 use gpu_core::host_memory;
-use kernels_rs::ccq::marks::indicated;
+use kernels_rs::ccq::summary::indicated;
 
 use super::{Classes, Fields};
 use crate::tree::{Node, Storage};

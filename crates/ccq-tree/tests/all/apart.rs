@@ -1,8 +1,8 @@
 //! Trees of rasters with cells of other sizes or other places, searched together, against a scan.
 
 use ccq_tree::{
-    Cell, CodedParams, Condition, Error, Params, Query, Tree, Window, build, build_coded, count,
-    mask, quadrants, regions, runs, search_grid,
+    Cell, Condition, Error, Params, Query, Tree, Window, build, count, mask, quadrants, regions,
+    runs, search_grid,
 };
 use gpu_core::{Device, Grid, GridSpec};
 use proptest::prelude::*;
@@ -210,8 +210,8 @@ fn a_device_searches_rasters_whose_cells_are_put_together() {
             *binned.raster.grid(),
         );
         let wide = wide.unwrap();
-        let coded = CodedParams::new().bins([50.0, 140.0]);
-        let coded = build_coded(&Device::Cpu, wide.view(), &coded).unwrap();
+        let coded = ccq_tree::CodedParams::new().bins([50.0, 140.0]);
+        let coded = ccq_tree::build_coded(&Device::Cpu, wide.view(), &coded).unwrap();
         let of_codes = Condition::of_coded(&coded).range(60.6, 190.85).raster(wide.view());
         for asked in [
             vec![fine.condition(), binned.condition()],

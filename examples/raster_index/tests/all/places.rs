@@ -221,13 +221,13 @@ fn regions_are_written_with_areas_and_holes() {
 }
 
 #[test]
-fn areas_are_those_of_the_ellipsoid_to_the_poles_and_in_grads() {
+fn areas_are_those_of_the_ellipsoid_to_the_poles_in_grads_and_of_the_moon() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let area = |crs: &str, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
+    let area = |crs: Crs, (left, top, size): (f64, f64, f64), (width, height): (u32, u32)| {
         let values = vec![7f32; (width * height) as usize];
         let mut place = Georeference::north_up((left, top), (size, size));
-        place.crs = Some(Crs::parse(crs).unwrap());
+        place.crs = Some(crs);
         let cells = Cells::Values { values: &values, nodata: -9.0 };
         let options = TiffOptions::default();
         write_tiff(&path.join("all.tif"), &place, (width, height), cells, &options).unwrap();
@@ -236,10 +236,15 @@ fn areas_are_those_of_the_ellipsoid_to_the_poles_and_in_grads() {
         PROGRAM.json(path, &ask)["regions"]["area"].as_f64().unwrap()
     };
     // The centres of the first and the last row are the poles.
-    let whole = area("EPSG:4326", (-5.0, 95.0, 10.0), (36, 19));
+    let of = |code: &str| Crs::parse(code).unwrap();
+    let whole = area(of("EPSG:4326"), (-5.0, 95.0, 10.0), (36, 19));
     assert!((whole / 510_065_621_724_088.0 - 1.0).abs() < 1e-12, "{whole}");
-    let grads = area("EPSG:4807", (0.0, 54.0, 1.0), (6, 4));
-    let degrees = area("EPSG:4326", (0.0, 48.6, 0.9), (6, 4));
+    let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+    let whole = area(Crs::from_wkt(moon).unwrap(), (-5.0, 95.0, 10.0), (36, 19));
+    let sphere = 4.0 * std::f64::consts::PI * 1_737_400.0 * 1_737_400.0;
+    assert!((whole / sphere - 1.0).abs() < 1e-12, "{whole}");
+    let grads = area(of("EPSG:4807"), (0.0, 54.0, 1.0), (6, 4));
+    let degrees = area(of("EPSG:4326"), (0.0, 48.6, 0.9), (6, 4));
     assert!((grads / degrees - 1.0).abs() < 1e-9, "{grads} {degrees}");
 }
 

@@ -84,6 +84,11 @@ impl OnGlobe {
             format!("--geodesic: the rows of {mask} are not parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
         })?;
         let body = place.crs.as_ref().and_then(other_body);
+        if let (Some(radius), true) = (body, args.ellipsoid) {
+            bail!(
+                "--ellipsoid: {mask} is of a body with a radius of {radius} m, and WGS 84 is the Earth's"
+            );
+        }
         if let (Some(radius), false) = (body, args.radius.is_some()) {
             bail!(
                 "--geodesic: {mask} is of a body with a radius of {radius} m: give --radius {radius}"

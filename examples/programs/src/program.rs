@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
 use clap::{ArgMatches, Command, Parser};
 use clap_complete::Shell;
-use gpu_core::Shortest;
 
 use crate::report;
 
@@ -180,9 +179,7 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
 fn with_tip(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let tip = match error.downcast_ref::<geo_io::Error>() {
-        Some(geo_io::Error::NodataTaken { value, .. }) => {
-            return format!("{text}, by --nodata {}", Shortest(*value));
-        }
+        Some(geo_io::Error::NodataTaken { .. }) => "--nodata chooses another",
         Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
             "--overwrite replaces it"
         }

@@ -5,11 +5,15 @@ use ccq_tree::Bound;
 use geo_io::{Number, SampleType};
 use gpu_core::Shortest;
 
-/// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
+/// A number as a bound of cells: the float of their type that it rounds to, among integers the number itself. A cell is below the number
 /// if it is below the bound.
 pub fn bound_in(cells: &str, number: Number) -> Bound {
-    let rounded = if cells == "f32" { at_least(SampleType::F32, number) } else { None };
-    // A number beyond the greatest f32 is below infinity.
+    let rounded = match cells {
+        "f32" => at_least(SampleType::F32, number),
+        "f64" => Some(number.to_f64().into()),
+        _ => None,
+    };
+    // A number beyond the greatest float is below infinity.
     let is_open = rounded.is_some_and(|rounded| rounded.to_f64() == f64::INFINITY);
     bound(rounded.filter(|_| !is_open).unwrap_or(number))
 }
@@ -54,4 +58,28 @@ pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
 /// A value as JSON has it: whole numbers of 64 bits exactly.
 pub fn number(value: &Bound) -> serde_json::Value {
     serde_json::from_str(&value.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_means_the_float_that_it_rounds_to() {
+        for (cells, text, float) in [
+            ("f64", "1e23", 1e23),
+            ("f64", "9007199254740993", 9_007_199_254_740_992.0),
+            ("f64", "0.1", 0.1),
+            ("f32", "0.1", f64::from(0.1f32)),
+            ("f32", "16777217", 16_777_216.0),
+        ] {
+            assert_eq!(
+                bound_in(cells, text.parse().unwrap()),
+                Bound::from(float),
+                "{cells} {text}"
+            );
+        }
+        let whole = "9007199254740993".parse().unwrap();
+        assert_eq!(bound_in("i64", whole), Bound::from(9_007_199_254_740_993i128));
+    }
 }

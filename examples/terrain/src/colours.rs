@@ -75,7 +75,7 @@ impl FromStr for Table {
 fn entry(words: &[&str]) -> Result<(Height, Colour)> {
     let number = |text: &str| -> Result<f64> {
         let number: f64 = text.parse().with_context(|| format!("\"{text}\" is not a height"))?;
-        ensure!(!number.is_nan(), "\"{text}\" is not a height: NODATA is nv");
+        ensure!(number.is_finite(), "\"{text}\" is not a height: NODATA is nv");
         Ok(number)
     };
     let height = match words[0] {
@@ -121,6 +121,10 @@ impl Table {
         let mut nodata = [0; 4];
         for &(height, colour) in &self.0 {
             match height {
+                // Heights are f32, so those that are to be met exactly are, too.
+                Height::Number(height) if between == Between::Exact => {
+                    known.push((f64::from(height as f32), colour));
+                }
                 Height::Number(height) => known.push((height, colour)),
                 Height::Share(share) => known.push((low + share * (high - low), colour)),
                 Height::Nodata => nodata = colour,
@@ -135,11 +139,12 @@ impl Table {
     }
 }
 
-/// The lowest and the highest height.
+/// The lowest and the highest finite height.
 fn range(heights: &[f32]) -> [f64; 2] {
     let both = |[low, high]: [f32; 2], [a, b]: [f32; 2]| [low.min(a), high.max(b)];
     let parts = parallel::map_ranges(heights.len(), FINE, &|range| {
-        heights[range].iter().fold([f32::INFINITY, f32::NEG_INFINITY], |all, &v| both(all, [v, v]))
+        let finite = heights[range].iter().filter(|height| height.is_finite());
+        finite.fold([f32::INFINITY, f32::NEG_INFINITY], |all, &v| both(all, [v, v]))
     });
     parts.into_iter().fold([f32::INFINITY, f32::NEG_INFINITY], both).map(f64::from)
 }
@@ -170,6 +175,16 @@ fn colour(known: &[(f64, Colour)], height: f64, between: Between) -> Colour {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heights_are_met_exactly_as_f32_and_infinite_ones_are_refused() {
+        let table: Table = "0.1 red\n0% blue".parse().unwrap();
+        let found = table.of(&[0.1, -3.0, f32::NEG_INFINITY], Between::Exact);
+        assert_eq!(found, [[255, 0, 0, 255], [0, 0, 255, 255], [0; 4]]);
+        for text in ["-inf blue", "inf red", "nan red"] {
+            assert!(text.parse::<Table>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn tables_are_read_and_refused() {

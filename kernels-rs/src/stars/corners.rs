@@ -1,8 +1,8 @@
 //! What a warp looks for among sites: the nearest one, and the third corner of a Delaunay triangle.
 //!
 //! A [`Visitor`] is shown sites, a lane has one. f64 tells with a bound of its error which sites may be inside the present circle
-//! ([`Circle`]). Of those the one whose circle reaches least far is the next candidate, until none is inside; predicates decide. If a decision
-//! is in doubt, what was found does not count.
+//! ([`Circle`]). Of those the one whose circle reaches least far is the next candidate, until none is inside; predicates decide. If one is
+//! left open, what was found does not count.
 
 use device_std::{math, vector, warp};
 
@@ -28,8 +28,8 @@ pub trait Visitor {
     /// What was found; [`NONE`] before there is something.
     fn found(&self) -> u32;
 
-    /// Whether a decision was in doubt. Then no more is wanted.
-    fn is_in_doubt(&self) -> bool;
+    /// Whether a decision was left open. Then no more is wanted.
+    fn is_undecided(&self) -> bool;
 }
 
 /// The bits of a number as f32, in the order of the numbers; below [`DONE`].
@@ -94,7 +94,7 @@ pub struct Nearest<D> {
     place: Place,
     /// Its squared distance, rounded up.
     squared: f64,
-    is_in_doubt: bool,
+    is_undecided: bool,
 }
 
 impl<D: Decide> Nearest<D> {
@@ -102,7 +102,7 @@ impl<D: Decide> Nearest<D> {
     #[inline(always)]
     pub fn new(predicates: D, (site, at): (u32, Place), which: Which) -> Self {
         let (found, squared) = (NONE, f64::INFINITY);
-        Self { predicates, at, site, which, found, place: at, squared, is_in_doubt: false }
+        Self { predicates, at, site, which, found, place: at, squared, is_undecided: false }
     }
 
     /// Whether a place is nearer than the present one. Of places as near the first by x, then by y, counts as nearer: so the
@@ -124,12 +124,12 @@ impl<D: Decide> Visitor for Nearest<D> {
 
     #[inline(always)]
     fn wants(&self, bounds: [f64; 4]) -> bool {
-        squared(self.at, bounds) <= self.squared && !self.is_in_doubt
+        squared(self.at, bounds) <= self.squared && !self.is_undecided
     }
 
     #[inline(always)]
-    fn is_in_doubt(&self) -> bool {
-        self.is_in_doubt
+    fn is_undecided(&self) -> bool {
+        self.is_undecided
     }
 
     #[inline(always)]
@@ -151,8 +151,8 @@ impl<D: Decide> Visitor for Nearest<D> {
                     true if self.found != NONE => self.is_nearer(place),
                     stays => Ok(stays),
                 };
-                self.is_in_doubt |= !D::IS_EXACT && is_anywhere(decided.is_err());
-                is_open = matches!(decided, Ok(true)) && !self.is_in_doubt;
+                self.is_undecided |= !D::IS_EXACT && is_anywhere(decided.is_err());
+                is_open = matches!(decided, Ok(true)) && !self.is_undecided;
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     break;
@@ -184,7 +184,7 @@ pub struct Apex<D> {
     circle: Circle,
     /// Whether the circle is relative to the edge's first end.
     is_from_first: bool,
-    is_in_doubt: bool,
+    is_undecided: bool,
 }
 
 impl<D: Decide> Apex<D> {
@@ -201,7 +201,7 @@ impl<D: Decide> Apex<D> {
             place: to,
             circle: Circle::EVERYTHING,
             is_from_first: true,
-            is_in_doubt: false,
+            is_undecided: false,
         }
     }
 
@@ -247,15 +247,15 @@ impl<D: Decide> Visitor for Apex<D> {
         let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
         // The box's farthest corner to the left of the edge.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
-        // A box in doubt is wanted: it costs time alone.
+        // A box is wanted if f64 does not decide: that costs time alone.
         let quick = Quick(*self.predicates.predicates());
         let is_left = quick.side(from, to, corner).map_or(true, |side| side > 0.0);
-        self.circle.may_meet(seen) && is_left && !self.is_in_doubt
+        self.circle.may_meet(seen) && is_left && !self.is_undecided
     }
 
     #[inline(always)]
-    fn is_in_doubt(&self) -> bool {
-        self.is_in_doubt
+    fn is_undecided(&self) -> bool {
+        self.is_undecided
     }
 
     #[inline(always)]
@@ -283,8 +283,8 @@ impl<D: Decide> Visitor for Apex<D> {
                     true => self.is_better(place),
                     false => Ok(false),
                 };
-                self.is_in_doubt |= !D::IS_EXACT && is_anywhere(decided.is_err());
-                is_open = matches!(decided, Ok(true)) && !self.is_in_doubt;
+                self.is_undecided |= !D::IS_EXACT && is_anywhere(decided.is_err());
+                is_open = matches!(decided, Ok(true)) && !self.is_undecided;
                 let least = warp::min(if is_open { own } else { DONE });
                 if least == DONE {
                     break;

@@ -106,7 +106,7 @@ fn search<'a, D>(
     let budget = Budget { spent: made.tallies.from(SPENT), most, own: 0, is_over: false };
     let (x, y) = (tree.x, tree.y);
     let source = Descent { tree, room, leaves: Leaves::NONE, budget };
-    Search { x, y, predicates, source, made, kept, is_last: false, is_in_doubt: false }
+    Search { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
 /// Shows the warp's share of so many numbers, `RUN` of them that follow each other and then others, until it wants no more.

@@ -141,7 +141,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
     #[inline(always)]
     pub unsafe fn fill(&mut self, site: u32, own: &Owned<'_>) -> bool {
         let (links, neighbours) = (self.kept, self.kept.skip(MOST));
-        self.is_in_doubt = false;
+        self.is_undecided = false;
         let mut found = Found { links, neighbours, count: 0, infinity: NONE };
         let mut first = 0;
         // SAFETY: passed on to the caller.

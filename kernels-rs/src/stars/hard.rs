@@ -107,7 +107,7 @@ fn search<'a>(
     let sites = candidates.skip(warp::warp_id() * MOST);
     let source = Candidates { x, y, lists, site: 0, sites, count: 0, all: 0 };
     let predicates = Predicates::new(unit);
-    Search { x, y, predicates, source, made, kept, is_last: false, is_in_doubt: false }
+    Search { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
 /// The candidates of a site.

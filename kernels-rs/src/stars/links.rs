@@ -86,11 +86,13 @@ fn key(sites: u32, owner: u32, [x, y]: Place) -> u64 {
 /// Writes the links of all sites that have no star yet. Counts them too if there is no room. Grid: a thread for each site.
 ///
 /// # Safety
-/// `x`, `y` and [`Rough`] have an element for each site. Nobody writes stars meanwhile. The sites are not all in line.
+/// `x`, `y` and [`Rough`] have an element for each site. Nobody writes stars meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_links(x: In<'_, f64>, y: In<'_, f64>, rough: Rough<'_>, links: Links<'_>) {
     let site = thread::index_1d() as u32;
     let count = if site < rough.sites { rough.counts.get(site) } else { 0 };
+    // A star of two may be on a line, without a triangle.
+    let count = if count < 3 { 0 } else { count };
     let start = if count > 0 { rough.starts.get(site) } else { 0 };
     let neighbour = |i: u32| rough.neighbours.get(start + i) & !OPEN;
     let (mut i, mut before, mut here) = (0, 0, 0);

@@ -239,7 +239,7 @@ impl Mesh<'_> {
 
     /// Shows each triangle of the cavity of a place, which is on no site, and each one beside it, once for each edge between: with whether it
     /// is in the cavity. The walk there begins at a site, the nearer the better. It ends early, and gives `None`, if it is not
-    /// to be shown more, or where a decision is in doubt.
+    /// to be shown more, or where a decision is left open.
     ///
     /// Cost: the triangles between, and those of the cavity.
     #[inline(always)]
@@ -372,7 +372,7 @@ fn next(half: u32) -> u32 {
     if half % 3 == 2 { half - 2 } else { half + 1 }
 }
 
-/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if the decision is in doubt.
+/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if the decision is left open.
 #[inline(always)]
 pub fn is_inside(predicates: &impl Decide, [a, b, c]: [Place; 3], at: Place) -> Option<bool> {
     let [from, to] = if c[0].is_nan() {

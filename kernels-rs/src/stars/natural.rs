@@ -97,7 +97,7 @@ pub struct OnHull {
     pub is_outside: bool,
 }
 
-/// A place among stars. If decisions may be in doubt, so is everything that it gives.
+/// A place among stars. What it gives is decided where its predicates decide.
 #[derive(Clone, Copy)]
 pub struct Query<'a, S, D = Predicates> {
     /// The sites.

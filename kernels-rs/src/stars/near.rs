@@ -10,7 +10,7 @@
 //!    f32 can explain, or f64 decides between them, and the part of the circle on the left lies within the list's distance.
 //! 4. Where the list does not tell, the whole warp looks for that lane's corner in all of the window, a site a lane
 //!    ([`Window::apex`]). If neither f32 nor f64 decides, or the circle does not lie in the window, or there is no corner, or too many
-//!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars), which decides exactly. Nothing is exact here: around such
+//!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars). Nothing is exact here: around such
 //!    calls a lane would save its numbers.
 
 use device_std::shared::{Carver, SharedArray};

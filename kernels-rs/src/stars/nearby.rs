@@ -3,7 +3,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::predicates::{Decide, Doubt, Place, Quick, Seen};
+use super::predicates::{Decide, Place, Quick, Seen, Undecided};
 use super::reach::{Chord, HALF_ULP, Least};
 use super::rough::NONE;
 use super::window::Window;
@@ -166,10 +166,13 @@ impl Nearby {
                 let [x, y] = window.site(site);
                 if group.squared(x, y) <= limit && site != found {
                     let other = see(site);
-                    match lane.predicates.seen_nearer(&other, &best, || [lane.place; 3]) {
+                    let places = || {
+                        [lane.place, window.place(lane.tree, site), window.place(lane.tree, found)]
+                    };
+                    match lane.predicates.seen_nearer(&other, &best, places) {
                         Ok(order) if order > 0.0 => (found, best) = (site, other),
                         Ok(_) => {}
-                        Err(Doubt) => return NONE,
+                        Err(Undecided) => return NONE,
                     }
                 }
                 slot += 1;
@@ -213,12 +216,12 @@ impl Nearby {
                     Ok(side) if side <= 0.0 => Ok(false),
                     Ok(_) if found == NONE => Ok(true),
                     Ok(_) => lane.predicates.is_within([lane.place, end, place], other),
-                    Err(Doubt) => Err(Doubt),
+                    Err(Undecided) => Err(Undecided),
                 };
                 match is_better {
                     Ok(true) => (found, place) = (site, other),
                     Ok(false) => {}
-                    Err(Doubt) => return NONE,
+                    Err(Undecided) => return NONE,
                 }
             }
             slot += 1;

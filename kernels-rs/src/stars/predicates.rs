@@ -45,13 +45,13 @@ pub struct Predicates {
     exact_circles: f64,
 }
 
-/// Decides signs: exactly, as [`Predicates`] do, or where f64 tells, as [`Quick`] does.
+/// Decides signs: always, as [`Predicates`] do, or only where f64 tells, as [`Quick`] does. A decision that is made is right.
 ///
-/// Exact decisions are calls, and a GPU's thread saves its numbers around each. A kernel without them keeps these in registers, so it decides
-/// quickly, and leaves what is in doubt to another kernel.
+/// Exact decisions are calls, and a GPU's thread saves its numbers around each. A kernel without them keeps its numbers in registers, and
+/// leaves what f64 does not decide to another kernel.
 pub trait Decide: Copy {
     /// Why there may be no decision.
-    type Doubt;
+    type Undecided;
     /// Whether there always is one.
     const IS_EXACT: bool;
 
@@ -133,7 +133,7 @@ pub trait Decide: Copy {
 }
 
 /// What follows from decisions, if there are any.
-pub type Decided<T, D> = Result<T, <D as Decide>::Doubt>;
+pub type Decided<T, D> = Result<T, <D as Decide>::Undecided>;
 
 /// What follows from exact decisions.
 #[inline(always)]
@@ -143,7 +143,7 @@ pub fn sure<T>(decided: Decided<T, Predicates>) -> T {
 }
 
 impl Decide for Predicates {
-    type Doubt = Infallible;
+    type Undecided = Infallible;
     const IS_EXACT: bool = true;
 
     #[inline(always)]
@@ -163,10 +163,10 @@ pub struct Quick(pub Predicates);
 
 /// A sign that f64 does not tell.
 #[derive(Clone, Copy, Debug)]
-pub struct Doubt;
+pub struct Undecided;
 
 impl Decide for Quick {
-    type Doubt = Doubt;
+    type Undecided = Undecided;
     const IS_EXACT: bool = false;
 
     #[inline(always)]
@@ -176,7 +176,7 @@ impl Decide for Quick {
 
     #[inline(always)]
     fn settle(&self, _: impl FnOnce(&Predicates) -> i32) -> Decided<f64, Self> {
-        Err(Doubt)
+        Err(Undecided)
     }
 }
 

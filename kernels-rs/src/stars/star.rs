@@ -11,7 +11,7 @@
 //!
 //! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
 //! ([`told`]), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
-//! alone: decisions are exact, so a search finds the same corner.
+//! alone: decisions are right, so a search finds the same corner, or none.
 
 use device_std::shared::SharedArray;
 use device_std::{In, vector, warp};
@@ -64,12 +64,12 @@ pub struct Search<'a, S, D> {
     pub kept: SharedArray<u32>,
     /// Whether this is the last search: no other one follows.
     pub is_last: bool,
-    /// Whether a decision about the present star was in doubt.
-    pub is_in_doubt: bool,
+    /// Whether f64 left a decision about the present star open.
+    pub is_undecided: bool,
 }
 
 impl<S: Source, D: Decide> Search<'_, S, D> {
-    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up or a decision is in doubt, nor a star of more
+    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, if a decision is left open, nor a star of more
     /// than [`KEPT`] neighbours but in the last search.
     ///
     /// # Safety
@@ -78,7 +78,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
     pub unsafe fn make(&mut self, site: u32) -> bool {
         let (lane, made) = (warp::lane_id(), self.made);
         let kept = self.kept;
-        self.is_in_doubt = false;
+        self.is_undecided = false;
         let mut length = Length { all: 0, onward: 0 };
         let (mut to, mut is_open) = (0, false);
         // SAFETY: passed on to the caller; the lanes write different elements.
@@ -134,7 +134,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
     #[inline(always)]
     pub(super) unsafe fn is_over(&mut self) -> bool {
         // SAFETY: passed on to the caller.
-        self.is_in_doubt || unsafe { self.source.is_over() }
+        self.is_undecided || unsafe { self.source.is_over() }
     }
 
     /// Where a site lies.
@@ -160,7 +160,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
             }
             show(first, true);
             let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
-            // Decisions are exact, so each neighbour is met once.
+            // Decisions are right, so each neighbour is met once. If one is left open, the star ends.
             while vector::unknown(1) == 1 {
                 if self.is_over() {
                     return true;
@@ -206,7 +206,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
         let mut nearest = Nearest::new(self.predicates, (site, at), which);
         // SAFETY: passed on to the caller.
         unsafe { self.source.look(at, [site, site], &mut nearest) };
-        self.is_in_doubt |= nearest.is_in_doubt();
+        self.is_undecided |= nearest.is_undecided();
         nearest.found
     }
 
@@ -221,7 +221,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
         let mut apex = Apex::new(self.predicates, [from, to], [start, end]);
         // SAFETY: passed on to the caller.
         unsafe { self.source.look(start, [from, to], &mut apex) };
-        self.is_in_doubt |= apex.is_in_doubt();
+        self.is_undecided |= apex.is_undecided();
         apex.found
     }
 }

@@ -59,6 +59,11 @@ impl<T: Number> CodedForest<T> {
             false => Codes::of_tiles(&all)?,
         };
         let in_whole = all.iter().map(|own| own.in_whole(&codes)).collect::<Result<_>>()?;
+        let mut trees = trees;
+        for (i, tree) in trees.iter_mut().enumerate() {
+            let place = tiling.place(i);
+            of_stored!(&mut tree.tree, tree => tree.grid = place);
+        }
         Ok(Self { tiling, trees, codes, in_whole, nodata })
     }
 

@@ -13,8 +13,7 @@ pub struct Sum;
 pub struct Total<S> {
     /// How many.
     pub cells: u64,
-    /// Their sum: `i64` of whole numbers of at most 32 bits, which is exact below 2^63 (2^31 cells of the greatest `u32`), and `i128` of
-    /// those of 64, exact. Of `f32` an `f64`, each addition rounded, in the order of the quadrants; of `f64` a [`WideSum`].
+    /// Their sum, of whole numbers exact: `u64` of `u32`, `i64` of others of at most 32 bits, and `i128` of those of 64. Of `f32` an `f64`, each addition rounded, in the order of the quadrants; of `f64` a [`WideSum`].
     pub sum: S,
 }
 
@@ -27,7 +26,7 @@ impl<S: Copy> Total<S> {
 
 /// A type of values and that of their sums.
 pub trait Summed: Number {
-    /// `i64`, `i128`, `f64` or [`WideSum`].
+    /// `i64`, `u64`, `i128`, `f64` or [`WideSum`].
     type Sum: bytemuck::Pod
         + Default
         + std::ops::Add<Output = Self::Sum>
@@ -72,7 +71,7 @@ macro_rules! whole {
     )+};
 }
 
-whole! { u8, i64; i16, i64; u16, i64; i32, i64; u32, i64; i64, i128; u64, i128; }
+whole! { u8, i64; i16, i64; u16, i64; i32, i64; u32, u64; i64, i128; u64, i128; }
 
 impl Summed for f64 {
     type Sum = WideSum;
@@ -167,5 +166,20 @@ impl<T: Cell> Resident<T> for Classes {
 
     fn of_words([classes, _]: [u64; 2]) -> u64 {
         classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_the_greatest_values_do_not_wrap() {
+        let most = Sum.of_value(u32::MAX, 1 << 31);
+        let both = Aggregate::<u32>::combine(&Sum, most, most);
+        assert_eq!((both.cells, both.sum), (1 << 32, (1 << 32) * u64::from(u32::MAX)));
+        assert_eq!(both.mean::<u32>(), Some(f64::from(u32::MAX)));
+        let least = Sum.of_value(i32::MIN, 1 << 32);
+        assert_eq!(least.mean::<i32>(), Some(f64::from(i32::MIN)));
     }
 }

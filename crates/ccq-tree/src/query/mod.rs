@@ -51,7 +51,7 @@ impl<'a> Condition<'a> {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// Returns the raster that the tree was built from.
+    /// Consults the raster that the tree was built from.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridView<'a, T>>) -> Self {
         let raster = raster.into();

@@ -41,6 +41,15 @@ fn cloud(name: &'static str, places: &[[f64; 2]]) -> Cloud {
 }
 
 #[test]
+fn sites_exactly_in_line_of_which_f64_decides_some_have_the_stars_of_the_cpu() {
+    let gpu = testing::gpu();
+    for step in [67_109.0, 3.0 * 67_109.0, 1e9 + 7.0] {
+        let places: Vec<[f64; 2]> = (0..1000).map(|i| [step * f64::from(i); 2]).collect();
+        check(&gpu, &cloud("slanted line", &places));
+    }
+}
+
+#[test]
 fn a_long_star_whose_nearest_sites_tie_is_in_order() {
     let gpu = testing::gpu();
     let (columns, rows) = (280, 9);

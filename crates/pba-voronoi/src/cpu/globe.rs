@@ -56,7 +56,7 @@ pub fn geodesic(
 /// geographiclib-rs). Of those with one length as it is computed the lowest index counts.
 ///
 /// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond, and a pixel those to all rows whose candidate is
-/// farther than the nearest by 1% at most, as the sphere measures.
+/// farther than the nearest by 1.02% at most, as the sphere measures.
 ///
 /// ```
 /// use gpu_core::{GridSpec, Silent};

@@ -324,7 +324,7 @@ impl Cells<'_> {
 #[kernel(
     block = CELLS_BLOCK,
     resident = 16,
-    instances(mean: <SIBSON>, spills = 500; smooth: <SMOOTH>, spills = 750; linear: <LINEAR>, spills = 150)
+    instances(mean: <SIBSON>, spills = 550; smooth: <SMOOTH>, spills = 800; linear: <LINEAR>, spills = 200)
 )]
 pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
     cells: Cells<'_>,
@@ -332,7 +332,8 @@ pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
     hard: Out<'_, u32>,
     tallies: Out<'_, u64>,
 ) {
-    let (patch, lane) = (thread::index_1d() as u32 / OF_PATCH, warp::lane_id());
+    let patch = (thread::index_1d() / u64::from(OF_PATCH)) as u32;
+    let lane = warp::lane_id();
     if patch >= patches {
         return;
     }

@@ -87,7 +87,7 @@ impl Scene {
 
     /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
     /// one; without any it is no site. `WEIGHTS` chooses the code: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other
-    /// value for Sibson's and Laplace's weights, between which the scene chooses. Nothing is written if a decision is in doubt.
+    /// value for Sibson's and Laplace's weights, between which the scene chooses. Nothing is written if a decision is left open.
     #[inline(always)]
     pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites, D: Decide>(
         &self,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use ccq_tree::{ClassSet, Condition, Count, Quadrant, Query, Window};
 use geo_io::{Crs, Number, Output, Polygons};
-use gpu_core::{Device, GridSpec, GridView};
+use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::report::Report;
@@ -38,7 +38,14 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     let query = Query::new().window(args.window_in(&grid)?);
     let (found, total) = stages.run("search", |p| {
         let found = ccq_tree::quadrants(device.with_progress(p), &conditions, &query)?;
-        Ok::<_, anyhow::Error>((found, ccq_tree::count(&device, &conditions, &query)?))
+        let mut total = ccq_tree::count(&device, &conditions, &query)?;
+        let is_settled = total.unsure == 0 && found.iter().any(|quadrant| quadrant.is_partly);
+        let found = match is_settled {
+            true => by_raster(found, &ccq_tree::mask(&device, &conditions, &query)?, &query),
+            false => found,
+        };
+        total.quadrants = found.len() as u64;
+        Ok::<_, anyhow::Error>((found, total))
     })?;
     let mut report = Report::default();
     report.device(&device, args.device());
@@ -136,6 +143,24 @@ impl Indices {
         conditions.extend(self.others.iter().map(|(_, range, tree)| within(&**tree, Some(*range))));
         Ok(conditions)
     }
+}
+
+/// What was found, where rasters have told which cells of the quadrants that a range cuts through are in it: these cells in their place.
+fn by_raster(found: Vec<Quadrant>, mask: &Grid<u8>, query: &Query) -> Vec<Quadrant> {
+    let window = query.window.unwrap_or(Window::of(mask.grid()));
+    let cells = |quadrant: Quadrant| {
+        let Window { row0, column0, row1, column1 } = quadrant.cells(window)?;
+        let all =
+            (row0..row1).flat_map(move |row| (column0..column1).map(move |column| (row, column)));
+        let is_in = |&(row, column): &(u32, u32)| mask.get(column, row) == Some(&1);
+        let cell = |(row, column)| Quadrant { row, column, size: 1, is_partly: false, ..quadrant };
+        Some(all.filter(is_in).map(cell).collect::<Vec<Quadrant>>())
+    };
+    let settled = |quadrant: Quadrant| match quadrant.is_partly {
+        true => cells(quadrant).unwrap_or_default(),
+        false => vec![quadrant],
+    };
+    found.into_iter().flat_map(settled).collect()
 }
 
 /// Says how much was found, on the grid of the finest index.

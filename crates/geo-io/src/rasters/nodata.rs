@@ -130,6 +130,14 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
+    /// The greatest or the least finite f32 in place of a number within 10^-10 of it, as GDAL takes NODATA of any float: files state them with
+    /// fewer digits than an f64 has.
+    fn or_greatest_f32(self) -> Self {
+        let (value, most) = (self.to_f64(), f64::from(f32::MAX));
+        let is_near = (value.abs() - most).abs() < 1e-10 * most;
+        if is_near { most.copysign(value).into() } else { self }
+    }
+
     /// The nearest float of 64 bits.
     pub fn to_f64(self) -> f64 {
         match self.0 {
@@ -268,6 +276,7 @@ impl SampleType {
                 let at = text.find([',', '.']);
                 let has_comma = at.is_some_and(|at| text[at..].starts_with(','));
                 leading_number(&text.replacen(',', ".", usize::from(has_comma)))
+                    .map(Number::or_greatest_f32)
             }
         }
     }
@@ -276,7 +285,7 @@ impl SampleType {
     pub(crate) fn number_of_text(self, text: &str) -> Option<Number> {
         match self {
             Self::I64 | Self::U64 => self.leading_integer(text),
-            _ => leading_number(text),
+            _ => leading_number(text).map(Number::or_greatest_f32),
         }
     }
 
@@ -621,6 +630,11 @@ mod tests {
             assert_eq!(unsigned.number_of_tag(text), Some(number(of_unsigned)), "{text}");
         }
         assert_eq!(signed.number_of_tag("nan"), None);
+        for text in ["-3.40282346638529e+38", "-3.402823466385289e+38", "-3.4028234663852886e38"] {
+            let least = SampleType::F64.number_of_tag(text).unwrap();
+            assert_eq!(least, f64::from(f32::MIN).into(), "{text}");
+        }
+        assert_eq!(SampleType::F64.number_of_tag("3.4e38"), Some(number("3.4e38")));
         assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));
     }
 }

@@ -86,8 +86,16 @@ fn several_indices_and_bins_are_asked_together() {
     let cut = ["query", "h.ccq", "--range", "3,7"];
     let report = succeeds(folder.path(), &cut);
     assert!(report.contains("--raster says"), "{report}");
-    let exact = succeeds(folder.path(), &[&cut[..], &["--raster", "heights.npy"]].concat());
-    assert!(exact.contains("2 cells"), "{exact}");
+    let by_raster = [&cut[..], &["--raster", "heights.npy", "-o", "x.csv"]].concat();
+    let exact = succeeds(folder.path(), &by_raster);
+    assert!(exact.contains("2 cells in 2 quadrants"), "{exact}");
+    // The cells that the raster has told alone.
+    let rows = std::fs::read_to_string(folder.path().join("x.csv")).unwrap();
+    assert_eq!(
+        rows.lines().skip(1).filter(|row| row.split(',').nth(2) == Some("1")).count(),
+        2,
+        "{rows}"
+    );
     fails(folder.path(), &[&cut[..], &["-o", "x.npy"]].concat(), &["only the raster says"]);
 }
 
@@ -469,7 +477,7 @@ fn a_raster_without_values_keeps_its_nodata() {
     write_npy(&at("nine.npy"), &[-9i64; 6], 3, 2).unwrap();
     for (name, nodata, cells) in [
         ("i64.npy", "-9223372036854775808".to_owned(), "i64"),
-        ("f64.npy", f64::MIN.to_string(), "f64"),
+        ("f64.npy", "-1.7976931348623157e308".to_owned(), "f64"),
         ("nine.npy", "-9".to_owned(), "i32"),
     ] {
         for command in [&["build", "-o", "a.ccq"][..], &["plan", "-o", "p.json"]] {

@@ -179,7 +179,7 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
 fn with_tip(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let tip = match error.downcast_ref::<geo_io::Error>() {
-        Some(geo_io::Error::NodataTaken { .. }) => "--nodata chooses another",
+        Some(geo_io::Error::NodataTaken { .. }) => return format!("{text}, by --nodata"),
         Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
             "--overwrite replaces it"
         }

@@ -152,7 +152,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
         fails(folder.path(), &[&["plane.csv"], options, device].concat(), words);
     }
     fails(folder.path(), &["west.laz", "--classes", "9", "--device", "cpu"], &["class", "9"]);
-    fails(folder.path(), &["plane.csv", "--nodata", "4", "--device", "cpu"], &["--nodata 4"]);
+    fails(folder.path(), &["plane.csv", "--nodata", "4", "--device", "cpu"], &["by --nodata"]);
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn what_is_wrong_gets_one_line() {
         &["--slope-unit", "--slope"],
     );
     // A plane of slope 45 degrees has this in every cell, and a hole's aspect nowhere.
-    fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["--nodata 270", "a.tif"]);
+    fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["by --nodata", "a.tif"]);
 }
 
 #[test]

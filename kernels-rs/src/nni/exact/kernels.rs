@@ -320,7 +320,7 @@ impl Cells<'_> {
 /// # Safety
 /// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have an element for each
 /// patch, `mask` for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
-// What spills costs less than fewer warps: with 64 registers a thread cells take 9.7 ms, with 128 and nothing spilled 13.8.
+// What spills costs less than fewer warps: with 64 registers a thread cells take 10.4 ms, with 128 and nothing spilled 13.8.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 16,

@@ -1,5 +1,7 @@
 //! The keys with which a GeoTIFF and a LAS file state a coordinate reference system (OGC 19-008r4).
 
+use std::borrow::Cow;
+
 use super::units::{degrees_of, metres_of, unit_code};
 use super::vertical::Heights;
 use super::wkt::{self, Kind};
@@ -24,6 +26,9 @@ pub(crate) const ASCII_TAG: u16 = 34737;
 
 /// How well-known text begins in a citation.
 const TEXT_BEGINS: &str = "ESRI PE String = ";
+
+/// The longest text that GDAL (3.6) takes from a citation. Of a longer one it takes the beginning, which is no system.
+const LONGEST_CITED: usize = 2399 - TEXT_BEGINS.len();
 
 /// The three GeoTIFF tags that state a coordinate reference system (OGC 19-008r4).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -269,37 +274,44 @@ impl GeoKeys {
         let node = wkt::horizontal(wkt);
         let geographic = node.as_ref().is_some_and(|n| n.kind() == Some(Kind::Geographic));
         let Some(code) = node.and_then(|n| n.code()).or(code) else {
-            return Self::of_text(wkt);
+            return Self::of_text(wkt, heights);
         };
         let (model, type_key) = if geographic { (2, GEOGRAPHIC_TYPE) } else { (1, PROJECTED_TYPE) };
         let mut entries =
             vec![[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, 1], [type_key, 0, 1, code]];
         let mut ascii = String::new();
         if let Some(heights) = heights {
-            entries.push([VERTICAL_TYPE, 0, 1, heights.code.unwrap_or(USER_DEFINED)]);
-            if heights.code.is_none() && !heights.name.is_empty() {
-                ascii = format!("{}|", ascii_only(&heights.name, 255));
-                entries.push([VERTICAL_CITATION, ASCII_TAG, ascii.len() as u16, 0]);
-            }
-            let unit = heights.unit.and_then(unit_code);
-            entries.extend(unit.map(|unit| [VERTICAL_UNITS, 0, 1, unit]));
+            push_heights(heights, &mut entries, &mut ascii);
         }
         Self::of_entries(&entries, ascii)
     }
 
     /// Keys that hold the text itself. GDAL looks for it in the projected citation, and only
     /// where the model type is user-defined: with a projected one it takes the whole citation
-    /// for the name of an engineering system.
-    fn of_text(wkt: &str) -> Self {
-        let ascii = format!("{TEXT_BEGINS}{}|", ascii_only(wkt, usize::from(u16::MAX) - 32));
-        let entries = [
+    /// for the name of an engineering system. What is longer than GDAL reads is written as [`wkt::concise`] does; if that
+    /// does not help, what defines x and y is the text, and keys state the heights.
+    fn of_text(wkt: &str, heights: Option<&Heights>) -> Self {
+        let mut text = Cow::Borrowed(wkt);
+        if text.len() > LONGEST_CITED {
+            text = wkt::concise(wkt).into();
+        }
+        let within = wkt::horizontal(&text).map(|node| node.whole.to_owned());
+        let (is_cut, within) = (text.len() > LONGEST_CITED, within.unwrap_or_default());
+        if is_cut && !within.is_empty() {
+            text = within.into();
+        }
+        let mut ascii = format!("{TEXT_BEGINS}{}|", ascii_only(&text, usize::from(u16::MAX) - 512));
+        let mut entries = vec![
             [MODEL_TYPE, 0, 1, USER_DEFINED],
             [RASTER_TYPE, 0, 1, 1],
             [PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0],
         ];
+        if let Some(heights) = heights.filter(|_| is_cut) {
+            push_heights(heights, &mut entries, &mut ascii);
+        }
         let mut keys = Self::of_entries(&entries, ascii);
         // GDAL passes over heights in revision 1.0, those of a text too.
-        keys.directory[2] = wkt::vertical(wkt).is_some().into();
+        keys.directory[2] = heights.is_some().into();
         keys
     }
 
@@ -307,6 +319,19 @@ impl GeoKeys {
         let head = [1, 1, minor_revision(entries), entries.len() as u16];
         Self { directory: [&head[..], entries.as_flattened()].concat(), doubles: vec![], ascii }
     }
+}
+
+/// Adds keys for heights.
+fn push_heights(heights: &Heights, entries: &mut Vec<[u16; 4]>, ascii: &mut String) {
+    entries.push([VERTICAL_TYPE, 0, 1, heights.code.unwrap_or(USER_DEFINED)]);
+    if heights.code.is_none() && !heights.name.is_empty() {
+        let name = format!("{}|", ascii_only(&heights.name, 255));
+        let place = [name.len() as u16, ascii.len() as u16];
+        entries.push([VERTICAL_CITATION, ASCII_TAG, place[0], place[1]]);
+        ascii.push_str(&name);
+    }
+    let unit = heights.unit.and_then(unit_code);
+    entries.extend(unit.map(|unit| [VERTICAL_UNITS, 0, 1, unit]));
 }
 
 /// Text in which what is not ASCII, or ends a citation, is a question mark; of a length that a count can state.

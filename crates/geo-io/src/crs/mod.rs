@@ -15,6 +15,7 @@
 //!
 //! Two systems are compared by what they are ([`Crs::compare`]), not by how they are written.
 
+mod datums;
 mod geokeys;
 mod same;
 mod units;
@@ -272,7 +273,12 @@ impl Crs {
     fn compare_places(&self, other: &Self) -> Result<(), String> {
         let code = |crs: &Self| crs.epsg().map(horizontal_code);
         if let (Some(a), Some(b)) = (code(self), code(other)) {
-            if a != b {
+            // The list has systems in two dimensions and in three of one datum.
+            let is_alike = || {
+                let both = self.is_geographic().then(|| Some((self.defined()?, other.defined()?)));
+                both.flatten().is_some_and(|(a, b)| a.difference(&b).is_none())
+            };
+            if a != b && !is_alike() {
                 return Err(format!("their codes are EPSG:{a} and EPSG:{b}"));
             }
             // A file may state another unit beside a code.
@@ -466,6 +472,32 @@ mod tests {
         assert!(others.iter().all(|crs| crs.as_ref().is_some_and(|crs| !crs.is_geocentric())));
     }
 
+    /// GDAL takes 2,399 characters of a citation and no more, and of a text that is cut no reader makes a system.
+    #[test]
+    fn a_long_text_becomes_one_that_gdal_reads_to_its_end() {
+        let datum = r#"DATUM["d",ELLIPSOID["e",6378137,298.257222101]]"#;
+        let text = |name: &str, usage: &str| {
+            let ground = format!(
+                r#"PROJCRS["ground",BASEGEOGCRS["g",{datum}],CONVERSION["c",METHOD["Transverse Mercator"],PARAMETER["Longitude of natural origin",9]],CS[Cartesian,2],LENGTHUNIT["metre",1],USAGE[AREA["{usage}"]]]"#
+            );
+            let heights = r#"VERTCRS["local heights",VDATUM["of a bench mark"],LENGTHUNIT["US survey foot",0.304800609601219]]"#;
+            format!(r#"COMPOUNDCRS["{name}",{ground},{heights}]"#)
+        };
+        let long = "x".repeat(2400);
+        for (name, usage) in
+            [("short", "short"), ("short", &long), (&long, "short"), (&long, &long)]
+        {
+            let crs = Crs::from_wkt(&text(name, usage)).unwrap();
+            let keys = crs.geokeys();
+            let cited = keys.ascii.split('|').next().unwrap();
+            assert!(cited.len() < 2400, "{cited}");
+            let again = Crs::from_geokeys(keys).unwrap().unwrap();
+            assert_eq!(crs.compare(&again), Ok(None), "{again:?}");
+            let unit = again.metres_per_height().unwrap();
+            assert!((unit / 0.304_800_609_601_219 - 1.0).abs() < 1e-12, "{unit}");
+        }
+    }
+
     #[test]
     fn units_are_known_whatever_states_them() {
         let foot = 1200.0 / 3937.0;
@@ -611,6 +643,92 @@ mod tests {
             // A vertical part that one states alone.
             let both = Crs::parse("EPSG:26910+5703").unwrap();
             assert!(both.compare(one).unwrap().unwrap().contains("EPSG:5703"), "{a}");
+        }
+    }
+
+    /// As GDAL writes systems of the list without their codes, for Esri's programs, in WKT 1 and in WKT 2.
+    #[test]
+    fn datums_and_projections_have_several_names() {
+        let all = [
+            (
+                3857,
+                r#"PROJCS["WGS_1984_Web_Mercator_Auxiliary_Sphere",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator_Auxiliary_Sphere"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",0.0],PARAMETER["Auxiliary_Sphere_Type",0.0],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                2154,
+                r#"PROJCS["RGF_1993_Lambert_93",GEOGCS["GCS_RGF_1993",DATUM["D_RGF_1993",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Lambert_Conformal_Conic"],PARAMETER["False_Easting",700000.0],PARAMETER["False_Northing",6600000.0],PARAMETER["Central_Meridian",3.0],PARAMETER["Standard_Parallel_1",49.0],PARAMETER["Standard_Parallel_2",44.0],PARAMETER["Latitude_Of_Origin",46.5],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                27572,
+                r#"PROJCS["NTF_Paris_Lambert_Zone_II",GEOGCS["GCS_NTF_Paris",DATUM["D_NTF",SPHEROID["Clarke_1880_IGN",6378249.2,293.466021293627]],PRIMEM["Paris",2.33722917],UNIT["Grad",0.0157079632679489]],PROJECTION["Lambert_Conformal_Conic"],PARAMETER["False_Easting",600000.0],PARAMETER["False_Northing",2200000.0],PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",52.0],PARAMETER["Scale_Factor",0.99987742],PARAMETER["Latitude_Of_Origin",52.0],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                2056,
+                r#"PROJCS["CH1903+_LV95",GEOGCS["GCS_CH1903+",DATUM["D_CH1903+",SPHEROID["Bessel_1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Hotine_Oblique_Mercator_Azimuth_Center"],PARAMETER["False_Easting",2600000.0],PARAMETER["False_Northing",1200000.0],PARAMETER["Scale_Factor",1.0],PARAMETER["Azimuth",90.0],PARAMETER["Longitude_Of_Center",7.43958333333333],PARAMETER["Latitude_Of_Center",46.9524055555556],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                29873,
+                r#"PROJCS["Timbalai_1948_RSO_Borneo_Meters",GEOGCS["GCS_Timbalai_1948",DATUM["D_Timbalai_1948",SPHEROID["Everest_Definition_1967",6377298.556,300.8017]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Rectified_Skew_Orthomorphic_Center"],PARAMETER["False_Easting",590476.87],PARAMETER["False_Northing",442857.65],PARAMETER["Scale_Factor",0.99984],PARAMETER["Azimuth",53.3158204722222],PARAMETER["Longitude_Of_Center",115.0],PARAMETER["Latitude_Of_Center",4.0],PARAMETER["XY_Plane_Rotation",53.1301023611111],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                31287,
+                r#"PROJCS["MGI_Austria_Lambert",GEOGCS["GCS_MGI",DATUM["D_MGI",SPHEROID["Bessel_1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Lambert_Conformal_Conic"],PARAMETER["False_Easting",400000.0],PARAMETER["False_Northing",400000.0],PARAMETER["Central_Meridian",13.3333333333333],PARAMETER["Standard_Parallel_1",49.0],PARAMETER["Standard_Parallel_2",46.0],PARAMETER["Latitude_Of_Origin",47.5],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                3857,
+                r#"PROJCS["WGS 84 / Pseudo-Mercator",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Mercator_1SP"],PARAMETER["central_meridian",0],PARAMETER["scale_factor",1],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1],AXIS["Easting",EAST],AXIS["Northing",NORTH],EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]]"#,
+            ),
+            (
+                2056,
+                r#"PROJCRS["CH1903+ / LV95",BASEGEOGCRS["CH1903+",DATUM["CH1903+",ELLIPSOID["Bessel 1841",6377397.155,299.1528128,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],CONVERSION["Swiss Oblique Mercator 1995",METHOD["Hotine Oblique Mercator (variant B)"],PARAMETER["Latitude of projection centre",46.9524055555556,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Longitude of projection centre",7.43958333333333,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Azimuth of initial line",90,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Angle from Rectified to Skew Grid",90,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Scale factor on initial line",1,SCALEUNIT["unity",1]],PARAMETER["Easting at projection centre",2600000,LENGTHUNIT["metre",1]],PARAMETER["Northing at projection centre",1200000,LENGTHUNIT["metre",1]]],CS[Cartesian,2],AXIS["(E)",east,ORDER[1],LENGTHUNIT["metre",1]],AXIS["(N)",north,ORDER[2],LENGTHUNIT["metre",1]]]"#,
+            ),
+        ];
+        for (code, text) in all {
+            let own = Crs::from_wkt(text).unwrap();
+            assert_eq!(own.epsg(), None);
+            for (other, _) in all {
+                let listed = Crs::parse(&format!("EPSG:{other}")).unwrap();
+                match other == code {
+                    true => assert_eq!(listed.compare(&own), Ok(None), "{text}"),
+                    false => assert!(!listed.same_as(&own), "EPSG:{other} and {text}"),
+                }
+            }
+        }
+        // Another meridian, and another angle of the grid.
+        let text = all[2].1.replace("2.33722917", "0");
+        assert!(Crs::from_wkt(&text).unwrap().compare(&Crs::parse("EPSG:27572").unwrap()).is_err());
+        let text = all[4].1.replace("53.1301023611111", "53");
+        assert!(Crs::from_wkt(&text).unwrap().compare(&Crs::parse("EPSG:29873").unwrap()).is_err());
+    }
+
+    #[test]
+    fn longitudes_and_latitudes_are_the_same_with_a_third_dimension() {
+        let listed = |code: &str| Crs::parse(code).unwrap();
+        assert_eq!(listed("EPSG:4326").compare(&listed("EPSG:4979")), Ok(None));
+        // As GDAL writes it.
+        let directory = [
+            1,
+            1,
+            1,
+            3,
+            MODEL_TYPE,
+            0,
+            1,
+            2,
+            GEOGRAPHIC_TYPE,
+            0,
+            1,
+            4326,
+            VERTICAL_TYPE,
+            0,
+            1,
+            4979,
+        ];
+        let keys = GeoKeys { directory: directory.to_vec(), ..GeoKeys::default() };
+        let by_keys = Crs::from_geokeys(keys).unwrap().unwrap();
+        assert!(by_keys.same_as(&listed("EPSG:4979")) && !by_keys.same_as(&listed("EPSG:4937")));
+        for other in ["EPSG:4269", "EPSG:4258", "EPSG:4807", "EPSG:4937"] {
+            assert!(!listed("EPSG:4979").same_as(&listed(other)), "{other}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whether two systems are the same, however each is written: by codes where both have one, else by what defines them.
 
+use super::datums;
 use super::geokeys::{GEOGRAPHIC_TYPE, GeoKeys};
 use super::wkt::{DATUMS, Kind, Node, horizontal, outermost};
 
@@ -24,7 +25,7 @@ const DATUM_WORDS: [(&str, &str); 16] = [
 ];
 
 /// Names of one projection.
-const METHODS: [(&str, &str); 11] = [
+const METHODS: [(&str, &str); 17] = [
     ("lambertconicconformal2sp", "lambertconformalconic2sp"),
     ("lambertconformalconic", "lambertconformalconic2sp"),
     ("lambertconicconformal1sp", "lambertconformalconic1sp"),
@@ -36,7 +37,16 @@ const METHODS: [(&str, &str); 11] = [
     ("doublestereographic", "obliquestereographic"),
     ("polarstereographicvarianta", "polarstereographic"),
     ("cassini", "cassinisoldner"),
+    ("mercatorauxiliarysphere", PSEUDO_MERCATOR),
+    ("hotineobliquemercator", "hotineobliquemercatorvarianta"),
+    ("hotineobliquemercatorazimuthnaturalorigin", "hotineobliquemercatorvarianta"),
+    ("rectifiedskeworthomorphicnaturalorigin", "hotineobliquemercatorvarianta"),
+    ("hotineobliquemercatorazimuthcenter", "hotineobliquemercatorvariantb"),
+    ("rectifiedskeworthomorphiccenter", "hotineobliquemercatorvariantb"),
 ];
+
+/// The projection of maps in browsers: a sphere's, of places on an ellipsoid.
+const PSEUDO_MERCATOR: &str = "popularvisualisationpseudomercator";
 
 /// Methods of key 3075 of a GeoTIFF.
 const METHODS_OF_KEYS: [(u16, &str); 9] = [
@@ -111,16 +121,26 @@ impl Definition {
             let conversion = node.child(&["CONVERSION"]);
             let list = conversion.as_ref().unwrap_or(&node);
             found.method = method(&list.child(&["PROJECTION", "METHOD"])?.name()?);
+            // WKT 1 has no name for it.
+            let extension = node.child(&["EXTENSION"]).filter(|_| found.method == "mercator1sp");
+            if extension.is_some_and(|part| part.inside.contains("+nadgrids=@null")) {
+                found.method = PSEUDO_MERCATOR.to_owned();
+            }
             for part in list.children().filter(|part| part.is("PARAMETER")) {
                 found.take(&part, angle)?;
             }
+            found.take_one_parallel();
         }
         Some(found)
     }
 
     /// Takes a parameter; `None` for one that is not known.
     fn take(&mut self, part: &Node, angle: f64) -> Option<()> {
-        let (i, value) = (parameter(&plain(&part.name()?))?, part.number(1)?);
+        let (name, value) = (plain(&part.name()?), part.number(1)?);
+        if name == "auxiliaryspheretype" && value == 0.0 {
+            return Some(());
+        }
+        let i = parameter(&name)?;
         let unit = part.child(&["LENGTHUNIT", "ANGLEUNIT", "SCALEUNIT", "UNIT"]);
         let unit = unit.and_then(|unit| unit.number(1)).unwrap_or(match i {
             2 => 1.0,
@@ -129,6 +149,15 @@ impl Definition {
         });
         self.parameters[i] = Some(value * unit);
         Some(())
+    }
+
+    /// Takes Esri's conic with one parallel for what others call it: the parallel is the latitude of origin.
+    fn take_one_parallel(&mut self) {
+        let [latitude, .., first, second, _, _] = self.parameters;
+        if self.method == "lambertconformalconic2sp" && second.is_none() && first == latitude {
+            self.method = "lambertconformalconic1sp".to_owned();
+            self.parameters[5] = None;
+        }
     }
 
     fn local(name: String, unit: f64) -> Self {
@@ -211,8 +240,13 @@ impl Definition {
             return Some(format!("their projections are {} and {}", a.method, b.method));
         }
         for (i, name) in PARAMETERS.iter().enumerate() {
-            let default = if i == 2 { 1.0 } else { 0.0 };
-            let [a, b] = [a, b].map(|of| of.parameters[i].unwrap_or(default));
+            let default = |of: &Self| match i {
+                2 => 1.0,
+                // Esri states no angle where it is the azimuth.
+                8 => of.parameters[7].unwrap_or(0.0),
+                _ => 0.0,
+            };
+            let [a, b] = [a, b].map(|of| of.parameters[i].unwrap_or_else(|| default(of)));
             let (most, show): (f64, fn(f64) -> f64) = match i {
                 2 => (1e-9, |v| v),
                 3 | 4 => (1e-3, |v| v),
@@ -244,10 +278,13 @@ fn plain(name: &str) -> String {
     name.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '+').collect()
 }
 
-fn plain_datum(name: &str) -> String {
+/// A datum's name by which it is compared: the first of those that it has.
+pub(super) fn plain_datum(name: &str) -> String {
     let name = name.strip_prefix("D_").unwrap_or(name);
     let shorter = |name: String, (long, short): &(&str, &str)| name.replace(long, short);
-    DATUM_WORDS.iter().fold(plain(name), shorter)
+    let name = DATUM_WORDS.iter().fold(plain(name), shorter);
+    let same = datums::SAME.into_iter().find(|names| names.contains(&name.as_str()));
+    same.map_or(name, |names| names[0].to_owned())
 }
 
 fn method(name: &str) -> String {
@@ -266,9 +303,26 @@ fn parameter(name: &str) -> Option<usize> {
         _ if has("1ststandard") || has("parallel1") => 5,
         _ if has("2ndstandard") || has("parallel2") => 6,
         _ if has("azimuth") => 7,
-        _ if has("rectified") => 8,
+        _ if has("rectified") || has("planerotation") => 8,
         _ if has("latitude") && (has("origin") || has("center") || has("centre")) => 0,
         _ if has("centralmeridian") || has("longitude") => 1,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_datum_is_plain_and_in_one_list() {
+        let mut all: Vec<&str> = datums::SAME.concat();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        for names in datums::SAME {
+            assert!(names.iter().all(|name| plain_datum(name) == names[0]), "{names:?}");
+        }
+    }
 }

@@ -89,6 +89,29 @@ pub(super) fn taken(text: &str) -> Option<Taken<'_>> {
     Some(Taken { text: both.into(), is_mended: !is_pair })
 }
 
+/// A text without what defines no coordinates: where a system is used, remarks, and blanks between the parts.
+pub(super) fn concise(text: &str) -> String {
+    fn write(part: &str, depth: usize, out: &mut String) {
+        const WORDS: [&str; 7] =
+            ["USAGE", "SCOPE", "AREA", "BBOX", "VERTICALEXTENT", "TIMEEXTENT", "REMARK"];
+        let node = outermost(part).filter(|_| depth > 0);
+        let Some(node) = node else { return out.push_str(part.trim()) };
+        out.push_str(node.keyword);
+        let mut before = '[';
+        for part in split(node.inside) {
+            if !outermost(part).is_some_and(|node| WORDS.iter().any(|word| node.is(word))) {
+                out.push(before);
+                write(part, depth - 1, out);
+                before = ',';
+            }
+        }
+        out.push(']');
+    }
+    let mut out = String::with_capacity(text.len());
+    write(text, 2 * DEEPEST, &mut out);
+    out
+}
+
 /// Where the first word stands that is one of those sought and has a bracket behind it.
 fn first_of(text: &str, is_sought: impl Fn(&str) -> bool) -> Option<usize> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -312,6 +335,18 @@ mod tests {
             let found = taken(&text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((found.text.as_ref(), found.is_mended), (expected, is_mended), "{text}");
         }
+    }
+
+    #[test]
+    fn what_defines_nothing_is_left_out_of_a_concise_text() {
+        let text = r#"COMPOUNDCRS["a, [b]", PROJCRS ["p",USAGE[SCOPE["s"],AREA["a"],BBOX[1,2,3,4]], CS(Cartesian, 2) ,
+            UNIT["metre",1] , REMARK["r"]],VERTCRS["v",USAGE[SCOPE["s"]]]]"#;
+        let wanted =
+            r#"COMPOUNDCRS["a, [b]",PROJCRS["p",CS[Cartesian,2],UNIT["metre",1]],VERTCRS["v"]]"#;
+        assert_eq!(concise(text), wanted);
+        assert_eq!(concise("no node"), "no node");
+        let deep = format!("{}1{}", "A[".repeat(20_000), "]".repeat(20_000));
+        assert_eq!(concise(&deep), deep);
     }
 
     #[test]

@@ -50,6 +50,27 @@ fn refused(text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
+fn a_title_that_holds_the_names_of_columns_is_not_the_line_of_names() {
+    for text in [
+        "survey of x and y and z\nx,y,z\n1,2,3\n4,5,6\n",
+        "Easting x, northing y, height z\nnumber;x;y;z\na;1;2;3\nb;4;5;6\n",
+        "x, y, z\n\nof 2020\nx y z\n1 2 3\n4 5 6\n",
+        // As many words as columns.
+        "all of x y z\nn x y z code\na 1 2 3 g\nb 4 5 6 g\n",
+        "x y z\nz\ty\tx\n3\t2\t1\n6\t5\t4\n",
+    ] {
+        let cloud = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(points(&cloud), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "{text}");
+        assert!(cloud.notes[0].contains("before the one with the names"), "{:?}", cloud.notes);
+    }
+    // What is wrong with a row below the names is said of it.
+    assert!(refused("x,y,z\n1,2,oops\nx,y,z\n1,2,3\n").contains("oops"));
+    assert!(refused("x,y,z\n-,-,-\n1,2,3\n").contains("row 1"));
+    assert!(refused("survey of x and y and z\n1,2,3\n").contains("row 1"));
+    assert!(points(&read("x,y,z\nNA,NA,NA\n").unwrap_or_default()).is_empty());
+}
+
+#[test]
 fn titles_before_the_names_of_columns_are_passed_over_with_a_note() {
     for (titles, rows) in [
         ("Survey 2020\n", "x,y,z\n1,2,3\n4,5,6\n"),
@@ -368,6 +389,10 @@ fn what_is_no_text_is_refused_by_its_name() {
             assert!(refused(bytes).contains("UTF-16"));
         }
     }
+    for of in [u32::to_le_bytes, u32::to_be_bytes] {
+        let bytes: Vec<u8> = "\u{feff}x,y\n".chars().map(u32::from).flat_map(of).collect();
+        assert!(refused(bytes).contains("UTF-32"));
+    }
     for (start, name) in [
         (&b"\x1F\x8B\x08\x00"[..], "is packed with gzip"),
         (b"PK\x03\x04\x14\x00", "ZIP archive"),
@@ -409,6 +434,13 @@ fn classes_are_filtered_and_missing_ones_refused() {
     assert!(matches!(read("x,y,z\n1,2,3\n", &ground), Err(Error::NoAttribute { .. })));
     let first = Filter { returns: Returns::First, ..Filter::default() };
     assert!(matches!(read("x,y,z\n", &first), Err(Error::NoAttribute { .. })));
+}
+
+#[test]
+fn a_number_that_an_error_cuts_short_is_seen_to_be_cut() {
+    let long = format!("1{}", "0".repeat(400));
+    let error = refused(format!("x,y,z\n{long},2,3\n"));
+    assert!(error.contains(&format!("\"1{}...\"", "0".repeat(39))), "{error}");
 }
 
 #[test]

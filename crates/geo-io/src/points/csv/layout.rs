@@ -1,6 +1,7 @@
 //! How a table is laid out: its separator, and which columns are wanted, found in its first lines.
 //!
-//! The first line that is neither blank nor a comment decides, outside of its quotes. Of the separators that occur there the
+//! The first line that is neither blank nor a comment decides, outside of its quotes, or behind titles the first with the names of
+//! the wanted columns above a row. Of the separators that occur there the
 //! first serves under which the wanted columns are found: by name, or where numbers stand in the wanted places. So a semicolon in
 //! the name of a column, or a blank in one, separates nothing.
 
@@ -73,10 +74,16 @@ impl Layout {
             let second = head.iter().skip(at + 1).find(|line| line.comment().is_none());
             Guess { path, columns, comment, second }.of_line(&head[at], stated)
         };
+        let names_row = |at: usize, (layout, is_named): &(Self, bool)| {
+            *is_named && layout.fits(head.iter().skip(at + 1).find(|l| l.comment().is_none()))
+        };
         let (before, (mut layout, is_named)) = match guess(0) {
-            Ok(found) => (0, found),
-            // Titles may stand before the names.
-            Err(error) => titles(head.len(), columns, guess).ok_or(error)?,
+            Ok(found) if !found.1 || names_row(0, &found) => (0, found),
+            // Titles may stand before the names, and have the same words.
+            first => match titles(head.len(), columns, guess, names_row) {
+                Some((at, found, fits)) if fits || first.is_err() => (at, found),
+                _ => (0, first?),
+            },
         };
         head.drain(..before + usize::from(is_named));
         if before > 0 {
@@ -88,6 +95,22 @@ impl Layout {
         layout.promised = promised;
         layout.look_at_rows(&*head, !is_named);
         Ok(Some(layout))
+    }
+
+    /// Whether a line can be a row below the names, if something is wrong with it too: it has their number of fields, and in one
+    /// of the wanted columns a number or what stands for one that is missing. A table may end with the names.
+    fn fits(&self, line: Option<&Line>) -> bool {
+        let Some(line) = line else { return true };
+        let mut fields = Vec::new();
+        if self.divide(line, &mut fields) != Ok(true) {
+            return false;
+        }
+        let style = Style { is_settled: true, ..self.style };
+        let is_value = |&column: &usize| {
+            let (text, is_quoted) = (fields[column].text(&line.text), fields[column].is_quoted);
+            style.number(&text, is_quoted).is_ok() || stands_for_number(&text)
+        };
+        self.xyz.iter().any(is_value)
     }
 
     /// Divides a row, and gives whether it has as many fields as the first line. Empty ones at its end do not count, nor does a
@@ -161,22 +184,26 @@ impl Layout {
     }
 }
 
-/// Finds the names of the wanted columns in a line behind the first, and how many lines stand before it. Columns that are wanted by
-/// their numbers are in any line.
+/// Finds the names of the wanted columns in a line behind the first: how many lines stand before it, what it tells, and whether a
+/// row follows it; without such a line, the first with the names. Columns that are wanted by their numbers are in any line.
 fn titles(
     lines: usize,
     columns: &CsvColumns,
     of_line: impl Fn(usize) -> Result<(Layout, bool)>,
-) -> Option<(usize, (Layout, bool))> {
+    names_row: impl Fn(usize, &(Layout, bool)) -> bool,
+) -> Option<(usize, (Layout, bool), bool)> {
     let CsvColumns { x, y, z, values } = columns;
     let is_name = |name: &String| column_number(name.trim(), usize::MAX).is_none();
     if ![x, y, z].into_iter().chain(values).all(is_name) {
         return None;
     }
-    (1..lines.min(TITLES + 1)).find_map(|at| {
+    let mut named = (1..lines.min(TITLES + 1)).filter_map(|at| {
         let found = of_line(at).ok().filter(|(_, is_named)| *is_named)?;
-        Some((at, found))
-    })
+        let fits = names_row(at, &found);
+        Some((at, found, fits))
+    });
+    let first = named.next()?;
+    if first.2 { Some(first) } else { named.find(|(_, _, fits)| *fits).or(Some(first)) }
 }
 
 /// The separator that a line such as sep=; states, as Excel reads and writes it.

@@ -5,6 +5,7 @@ mod fields;
 mod layout;
 mod lines;
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -51,7 +52,7 @@ impl Default for CsvColumns {
 }
 
 /// What other files begin with, and what they are.
-const OTHER_FORMATS: [(&[u8], &str); 21] = [
+const OTHER_FORMATS: [(&[u8], &str); 23] = [
     (b"\x1F\x8B", "packed with gzip: unpack it first"),
     (b"BZh", "packed with bzip2: unpack it first"),
     (b"\xFD7zXZ\0", "packed with xz: unpack it first"),
@@ -67,6 +68,8 @@ const OTHER_FORMATS: [(&[u8], &str); 21] = [
     (b"LASF", "a LAS or LAZ file: its name must end in .las or .laz"),
     (b"ASTM-E57", "an E57 file: save it as LAS or CSV"),
     (b"ply\n", "a PLY file: save it as LAS or CSV"),
+    (b"ply\r", "a PLY file: save it as LAS or CSV"),
+    (b"# .PCD", "a PCD file: save it as LAS or CSV"),
     (b"II*\0", "a TIFF file, not a table"),
     (b"MM\0*", "a TIFF file, not a table"),
     (b"\x89PNG", "a PNG file, not a table"),
@@ -78,7 +81,7 @@ const OTHER_FORMATS: [(&[u8], &str); 21] = [
 /// Refuses what is no text in one byte per character by its name.
 fn require_text(path: &Path, start: &[u8]) -> Result<()> {
     let is_wide = match start {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => true,
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, 0, 0xFE, 0xFF, ..] => true,
         &[a, b, c, d, ..] => {
             [a, b, c, d].map(|b| b != 0) == [true, false, true, false]
                 || [a, b, c, d].map(|b| b != 0) == [false, true, false, true]
@@ -86,7 +89,7 @@ fn require_text(path: &Path, start: &[u8]) -> Result<()> {
         _ => false,
     };
     let format = if is_wide {
-        Some("text in UTF-16: save it as UTF-8")
+        Some("text in UTF-16 or UTF-32: save it as UTF-8")
     } else {
         let known = OTHER_FORMATS.iter().find(|(mark, _)| start.starts_with(mark));
         let text = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
@@ -156,6 +159,15 @@ pub(crate) fn read(
     report(progress, size, size)?;
     cloud.notes = rows.notes();
     Ok(cloud)
+}
+
+/// A text of which an error shows no more than the beginning.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
 }
 
 /// Makes a range hold a value.
@@ -340,7 +352,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             row: self.row,
             line: self.line.number,
             column: self.layout.names.get(column).cloned().unwrap_or_default(),
-            text: text.unwrap_or_default().chars().take(40).map(printed).collect(),
+            text: shortened(&text.unwrap_or_default()).chars().map(printed).collect(),
             expected,
         }
     }

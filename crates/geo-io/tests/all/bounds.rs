@@ -97,30 +97,29 @@ fn record(point: [i32; 3]) -> Vec<u8> {
     record
 }
 
-/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
-/// below the other, are on a page of their own. Gives the places of the chunks.
-fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
-    let laz = LazVlrBuilder::default()
-        .with_point_format(6, 0)
-        .unwrap()
-        .with_variable_chunk_size()
-        .build();
-    let mut laz_record = Cursor::new(Vec::new());
-    laz.write_to(&mut laz_record).unwrap();
-    let laz_record = laz_record.into_inner();
-    let vlr = |user: &str, id: u16, data: &[u8]| {
-        let mut bytes = vec![0; 54];
-        bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
-        bytes[18..20].copy_from_slice(&id.to_le_bytes());
-        bytes[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
-        [bytes, data.to_vec()].concat()
-    };
-    let start = 375 + 54 + 160 + 54 + laz_record.len() as u64;
+/// Bytes of the record that says what a COPC covers.
+const COPC_INFO: usize = 160;
 
-    // The points, a chunk a node; the compressor begins with the place of the chunk table.
-    let mut packed = Cursor::new(vec![0; start as usize]);
-    packed.set_position(start);
-    let mut compressor = LasZipCompressor::new(&mut packed, laz).unwrap();
+/// The record of the compressor, for points of format 6 in chunks of any size.
+fn laz_vlr() -> laz::LazVlr {
+    let builder = LazVlrBuilder::default().with_point_format(6, 0).unwrap();
+    builder.with_variable_chunk_size().build()
+}
+
+/// A variable length record.
+fn vlr(user: &str, id: u16, data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 54];
+    bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
+    bytes[18..20].copy_from_slice(&id.to_le_bytes());
+    bytes[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
+    [bytes, data.to_vec()].concat()
+}
+
+/// The points of nodes behind `start` empty bytes, a chunk a node, and the place of each chunk.
+fn write_chunks(start: usize, nodes: &[Node]) -> (Vec<u8>, Vec<(u64, u64)>) {
+    let mut packed = Cursor::new(vec![0; start]);
+    packed.set_position(start as u64);
+    let mut compressor = LasZipCompressor::new(&mut packed, laz_vlr()).unwrap();
     for (i, (_, points)) in nodes.iter().enumerate() {
         if i > 0 {
             compressor.finish_current_chunk().unwrap();
@@ -131,28 +130,20 @@ fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     }
     compressor.done().unwrap();
     drop(compressor);
-    let mut file = packed.into_inner();
-    let table = laz::laszip::ChunkTable::read_from(
-        &mut {
-            let mut c = Cursor::new(&file);
-            c.set_position(start);
-            c
-        },
-        &LazVlrBuilder::default()
-            .with_point_format(6, 0)
-            .unwrap()
-            .with_variable_chunk_size()
-            .build(),
-    )
-    .unwrap();
-    let mut places = Vec::new();
-    let mut at = start + 8;
-    for entry in table.as_ref() {
-        places.push((at, entry.byte_count));
+    // The compressor begins with the place of the chunk table.
+    packed.set_position(start as u64);
+    let table = laz::laszip::ChunkTable::read_from(&mut packed, &laz_vlr()).unwrap();
+    let mut at = start as u64 + 8;
+    let place = |entry: &laz::laszip::ChunkTableEntry| {
         at += entry.byte_count;
-    }
+        (at - entry.byte_count, entry.byte_count)
+    };
+    let places = table.as_ref().iter().map(place).collect();
+    (packed.into_inner(), places)
+}
 
-    // Pages of the hierarchy, in an extended record: the second follows the first.
+/// Both pages of the hierarchy, which are to stand at a place of the file, and how many bytes the first has.
+fn pages(nodes: &[Node], places: &[(u64, u64)], first: u64) -> (Vec<u8>, u64) {
     let entry = |key: [i32; 4], offset: u64, bytes: u64, count: i32| {
         let mut entry: Vec<u8> = key.iter().flat_map(|v| v.to_le_bytes()).collect();
         entry.extend(offset.to_le_bytes());
@@ -162,27 +153,15 @@ fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     };
     let of_node = |i: usize| entry(nodes[i].0, places[i].0, places[i].1, nodes[i].1.len() as i32);
     let own = nodes.len() - 2;
-    let first = file.len() as u64 + 60;
-    let second = first + 32 * (own as u64 + 1);
     let mut pages: Vec<u8> = (0..own).flat_map(of_node).collect();
-    pages.extend(entry(nodes[own].0, second, 64, -1));
+    let bytes = 32 * (own as u64 + 1);
+    pages.extend(entry(nodes[own].0, first + bytes, 64, -1));
     pages.extend((own..nodes.len()).flat_map(of_node));
-    let mut extended = vec![0; 60];
-    extended[2..6].copy_from_slice(b"copc");
-    extended[18..20].copy_from_slice(&1000_u16.to_le_bytes());
-    extended[20..28].copy_from_slice(&(pages.len() as u64).to_le_bytes());
-    let extended_at = file.len() as u64;
-    file.extend(extended);
-    file.extend(pages);
+    (pages, bytes)
+}
 
-    let numbers = [500.0, 500.0, 500.0, 500.0, 1.0_f64];
-    let mut info: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
-    info.extend(first.to_le_bytes());
-    info.extend((32 * (own as u64 + 1)).to_le_bytes());
-    info.resize(160, 0);
-    let records = [vlr("copc", 1, &info), vlr("laszip encoded", 22204, &laz_record)].concat();
-
-    let total: usize = nodes.iter().map(|(_, points)| points.len()).sum();
+/// The header of a COPC of so many points, which begin at one place; an extended record stands at another.
+fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
     let mut header = vec![0; 375];
     header[..4].copy_from_slice(b"LASF");
     header[24..26].copy_from_slice(&[1, 4]);
@@ -191,17 +170,42 @@ fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     header[100..104].copy_from_slice(&2_u32.to_le_bytes());
     header[104] = 6 | 128;
     header[105..107].copy_from_slice(&30_u16.to_le_bytes());
-    for (i, scale) in [0.001_f64; 3].iter().enumerate() {
-        header[131 + 8 * i..139 + 8 * i].copy_from_slice(&scale.to_le_bytes());
-    }
-    for (i, bound) in [1000.0_f64, 0.0, 1000.0, 0.0, 1000.0, 0.0].iter().enumerate() {
-        header[179 + 8 * i..187 + 8 * i].copy_from_slice(&bound.to_le_bytes());
-    }
+    let scales = [0.001_f64; 3].map(f64::to_le_bytes).concat();
+    header[131..155].copy_from_slice(&scales);
+    let bounds = [1000.0_f64, 0.0, 1000.0, 0.0, 1000.0, 0.0].map(f64::to_le_bytes).concat();
+    header[179..227].copy_from_slice(&bounds);
     header[235..243].copy_from_slice(&extended_at.to_le_bytes());
     header[243..247].copy_from_slice(&1_u32.to_le_bytes());
-    header[247..255].copy_from_slice(&(total as u64).to_le_bytes());
-    file[..375].copy_from_slice(&header);
-    file[375..start as usize].copy_from_slice(&records);
+    header[247..255].copy_from_slice(&(points as u64).to_le_bytes());
+    header
+}
+
+/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
+/// below the other, are on a page of their own. Gives the places of the chunks.
+fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
+    let mut laz_record = Cursor::new(Vec::new());
+    laz_vlr().write_to(&mut laz_record).unwrap();
+    let laz_record = vlr("laszip encoded", 22204, laz_record.get_ref());
+    let start = 375 + 54 + COPC_INFO + laz_record.len();
+    let (mut file, places) = write_chunks(start, nodes);
+
+    // The hierarchy, in an extended record behind the points.
+    let extended_at = file.len() as u64;
+    let (pages, bytes) = pages(nodes, &places, extended_at + 60);
+    let mut extended = vec![0; 60];
+    extended[2..6].copy_from_slice(b"copc");
+    extended[18..20].copy_from_slice(&1000_u16.to_le_bytes());
+    extended[20..28].copy_from_slice(&(pages.len() as u64).to_le_bytes());
+    file.extend(extended);
+    file.extend(pages);
+
+    let mut info = [500.0, 500.0, 500.0, 500.0, 1.0_f64].map(f64::to_le_bytes).concat();
+    info.extend((extended_at + 60).to_le_bytes());
+    info.extend(bytes.to_le_bytes());
+    info.resize(COPC_INFO, 0);
+    let total = nodes.iter().map(|(_, points)| points.len()).sum();
+    let header = copc_header(total, start, extended_at);
+    file[..start].copy_from_slice(&[header, vlr("copc", 1, &info), laz_record].concat());
     std::fs::write(path, file).unwrap();
     places
 }

@@ -2,7 +2,7 @@
 //!
 //! Scratch, in bytes a pixel: 4 for the candidates, 12 for the winners and what is near them.
 
-use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
+use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::monotone as kernels;
 
 use super::bits::{Bits, words_of};
@@ -123,27 +123,17 @@ impl<'a> OnGlobe<'a> {
             Some(strip) => candidates_in_strip(gpu, bits, strip)?,
             None => candidates::<u32>(gpu, bits)?,
         };
-        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: ends by the first
-        // kernel, what was solved level by level, the indices by the last.
-        unsafe {
-            let mut ends: Option<[Column<u32>; 2]> = None;
-            if self.strip.is_none() {
-                let of = || gpu.uninitialized::<u32>(height as usize);
-                let [firsts, lasts] = ends.insert([of()?, of()?]);
-                let arguments = kernels::find_row_ends::Args {
-                    nearest: nearest.input(),
-                    firsts: firsts.output(),
-                    lasts: lasts.output(),
-                    globe: self.arguments(),
-                };
-                let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
-                gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
+        let own;
+        let [firsts, lasts] = match &self.strip {
+            Some(strip) => [strip.before, strip.after],
+            None => {
+                own = self.row_ends(gpu, &nearest)?;
+                own.each_ref().map(Slice::from)
             }
-            let (firsts, lasts) = match (&self.strip, &ends) {
-                (Some(strip), _) => (strip.before, strip.after),
-                (None, Some([firsts, lasts])) => (firsts.into(), lasts.into()),
-                (None, None) => unreachable!("a whole raster has ends"),
-            };
+        };
+        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: what was solved
+        // level by level, the indices by the last kernel.
+        unsafe {
             let arguments = kernels::go_round::Args {
                 nearest: nearest.output(),
                 firsts: firsts.input(),
@@ -164,6 +154,25 @@ impl<'a> OnGlobe<'a> {
             };
             gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
             Ok(DeviceGrid::from_column(out, self.grid)?)
+        }
+    }
+
+    /// The first and the last pixel with a site of each row of a whole raster.
+    fn row_ends(&self, gpu: &Gpu, nearest: &Column<u32>) -> Result<[Column<u32>; 2]> {
+        let height = self.grid.height;
+        // SAFETY: both have an element a row, which the kernel writes.
+        unsafe {
+            let mut firsts = gpu.uninitialized(height as usize)?;
+            let mut lasts = gpu.uninitialized(height as usize)?;
+            let arguments = kernels::find_row_ends::Args {
+                nearest: nearest.input(),
+                firsts: firsts.output(),
+                lasts: lasts.output(),
+                globe: self.arguments(),
+            };
+            let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
+            gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
+            Ok([firsts, lasts])
         }
     }
 

@@ -190,6 +190,13 @@ fn notes(
         let meets = all.iter().any(meets);
         notes = Beside { path, stated, bounds, points, meets }.notes()?;
     }
+    if let Some((first, others)) = features.outside.split_first() {
+        let (path, others) = (path.display(), if others.is_empty() { "" } else { " and others" });
+        notes.push(format!(
+            "feature {first}{others} of {path}: a hole lies outside of its outer ring, and counts as a polygon of its own, as \
+             GDAL's make_valid takes it"
+        ));
+    }
     if asked.crs.is_some_and(Crs::is_geographic) {
         notes.extend(note_on_antimeridian(path, features, asked.tree.bounds()));
     }

@@ -47,8 +47,9 @@ pub struct AskArgs {
     pub polygons_out: Option<PathBuf>,
 }
 
-/// A tree that was saved, and what is asked of it.
+/// A tree that was saved, and what is asked of it. It does not keep the names of its inputs, so no answer names files and rows.
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson). A point's number is its row in the tree's inputs, one input after the other")))]
 pub struct AskSavedArgs {
     /// The tree, as -o or merge wrote it
     #[arg(value_name = "TREE.qtree")]

@@ -6,6 +6,7 @@ use anyhow::{Result, bail, ensure};
 use geo_io::Crs;
 use gpu_core::Bounds;
 use programs::cloud::Cloud;
+use programs::units::require_degrees;
 use quadtree_sort::Quadtree;
 
 use crate::tree::TreeArgs;
@@ -85,8 +86,9 @@ fn unit_of(crs: Option<&Crs>) -> f64 {
     crs.and_then(Crs::degrees_per_unit).unwrap_or(1.0)
 }
 
+/// Whether longitudes and latitudes in units of so many degrees are some, but for a rounding.
 fn on_globe(b: &Bounds, unit: f64) -> bool {
-    let (longitude, latitude) = (360.0 / unit, 90.0 / unit);
+    let (longitude, latitude) = ((360.0 + 1e-6) / unit, (90.0 + 1e-6) / unit);
     b.min_x >= -longitude && b.max_x <= longitude && b.min_y >= -latitude && b.max_y <= latitude
 }
 
@@ -108,7 +110,7 @@ impl Beside<'_> {
     /// What to say of both systems.
     ///
     /// # Errors
-    /// Two systems that are known and differ. A GeoJSON file that states none has longitudes and latitudes (RFC 7946), unless
+    /// Two systems that are known and differ, and polygons of no globe beside points on one. A GeoJSON file that states none has longitudes and latitudes (RFC 7946), unless
     /// its coordinates lie among the points, or are none.
     pub fn notes(&self) -> Result<Vec<String>> {
         let (path, meets) = (self.path.display(), self.meets);
@@ -131,8 +133,18 @@ impl Beside<'_> {
                     "{path} names no coordinate system: taken as that of the points, {points}"
                 ));
             }
-            (None, _) => {}
+            (None, Some(points)) => {
+                require_degrees(&format!("{path}, whose coordinates are degrees"), Some(points))?;
+            }
+            (None, None) => {}
         }
+        let is_geographic = self.points.is_some_and(Crs::is_geographic);
+        ensure!(
+            !is_geographic || on_globe(&self.bounds, unit_of(self.points)),
+            "{path} has polygons from {}, which are no longitudes from -360 to 360 degrees and latitudes from -90 to 90, as the \
+             points have: a position is [longitude, latitude]",
+            self.bounds
+        );
         if !meets {
             notes.push(format!("no polygon of {path} reaches the rectangle of the points"));
         }

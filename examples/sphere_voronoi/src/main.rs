@@ -7,16 +7,18 @@ mod args;
 mod map;
 mod shapes;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use geo_io::{Filter, Properties};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use geo_io::{Crs, Filter, Properties};
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::units::require_degrees;
 use sphere_qtm::{Diagram, Latitude, LonLat, Polygon, Shapes, UnitVector};
 
 use args::Args;
@@ -98,7 +100,11 @@ impl Sites {
             other => other.into(),
         })?;
         ensure!(!cloud.x.is_empty(), "{}: there are no sites", path.display());
+        require_degrees_of(path, cloud.crs.as_ref())?;
         report.input(path, &cloud.tally);
+        if cloud.tally.kept < cloud.tally.read {
+            report.note("the number of a site counts the points that were kept, from 0");
+        }
         cloud.notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
         let wrong = (0..cloud.x.len()).find(|&i| LonLat::new(cloud.x[i], cloud.y[i]).is_err());
         if let Some(i) = wrong {
@@ -154,6 +160,17 @@ impl Sites {
         let places = (0..self.x.len()).filter(|&i| self.has(i));
         places.map(|i| Ok(place(i)?.to_vector())).collect()
     }
+}
+
+/// Refuses sites whose coordinates are no longitudes and latitudes in degrees on the Earth.
+fn require_degrees_of(path: &Path, crs: Option<&Crs>) -> Result<()> {
+    let path = path.display();
+    if let Some(crs) = crs.filter(|crs| !crs.is_geographic()) {
+        bail!(
+            "{path}: its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326"
+        );
+    }
+    require_degrees(&path.to_string(), crs)
 }
 
 /// Writes what is wanted.

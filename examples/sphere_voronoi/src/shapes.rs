@@ -3,21 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use geo_io::{Crs, Features, Shape as Feature};
+use geo_io::{Features, Shape as Feature};
 use programs::report::Report;
 use sphere_qtm::{Error, Latitude, LonLat, Shape, Shapes};
 
-use crate::Sites;
+use crate::{Sites, require_degrees_of};
 
 /// Reads the features of a file, and says what was taken of them.
 pub fn read(path: &Path, latitude: Latitude, report: &mut Report) -> Result<Sites> {
     let Features { shapes, crs, properties, .. } = geo_io::read_features(path)?;
-    if let Some(crs) = crs.filter(|crs| !Crs::is_geographic(crs)) {
-        bail!(
-            "{}: its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326",
-            path.display()
-        );
-    }
+    require_degrees_of(path, crs.as_ref())?;
     let taken = sites(&shapes, latitude).with_context(|| path.display().to_string())?;
     let sites = Sites { properties, ..taken };
     report.line("input", format_args!("{}: {} features", path.display(), shapes.len()));

@@ -344,6 +344,7 @@ fn what_no_site_can_be_is_said_with_its_reason() {
     let system = r#""crs":{"type":"name","properties":{"name":"EPSG:32631"}}"#;
     let metres = format!(r#"{{"type":"Point",{system},"coordinates":[5,5]}}"#);
     fails(&metres, &["EPSG:32631", "ogr2ogr"]);
+    fails(&metres.replace("32631", "4807"), &["a.geojson", "EPSG:4807", "0.9 degrees"]);
     fails(r#"{"type":"FeatureCollection","features":[]}"#, &["there are no sites"]);
     std::fs::write(folder.path().join("s.gpkg"), "").unwrap();
     PROGRAM.fails(folder.path(), &["s.gpkg"], &["s.gpkg", ".csv", ".geojson"]);
@@ -361,6 +362,39 @@ fn what_no_site_can_be_is_said_with_its_reason() {
     std::fs::write(folder.path().join("l.geojson"), twice).unwrap();
     let run = ["l.geojson", "--level", "3", "--device", "cpu", "--overwrite"];
     PROGRAM.succeeds(folder.path(), &run);
+}
+
+/// The coordinates of a survey may look like degrees: its system says what they are.
+#[test]
+fn surveys_are_sites_in_degrees_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (x, y) = ([10.0, 20.0, -30.0], [50.0, 0.0, -60.0]);
+    let points = geo_io::LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    let write = |name: &str, system: &str| {
+        let crs = geo_io::Crs::parse(system).unwrap();
+        geo_io::write_las(&folder.path().join(name), &points, Some(&crs)).unwrap();
+    };
+    let run = |name| [name, "--level", "3", "--device", "cpu"];
+    for (name, system, word) in
+        [("utm.las", "EPSG:32631", "ogr2ogr"), ("grads.las", "EPSG:4807", "0.9 degrees")]
+    {
+        write(name, system);
+        PROGRAM.fails(folder.path(), &run(name), &[name, system, word]);
+    }
+    write("degrees.las", "EPSG:4326");
+    // The second point is withheld, so the third is site 1.
+    let path = folder.path().join("degrees.las");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let [first, length] = [96..100, 105..107].map(|at| {
+        bytes[at].iter().rev().fold(0_usize, |number, &byte| 256 * number + usize::from(byte))
+    });
+    let is_extended = bytes[104] & 63 > 5;
+    bytes[first + length + 15] |= if is_extended { 4 } else { 128 };
+    std::fs::write(&path, bytes).unwrap();
+    let report = PROGRAM.succeeds(folder.path(), &run("degrees.las"));
+    assert!(report.contains("counts the points that were kept"), "{report}");
+    let sites = cells(&folder.path().join("cells.npy")).1;
+    assert_eq!(sites.iter().max(), Some(&1));
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub struct Features<S = Option<Shape>> {
     /// [`write_polygons`](crate::write_polygons) write for projected coordinates. Without it RFC 7946 has longitudes and latitudes
     /// on WGS 84.
     pub crs: Option<Crs>,
+    /// The features with a hole outside of its outer ring, as [`read_polygons`] takes it: their numbers from 0.
+    pub outside: Vec<usize>,
 }
 
 /// The properties of a feature, by name.
@@ -81,7 +83,8 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 /// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no JSON object, and [`Error::Malformed`] for what is no GeoJSON:
 /// it names the feature, from 0, and in it the ring or line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
-    let mut features = Features { shapes: Vec::new(), properties: Vec::new(), crs: None };
+    let (shapes, properties, outside) = (Vec::new(), Vec::new(), Vec::new());
+    let mut features = Features { shapes, properties, crs: None, outside };
     for document in documents(path)? {
         features.add(document).map_err(|reason| malformed(path, reason))?;
     }
@@ -94,22 +97,27 @@ pub fn read_features(path: &Path) -> Result<Features> {
 /// # Errors
 /// As [`read_features`], and [`Error::Malformed`] for a feature with points or lines.
 pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
-    let Features { shapes, properties, crs } = read_features(path)?;
+    let Features { shapes, properties, crs, mut outside } = read_features(path)?;
     let of = |(i, shape): (usize, Option<Shape>)| {
         let mut all = Polygons::new();
         shape
             .map_or(Ok(()), |shape| collect(shape, &mut all))
             .map_err(|reason| malformed(path, format!("feature {i}: {reason}")))?;
+        let polygons = all.len();
+        let all: Polygons = all.into_iter().flat_map(with_outside_apart).collect();
+        if all.len() > polygons {
+            outside.push(i);
+        }
         Ok(all)
     };
     let shapes = shapes.into_iter().enumerate().map(of).collect::<Result<_>>()?;
-    Ok(Features { shapes, properties, crs })
+    Ok(Features { shapes, properties, crs, outside })
 }
 
 /// Adds the polygons of a shape.
 fn collect(shape: Shape, polygons: &mut Polygons) -> Result<(), &'static str> {
     match shape {
-        Shape::Polygons(more) => polygons.extend(more.into_iter().flat_map(with_outside_apart)),
+        Shape::Polygons(more) => polygons.extend(more),
         Shape::Several(parts) => parts.into_iter().try_for_each(|part| collect(part, polygons))?,
         Shape::Points(_) => return Err("a point is no polygon"),
         Shape::Lines(_) => return Err("a line is no polygon"),

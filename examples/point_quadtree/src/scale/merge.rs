@@ -5,7 +5,7 @@ use geo_io::Output;
 use programs::report::Report;
 use programs::scale::require_all;
 use programs::stages::Stages;
-use quadtree_sort::{Part, join};
+use quadtree_sort::{Joined, Part, join};
 use serde_json::json;
 
 use super::args::MergeArgs;
@@ -28,19 +28,13 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     })?;
     let parts: Vec<Part> =
         trees.iter().map(|(cell, tree)| Part::new(tree, cell.level, cell.code)).collect();
+    let mut report = Report::default();
     let joined = stages.run("merge", |_| {
         let joined = join(&parts)?;
-        // If points are numbered by rows, the bins alone know how many were kept; they may be gone.
-        let points = joined.points();
-        let all = match planned.recipe.rows() {
-            Some(_) => planned.open_bins().ok().flatten().map_or(points, |bins| bins.points()),
-            None => joined.summary().points,
-        };
-        ensure!(points == all, "the tiles have {points} of {all} points: make them again");
+        require_all_points(&planned, &joined, &mut report)?;
         geo_io::write_file(output, |file| joined.write_to(file))?;
         Ok::<_, anyhow::Error>(joined)
     })?;
-    let mut report = Report::default();
     let (summary, nodes, points) = (joined.summary(), joined.nodes(), joined.points());
     let (leaves, depth, overfull) = (summary.leaves, summary.depth, summary.overfull);
     report.line(
@@ -55,5 +49,26 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.stages(&stages);
     report.written([&args.output]);
     report.print(&args.run, false);
+    Ok(())
+}
+
+/// Refuses tiles that lack points. If points are numbered by rows, the bins alone know how many were kept, and a user may have
+/// removed them.
+fn require_all_points(planned: &Planned, joined: &Joined, report: &mut Report) -> Result<()> {
+    let points = joined.points();
+    let all = match planned.recipe.rows() {
+        None => joined.summary().points,
+        Some(_) => match planned.open_bins()? {
+            Some(bins) => bins.points(),
+            None => {
+                report.note(format_args!(
+                    "the plan has no bins any more, which tell how many points there are: nobody compared that with the {points} \
+                     points of the tiles"
+                ));
+                return Ok(());
+            }
+        },
+    };
+    ensure!(points == all, "the tiles have {points} of {all} points: make them again");
     Ok(())
 }

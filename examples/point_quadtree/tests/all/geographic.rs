@@ -192,6 +192,18 @@ fn polygons_in_another_system_than_the_points_are_refused() {
         let said = PROGRAM.succeeds(here, &with(degrees, name));
         assert!(said.contains("reaches across the antimeridian"), "{said}");
     }
+    // Latitude first, and places of which no map has any.
+    for (name, ring) in [
+        ("swapped.geojson", "[[48,120],[48,121],[49,121],[48,120]]"),
+        ("far.geojson", "[[500,0],[501,0],[501,1],[500,0]]"),
+    ] {
+        let text = format!(r#"{{"type":"Polygon","coordinates":[{ring}]}}"#);
+        std::fs::write(here.join(name), text).unwrap();
+        PROGRAM.fails(here, &with(degrees, name), &[name, "[longitude, latitude]"]);
+    }
+    let grads = ["d.csv", "--columns", "lon,lat", "--crs", "EPSG:4807"];
+    let words = ["bare.geojson, whose coordinates are degrees", "EPSG:4807 is 0.9 degrees"];
+    PROGRAM.fails(here, &with(&grads, "bare.geojson"), &words);
     for polygons in ["bare.geojson", "degrees.geojson"] {
         let said = PROGRAM.succeeds(here, &with(degrees, polygons));
         assert!(!said.contains("note") && said.contains("polygon     0: 2 points"), "{said}");

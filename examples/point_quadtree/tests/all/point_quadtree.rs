@@ -251,7 +251,8 @@ fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() 
     for device in ["cpu", "software"] {
         let run =
             ["p.csv", "--polygons", "areas.geojson", "--polygons-out", "found.csv", "--overwrite"];
-        succeeds(folder.path(), &[&run[..], &["--device", device]].concat());
+        let report = succeeds(folder.path(), &[&run[..], &["--device", device]].concat());
+        assert!(report.contains("feature 4 of areas.geojson: a hole lies outside"), "{report}");
         let table = std::fs::read_to_string(folder.path().join("found.csv")).unwrap();
         let mut found = vec![Vec::new(); shapes.len()];
         for line in table.lines().skip(1) {
@@ -305,6 +306,9 @@ fn points_in_polygons_are_named_by_their_rows_where_files_are_several() {
         "0,5,4,4,\"c.csv: row 3\"",
     ];
     assert_eq!(lines, wanted);
+    // A saved tree does not know the files, and does not promise their rows.
+    assert!(succeeds(here, &["--help"]).contains("in which row of which file"));
+    assert!(!succeeds(here, &["ask", "--help"]).contains("row of which file"));
     // The numbers of one file are its rows, from 0, and nothing else is said.
     succeeds(here, &[&["c.csv", "--overwrite"], &asked[..]].concat());
     let table = std::fs::read_to_string(here.join("found.csv")).unwrap();

@@ -233,6 +233,32 @@ fn damaged_bins_are_made_again() {
     );
 }
 
+/// Who removes the bins removes what tells how many points there are; bins that are damaged are no reason to look away.
+#[test]
+fn a_merge_says_that_lost_bins_tell_nothing_and_refuses_damaged_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (0..4000).map(|i| format!("{},{}\n", i % 64, i / 64)).collect();
+    std::fs::write(folder.join("points.csv"), format!("x,y\n{rows}")).unwrap();
+    PROGRAM.succeeds(folder, &["plan", "points.csv", "--tile-size", "2048"]);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    let merge = ["merge", "plan.json", "-o", "tree.qtree", "--overwrite"];
+    let merged = || PROGRAM.succeeds(folder, &merge);
+    assert!(!merged().contains("no bins"));
+    let bins = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let bins = bins.into_iter().find(|path| path.to_string_lossy().contains("bins-")).unwrap();
+    let mut last: Vec<_> =
+        std::fs::read_dir(&bins).unwrap().map(|entry| entry.unwrap().path()).collect();
+    last.sort();
+    let sound: Vec<_> = last.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    last.iter().for_each(|path| std::fs::write(path, "damaged").unwrap());
+    PROGRAM.fails(folder, &merge, &["bins-", "make the bins again"]);
+    last.iter().zip(sound).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    PROGRAM.succeeds(folder, &["bin", "plan.json", "--remove"]);
+    assert!(merged().contains("the plan has no bins any more"), "{}", merged());
+}
+
 /// A header's bounds may be a rounding narrower than its points: none of these is lost without a word.
 #[test]
 fn points_a_rounding_outside_of_the_root_are_named() {

@@ -31,7 +31,7 @@ pub struct SurfaceArgs {
     #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
     pub smoothing: f64,
     /// Only points within this distance count [default: all]; in metres with --geographic
-    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_parser = radius, allow_negative_numbers = true)]
     pub radius: Option<f64>,
     /// Only so many points count, the nearest [default: all]
     #[arg(long, value_name = "K")]
@@ -102,12 +102,9 @@ impl SurfaceArgs {
     /// What is to be said where degrees are taken for a plane.
     pub fn note_on_degrees(&self, crs: Option<&Crs>) -> Option<String> {
         let note = note_on_degrees(crs).filter(|_| !self.geographic)?;
-        let is_kriging = self.kriging.variogram.is_some();
-        let else_ = if is_kriging {
-            "project the points first"
-        } else {
-            "--geographic takes great circles"
-        };
+        let is_plane = self.kriging.variogram.is_some() || require_degrees("", crs).is_err();
+        let else_ =
+            if is_plane { "project the points first" } else { "--geographic takes great circles" };
         Some(format!("{note}; {else_}"))
     }
 
@@ -159,6 +156,11 @@ pub fn require_place(longitude: f64, latitude: f64) -> Result<()> {
     let is_known = (-360.0..=360.0).contains(&longitude);
     ensure!(is_known, "longitude {longitude} is not from -360 to 360");
     Ok(())
+}
+
+/// `--radius`.
+fn radius(text: &str) -> Result<f64, String> {
+    positive(text).map_err(|reason| format!("{reason}; leave out --radius, and all points count"))
 }
 
 /// `--size`.

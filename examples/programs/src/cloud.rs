@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Progress, ValueRange};
+use gpu_core::{Bounds, Progress, Shortest, ValueRange};
 
 use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
@@ -400,8 +400,13 @@ impl Cloud {
             return None;
         }
         let margin = 0.1 * (east - west).max(north - south);
-        let bounds = [west - margin, south - margin, east + margin, north + margin];
-        let [a, b, c, d] = bounds.map(|v| (v * 100.0).round() / 100.0);
+        let bounds = rounded(&Bounds {
+            min_x: west - margin,
+            min_y: south - margin,
+            max_x: east + margin,
+            max_y: north + margin,
+        })?;
+        let Bounds { min_x: a, min_y: b, max_x: c, max_y: d } = bounds;
         let beyond = |i: usize| {
             let (x, y) = (self.x[i], self.y[i]);
             (a - x).max(x - c).max(b - y).max(y - d)
@@ -410,6 +415,7 @@ impl Cloud {
         let count = strays.clone().count();
         let farthest = strays.max_by(|&i, &j| beyond(i).total_cmp(&beyond(j)))?;
         let (x, y) = (self.x[farthest], self.y[farthest]);
+        let [a, b, c, d] = [a, b, c, d].map(Shortest);
         let times = if times < 1e6 { format!("{times:.0}") } else { format!("{times:.0e}") };
         Some(format!(
             "{count} of {} points {} far from the others, the farthest at {x} {y}: the rectangle of all has {times} times \
@@ -447,9 +453,8 @@ impl Cloud {
         let of = |column: &[f64]| -> Vec<f64> {
             (0..column.len()).filter(|&i| part(i) == fullest).map(|i| column[i]).collect()
         };
-        let b = Bounds::of(&of(&self.x), &of(&self.y))?;
-        let [a, b, c, d] =
-            [b.min_x, b.min_y, b.max_x, b.max_y].map(|v| (v * 100.0).round() / 100.0);
+        let bounds = rounded(&Bounds::of(&of(&self.x), &of(&self.y))?)?;
+        let [a, b, c, d] = [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y].map(Shortest);
         Some(format!(
             "all {} points lie in {parts} of {SIDE} x {SIDE} equal parts of their rectangle, {:.0}% of them in \
              --bounds={a},{b},{c},{d}",
@@ -457,6 +462,29 @@ impl Cloud {
             100.0 * most as f64 / self.x.len() as f64,
         ))
     }
+}
+
+/// Bounds that hold others, with so few digits that people write them: at most a hundredth of the longer side wider on each side.
+/// `None` where floats have no such bounds.
+fn rounded(b: &Bounds) -> Option<Bounds> {
+    let side = (b.max_x - b.min_x).max(b.max_y - b.min_y);
+    let least =
+        [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs).into_iter().fold(1.0, f64::max) * 1e-12;
+    let digits = 2 - side.max(least).log10().floor().clamp(-300.0, 300.0) as i32;
+    // Tens to the power of 22 are exact, and so is a decimal that is their quotient.
+    let step = 10_f64.powi(digits.clamp(0, 22));
+    let of = |low: f64, high: f64| {
+        let (low, high) = ((low * step).floor(), (high * step).ceil());
+        (low / step, high.max(low + 1.0) / step)
+    };
+    let ((min_x, max_x), (min_y, max_y)) = (of(b.min_x, b.max_x), of(b.min_y, b.max_y));
+    let is_some = |low: f64, high: f64| (high - low).is_finite() && low < high;
+    (is_some(min_x, max_x) && is_some(min_y, max_y)).then_some(Bounds {
+        min_x,
+        min_y,
+        max_x,
+        max_y,
+    })
 }
 
 /// Says that there are no points in some files.
@@ -612,6 +640,31 @@ mod tests {
         assert!(note.starts_with("2 of 10002 points lie far from the others, "), "{note}");
         assert!(note.contains("the farthest at 500000000000 50: "), "{note}");
         assert!(note.contains(" 1e13 times "), "{note}");
+    }
+
+    /// However small the ground is, as a tile in degrees, and however far from the origin.
+    #[test]
+    fn bounds_that_a_note_names_hold_the_points_that_it_says() {
+        for (at, spacing) in [(8.5, 1e-7), (-123.456_789, 3e-6), (4_567_890.12, 0.5), (0.0, 1e4)] {
+            let mut cloud = Cloud {
+                x: (0..10_000).map(|i| at + spacing * f64::from(i % 100)).collect(),
+                y: (0..10_000).map(|i| -at + spacing * f64::from(i / 100)).collect(),
+                ..Cloud::default()
+            };
+            cloud.x.push(at + spacing * 1e6);
+            cloud.y.push(-at);
+            let note = cloud.note_on_strays().unwrap();
+            let text = note.split("--bounds=").nth(1).unwrap().split(' ').next().unwrap();
+            let b = text.parse::<crate::args::Extent>().unwrap().0;
+            let is_in = |&i: &usize| {
+                let (x, y) = (cloud.x[i], cloud.y[i]);
+                b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y
+            };
+            assert_eq!((0..10_001).filter(is_in).count(), 10_000, "{note}");
+            assert!(b.max_x - b.min_x < 130.0 * spacing, "{note}");
+        }
+        let huge = Bounds { min_x: -1e308, min_y: 0.0, max_x: 1e308, max_y: 1.0 };
+        assert_eq!(rounded(&huge), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use geo_io::Crs;
-use gpu_core::{Bounds, Device, GridSpec, GridView, Progress};
+use gpu_core::{Bounds, Device, GridSpec, GridView, Progress, Shortest};
 use terrain_grid::{Ground, ProductParams};
 
 /// How the ground and the heights of a raster are measured.
@@ -94,11 +94,6 @@ impl Units {
             Some(m) => format!("units of {m} m"),
             None => "unknown units".to_owned(),
         };
-        let angle = |unit: f64| match unit {
-            1.0 => "degrees".to_owned(),
-            0.9 => "grads".to_owned(),
-            _ => format!("units of {unit} degrees"),
-        };
         match (self, height) {
             (Self::Degrees { unit, .. }, None) => {
                 format!("{}; heights taken as metres", angle(unit))
@@ -112,6 +107,15 @@ impl Units {
             }
             (Self::Plane { .. }, _) => format!("{}; heights in {}", word(ground), word(height)),
         }
+    }
+}
+
+/// What longitudes and latitudes are counted in, by the degrees of a unit.
+fn angle(unit: f64) -> String {
+    match unit {
+        1.0 => "degrees".to_owned(),
+        0.9 => "grads".to_owned(),
+        _ => format!("units of {unit} degrees"),
     }
 }
 
@@ -149,23 +153,25 @@ pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
     Ok(())
 }
 
-/// What is to be said where distances are counted in the units of a system, and these are degrees.
-pub fn note_on_degrees(crs: Option<&Crs>) -> Option<&'static str> {
-    crs.filter(|crs| crs.is_geographic()).map(|_| {
-        "distances are in degrees, as on a plane: one of longitude counts as much as one of latitude, but is shorter \
-         away from the equator"
-    })
+/// What is to be said where distances are counted in the units of a system, and these are angles.
+pub fn note_on_degrees(crs: Option<&Crs>) -> Option<String> {
+    let unit = angle(crs?.degrees_per_unit()?);
+    Some(format!(
+        "distances are in {unit}, as on a plane: one of longitude counts as much as one of latitude, but is shorter away from the \
+         equator"
+    ))
 }
 
 /// The cell size where none is given: 1 in metres and in units of which nothing is known, 3 in feet.
 ///
 /// # Errors
-/// In degrees there is none that fits, and one is suggested.
+/// In degrees and other angles there is none that fits, and one is suggested.
 pub fn default_resolution(crs: Option<&Crs>) -> Result<f64> {
-    if crs.is_some_and(Crs::is_geographic) {
+    if let Some(unit) = crs.and_then(Crs::degrees_per_unit) {
+        let (words, about_a_metre) = (angle(unit), round(0.00001 / unit));
         bail!(
-            "the coordinates are degrees: give a cell size in degrees, such as --resolution 0.00001 \
-             (about 1 m)"
+            "the coordinates are {words}: give a cell size in {words}, such as --resolution {} (about 1 m)",
+            Shortest(about_a_metre)
         );
     }
     let is_foot = |metres: f64| (metres / 0.3048 - 1.0).abs() < 1e-3;
@@ -242,7 +248,12 @@ mod tests {
             (resolution("EPSG:26910").unwrap(), resolution("EPSG:2994").unwrap()),
             (1.0, 3.0)
         );
-        assert!(resolution("EPSG:4326").unwrap_err().to_string().contains("--resolution 0.00001"));
+        let error = |text| resolution(text).unwrap_err().to_string();
+        assert!(error("EPSG:4326").contains("--resolution 0.00001 "), "{}", error("EPSG:4326"));
+        assert!(error("EPSG:4807").contains("are grads: give a cell size in grads"));
+        let note = |text| note_on_degrees(Crs::parse(text).ok().as_ref());
+        assert!(note("EPSG:4326").unwrap().contains("in degrees"));
+        assert!(note("EPSG:4807").unwrap().contains("in grads") && note("EPSG:26910").is_none());
     }
 
     #[test]

@@ -158,6 +158,12 @@ fn what_is_wrong_is_said_in_one_line() {
     ] {
         fails(here, &["points.csv", option, value], &[]);
     }
+    let no_radius = |value, reason| {
+        let words = ["--radius", reason, "leave out --radius, and all points count"];
+        fails(here, &["points.csv", "--radius", value], &words);
+    };
+    no_radius("inf", "inf is not a finite number");
+    no_radius("0", "0 is not above 0");
     fails(here, &["points.csv", "--min-points", "5", "--max-points", "4"], &["--min-points 5"]);
     fails(here, &["points.csv", "--size", "3x3", "--resolution", "1"], &["--resolution"]);
     fails(here, &["points.csv", "--resolution", "1e-9", "--device", "cpu"], &["cells"]);
@@ -254,6 +260,17 @@ fn degrees_taken_for_a_plane_are_said() {
         let report = succeeds(folder.path(), &[&base[..], more].concat());
         assert_eq!(report.contains("distances are in degrees"), is_said, "{more:?}: {report}");
     }
+    // Great circles take degrees alone.
+    let grads =
+        ["points.csv", "--size", "2x2", "--device", "cpu", "--overwrite", "--crs", "EPSG:4807"];
+    let report = succeeds(folder.path(), &grads);
+    assert!(report.contains("distances are in grads, as on a plane"), "{report}");
+    assert!(report.contains("; project the points first"), "{report}");
+    fails(
+        folder.path(),
+        &[&grads[..], &["--geographic"]].concat(),
+        &["--geographic", "0.9 degrees"],
+    );
 }
 
 #[test]

@@ -22,15 +22,21 @@ pub fn nodata(text: &str) -> Result<f32, String> {
 /// A finite number above 0.
 pub fn positive(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    let good = value.is_finite() && value > 0.0;
-    if good { Ok(value) } else { Err(format!("{text} is not a positive number")) }
+    match value > 0.0 {
+        true if value.is_finite() => Ok(value),
+        true => Err(format!("{text} is not a finite number")),
+        false => Err(format!("{text} is not above 0")),
+    }
 }
 
 /// A finite number from 0 up.
 pub fn fraction(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    let good = value.is_finite() && value >= 0.0;
-    if good { Ok(value) } else { Err(format!("{text} is not a number from 0 up")) }
+    match value >= 0.0 {
+        true if value.is_finite() => Ok(value),
+        true => Err(format!("{text} is not a finite number")),
+        false => Err(format!("{text} is below 0")),
+    }
 }
 
 /// A whole number from 1 up.

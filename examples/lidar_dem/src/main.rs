@@ -38,6 +38,7 @@ use terrain_grid::ContourParams;
 
 use above::Floor;
 use args::{Args, CommandLine};
+use asked::Asked;
 use bands::{Made, Ranges, interpolated};
 use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
@@ -68,31 +69,12 @@ fn run(args: &Args) -> Result<()> {
     }
     let wanted = extent::wanted(args, &asked, &inputs)?;
     let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        let read = read(args, &inputs, &wanted, progress);
-        let mut cloud = read.map_err(|error| asked.explained(error))?;
-        cloud.notes.extend(cloud.note_on_strays());
-        cloud.crs = asked.crs(cloud.crs.take())?;
-        if let Some(path) = &args.surface.above {
-            Floor::open(path)?.require_system(cloud.crs.as_ref())?;
-        }
-        if args.surface.dsm {
-            let lattice = asked.lattice(cloud.crs.as_ref())?;
-            args.surface.choose(&mut cloud, &lattice);
-            let kept = cloud.x.len();
-            cloud.notes.push(format!("of each cell the highest point counts: {kept} points"));
-        }
-        Ok(cloud)
+        prepared(args, (&asked, &wanted), &inputs, progress)
     })?;
-    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
-        report.input(path, tally);
-    }
-    for note in &cloud.notes {
-        report.note(note);
-    }
     let crs = cloud.crs.clone();
     let crs = crs.as_ref();
     let units = Units::of(crs);
-    report.crs(crs);
+    report_cloud(&mut report, &inputs, &cloud);
     report.line("units", units.text(crs));
     report.device(&device, args.run.device);
 
@@ -121,27 +103,34 @@ fn run(args: &Args) -> Result<()> {
         let added = cloud.x.len() - measured;
         interpolate(&device, (cloud, added), &ranges, extents, &args.surface, progress)
     })?;
-    report_sites(&mut report, &dem.summary, &args.surface);
-    let first = &args.surface.value[0];
-    let quantity = match (first == programs::args::HEIGHT, &args.surface.above) {
-        (true, Some(_)) => "heights above",
-        (true, None) => "heights",
-        (false, _) => first,
-    };
-    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
-    for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
-        report.quantity(name, band);
-    }
-    report_emptiness(&mut report, &dem.summary, &args.surface);
-    if let (Some(path), lost @ 1..) = (&args.surface.above, dem.lost) {
-        report
-            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
-    }
+    report_dem(&mut report, &dem, &args.surface);
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Reads the points that count, in their system, and of each cell the highest where these alone are wanted.
+fn prepared(
+    args: &Args,
+    (asked, wanted): (&Asked, &Wanted),
+    inputs: &[PathBuf],
+    progress: &dyn Progress,
+) -> Result<Cloud> {
+    let mut cloud = read(args, inputs, wanted, progress).map_err(|error| asked.explained(error))?;
+    cloud.notes.extend(cloud.note_on_strays());
+    cloud.crs = asked.crs(cloud.crs.take())?;
+    if let Some(path) = &args.surface.above {
+        Floor::open(path)?.require_system(cloud.crs.as_ref())?;
+    }
+    if args.surface.dsm {
+        let lattice = asked.lattice(cloud.crs.as_ref())?;
+        args.surface.choose(&mut cloud, &lattice);
+        let kept = cloud.x.len();
+        cloud.notes.push(format!("of each cell the highest point counts: {kept} points"));
+    }
+    Ok(cloud)
 }
 
 /// Reads the points that count.
@@ -219,6 +208,35 @@ fn load(device: &Device, surface: &SurfaceArgs) {
     let input = nni_grid::Input::new(points, GridSpec::of_pixels(SIDE, SIDE));
     // An error comes again, where it matters.
     drop(nni_grid::interpolate(device, input, &surface.params(None)));
+}
+
+/// Says what was read.
+fn report_cloud(report: &mut Report, inputs: &[PathBuf], cloud: &Cloud) {
+    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
+        report.input(path, tally);
+    }
+    cloud.notes.iter().for_each(|note| report.note(note));
+    report.crs(cloud.crs.as_ref());
+}
+
+/// Says what was made.
+fn report_dem(report: &mut Report, dem: &Made, surface: &SurfaceArgs) {
+    report_sites(report, &dem.summary, surface);
+    let first = &surface.value[0];
+    let quantity = match (first == programs::args::HEIGHT, &surface.above) {
+        (true, Some(_)) => "heights above",
+        (true, None) => "heights",
+        (false, _) => first,
+    };
+    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
+    for (name, band) in surface.bands().iter().zip(&dem.bands).skip(1) {
+        report.quantity(name, band);
+    }
+    report_emptiness(report, &dem.summary, surface);
+    if let (Some(path), lost @ 1..) = (&surface.above, dem.lost) {
+        report
+            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
+    }
 }
 
 fn report_sites(report: &mut Report, s: &Summary, surface: &SurfaceArgs) {

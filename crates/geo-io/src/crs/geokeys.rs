@@ -11,6 +11,7 @@ pub(super) const RASTER_TYPE: u16 = 1025;
 pub(super) const CITATION: u16 = 1026;
 pub(super) const GEOGRAPHIC_TYPE: u16 = 2048;
 pub(super) const PROJECTED_TYPE: u16 = 3072;
+const GEOGRAPHIC_CITATION: u16 = 2049;
 const PROJECTED_CITATION: u16 = 3073;
 pub(super) const LINEAR_UNITS: u16 = 3076;
 const LINEAR_UNIT_SIZE: u16 = 3077;
@@ -216,11 +217,12 @@ impl GeoKeys {
     /// The code of a system of UTM that is stated by its datum and its zone.
     fn utm(&self) -> Option<u16> {
         const PROJECTION: u16 = 3074;
-        let zones = match self.short(GEOGRAPHIC_TYPE)? {
-            4326 => 32600,
-            4269 => 26900,
-            4267 => 26700,
-            4258 => 25800,
+        const DATUM: u16 = 2050;
+        let zones = match (self.short(GEOGRAPHIC_TYPE)?, self.short(DATUM)) {
+            (4326, _) | (USER_DEFINED, Some(6326)) => 32600,
+            (4269, _) | (USER_DEFINED, Some(6269)) => 26900,
+            (4267, _) | (USER_DEFINED, Some(6267)) => 26700,
+            (4258, _) | (USER_DEFINED, Some(6258)) => 25800,
             _ => return None,
         };
         let zone = match self.short(PROJECTION)? {
@@ -233,9 +235,24 @@ impl GeoKeys {
         crs_definitions::from_code(code).filter(|_| is_metre).map(|_| code)
     }
 
-    /// The projected system's citation, else the general one, up to its closing bar.
+    /// The projected system's citation, else the general one, up to its closing bar; else the name in that of a geographic one.
     pub(super) fn name(&self) -> Option<String> {
-        self.citation(PROJECTED_CITATION).or_else(|| self.citation(CITATION))
+        let stated = self.citation(PROJECTED_CITATION).or_else(|| self.citation(CITATION));
+        stated.or_else(|| {
+            let citation = self.citation(GEOGRAPHIC_CITATION)?;
+            Some(self.word_of_citation("GCS Name = ").unwrap_or(citation))
+        })
+    }
+
+    /// The name of the datum, where a citation states it as GDAL does.
+    pub(super) fn datum_name(&self) -> Option<String> {
+        self.word_of_citation("Datum = ")
+    }
+
+    /// A part of the citation of longitudes and latitudes: GCS Name = x|Datum = y|Ellipsoid = z.
+    fn word_of_citation(&self, key: &str) -> Option<String> {
+        let citation = self.citation(GEOGRAPHIC_CITATION)?;
+        citation.split('|').find_map(|part| part.trim().strip_prefix(key)).map(str::to_owned)
     }
 
     fn citation(&self, key: u16) -> Option<String> {

@@ -701,6 +701,78 @@ mod tests {
         assert!(Crs::from_wkt(&text).unwrap().compare(&Crs::parse("EPSG:29873").unwrap()).is_err());
     }
 
+    /// As GDAL writes systems of the list without their codes.
+    #[test]
+    fn keys_that_state_a_datum_are_compared_by_it() {
+        let of = |shorts: &[[u16; 2]], doubles: &[(u16, f64)], texts: &[(u16, &str)]| {
+            let mut entries: Vec<[u16; 4]> = shorts.iter().map(|&[k, v]| [k, 0, 1, v]).collect();
+            for (i, (key, _)) in doubles.iter().enumerate() {
+                entries.push([*key, DOUBLES_TAG, 1, i as u16]);
+            }
+            let mut ascii = String::new();
+            for (key, text) in texts {
+                entries.push([*key, ASCII_TAG, text.len() as u16, ascii.len() as u16]);
+                ascii += text;
+            }
+            entries.sort_unstable();
+            let directory = [&[1, 1, 0, entries.len() as u16], entries.as_flattened()].concat();
+            let doubles = doubles.iter().map(|(_, value)| *value).collect();
+            Crs::from_geokeys(GeoKeys { directory, doubles, ascii }).unwrap().unwrap()
+        };
+        let listed = |code: &str| Crs::parse(code).unwrap();
+        let (user, grs80) = (USER_DEFINED, [(2057, 6_378_137.0), (2059, 298.257_222_101)]);
+        let words = [(2049, "GCS Name = NAD83(HARN)|Ellipsoid = GRS 1980|Primem = Greenwich||")];
+        let washington = of(
+            &[
+                [MODEL_TYPE, 1],
+                [GEOGRAPHIC_TYPE, user],
+                [2050, 6152],
+                [2054, 9102],
+                [PROJECTED_TYPE, user],
+                [3075, 8],
+                [LINEAR_UNITS, 9003],
+            ],
+            &[
+                &grs80[..],
+                &[
+                    (2061, 0.0),
+                    (3078, 47.333_333_333_333_3),
+                    (3079, 45.833_333_333_333_3),
+                    (3084, -120.5),
+                    (3085, 45.333_333_333_333_3),
+                    (3086, 1_640_416.667),
+                    (3087, 0.0),
+                ],
+            ]
+            .concat(),
+            &words,
+        );
+        assert_eq!(washington.compare(&listed("EPSG:2927")), Ok(None));
+        assert_eq!(washington.to_string(), "NAD83(HARN) (user-defined)");
+        for other in ["EPSG:2926", "EPSG:2286", "EPSG:4152"] {
+            assert!(!washington.same_as(&listed(other)), "{other}");
+        }
+        let utm = [
+            [MODEL_TYPE, 1],
+            [GEOGRAPHIC_TYPE, user],
+            [2050, 6258],
+            [PROJECTED_TYPE, user],
+            [3074, 16032],
+        ];
+        assert_eq!(of(&utm, &grs80, &[]).epsg(), Some(25832));
+        let degrees = [[MODEL_TYPE, 2], [GEOGRAPHIC_TYPE, user], [2054, 9102]];
+        let named = of(&degrees, &grs80, &[(2049, "GCS Name = x|Datum = D_RGF_1993||")]);
+        assert_eq!(named.compare(&listed("EPSG:4171")), Ok(None));
+        assert!(!named.same_as(&listed("EPSG:4258")) && named.to_string() == "x (user-defined)");
+        // Heights whose unit is in their name alone.
+        let feet = of(
+            &[[MODEL_TYPE, 1], [PROJECTED_TYPE, 26910]],
+            &[],
+            &[(4097, "NAVD88 height (ftUS)|")],
+        );
+        assert_eq!(feet.compare(&listed("EPSG:26910+6360")), Ok(None));
+    }
+
     #[test]
     fn longitudes_and_latitudes_are_the_same_with_a_third_dimension() {
         let listed = |code: &str| Crs::parse(code).unwrap();

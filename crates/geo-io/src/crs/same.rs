@@ -1,7 +1,7 @@
 //! Whether two systems are the same, however each is written: by codes where both have one, else by what defines them.
 
 use super::datums;
-use super::geokeys::{GEOGRAPHIC_TYPE, GeoKeys};
+use super::geokeys::{GEOGRAPHIC_TYPE, GeoKeys, USER_DEFINED};
 use super::wkt::{DATUMS, Kind, Node, horizontal, outermost};
 
 /// Words of a datum's name that some writers spell out and others do not.
@@ -180,13 +180,19 @@ impl Definition {
             return Self::of_wkt(text);
         }
         let geographic = keys.short(GEOGRAPHIC_TYPE).and_then(crs_definitions::from_code);
-        let Some(geographic) = geographic else {
+        let base = match geographic {
+            Some(geographic) => Some(Self::of_wkt(geographic.wkt)?),
+            None => Self::of_datum_in_keys(keys),
+        };
+        let Some(base) = base else {
             let has_datum =
                 [GEOGRAPHIC_TYPE, 2050, METHOD].iter().any(|&k| keys.short(k).is_some());
             let unit = keys.linear_unit().filter(|_| !has_datum)?;
             return Some(Self::local(keys.name().unwrap_or_default(), unit));
         };
-        let base = Self::of_wkt(geographic.wkt)?;
+        if keys.is_geographic() {
+            return Some(base);
+        }
         let number = keys.short(METHOD)?;
         let method = METHODS_OF_KEYS.iter().find(|(n, _)| *n == number)?.1.to_owned();
         let unit = keys.linear_unit().unwrap_or(1.0);
@@ -200,6 +206,37 @@ impl Definition {
             parameters[i] = keys.double(key).map(|value| value * scale).or(parameters[i]);
         }
         Some(Self { kind: Kind::Projected, method, parameters, unit, ..base })
+    }
+
+    /// Longitudes and latitudes in degrees whose datum keys state, not a code of the system.
+    fn of_datum_in_keys(keys: &GeoKeys) -> Option<Self> {
+        const DATUM: u16 = 2050;
+        const MERIDIAN: u16 = 2051;
+        const RADIUS: u16 = 2057;
+        const FLATTENING: u16 = 2059;
+        const LONGITUDE: u16 = 2061;
+        let is_known = |code: &u16| *code != 0 && *code != USER_DEFINED;
+        let code = keys.short(DATUM).filter(is_known);
+        let name = keys.datum_name().map(|name| plain_datum(&name)).unwrap_or_default();
+        if code.is_none() && name.is_empty() || keys.angular_unit().is_some_and(|unit| unit != 1.0)
+        {
+            return None;
+        }
+        // Greenwich has a code, and where another meridian has one its longitude is not known.
+        let meridian = match (keys.double(LONGITUDE), keys.short(MERIDIAN).filter(is_known)) {
+            (Some(longitude), _) => longitude,
+            (None, None | Some(8901)) => 0.0,
+            (None, Some(_)) => return None,
+        };
+        Some(Self {
+            kind: Kind::Geographic,
+            datum: (code, name),
+            ellipsoid: keys.double(RADIUS).zip(keys.double(FLATTENING)).map(|(a, b)| [a, b]),
+            meridian: meridian.to_radians(),
+            method: String::new(),
+            parameters: Default::default(),
+            unit: 1_f64.to_radians(),
+        })
     }
 
     /// The ellipsoid's radius at the equator in metres.

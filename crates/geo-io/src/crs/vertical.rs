@@ -72,9 +72,12 @@ impl Heights {
         Self { code: Some(code), name: String::new(), datum, unit }
     }
 
-    /// The system of a name and a unit, of which either may be missing.
+    /// The system of a name and a unit, of which either may be missing: a name may end with its unit, as those of the EPSG list do.
     pub fn of_name(name: String, unit: Option<f64>) -> Self {
-        let datum = known_datum(&name);
+        let (datum, lower) = (known_datum(&name), name.to_lowercase());
+        let ending =
+            [("(ftus)", 9003), ("(ft)", 9002)].into_iter().find(|(end, _)| lower.ends_with(end));
+        let unit = unit.or_else(|| metres_of(ending?.1));
         Self { code: code_of(&datum, unit), name, datum, unit }
     }
 

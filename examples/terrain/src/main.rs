@@ -13,7 +13,7 @@ mod scale;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use geo_io::{Cells, Output};
+use geo_io::{Cells, Number, Output};
 use gpu_core::{Device, GridSpec, GridView, Progress, Shortest};
 use programs::args::Format;
 use programs::contours;
@@ -156,7 +156,8 @@ fn write_colours(args: &Args, dem: &Dem) -> Result<()> {
     let (Some(path), Some(table)) = (&args.color_relief, &args.colours) else { return Ok(()) };
     let output = Output { path, existing: args.run.existing() };
     let (width, height) = (dem.size().0 as u32, dem.size().1 as u32);
-    let colours = Table::read(table)?.of(all(dem)?, args.between);
+    let nodata = dem.file().nodata().map(Number::to_f64);
+    let colours = Table::read(table)?.of(all(dem)?, nodata, args.between);
     if Format::of("--color-relief", path, &Products::PICTURES)? == Format::Png {
         geo_io::write_colours(output, &colours, width, height)?;
     } else {

@@ -163,12 +163,16 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// The greatest or the least finite f32 in place of a number within 10^-10 of it, as GDAL takes NODATA of any float: files state them with
-    /// fewer digits than an f64 has.
-    fn or_greatest_f32(self) -> Self {
+    /// The f32 in place of a number within 10^-14 of it, or the greatest or the least finite one within 10^-10, as GDAL takes NODATA of
+    /// any float: files state them with fewer digits than an f64 has.
+    fn or_f32(self) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
-        let is_near = (value.abs() - most).abs() < 1e-10 * most;
-        if is_near { most.copysign(value).into() } else { self }
+        let near = f64::from(value as f32);
+        match value {
+            _ if (value.abs() - most).abs() < 1e-10 * most => most.copysign(value).into(),
+            _ if (value - near).abs() < 1e-14 * value.abs() => near.into(),
+            _ => self,
+        }
     }
 
     /// The nearest float of 64 bits.
@@ -380,8 +384,7 @@ impl SampleType {
                 // The first of the two decides.
                 let at = text.find([',', '.']);
                 let has_comma = at.is_some_and(|at| text[at..].starts_with(','));
-                leading_number(&text.replacen(',', ".", usize::from(has_comma)))
-                    .map(Number::or_greatest_f32)
+                leading_number(&text.replacen(',', ".", usize::from(has_comma))).map(Number::or_f32)
             }
         }
     }
@@ -390,7 +393,7 @@ impl SampleType {
     pub(crate) fn number_of_text(self, text: &str) -> Option<Number> {
         match self {
             Self::I64 | Self::U64 => self.leading_integer(text),
-            _ => leading_number(text).map(Number::or_greatest_f32),
+            _ => leading_number(text).map(Number::or_f32),
         }
     }
 
@@ -777,6 +780,12 @@ mod tests {
             assert_eq!(least, f64::from(f32::MIN).into(), "{text}");
         }
         assert_eq!(SampleType::F64.number_of_tag("3.4e38"), Some(number("3.4e38")));
+        // What netCDF fills floats of 32 bits with, in fifteen digits.
+        let fill = SampleType::F64.number_of_tag("9.96920996838687e+36").unwrap();
+        assert_eq!(fill, f64::from(9.969_21e36f32).into());
+        for text in ["0.1", "-9999.00000001", "-1.7976931348623157e+308"] {
+            assert_eq!(SampleType::F64.number_of_tag(text), Some(number(text)), "{text}");
+        }
         assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));
     }
 }

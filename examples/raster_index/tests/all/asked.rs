@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use testing::program::json_of;
 
@@ -168,86 +168,81 @@ fn sums_and_windows_beside_finer_indices_say_what_to_do() {
     assert!(found.contains("fine.ccq has the finest cells"), "{found}");
 }
 
-/// Cells that are no squares, rows from the south, and turned rows: GDAL's corners are those of the geotransform.
+/// Builds the index of 3 x 2 cells with a geotransform, in one go and by tiles, which must have the same bytes.
+fn build_at(path: &Path, name: &str, transform: [f64; 6], code: Option<&str>) {
+    let crs = code.map(|code| Crs::parse(code).unwrap());
+    let cells = Cells::Values { values: &[1.0, 2.0, 3.0, 3.0, 3.0, 4.0], nodata: -1.0 };
+    let place = Georeference { transform, crs };
+    write_tiff(&path.join(name), &place, (3, 2), cells, &TiffOptions::default()).unwrap();
+    PROGRAM.succeeds(path, &["build", name, "-o", "a.ccq", "--overwrite"]);
+    let report = PROGRAM.succeeds(path, &["plan", name, "-o", "p.json", "--overwrite"]);
+    assert!(!report.contains("note"), "{report}");
+    PROGRAM.succeeds(path, &["run", "p.json", "--all"]);
+    PROGRAM.succeeds(path, &["merge", "p.json", "-o", "b.ccq", "--overwrite"]);
+    let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
+    assert!(bytes("a.ccq") == bytes("b.ccq"), "{name}");
+    assert_eq!(PROGRAM.json(path, &["info", "a.ccq"])["geotransform"], json!(transform));
+}
+
+/// The area of the three cells of 3, which meet at sides and corners, and their file.
+fn region(path: &Path) -> (f64, Value) {
+    let ask = ["query", "a.ccq", "--range", "3,4", "--regions", "r.geojson", "--connectivity", "8"];
+    let report = PROGRAM.json(path, &[&ask[..], &["--overwrite"]].concat());
+    (report["regions"]["area"].as_f64().unwrap(), json_of(&path.join("r.geojson")))
+}
+
+/// The ring of the cell of 4.
+fn ring_of_four(path: &Path) -> Value {
+    let ask = ["query", "a.ccq", "--range", "4,5", "-o", "q.geojson", "--overwrite"];
+    PROGRAM.succeeds(path, &ask);
+    json_of(&path.join("q.geojson"))["features"][0]["geometry"]["coordinates"][0].clone()
+}
+
+fn cells_in(path: &Path, bounds: &str) -> Value {
+    PROGRAM.json(path, &["query", "a.ccq", "--bounds", bounds])["found"]["cells"].clone()
+}
+
 #[test]
 fn an_index_keeps_the_place_of_cells_that_are_no_squares() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let make = |name: &str, transform: [f64; 6], code: Option<&str>| {
-        let crs = code.map(|code| Crs::parse(code).unwrap());
-        let cells = Cells::Values { values: &[1.0, 2.0, 3.0, 3.0, 3.0, 4.0], nodata: -1.0 };
-        let place = Georeference { transform, crs };
-        write_tiff(&path.join(name), &place, (3, 2), cells, &TiffOptions::default()).unwrap();
-        let (index, plan) = ("a.ccq", "p.json");
-        PROGRAM.succeeds(path, &["build", name, "-o", index, "--overwrite"]);
-        let report = PROGRAM.succeeds(path, &["plan", name, "-o", plan, "--overwrite"]);
-        assert!(!report.contains("note"), "{report}");
-        PROGRAM.succeeds(path, &["run", plan, "--all", "--overwrite"]);
-        PROGRAM.succeeds(path, &["merge", plan, "-o", "b.ccq", "--overwrite"]);
-        let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
-        assert!(bytes("a.ccq") == bytes("b.ccq"), "{name}");
-        assert_eq!(PROGRAM.json(path, &["info", index])["geotransform"], json!(transform));
-    };
-    let regions = |more: &[&str]| {
-        let ask = [
-            "query",
-            "a.ccq",
-            "--range",
-            "3,4",
-            "--regions",
-            "r.geojson",
-            "--connectivity",
-            "8",
-            "--overwrite",
-        ];
-        let report = PROGRAM.json(path, &[&ask[..], more].concat());
-        (report["regions"]["area"].clone(), json_of(&path.join("r.geojson")))
-    };
-    make("oblong.tif", [10.0, 2.0, 0.0, 60.0, 0.0, -3.0], Some("EPSG:32633"));
-    let (area, json) = regions(&[]);
-    assert_eq!(
-        (area, &json["crs"]["properties"]["name"]),
-        (json!(18.0), &json!("urn:ogc:def:crs:EPSG::32633"))
-    );
-    let ring = &json["features"][0]["geometry"]["coordinates"][0];
-    // Cells (0, 2), (1, 0) and (1, 1) meet at corners and sides.
-    assert!(ring.as_array().unwrap().iter().all(|place| place[0].as_f64() <= Some(16.0)), "{ring}");
-    let found = |bounds: &str| {
-        PROGRAM.json(path, &["query", "a.ccq", "--bounds", bounds])["found"]["cells"].clone()
-    };
-    assert_eq!(
-        (found("10,57,14,60"), found("12,54,13,60"), found("0,0,99,99")),
-        (2.into(), 2.into(), 6.into())
-    );
-    PROGRAM.succeeds(path, &["query", "a.ccq", "--range", "4,5", "-o", "q.geojson"]);
-    let corner = json!([[14.0, 54.0], [16.0, 54.0], [16.0, 57.0], [14.0, 57.0], [14.0, 54.0]]);
-    let of =
-        |name: &str| json_of(&path.join(name))["features"][0]["geometry"]["coordinates"][0].clone();
-    assert_eq!(of("q.geojson"), corner);
+    build_at(path, "oblong.tif", [10.0, 2.0, 0.0, 60.0, 0.0, -3.0], Some("EPSG:32633"));
+    let (area, json) = region(path);
+    assert_eq!(area, 18.0);
+    assert_eq!(json["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32633");
+    for (bounds, cells) in [("10,57,14,60", 2), ("12,54,13,60", 2), ("0,0,99,99", 6)] {
+        assert_eq!(cells_in(path, bounds), cells, "{bounds}");
+    }
+    let ring = json!([[14.0, 54.0], [16.0, 54.0], [16.0, 57.0], [14.0, 57.0], [14.0, 54.0]]);
+    assert_eq!(ring_of_four(path), ring);
     write(path, "squares.tif", (10.0, SQUARE), &[1.0, 2.0]);
     PROGRAM.succeeds(path, &["build", "squares.tif", "-o", "s.ccq"]);
-    PROGRAM.fails(
-        path,
-        &["query", "s.ccq", "--and", "a.ccq", "0,9"],
-        &["a.ccq", "no squares", "gdalwarp"],
-    );
-    // Rows from the south on: rings still go round counterclockwise.
-    make("south.tif", [10.0, 2.0, 0.0, 54.0, 0.0, 3.0], None);
-    PROGRAM.succeeds(path, &["query", "a.ccq", "--range", "4,5", "-o", "q.geojson", "--overwrite"]);
-    let corner = json!([[14.0, 57.0], [14.0, 60.0], [16.0, 60.0], [16.0, 57.0], [14.0, 57.0]]);
-    let ring = of("q.geojson");
-    let signed = |ring: &serde_json::Value| -> f64 {
-        let places: Vec<[f64; 2]> = serde_json::from_value(ring.clone()).unwrap();
-        places.windows(2).map(|w| w[0][0] * w[1][1] - w[1][0] * w[0][1]).sum()
-    };
-    assert!(signed(&ring) > 0.0 && signed(&corner) < 0.0, "{ring}");
-    assert_eq!(found("14,57,16,60"), 1);
-    make("turned.tif", [10.0, 2.0, 0.5, 60.0, 0.5, -2.0], None);
-    assert_eq!(regions(&[]).0, 3.0 * 4.25);
+    let words = ["a.ccq", "no squares", "gdalwarp"];
+    PROGRAM.fails(path, &["query", "s.ccq", "--and", "a.ccq", "0,9"], &words);
+    let ask = ["query", "a.ccq", "--raster"];
+    PROGRAM.succeeds(path, &[&ask[..], &["oblong.tif"]].concat());
+    build_at(path, "other.tif", [10.0, 2.0, 0.0, 61.0, 0.0, -3.0], Some("EPSG:32633"));
+    PROGRAM.fails(path, &[&ask[..], &["oblong.tif"]].concat(), &["oblong.tif", "lie elsewhere"]);
+}
+
+/// Rows from the south on, whose rings go round counterclockwise all the same, turned rows, and degrees.
+#[test]
+fn an_index_keeps_the_place_of_rows_that_run_any_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    build_at(path, "south.tif", [10.0, 2.0, 0.0, 54.0, 0.0, 3.0], None);
+    let ring = json!([[14.0, 60.0], [14.0, 57.0], [16.0, 57.0], [16.0, 60.0], [14.0, 60.0]]);
+    let places: Vec<[f64; 2]> = serde_json::from_value(ring_of_four(path)).unwrap();
+    let area: f64 = places.windows(2).map(|w| w[0][0] * w[1][1] - w[1][0] * w[0][1]).sum();
+    assert_eq!(area, 2.0 * 6.0, "{places:?}");
+    assert!(places.iter().all(|place| ring.as_array().unwrap().contains(&json!(place))));
+    assert_eq!(cells_in(path, "14,57,16,60"), 1);
+    build_at(path, "turned.tif", [10.0, 2.0, 0.5, 60.0, 0.5, -2.0], None);
+    assert_eq!(region(path).0, 3.0 * 4.25);
     let words = ["--bounds 0,0,1,1", "a.ccq", "do not run along an axis", "--window"];
     PROGRAM.fails(path, &["query", "a.ccq", "--bounds", "0,0,1,1"], &words);
-    make("degrees.tif", [10.0, 0.2, 0.0, 60.0, 0.0, -0.1], Some("EPSG:4326"));
-    let oblong = regions(&[]).0.as_f64().unwrap();
+    build_at(path, "degrees.tif", [10.0, 0.2, 0.0, 60.0, 0.0, -0.1], Some("EPSG:4326"));
     // A cell of 0.2 x 0.1 degrees between 59.8 and 60 degrees north, about 11.2 x 11.1 km.
-    assert!((oblong / (3.0 * 11_150.0 * 11_141.0) - 1.0).abs() < 0.01, "{oblong}");
+    let share = region(path).0 / (3.0 * 11_200.0 * 11_140.0);
+    assert!((share - 1.0).abs() < 0.01, "{share}");
 }

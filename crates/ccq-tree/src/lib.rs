@@ -72,7 +72,9 @@ pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
 pub use number::Number;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
-pub use query::{Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, search_grid};
+pub use query::{
+    Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, first_mismatch, search_grid,
+};
 pub use raster::RasterRef;
 pub use regions::{Connectivity, Outline, Region, Regions, regions};
 pub use search::{count, mask, quadrants, runs, statistics, top_k};

@@ -1,5 +1,7 @@
 //! What can go wrong with a terrain product.
 
+use gpu_core::Shortest;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -22,7 +24,10 @@ pub enum Error {
         value: f64,
     },
     /// More levels than anybody can look at.
-    #[error("contour lines every {interval} from {low} to {high} have more than {most} levels")]
+    #[error(
+        "contour lines every {} from {} to {} have more than {most} levels: take a larger interval",
+        Shortest(*interval), Shortest(*low), Shortest(*high)
+    )]
     TooManyLevels {
         /// As given.
         interval: f64,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use geo_io::Georeference;
+use geo_io::{Crs, Georeference};
 use gpu_core::{Device, Progress};
 use pba_voronoi::{
     AUTHALIC_RADIUS, Diagram, EARTH_RADIUS, Error, Globe, Input, Params, geodesic_on_ellipsoid,
@@ -40,8 +40,14 @@ fn radius(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is to be said of a mask in degrees whose distances are those of a plane.
-pub const NOTE: &str = "the mask lies in longitude and latitude: --geodesic gives distances along great circles, in metres";
+/// What is to be said of a mask in longitude and latitude whose distances are those of a plane.
+pub fn note_on_plane(crs: Option<&Crs>) -> Option<String> {
+    let crs = crs.filter(|crs| crs.is_geographic())?;
+    let radius = other_body(crs).map(|radius| format!(" --radius {radius}")).unwrap_or_default();
+    Some(format!(
+        "the mask lies in longitude and latitude: --geodesic{radius} gives distances along great circles, in metres"
+    ))
+}
 
 /// Where a mask lies on the globe, and on what figure distances are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -167,8 +167,7 @@ pub fn write_centre_rows<T: Index>(
         }
         Ok(())
     };
-    // A number might be a coordinate.
-    let bands = Bands { names: &["x", "y"], nodata: f32::NAN };
+    let bands = Bands { names: &["x", "y"], nodata: raster.nodata };
     let (size, options) = ((width, height), raster.options());
     Ok(geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut centres)?)
 }

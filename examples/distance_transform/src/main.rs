@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{Cells, Crs, Georeference, Mask, Output};
+use geo_io::{Cells, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, GridView, Progress, Shortest};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
@@ -93,10 +93,9 @@ fn run(args: &Args) -> Result<()> {
     if let Some(crs) = crs {
         report.line("system", crs);
     }
-    if let Some(globe) = &globe {
-        globe.report(&mut report);
-    } else if crs.is_some_and(Crs::is_geographic) {
-        report.note(globe::NOTE);
+    match &globe {
+        Some(globe) => globe.report(&mut report),
+        None => globe::note_on_plane(crs).iter().for_each(|note| report.note(note)),
     }
     if args.sites.spacing == Spacing::Georeference {
         let [wide, tall] = [sides.0, sides.1].map(Shortest);

@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, UnknownArgument};
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command, Parser};
 use clap_complete::Shell;
 
@@ -82,15 +83,43 @@ fn command_line<Args: Parser>(name: &'static str) -> Result<Option<(Args, Option
     });
     parsed.map(Some).map_err(|error| match error.kind() {
         DisplayHelp | DisplayVersion => error.exit(),
-        _ => {
-            let text = error.render().to_string();
-            // What is wrong and clap's tips; not the usage.
-            let parts = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
-            let parts = parts.filter(|part| !part.starts_with("For more information"));
-            let parts: Vec<_> = parts.map(|part| one_line(part.trim())).collect();
-            anyhow::anyhow!("{}", parts.join("; ").trim_start_matches("error: "))
-        }
+        _ => anyhow::anyhow!("{}", in_a_line(&error, &command())),
     })
+}
+
+/// What is wrong with a command line, with clap's tips and without the usage.
+fn in_a_line(error: &clap::Error, command: &Command) -> String {
+    let text = error.render().to_string();
+    let elsewhere = elsewhere(error, command);
+    let parts = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
+    let parts = parts.map(|part| one_line(part.trim()));
+    let parts = parts.filter(|part| {
+        let is_tip = part.starts_with("tip: ");
+        // An option that is not known is none of the values.
+        let is_of_value = part.starts_with("tip: to pass '-");
+        !part.starts_with("For more information")
+            && !is_of_value
+            && !(is_tip && elsewhere.is_some())
+    });
+    let parts: Vec<_> = parts.chain(elsewhere.clone()).collect();
+    parts.join("; ").trim_start_matches("error: ").to_owned()
+}
+
+/// Which commands of a program have the option that the one on the line does not know.
+fn elsewhere(error: &clap::Error, command: &Command) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+    let option = word.split('=').next()?.strip_prefix("--")?;
+    let has = |command: &&Command| {
+        command.get_arguments().any(|argument| argument.get_long() == Some(option))
+    };
+    let alone = Some(command)
+        .filter(has)
+        .map(|command| format!("{} without a command", command.get_name()));
+    let commands =
+        command.get_subcommands().filter(has).map(|command| command.get_name().to_owned());
+    let names: Vec<String> = alone.into_iter().chain(commands).collect();
+    (error.kind() == UnknownArgument && !names.is_empty())
+        .then(|| format!("--{option} is an option of {}", names.join(", ")))
 }
 
 /// Prints what `--completions SHELL` or `--man` asks for, if one of them is the command line.

@@ -12,6 +12,7 @@ use programs::args::{Extent, RunArgs, count, ending};
 use programs::scale::RunTileArgs;
 
 use crate::numbers::check_bins;
+use crate::place::Place;
 use crate::scale::{MergeArgs, PlanArgs};
 
 /// Build an index of the values of a raster, and ask it where values lie in a range.
@@ -74,14 +75,17 @@ pub struct QueryArgs {
     /// The index
     #[arg(value_name = "TREE")]
     pub tree: PathBuf,
-    /// The raster that it was built from, where the range cuts through bins
+    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one after the other
     #[arg(long, value_name = "RASTER")]
-    pub raster: Option<PathBuf>,
+    pub raster: Vec<PathBuf>,
+    /// The raster that an index of --and was built from, where its range cuts through bins; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TREE", "RASTER"])]
+    pub raster_of: Vec<PathBuf>,
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// The value that stands for NODATA in the raster, where the index was built with another than its file says
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, requires = "raster")]
+    /// The value that stands for NODATA in the rasters, where the index was built with another than its file says
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub nodata: Option<Number>,
     /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
@@ -94,7 +98,7 @@ pub struct QueryArgs {
     pub sum: bool,
     /// Rows and columns from the first on and before the second [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
-    pub window: Option<Place>,
+    pub window: Option<Rectangle>,
     /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts [default: all]
     #[arg(
         long,
@@ -107,7 +111,7 @@ pub struct QueryArgs {
     /// size: the finest are found, and a coarser cell counts for those whose centres lie in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
-    /// What is found: quadrants (.geojson, .csv), or cells (.npy, .png); may be given several times
+    /// What is found: rectangles of cells (.geojson, .csv), or cells (.npy, .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
     /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson), or a
@@ -141,10 +145,12 @@ or grey value of a PNG. A decimal of --range, --bins and --nodata means, among f
 f64, that it rounds to. A range up to inf holds infinity as well. Nodes take 8 bytes where values have 8 or 16 bits or are in \
 bins, and where values of 64 bits have at most 65,535 different ones; else 12. A PNG \
 with coloured or otherwise transparent pixels is refused.\n\n\
-Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
-south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
-A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
-with --raster then. Areas of --regions are in square units of the place, of degrees in square \
+Rectangles are quadrants, squares of 2^n cells, cut off where the window or the raster ends: the first row and column, how many rows \
+and columns, and the least and the greatest value, or number of a bin. In GeoJSON they are in the units of the index's place (a raster \
+that lies nowhere has its south-west corner at (0, 0) and cells of side 1). A range that cuts through a bin gives rectangles of which \
+only some cells may be in it (partly); --raster says which, and cells are written with it. A raster whose cells are in other bins than \
+the index has is refused. In JSON whole numbers have all of their digits; those beyond 64 bits and infinities, which a number of JSON \
+does not hold, are strings, such as \"inf\". Areas of --regions are in square units of the place, of degrees in square \
 metres on WGS 84. A query runs on the CPU unless --device names a GPU, to which indices and raster are copied: what is found is \
 the same; sums are made on the CPU. A GPU takes four indices at most (--classes counts as one), and of other cell sizes those whose cells are 2^n of the \
 finest on a side, with the same north-west and south-east corner.\n\n\
@@ -184,8 +190,22 @@ impl QueryArgs {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
         let mut inputs = vec![self.tree.clone()];
-        inputs.extend(self.raster.clone());
-        inputs.extend(self.others()?.into_iter().map(|(path, _)| path));
+        inputs.extend(self.raster.iter().chain(&self.raster_of).cloned());
+        let others = self.others()?;
+        inputs.extend(others.iter().map(|(path, _)| path.clone()));
+        for [tree, raster] in self.rasters_of_others() {
+            let (tree_name, raster) = (tree.display(), raster.display());
+            let is_asked = others.iter().any(|(path, _)| path == tree);
+            ensure!(
+                is_asked,
+                "--raster-of {tree_name} {raster}: {tree_name} is no index of --and; --raster is for the first"
+            );
+        }
+        let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
+        ensure!(
+            self.nodata.is_none() || has_raster,
+            "--nodata is for --raster and --raster-of, and neither is given: an index keeps its own"
+        );
         let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {
             kind(path)?;
@@ -203,6 +223,12 @@ impl QueryArgs {
         Ok(())
     }
 
+    /// Whether an output needs to know of each cell whether it is found.
+    pub fn needs_cells(&self) -> bool {
+        let of_cells = |path: &PathBuf| matches!(kind(path), Ok(Kind::Npy | Kind::Png));
+        self.sum || self.regions.is_some() || self.output.iter().any(of_cells)
+    }
+
     /// All files to write.
     pub fn written(&self) -> Vec<PathBuf> {
         self.output.iter().chain(&self.regions).cloned().collect()
@@ -216,20 +242,41 @@ impl QueryArgs {
         }
     }
 
-    /// The rows and columns of a raster that count.
-    pub fn window_in(&self, grid: &GridSpec) -> Result<Option<Window>> {
+    /// The rows and columns that count of a raster, the finest of those whose index is asked.
+    pub fn window_in(&self, path: &Path, place: &Place) -> Result<Option<Window>> {
+        let name = path.display();
         let Some(Extent(bounds)) = self.bounds else {
-            return Ok(self.window.map(|place| place.0));
+            let Some(Rectangle(window)) = self.window else { return Ok(None) };
+            let Window { row0, column0, row1, column1 } = window;
+            let all = Window::of(&place.grid);
+            let is_finest = if path == self.tree { "" } else { ", the finest of the indices" };
+            ensure!(
+                row0 < row1 && column0 < column1 && all.holds(window),
+                "--window {row0},{column0},{row1},{column1}: {name}{is_finest} has {} rows and {} columns, and a window ends after it begins \
+                 and lies within; --bounds takes coordinates",
+                all.row1,
+                all.column1
+            );
+            return Ok(Some(window));
         };
-        let window = cells_of_bounds(&bounds, grid);
-        window.map(Some).with_context(|| {
-            let Bounds { min_x, min_y, max_x, max_y } = bounds;
-            let its = grid.bounds();
+        let Bounds { min_x, min_y, max_x, max_y } = bounds;
+        let option = format!("--bounds {min_x},{min_y},{max_x},{max_y}");
+        ensure!(
+            place.is_along_axes(),
+            "{option}: the rows of {name} do not run along an axis ({place}): give --window"
+        );
+        cells_of_bounds(&bounds, place).map(Some).with_context(|| {
+            let its = place.bounds();
             format!(
-                "--bounds {min_x},{min_y},{max_x},{max_y}: the index lies at {},{},{},{}, no cell is in both",
+                "{option}: {name} lies at {},{},{},{}, no cell is in both",
                 its.min_x, its.min_y, its.max_x, its.max_y
             )
         })
+    }
+
+    /// The rasters of other indices, each with its index.
+    pub fn rasters_of_others(&self) -> impl Iterator<Item = &[PathBuf; 2]> {
+        self.raster_of.as_chunks::<2>().0.iter()
     }
 
     /// The other indices and their ranges.
@@ -257,23 +304,25 @@ fn connectivity(text: &str) -> Result<Connectivity, String> {
     }
 }
 
-/// The cells of a raster that a rectangle has something of. What it has less than a thousandth of, by rounding, is not among them, unless there is
-/// nothing else.
-fn cells_of_bounds(bounds: &Bounds, grid: &GridSpec) -> Option<Window> {
+/// The cells of a raster along the axes that a rectangle has something of. What it has less than a thousandth of, by rounding, is not
+/// among them, unless there is nothing else.
+fn cells_of_bounds(bounds: &Bounds, place: &Place) -> Option<Window> {
     const LITTLE: f64 = 1e-3;
-    let GridSpec { origin_x, origin_y, cell_size, width, height } = *grid;
-    let ends = |from: f64, to: f64, length: u32| {
+    let ends = |[from, to]: [f64; 2], (origin, step): (f64, f64), length: u32| {
         let inside = |at: f64| at.clamp(0.0, f64::from(length)) as u32;
-        let (first, end) = ((from / cell_size + LITTLE).floor(), (to / cell_size - LITTLE).ceil());
+        let [one, other] = [from, to].map(|at| (at - origin) / step);
+        let (from, to) = (one.min(other), one.max(other));
+        let (first, end) = ((from + LITTLE).floor(), (to - LITTLE).ceil());
         if first < end {
             return (inside(first), inside(end));
         }
-        let first = (from / cell_size).floor();
-        (inside(first), inside(f64::max((to / cell_size).ceil(), first + 1.0)))
+        (inside(from.floor()), inside(f64::max(to.ceil(), from.floor() + 1.0)))
     };
-    let (column0, column1) = ends(bounds.min_x - origin_x, bounds.max_x - origin_x, width);
-    let (row0, row1) = ends(origin_y - bounds.max_y, origin_y - bounds.min_y, height);
-    Window { row0, column0, row1, column1 }.and(Window::of(grid))
+    let [left, across, _, top, _, down] = place.geotransform();
+    let GridSpec { width, height, .. } = place.grid;
+    let (column0, column1) = ends([bounds.min_x, bounds.max_x], (left, across), width);
+    let (row0, row1) = ends([bounds.min_y, bounds.max_y], (top, down), height);
+    Window { row0, column0, row1, column1 }.and(Window::of(&place.grid))
 }
 
 /// The format that an output's name asks for.
@@ -309,9 +358,9 @@ impl FromStr for Range {
 
 /// A window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place(pub Window);
+pub struct Rectangle(pub Window);
 
-impl FromStr for Place {
+impl FromStr for Rectangle {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -339,8 +388,9 @@ mod tests {
     #[test]
     fn bounds_have_the_cells_that_they_cut() {
         let grid = GridSpec::new(10.0, 60.0, 0.01, 300, 200).unwrap();
+        let place = Place { grid, transform: None, crs: None };
         let of = |min_x, min_y, max_x, max_y| {
-            let window = cells_of_bounds(&Bounds { min_x, min_y, max_x, max_y }, &grid);
+            let window = cells_of_bounds(&Bounds { min_x, min_y, max_x, max_y }, &place);
             window.map(|Window { row0, column0, row1, column1 }| [row0, column0, row1, column1])
         };
         assert_eq!(of(10.07, 59.9, 10.14, 59.95), Some([5, 7, 10, 14]));
@@ -350,6 +400,12 @@ mod tests {
         assert_eq!(of(0.0, 0.0, 10.0, 90.0), None);
         assert_eq!(of(13.0, 58.0, 14.0, 59.0), None);
         assert_eq!(of(12.99, 58.0, 14.0, 58.01), Some([199, 299, 200, 300]));
+        // Rows from the south on, of cells of 10 x 20.
+        let transform = Some([100.0, 10.0, 0.0, 0.0, 0.0, 20.0]);
+        let place = Place { grid: GridSpec::of_pixels(4, 3), transform, crs: None };
+        let bounds = Bounds { min_x: 110.0, min_y: 30.0, max_x: 125.0, max_y: 40.0 };
+        let window = Window { row0: 1, column0: 1, row1: 2, column1: 3 };
+        assert_eq!(cells_of_bounds(&bounds, &place), Some(window));
     }
 
     #[test]
@@ -359,9 +415,9 @@ mod tests {
             assert!(bad.parse::<Range>().is_err(), "{bad:?} was taken");
         }
         let window = Window { row0: 1, column0: 2, row1: 3, column1: 4 };
-        assert_eq!("1,2, 3,4".parse(), Ok(Place(window)));
+        assert_eq!("1,2, 3,4".parse(), Ok(Rectangle(window)));
         for bad in ["", "1,2,3", "1,2,3,-4", "1,2,3,4,5", "1,2,3,4.5"] {
-            assert!(bad.parse::<Place>().is_err(), "{bad:?} was taken");
+            assert!(bad.parse::<Rectangle>().is_err(), "{bad:?} was taken");
         }
     }
 }

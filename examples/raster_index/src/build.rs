@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ccq_tree::mosaic_places;
 use geo_io::{ArrayData, Number, Raster};
 use gpu_core::{Device, GridSpec};
 use programs::opening::Opening;
@@ -13,10 +12,10 @@ use programs::stages::Stages;
 use crate::args::BuildArgs;
 use crate::cells::{self, Part};
 use crate::info::describe;
-use crate::place::{Place, of_part, place_of};
+use crate::place::{Place, place_of, place_of_all};
+use crate::sample;
 use crate::trees::{AnyTree, How, tree_of};
 use crate::values::Values;
-use crate::{sample, systems};
 
 /// Reads or makes a raster, builds its index, writes it.
 pub fn build(args: &BuildArgs) -> Result<()> {
@@ -34,14 +33,13 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     let stated = args.rasters.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
     let nodata = nodata_of(args.nodata, stated)?;
     let places = args.rasters.iter().zip(&rasters);
-    let crs =
-        systems::of_all(places.map(|(path, (_, place))| (path.as_path(), place.crs.as_ref())))?;
-    let crs = crs.cloned();
-    if rasters.len() > 1 {
-        let grids: Vec<GridSpec> = rasters.iter().map(|(_, place)| place.grid).collect();
-        mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
-    }
-    let system = crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, &mut notes));
+    let places: Vec<_> = places.map(|(path, (_, place))| (path.as_path(), place)).collect();
+    let place = match places.is_empty() {
+        // The sample.
+        true => rasters[0].1.clone(),
+        false => place_of_all(&places)?,
+    };
+    let system = place.kept(&mut notes);
     let mut report = Report::default();
     for (raster, Place { grid, .. }) in &rasters {
         let (width, height, kind) = (grid.width, grid.height, raster.values.sample_type());
@@ -53,7 +51,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     let tree = tree.in_system(system);
     stages
         .run("write", |_| geo_io::write_file(args.place(), |mut file| tree.write_to(&mut file)))?;
-    describe(&mut report, &*tree, crs.as_ref());
+    describe(&mut report, &*tree, place.crs.as_ref());
     report.device(&device, args.run.device);
     report.stages(&stages);
     report.written([&args.output]);
@@ -101,7 +99,8 @@ fn index(
         _ => stages.run("put together", |_| Values::put_together(&how.cells, how.nodata, parts))?,
     };
     if let Some(count) = args.quantiles {
-        how.bins = stages.run("quantiles", |_| raster.quantiles(grid, how.nodata, count))?;
+        let bins = stages.run("quantiles", |_| raster.quantiles(grid, how.nodata, count));
+        how.bins = bins.with_context(|| format!("--quantiles {count}: cells of {}", how.cells))?;
     }
     how.check()?;
     stages.run("build", |p| tree_of(&raster, grid, &how, None, device.with_progress(p)))
@@ -110,7 +109,7 @@ fn index(
 fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, Place)> {
     let mut raster = geo_io::read_raster(path, args.array.as_deref())?;
     notes.append(&mut raster.notes);
-    let place = place_of(path, &raster, notes)?;
+    let place = place_of(path, &raster)?;
     Ok((raster, place))
 }
 
@@ -123,7 +122,7 @@ fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
     let (georeference, nodata, notes) = (None, None, Vec::new());
     let raster = Raster { width, height, values, georeference, nodata, notes };
-    Ok((raster, Place { grid: GridSpec::of_pixels(side, side), crs: None }))
+    Ok((raster, Place { grid: GridSpec::of_pixels(side, side), transform: None, crs: None }))
 }
 
 /// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
@@ -137,7 +136,10 @@ pub fn nodata_of<'a>(
     let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
     let Some((first, nodata)) = stated.next() else { return Ok(None) };
     if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
-        bail!("{first} has the NODATA {nodata}, {other} {value}: give both the same");
+        bail!(
+            "{first} has the NODATA {nodata}, {other} {value}: `gdalwarp -dstnodata {nodata}` gives {other} the same, and --nodata VALUE \
+             takes one value in all files, whatever they say"
+        );
     }
     Ok(Some(nodata))
 }

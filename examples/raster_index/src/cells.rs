@@ -19,8 +19,8 @@ fn cells_of(values: SampleType) -> &'static [&'static str] {
         SampleType::U16 => &["u16"],
         SampleType::I32 => &["i32", "i64"],
         SampleType::U32 => &["u32", "i64", "u64"],
-        SampleType::U64 => &["u32", "u64"],
-        SampleType::I64 => &["i32", "u32", "i64"],
+        SampleType::U64 => &["u32", "u64", "i64"],
+        SampleType::I64 => &["i32", "u32", "i64", "u64"],
         SampleType::F16 | SampleType::F32 | SampleType::F64 => &["f32", "f64"],
     }
 }
@@ -81,22 +81,56 @@ pub fn cells_of_all(
     for (path, other) in rasters {
         candidates.retain(|cells| cells_of(*other).contains(cells));
         if candidates.is_empty() {
-            let (path, first) = (path.display(), first.display());
-            bail!("{path}: values of type {other} beside those of {first} of type {kind}");
+            return Err(of_two_types((first, kind), (path, *other)));
         }
     }
     let stated = nodata.and_then(|nodata| kind.value(nodata));
     let mut failed = None;
     for cells in candidates {
-        let all = (0..rasters.len()).try_fold(false, |any, i| Ok(check(i, cells)? || any));
+        let all = (0..rasters.len()).try_fold(false, |any, i| {
+            let beside = rasters.iter().find(|(_, other)| *other != rasters[i].1);
+            Ok(check(i, cells).map_err(|error| beside_another(error, beside))? || any)
+        });
         match all {
             Ok(true) => return Ok(cells),
             Ok(false) if stated.is_none_or(|own| nodata_in(cells, own) == own) => return Ok(cells),
             Ok(false) => {}
-            Err(error) => failed = failed.or(Some(error)),
+            // The last type has the most values.
+            Err(error) => failed = Some(error),
         }
     }
     Err(failed.unwrap_or_else(|| anyhow!("{}: an index has no such values", first.display())))
+}
+
+/// Says that values of two types have no type of cells in common, and which type to give both.
+fn of_two_types((a, one): (&Path, SampleType), (b, other): (&Path, SampleType)) -> anyhow::Error {
+    let is_float = |kind| matches!(kind, SampleType::F16 | SampleType::F32 | SampleType::F64);
+    let is_wide = |kind| matches!(kind, SampleType::I64 | SampleType::U64 | SampleType::U32);
+    let both = [one, other];
+    let common = match both.iter().any(|&kind| is_float(kind)) {
+        true if both.contains(&SampleType::F64) || both.iter().any(|&kind| is_wide(kind)) => {
+            "Float64"
+        }
+        true => "Float32",
+        false if both.iter().any(|&kind| is_wide(kind)) => "Int64",
+        false => "Int32",
+    };
+    anyhow!(
+        "{} has values of type {other}, {} of type {one}, and rasters of one index have one type: `gdal_translate -ot {common}` gives both \
+         one",
+        b.display(),
+        a.display()
+    )
+}
+
+/// Names the raster of another type that a value has no cell beside.
+fn beside_another(error: anyhow::Error, beside: Option<&(&Path, SampleType)>) -> anyhow::Error {
+    match beside {
+        Some((path, kind)) => {
+            anyhow!("{error} (beside it, {} has values of type {kind})", path.display())
+        }
+        None => error,
+    }
 }
 
 /// A part of a raster that was read.
@@ -123,18 +157,11 @@ impl Part<'_> {
                 let narrow = self.narrow_float();
                 v.iter().position(|&value| narrow(value).is_none())
             }
-            (ArrayData::I64(v), "i32") => {
-                let narrow = self.narrow_integer::<i64, i32>(cells);
-                v.iter().position(|&value| narrow(value).is_none())
-            }
-            (ArrayData::I64(v), "u32") => {
-                let narrow = self.narrow_integer::<i64, u32>(cells);
-                v.iter().position(|&value| narrow(value).is_none())
-            }
-            (ArrayData::U64(v), "u32") => {
-                let narrow = self.narrow_integer::<u64, u32>(cells);
-                v.iter().position(|&value| narrow(value).is_none())
-            }
+            (ArrayData::I64(v), "i32") => self.first_without::<i64, i32>(v, cells),
+            (ArrayData::I64(v), "u32") => self.first_without::<i64, u32>(v, cells),
+            (ArrayData::I64(v), "u64") => self.first_without::<i64, u64>(v, cells),
+            (ArrayData::U64(v), "u32") => self.first_without::<u64, u32>(v, cells),
+            (ArrayData::U64(v), "i64") => self.first_without::<u64, i64>(v, cells),
             (values, _) if cells_of(values.sample_type()).contains(&cells) => None,
             (values, _) => {
                 let (path, found) = (self.path.display(), values.sample_type());
@@ -153,8 +180,8 @@ impl Part<'_> {
             _ => bail!("{}: a value has no cell of {cells}", self.path.display()),
         };
         bail!(
-            "{}: its value {value} in row {row}, column {column} is no {cells}, the type of the index or of the rasters beside it: \
-             {how}, or give --nodata {value} if it stands for no value",
+            "{}: its value {value} in row {row}, column {column} is no {cells}, the type of the index's cells: {how}, or give \
+             --nodata {value} if it stands for no value",
             self.path.display()
         )
     }
@@ -203,6 +230,12 @@ impl Part<'_> {
             (ArrayData::F64(v), "f64") => Values::F64(v),
             (ArrayData::I64(v), "i64") => Values::I64(v),
             (ArrayData::U64(v), "u64") => Values::U64(v),
+            (ArrayData::I64(v), "u64") => {
+                Values::U64(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
+            }
+            (ArrayData::U64(v), "i64") => {
+                Values::I64(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
+            }
             (ArrayData::F64(v), _) => {
                 Values::F32(v.into_iter().filter_map(self.narrow_float()).collect())
             }
@@ -244,7 +277,17 @@ impl Part<'_> {
         }
     }
 
-    /// An integer as one of 32 bits, where it is one or NODATA.
+    /// The first of some integers that has no cell of a type.
+    fn first_without<T, C>(&self, values: &[T], cells: &str) -> Option<usize>
+    where
+        T: TryFrom<i128> + PartialEq + Copy,
+        C: TryFrom<T> + TryFrom<i128> + PartialEq + Copy,
+    {
+        let narrow = self.narrow_integer::<T, C>(cells);
+        values.iter().position(|&value| narrow(value).is_none())
+    }
+
+    /// An integer as one of another type, where it is one or NODATA.
     fn narrow_integer<T, C>(&self, cells: &str) -> impl Fn(T) -> Option<C> + use<T, C>
     where
         T: TryFrom<i128> + PartialEq + Copy,

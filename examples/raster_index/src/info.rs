@@ -7,22 +7,20 @@ use programs::report::Report;
 use serde_json::json;
 
 use crate::args::InfoArgs;
-use crate::numbers::{number, shown};
-use crate::systems;
+use crate::numbers::{self, shown};
+use crate::place::Place;
 use crate::trees::{self, Index};
 
 /// Says what an index holds.
 pub fn info(args: &InfoArgs) -> Result<()> {
     let tree = trees::read(&args.tree)?;
     let mut report = Report::default();
-    let GridSpec { origin_x, origin_y, cell_size, width, height } = *tree.grid();
+    let GridSpec { width, height, .. } = *tree.grid();
+    let place = Place::of_index(&args.tree, &*tree)?;
     report.line("raster", format_args!("{width} x {height} cells of {}", tree.cells()));
-    report.line(
-        "place",
-        format_args!("north-west corner {origin_x} {origin_y}, cells of {cell_size}"),
-    );
-    let crs = systems::of_index(&args.tree, tree.system())?;
-    describe(&mut report, &*tree, crs.as_ref());
+    report.line("place", &place);
+    report.field("geotransform", place.geotransform());
+    describe(&mut report, &*tree, place.crs.as_ref());
     report.print(&args.run, false);
     Ok(())
 }
@@ -54,8 +52,8 @@ pub fn describe(report: &mut Report, tree: &dyn Index, crs: Option<&Crs>) {
     }
     let fields = json!({
         "nodes": nodes, "node_bytes": node_bytes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
-        "bins": summary.bins.iter().map(number).collect::<Vec<_>>(),
-        "nodata": summary.nodata.as_ref().map(number), "cells": tree.cells(),
+        "bins": summary.bins.iter().map(numbers::json).collect::<Vec<_>>(),
+        "nodata": summary.nodata.as_ref().map(numbers::json), "cells": tree.cells(),
         "width": tree.grid().width, "height": tree.grid().height, "crs": crs.map(Crs::to_string),
         "pointer_bytes": [summary.pointers_32, summary.pointers_64],
     });

@@ -4,6 +4,7 @@
 //! launches the kernels of `kernels-rs/src/ccq/build.rs`.
 
 mod args;
+mod asked;
 mod build;
 mod cells;
 mod info;

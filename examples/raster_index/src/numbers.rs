@@ -5,13 +5,13 @@ use ccq_tree::Bound;
 use geo_io::{Number, SampleType};
 use gpu_core::Shortest;
 
-/// A number as a bound of cells: the float of their type that it rounds to, among integers the number itself. A cell is below the number
-/// if it is below the bound.
+/// A number as a bound of cells: the float of their type that it rounds to, among integers the least that is not below it. A cell is
+/// below the number if it is below the bound.
 pub fn bound_in(cells: &str, number: Number) -> Bound {
     let rounded = match cells {
         "f32" => at_least(SampleType::F32, number),
         "f64" => Some(number.to_f64().into()),
-        _ => None,
+        _ => Some(number.ceil()),
     };
     // A number beyond the greatest float is below infinity.
     let is_open = rounded.is_some_and(|rounded| rounded.to_f64() == f64::INFINITY);
@@ -37,14 +37,15 @@ pub fn number_of(bound: Bound) -> Number {
 
 /// Refuses boundaries of bins that are no numbers, or do not rise.
 pub fn check_bins(bins: &[Number]) -> Result<()> {
-    for (i, bin) in bins.iter().enumerate() {
-        ensure!(!bin.is_nan(), "--bins: boundary {i} is not a number");
-        if let Some(before) = i.checked_sub(1).map(|i| bins[i]) {
-            ensure!(
-                before < *bin,
-                "--bins: boundary {i}, {bin}, is not above the one before, {before}"
-            );
-        }
+    for (number, bin) in (1..).zip(bins) {
+        ensure!(!bin.is_nan(), "--bins: boundary {number} of {} is not a number", bins.len());
+    }
+    for (number, pair) in (2..).zip(bins.windows(2)) {
+        let (before, bin) = (pair[0], pair[1]);
+        ensure!(
+            before < bin,
+            "--bins: boundary {number}, {bin}, is not above the one before, {before}: boundaries rise"
+        );
     }
     Ok(())
 }
@@ -55,9 +56,9 @@ pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
     if cells == "f32" { Shortest(value.to_f64() as f32).to_string() } else { value.to_string() }
 }
 
-/// A value as JSON has it: whole numbers of 64 bits exactly.
-pub fn number(value: &Bound) -> serde_json::Value {
-    serde_json::from_str(&value.to_string()).unwrap_or_default()
+/// A value as JSON has it, exactly.
+pub fn json(value: &Bound) -> serde_json::Value {
+    number_of(*value).to_json()
 }
 
 #[cfg(test)]
@@ -81,5 +82,8 @@ mod tests {
         }
         let whole = "9007199254740993".parse().unwrap();
         assert_eq!(bound_in("i64", whole), Bound::from(9_007_199_254_740_993i128));
+        let between = "9007199254740992.5".parse().unwrap();
+        assert_eq!(bound_in("i64", between), Bound::from(9_007_199_254_740_993i128));
+        assert_eq!(bound_in("u8", f64::INFINITY.into()), Bound::from(f64::INFINITY));
     }
 }

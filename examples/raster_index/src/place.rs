@@ -1,25 +1,115 @@
 //! Where rasters and their indices lie, and whether those that are taken together lie in one place.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use ccq_tree::mosaic_places;
 use geo_io::{Crs, Georeference, Raster};
 use gpu_core::{Bounds, GridSpec};
 
-use crate::systems;
+use crate::systems::{self, Kept};
+use crate::trees::Index;
 
 /// Where a raster's cells lie, and in which system.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Place {
+    /// The cells; of a raster whose cells are no squares, or whose rows do not run east, as if it lay nowhere.
     pub grid: GridSpec,
+    /// The geotransform of such a raster.
+    pub transform: Option<[f64; 6]>,
     pub crs: Option<Crs>,
 }
 
-/// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere, which a note says.
+impl Place {
+    /// The place of cells that an index keeps.
+    ///
+    /// # Errors
+    /// What it keeps is no place.
+    pub fn of_index(path: &Path, tree: &dyn Index) -> Result<Self> {
+        let Kept { system, transform } = Kept::of_index(path, tree.system())?;
+        let crs = system.map(|system| system.crs()).transpose();
+        let crs =
+            crs.with_context(|| format!("{}: its reference system is none", path.display()))?;
+        Ok(Self { grid: *tree.grid(), transform, crs })
+    }
+
+    /// What an index keeps of it beside the cells; a note says where the system has no form that gives it back.
+    pub fn kept(&self, notes: &mut Vec<String>) -> Option<String> {
+        let system = self.crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, notes));
+        Kept { system, transform: self.transform }.text()
+    }
+
+    /// GDAL's geotransform.
+    pub fn geotransform(&self) -> [f64; 6] {
+        self.transform.unwrap_or_else(|| self.grid.geotransform())
+    }
+
+    /// The north-west corner of a cell in the units of the place, or where a raster ends.
+    pub fn corner(&self, column: u32, row: u32) -> [f64; 2] {
+        let [left, ax, bx, top, ay, by] = self.geotransform();
+        let (column, row) = (f64::from(column), f64::from(row));
+        [left + column * ax + row * bx, top + column * ay + row * by]
+    }
+
+    /// The ring of some corners, each a column and a row, which go round counterclockwise where rows run from north to south: so does
+    /// the ring, whichever way the rows run.
+    pub fn ring(&self, corners: &[[u32; 2]]) -> Vec<[f64; 2]> {
+        let corners = corners.iter().chain(corners.first());
+        let mut ring: Vec<_> = corners.map(|&[column, row]| self.corner(column, row)).collect();
+        let [_, ax, bx, _, ay, by] = self.geotransform();
+        if ax * by - bx * ay > 0.0 {
+            ring.reverse();
+        }
+        ring
+    }
+
+    /// Whether columns run along the first axis and rows along the second, in either direction.
+    pub fn is_along_axes(&self) -> bool {
+        let [_, _, bx, _, ay, _] = self.geotransform();
+        (bx, ay) == (0.0, 0.0)
+    }
+
+    /// The rectangle around all cells.
+    pub fn bounds(&self) -> Bounds {
+        let (width, height) = (self.grid.width, self.grid.height);
+        let corners = [(0, 0), (width, 0), (0, height), (width, height)];
+        let [xs, ys] =
+            [0, 1].map(|axis| corners.map(|(column, row)| self.corner(column, row)[axis]));
+        let least = |all: [f64; 4]| all.into_iter().fold(f64::INFINITY, f64::min);
+        let most = |all: [f64; 4]| all.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        Bounds { min_x: least(xs), min_y: least(ys), max_x: most(xs), max_y: most(ys) }
+    }
+
+    /// Whether nothing says where it lies.
+    fn is_nowhere(&self) -> bool {
+        let GridSpec { width, height, .. } = self.grid;
+        self.transform.is_none() && self.grid == GridSpec::of_pixels(width, height)
+    }
+}
+
+impl fmt::Display for Place {
+    /// The corner and the cells, such as "north-west corner 100 50, cells of 2".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
+        match self.transform {
+            None => write!(f, "north-west corner {origin_x} {origin_y}, cells of {cell_size}"),
+            Some([left, ax, 0.0, top, 0.0, by]) => {
+                write!(f, "first corner {left} {top}, cells of {ax} x {by}")
+            }
+            Some(all) => write!(f, "geotransform {all:?}"),
+        }
+    }
+}
+
+/// Where a raster's cells lie.
+///
+/// # Errors
+/// It has no cells, or too many.
 pub fn place(
     path: &Path,
     (width, height): (usize, usize),
     place: Option<&Georeference>,
-    notes: &mut Vec<String>,
 ) -> Result<Place> {
     let name = path.display();
     let side = |side: usize| {
@@ -27,50 +117,77 @@ pub fn place(
     };
     let (width, height) = (side(width)?, side(height)?);
     ensure!(width > 0 && height > 0, "{name} has no cells ({width} x {height})");
-    if let Some([left, size, 0.0, top, 0.0, down]) = place.map(|place| place.transform) {
+    let crs = place.and_then(|place| place.crs.clone());
+    let transform = place.map(|place| place.transform);
+    if let Some([left, size, 0.0, top, 0.0, down]) = transform {
         // Sides that were computed from an extent differ in their last digits. Nothing moves by a thousandth of a cell.
         let farthest = (down + size).abs() * f64::from(height);
         if size > 0.0 && farthest <= 1e-3 * size {
             let grid = GridSpec::new(left, top, size, width, height)?;
-            return Ok(Place { grid, crs: place.and_then(|place| place.crs.clone()) });
+            return Ok(Place { grid, transform: None, crs });
         }
     }
-    notes.extend(place.map(|_| {
-        let why = "its cells are turned, mirrored or no squares";
-        format!("{name}: {why}, so the index has no place on the ground")
-    }));
-    Ok(Place { grid: GridSpec::of_pixels(width, height), crs: None })
+    Ok(Place { grid: GridSpec::of_pixels(width, height), transform, crs })
 }
 
 /// Where a raster that was read lies.
-pub fn place_of(path: &Path, raster: &Raster, notes: &mut Vec<String>) -> Result<Place> {
-    place(path, (raster.width, raster.height), raster.georeference.as_ref(), notes)
+pub fn place_of(path: &Path, raster: &Raster) -> Result<Place> {
+    place(path, (raster.width, raster.height), raster.georeference.as_ref())
+}
+
+/// The place of rasters that lie beside each other.
+///
+/// # Errors
+/// They do not, or lie in different systems. Of those whose cells are no squares, or turned, there is one alone.
+pub fn place_of_all(places: &[(&Path, &Place)]) -> Result<Place> {
+    let all = places.iter().map(|(path, place)| (*path, place.crs.as_ref()));
+    let crs = systems::of_all(all)?.cloned();
+    let [(_, first)] = places else {
+        if let Some((path, place)) = places.iter().find(|(_, place)| place.transform.is_some()) {
+            bail!(
+                "{}: its cells are turned, mirrored or no squares ({place}): such a raster has an index of its own; gdalwarp makes one of \
+                 all of them",
+                path.display()
+            );
+        }
+        let grids: Vec<GridSpec> = places.iter().map(|(_, place)| place.grid).collect();
+        let (grid, _) = mosaic_places(&grids).map_err(|error| of_part(error, places))?;
+        return Ok(Place { grid, transform: None, crs });
+    };
+    Ok(Place { crs, ..(*first).clone() })
 }
 
 /// Names the rasters that do not lie beside each other.
-pub fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
+fn of_part(error: ccq_tree::Error, places: &[(&Path, &Place)]) -> anyhow::Error {
     match error {
         ccq_tree::Error::Part { index, other, reason } => {
-            anyhow!("{} {reason} {}", paths[index].display(), paths[other].display())
+            anyhow!("{} {reason} {}", places[index].0.display(), places[other].0.display())
         }
         _ => error.into(),
     }
 }
 
-/// A raster or an index: its name, its cells, its system.
-pub type Lying<'a> = (&'a Path, GridSpec, Option<&'a Crs>);
+/// A raster or an index: its name and its place.
+pub type Lying<'a> = (&'a Path, &'a Place);
 
 /// Refuses a second index of another system than the first, or without ground in common. Of the same sides it is to lie in the
 /// same place.
 pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
-    let ((a, its, of_a), (b, grid, of_b)) = (first, second);
-    let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(grid.width, grid.height);
-    let is_alike = (grid.width, grid.height) == (its.width, its.height);
-    if is_alike || is_nowhere(&its) || is_nowhere(&grid) {
+    let ((a, its), (b, place)) = (first, second);
+    let sides = |place: &Place| (place.grid.width, place.grid.height);
+    if sides(its) == sides(place) || its.is_nowhere() || place.is_nowhere() {
         return require_same_place(first, second);
     }
-    systems::require_same((a, of_a), (b, of_b))?;
-    let (one, other) = (its.bounds(), grid.bounds());
+    systems::require_same((a, its.crs.as_ref()), (b, place.crs.as_ref()))?;
+    for (path, place) in [first, second] {
+        ensure!(
+            place.transform.is_none(),
+            "{}: its cells are turned, mirrored or no squares ({place}): it is asked together with indices of the same cells alone; gdalwarp \
+             makes a raster of squares",
+            path.display()
+        );
+    }
+    let (one, other) = (its.bounds(), place.bounds());
     let show = |b: &Bounds| format!("{},{},{},{}", b.min_x, b.min_y, b.max_x, b.max_y);
     ensure!(
         one.min_x < other.max_x
@@ -89,29 +206,26 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
 /// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so may
 /// its index: those will do, wherever the other lies.
 pub fn require_same_place(first: Lying, second: Lying) -> Result<()> {
-    let ((a, its, of_a), (b, grid, of_b)) = (first, second);
-    systems::require_same((a, of_a), (b, of_b))?;
+    let ((a, its), (b, place)) = (first, second);
+    systems::require_same((a, its.crs.as_ref()), (b, place.crs.as_ref()))?;
     let (a, b) = (a.display(), b.display());
-    let sides = |grid: &GridSpec| (grid.width, grid.height);
-    let ((width, height), (its_width, its_height)) = (sides(&grid), sides(&its));
+    let (GridSpec { width, height, .. }, own) = (place.grid, its.grid);
     ensure!(
-        (width, height) == (its_width, its_height),
-        "{b} has {width} x {height} cells, {a} {its_width} x {its_height}"
+        (width, height) == (own.width, own.height),
+        "{b} has {width} x {height} cells, {a} {} x {}",
+        own.width,
+        own.height
     );
-    let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(width, height);
-    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * its.cell_size;
-    let span = f64::from(width.max(height));
-    let is_there = is_near(grid.origin_x, its.origin_x)
-        && is_near(grid.origin_y, its.origin_y)
-        && is_near(grid.cell_size * span, its.cell_size * span);
-    let place = |grid: &GridSpec| {
-        format!("at {} {} with cells of {}", grid.origin_x, grid.origin_y, grid.cell_size)
+    let [_, ax, bx, _, ay, by] = its.geotransform();
+    let most = 1e-3 * f64::min(ax.hypot(ay), bx.hypot(by));
+    let is_near = |(column, row): (u32, u32)| {
+        let [one, other] = [its, place].map(|place| place.corner(column, row));
+        (one[0] - other[0]).hypot(one[1] - other[1]) <= most
     };
+    let is_there = [(0, 0), (width, 0), (0, height)].into_iter().all(is_near);
     ensure!(
-        is_there || is_nowhere(&grid) || is_nowhere(&its),
-        "{b} has its north-west corner {}, {a} {}: they lie elsewhere",
-        place(&grid),
-        place(&its)
+        is_there || place.is_nowhere() || its.is_nowhere(),
+        "{b} has its {place}, {a} its {its}: they lie elsewhere"
     );
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
-use ccq_tree::{ClassSet, Condition, Count, Quadrant, Query, Window};
+use anyhow::{Result, bail};
+use ccq_tree::{Condition, Count, Quadrant, Query, Window};
 use geo_io::{Crs, Number, Output, Polygons};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::args::ending;
@@ -12,14 +12,13 @@ use programs::report::Report;
 use programs::stages::Stages;
 use serde_json::json;
 
-use crate::args::{self, Kind, QueryArgs, Range};
-use crate::cells::Part;
+use crate::args::{self, Kind, QueryArgs};
+use crate::asked::{Asked, Indices};
 use crate::info::describe;
-use crate::numbers::{bound_in, number_of};
-use crate::place::{Lying, Place, place_of, require_common_ground, require_same_place};
-use crate::trees::{self, AnyTree, Index, Sum};
-use crate::values::Values;
-use crate::{regions, systems};
+use crate::numbers::number_of;
+use crate::place::Place;
+use crate::regions;
+use crate::trees::Sum;
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -30,35 +29,36 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     let opening = Opening::begin(args.device());
     let mut stages = Stages::new(args.run.quiet);
     let (device, indices) = opening.beside(&mut stages, "read", |_| Indices::read(args))?;
-    let crs = systems::of_index(&args.tree, indices.first.system())?;
-    let raster = indices.check(args, crs.as_ref())?;
+    let first = &indices.first;
     let set = indices.class_set(args)?;
-    let conditions = indices.conditions(args, raster.as_ref(), set.as_ref())?;
+    let conditions = indices.conditions(set.as_ref())?;
     let grid = ccq_tree::search_grid(&conditions)?;
-    let query = Query::new().window(args.window_in(&grid)?);
-    let (found, total) = stages.run("search", |p| {
-        let found = ccq_tree::quadrants(device.with_progress(p), &conditions, &query)?;
-        let mut total = ccq_tree::count(&device, &conditions, &query)?;
-        let is_settled = total.unsure == 0 && found.iter().any(|quadrant| quadrant.is_partly);
-        let found = match is_settled {
-            true => by_raster(found, &ccq_tree::mask(&device, &conditions, &query)?, &query),
-            false => found,
-        };
-        total.quadrants = found.len() as u64;
-        Ok::<_, anyhow::Error>((found, total))
-    })?;
+    if args.sum {
+        indices.require_sum(&grid)?;
+    }
+    let finest = indices.finest(&grid);
+    let query = Query::new().window(args.window_in(&finest.path, &finest.place)?);
+    let (found, total) = search(&mut stages, &device, &conditions, &query)?;
+    if total.unsure > 0 && args.needs_cells() {
+        bail!("{}", indices.remedy());
+    }
     let mut report = Report::default();
     report.device(&device, args.device());
-    describe(&mut report, &*indices.first, crs.as_ref());
-    report_found(&mut report, &total, &grid, indices.first.grid());
+    describe(&mut report, &*first.tree, first.place.crs.as_ref());
+    report_found(&mut report, &total, finest, first);
+    if total.unsure > 0 {
+        let (unsure, remedy) = (total.unsure, indices.remedy());
+        report.note(format_args!("{unsure} more cells may be in the range: {remedy}"));
+    }
     if args.sum {
-        let sum = stages.run("sum", |_| indices.first.sum(&conditions, &query))?;
+        let sum = stages.run("sum", |_| first.tree.sum(&conditions, &query))?;
         report_sum(&mut report, sum);
     }
-    note_systems(&mut report, &args.written(), crs.as_ref());
-    let crs = crs.as_ref();
-    let (conditions, query, found, device) = (&conditions[..], &query, &found[..], &device);
-    let results = Results { conditions, query, found, grid, crs, device };
+    let crs = finest.place.crs.as_ref().or(first.place.crs.as_ref()).cloned();
+    let place = Place { crs, ..finest.place.clone() };
+    note_systems(&mut report, &args.written(), place.crs.as_ref());
+    let (conditions, query, device) = (&conditions[..], &query, &device);
+    let results = Results { conditions, query, found: &found, place: &place, device };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
     if let Some(path) = &args.regions {
         let output = Output { path, existing: args.run.existing() };
@@ -66,7 +66,7 @@ pub fn query(args: &QueryArgs) -> Result<()> {
             let on = device.with_progress(p);
             Ok::<_, anyhow::Error>(ccq_tree::regions(on, conditions, query, args.connectivity)?)
         })?;
-        let regions = regions::Regions { found: &found, grid, crs };
+        let regions = regions::Regions::new(&found, &place)?;
         stages.run("write regions", |_| regions.write(output))?;
         regions.describe(&mut report);
     }
@@ -76,73 +76,24 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     Ok(())
 }
 
-/// The index that is asked, and others with their ranges.
-struct Indices {
-    first: AnyTree,
-    others: Vec<(PathBuf, Range, AnyTree)>,
-}
-
-impl Indices {
-    fn read(args: &QueryArgs) -> Result<Self> {
-        let other = |(path, range): (PathBuf, Range)| {
-            let tree = trees::read(&path)?;
-            Ok((path, range, tree))
+/// Searches, and counts what is found.
+fn search(
+    stages: &mut Stages,
+    device: &Device,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<(Vec<Quadrant>, Count)> {
+    stages.run("search", |p| {
+        let found = ccq_tree::quadrants(device.with_progress(p), conditions, query)?;
+        let mut total = ccq_tree::count(device, conditions, query)?;
+        let is_settled = total.unsure == 0 && found.iter().any(|quadrant| quadrant.is_partly);
+        let found = match is_settled {
+            true => by_raster(found, &ccq_tree::mask(device, conditions, query)?, query),
+            false => found,
         };
-        let others = args.others()?.into_iter().map(other).collect::<Result<_>>()?;
-        Ok(Self { first: trees::read(&args.tree)?, others })
-    }
-
-    /// Refuses others of another place or system, and reads the raster of the first, which must be of its type and place.
-    fn check(&self, args: &QueryArgs, crs: Option<&Crs>) -> Result<Option<(Values, GridSpec)>> {
-        let (path, first) = (args.tree.as_path(), &self.first);
-        let name = path.display();
-        ensure!(first.grid().cells() > 0, "{name} is the index of a raster without cells");
-        let own = (path, *first.grid(), crs);
-        for (path, _, other) in &self.others {
-            let crs = systems::of_index(path, other.system())?;
-            require_common_ground(own, (path, *other.grid(), crs.as_ref()))?;
-        }
-        let raster = args.raster.as_deref();
-        raster.map(|path| raster_of(path, args, own, first.cells())).transpose()
-    }
-
-    /// Where the cells of the asked classes lie.
-    fn class_set(&self, args: &QueryArgs) -> Result<Option<ClassSet>> {
-        let set = args.classes.iter().fold(0, |set, class| set | 1u64 << class);
-        if set == 0 {
-            return Ok(None);
-        }
-        self.require_values(args, "--classes")?;
-        Ok(Some(self.first.class_set(set)?))
-    }
-
-    /// Refuses an index that has the numbers of bins.
-    fn require_values(&self, args: &QueryArgs, option: &str) -> Result<()> {
-        let (name, has_values) = (args.tree.display(), self.first.summary().bins.is_empty());
-        ensure!(
-            has_values,
-            "{option}: {name} has the numbers of bins, not values: build it without bins"
-        );
-        Ok(())
-    }
-
-    fn conditions<'a>(
-        &'a self,
-        args: &QueryArgs,
-        raster: Option<&'a (Values, GridSpec)>,
-        set: Option<&'a ClassSet>,
-    ) -> Result<Vec<Condition<'a>>> {
-        if args.sum {
-            self.require_values(args, "--sum")?;
-        }
-        let mut conditions = vec![within(&*self.first, args.range)];
-        if let Some((values, grid)) = raster {
-            conditions[0] = values.give_to(conditions[0], *grid)?;
-        }
-        conditions.extend(set.map(ClassSet::condition));
-        conditions.extend(self.others.iter().map(|(_, range, tree)| within(&**tree, Some(*range))));
-        Ok(conditions)
-    }
+        total.quadrants = found.len() as u64;
+        Ok((found, total))
+    })
 }
 
 /// What was found, where rasters have told which cells of the quadrants that a range cuts through are in it: these cells in their place.
@@ -164,18 +115,13 @@ fn by_raster(found: Vec<Quadrant>, mask: &Grid<u8>, query: &Query) -> Vec<Quadra
 }
 
 /// Says how much was found, on the grid of the finest index.
-fn report_found(report: &mut Report, total: &Count, grid: &GridSpec, own: &GridSpec) {
+fn report_found(report: &mut Report, total: &Count, finest: &Asked, first: &Asked) {
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
-    if grid != own {
-        let GridSpec { width, height, cell_size, .. } = grid;
+    if finest.tree.grid() != first.tree.grid() {
+        let GridSpec { width, height, cell_size, .. } = finest.tree.grid();
         report.note(format_args!(
-            "the finest of the indices has {width} x {height} cells of {cell_size}: of those are the cells that are found"
-        ));
-    }
-    if total.unsure > 0 {
-        report.note(format_args!(
-            "{} more cells are in bins that the range cuts through; --raster says which are in it",
-            total.unsure
+            "{} has the finest cells, {width} x {height} of {cell_size}: of those are the cells that are found",
+            finest.path.display()
         ));
     }
     let fields =
@@ -190,7 +136,8 @@ fn report_sum(report: &mut Report, sum: Option<Sum>) {
         return report.field("sum", serde_json::Value::Null);
     };
     report.line("sum", format_args!("{sum} of {cells} cells, mean {mean}"));
-    let exact = serde_json::from_str::<serde_json::Value>(&sum).unwrap_or_default();
+    let exact = sum.parse::<Number>().map_or(sum.into(), Number::to_json);
+    let mean = Number::from(mean).to_json();
     report.field("sum", json!({"cells": cells, "sum": exact, "mean": mean}));
 }
 
@@ -212,39 +159,12 @@ fn note_systems(report: &mut Report, written: &[PathBuf], crs: Option<&Crs>) {
     }
 }
 
-/// The condition that an index's values lie in a range, whose ends are of the cells' type.
-fn within(tree: &dyn Index, range: Option<Range>) -> Condition<'_> {
-    let end = |number: Number| bound_in(tree.cells(), number);
-    match range {
-        Some(Range(low, high)) => tree.condition().range(end(low), end(high)),
-        None => tree.condition(),
-    }
-}
-
-/// The raster that an index was built from. Another is refused where type or place tell.
-fn raster_of(
-    path: &Path,
-    args: &QueryArgs,
-    index: Lying,
-    cells: &'static str,
-) -> Result<(Values, GridSpec)> {
-    let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let Place { grid, crs } = place_of(path, &raster, &mut Vec::new())?;
-    require_same_place(index, (path, grid, crs.as_ref()))?;
-    let nodata = args.nodata.or(raster.nodata);
-    let nodata = nodata.and_then(|nodata| raster.values.sample_type().value(nodata));
-    let part = Part { path, nodata, corner: (0, 0), width: raster.width };
-    let values = part.cells(raster.values, cells)?;
-    Ok((values, grid))
-}
-
 /// What was found, to be written.
 struct Results<'a> {
     conditions: &'a [Condition<'a>],
     query: &'a Query,
     found: &'a [Quadrant],
-    grid: GridSpec,
-    crs: Option<&'a Crs>,
+    place: &'a Place,
     device: &'a Device,
 }
 
@@ -253,19 +173,24 @@ impl Results<'_> {
         let output = Output { path, existing: args.run.existing() };
         match args::kind(path)? {
             Kind::Csv => {
-                let row = |q: &Quadrant| {
-                    let Quadrant { row, column, size, min, max, .. } = q;
-                    format!("{row},{column},{size},{min},{max}")
+                let row = |quadrant: &Quadrant| {
+                    let Window { row0, column0, row1, column1 } = self.cells(quadrant);
+                    let (rows, columns) = (row1 - row0, column1 - column0);
+                    let Quadrant { min, max, is_partly, .. } = quadrant;
+                    let partly = u8::from(*is_partly);
+                    format!("{row0},{column0},{rows},{columns},{min},{max},{partly}")
                 };
-                geo_io::write_rows(output, "row,col,size,min,max", self.found.iter().map(row))?;
+                let header = "row,col,rows,cols,min,max,partly";
+                geo_io::write_rows(output, header, self.found.iter().map(row))?;
             }
             Kind::GeoJson => {
-                let outlines = self.found.iter().map(|q| self.outline(q));
-                geo_io::write_polygons(output, outlines, self.crs)?;
+                let outlines = self.found.iter().map(|quadrant| self.outline(quadrant));
+                geo_io::write_polygons(output, outlines, self.place.crs.as_ref())?;
             }
             Kind::Npy => {
                 let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;
-                let (width, height) = (self.grid.width as usize, self.grid.height as usize);
+                let GridSpec { width, height, .. } = self.place.grid;
+                let (width, height) = (width as usize, height as usize);
                 geo_io::write_npy(output, mask.values(), width, height)?;
             }
             Kind::Png => {
@@ -273,8 +198,9 @@ impl Results<'_> {
                 // What is found is bright on a dark ground.
                 let bright = mask.values().iter().map(|&cell| 0.15 + 0.85 * f32::from(cell));
                 let bright: Vec<f32> = bright.collect();
-                let factor = self.grid.width.max(self.grid.height).div_ceil(PICTURE_SIDE);
-                let raster = GridView::new(&bright, self.grid)?;
+                let grid = self.place.grid;
+                let factor = grid.width.max(grid.height).div_ceil(PICTURE_SIDE);
+                let raster = GridView::new(&bright, grid)?;
                 let picture = terrain_grid::cpu::averaged(raster, factor, &gpu_core::Silent)?;
                 let GridSpec { width, height, .. } = *picture.grid();
                 geo_io::write_shade(output, picture.values(), width, height)?;
@@ -283,25 +209,27 @@ impl Results<'_> {
         Ok(())
     }
 
+    /// The part of a quadrant that counts.
+    fn cells(&self, quadrant: &Quadrant) -> Window {
+        let window = self.query.window.unwrap_or(Window::of(&self.place.grid));
+        quadrant.cells(window).unwrap_or(window)
+    }
+
     /// The part of a quadrant that counts, as a polygon, and its properties.
     fn outline(&self, quadrant: &Quadrant) -> (Vec<(&'static str, Number)>, Polygons) {
-        let window = self.query.window.unwrap_or(Window::of(&self.grid));
-        let Window { row0, column0, row1, column1 } = quadrant.cells(window).unwrap_or(window);
-        let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
-        let corner = |column: u32, row: u32| {
-            [origin_x + f64::from(column) * cell_size, origin_y - f64::from(row) * cell_size]
-        };
-        let south_west = (column0, row1);
-        let ring = [south_west, (column1, row1), (column1, row0), (column0, row0), south_west];
-        let ring = ring.map(|(column, row)| corner(column, row)).to_vec();
+        let Window { row0, column0, row1, column1 } = self.cells(quadrant);
+        let corners = [[column0, row1], [column1, row1], [column1, row0], [column0, row0]];
         let mut properties = vec![
-            ("size", quadrant.size.into()),
+            ("row", row0.into()),
+            ("col", column0.into()),
+            ("rows", (row1 - row0).into()),
+            ("cols", (column1 - column0).into()),
             ("min", number_of(quadrant.min)),
             ("max", number_of(quadrant.max)),
         ];
         if quadrant.is_partly {
             properties.push(("partly", 1.into()));
         }
-        (properties, vec![vec![ring]])
+        (properties, vec![vec![self.place.ring(&corners)]])
     }
 }

@@ -1,26 +1,41 @@
 //! Connected regions of what a query finds, written as outlines or as a table.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use ccq_tree::Outline;
 use geo_io::{Crs, Output, Polygons};
-use gpu_core::GridSpec;
 use programs::args::ending;
 use programs::report::Report;
 use programs::units::other_body;
 use serde_json::json;
 
+use crate::place::Place;
+
 /// Regions, and where they lie.
 pub struct Regions<'a> {
-    pub found: &'a ccq_tree::Regions,
-    pub grid: GridSpec,
-    pub crs: Option<&'a Crs>,
+    found: &'a ccq_tree::Regions,
+    place: &'a Place,
+    areas: Vec<f64>,
 }
 
-impl Regions<'_> {
+impl<'a> Regions<'a> {
+    /// Regions with their areas.
+    ///
+    /// # Errors
+    /// Rows in degrees that are no parallels: what their cells measure is not known.
+    pub fn new(found: &'a ccq_tree::Regions, place: &'a Place) -> Result<Self> {
+        let is_measured =
+            place.is_along_axes() || place.crs.as_ref().and_then(Crs::degrees_per_unit).is_none();
+        ensure!(
+            is_measured,
+            "--regions: the index lies in degrees, and its rows are not parallels ({place}): gdalwarp makes a raster whose rows are"
+        );
+        let areas = areas(found, place);
+        Ok(Self { found, place, areas })
+    }
+
     /// Writes them with their numbers, cells and areas.
     pub fn write(&self, output: Output<'_>) -> Result<()> {
-        let regions = self.found.regions();
-        let areas = self.areas();
+        let (regions, areas) = (self.found.regions(), &self.areas);
         if ending(output.path) == "csv" {
             let row = |(i, region): (usize, &ccq_tree::Region)| {
                 let ccq_tree::Region { row, column, cells } = region;
@@ -35,12 +50,12 @@ impl Regions<'_> {
             let properties = vec![("region", i as f64), ("cells", cells), ("area", area)];
             (properties, self.polygons(outline))
         });
-        Ok(geo_io::write_polygons(output, features, self.crs)?)
+        Ok(geo_io::write_polygons(output, features, self.place.crs.as_ref())?)
     }
 
     /// Says how many there are, and which is the largest.
     pub fn describe(&self, report: &mut Report) {
-        let (regions, areas) = (self.found.regions(), self.areas());
+        let (regions, areas) = (self.found.regions(), &self.areas);
         let largest = (0..areas.len()).max_by(|&a, &b| areas[a].total_cmp(&areas[b]));
         let text = match largest {
             Some(i) => {
@@ -58,43 +73,41 @@ impl Regions<'_> {
         report.field("regions", json!({"count": regions.len(), "largest": largest, "area": area}));
     }
 
-    /// The area of each: in square units of the place; of longitudes and latitudes in square metres, on WGS 84 or on the sphere of another
-    /// body's equatorial radius.
-    fn areas(&self) -> Vec<f64> {
-        let size = self.grid.cell_size;
-        let degrees = self.crs.and_then(Crs::degrees_per_unit);
-        let body = self.crs.and_then(other_body);
-        let zone = |latitude: f64| match body {
-            Some(radius) => radius * radius * latitude.to_radians().sin(),
-            None => zone(latitude),
-        };
-        let of_row = |row: u32| match degrees {
-            Some(degrees) => {
-                // Cells whose centres are the poles reach beyond them.
-                let edge = |row: u32| {
-                    let latitude = self.grid.origin_y - f64::from(row) * size;
-                    (latitude * degrees).clamp(-90.0, 90.0)
-                };
-                (size * degrees).to_radians() * (zone(edge(row)) - zone(edge(row + 1)))
-            }
-            None => size * size,
-        };
-        let mut areas = vec![0.0; self.found.regions().len()];
-        for (run, region) in self.found.runs() {
-            areas[region as usize] += f64::from(run.column1 - run.column0) * of_row(run.row);
-        }
-        areas
-    }
-
     /// An outline in the units of the place.
     fn polygons(&self, outline: &Outline) -> Polygons {
-        let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
-        let place = |&[column, row]: &[u32; 2]| {
-            [origin_x + f64::from(column) * cell_size, origin_y - f64::from(row) * cell_size]
-        };
-        let ring = |ring: &Vec<[u32; 2]>| ring.iter().chain(ring.first()).map(place).collect();
-        outline.iter().map(|polygon| polygon.iter().map(ring).collect()).collect()
+        outline
+            .iter()
+            .map(|polygon| polygon.iter().map(|ring| self.place.ring(ring)).collect())
+            .collect()
     }
+}
+
+/// The area of each region: in square units of the place; of longitudes and latitudes in square metres, on WGS 84 or on the sphere of
+/// another body's equatorial radius.
+fn areas(found: &ccq_tree::Regions, place: &Place) -> Vec<f64> {
+    let [_, ax, bx, top, ay, by] = place.geotransform();
+    let degrees = place.crs.as_ref().and_then(Crs::degrees_per_unit);
+    let body = place.crs.as_ref().and_then(other_body);
+    let zone = |latitude: f64| match body {
+        Some(radius) => radius * radius * latitude.to_radians().sin(),
+        None => zone(latitude),
+    };
+    let of_row = |row: u32| match degrees {
+        Some(degrees) => {
+            // Cells whose centres are the poles reach beyond them.
+            let edge = |row: u32| {
+                let latitude = top + f64::from(row) * by;
+                (latitude * degrees).clamp(-90.0, 90.0)
+            };
+            ((ax * degrees).to_radians() * (zone(edge(row)) - zone(edge(row + 1)))).abs()
+        }
+        None => (ax * by - bx * ay).abs(),
+    };
+    let mut areas = vec![0.0; found.regions().len()];
+    for (run, region) in found.runs() {
+        areas[region as usize] += f64::from(run.column1 - run.column0) * of_row(run.row);
+    }
+    areas
 }
 
 /// The area of WGS 84 from the equator to a latitude in degrees, a radian wide, in square metres (Snyder 1987, equation 3-12).

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use geo_io::Crs;
 use programs::scale::System;
+use serde::{Deserialize, Serialize};
 
 /// Refuses two of which both have a system, and not the same.
 pub fn require_same(a: (&Path, Option<&Crs>), b: (&Path, Option<&Crs>)) -> Result<()> {
@@ -27,26 +28,46 @@ pub fn of_all<'a>(
     Ok(first.1)
 }
 
-/// The form in which an index keeps a system; `None` where no form gives it back.
-pub fn kept(crs: &Crs) -> Option<String> {
-    System::of(crs).ok().and_then(|system| serde_json::to_string(&system).ok())
-}
-
 /// The form in which an index keeps a system; a note says where there is none.
-pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<String> {
-    let kept = kept(crs);
+pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<System> {
+    let kept = System::of(crs).ok();
     if kept.is_none() {
         notes.push(format!("the index does not keep the reference system {crs}: it has no code"));
     }
     kept
 }
 
-/// The system that an index keeps.
-pub fn of_index(path: &Path, text: Option<&str>) -> Result<Option<Crs>> {
-    let Some(text) = text else { return Ok(None) };
-    let system = serde_json::from_str::<System>(text).map_err(anyhow::Error::from);
-    let crs = system.and_then(|system| system.crs());
-    crs.map(Some).with_context(|| format!("{}: its reference system is none", path.display()))
+/// What an index keeps as text: a system, and the geotransform of cells that are no squares. Without the latter it is the system alone.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
+    pub transform: Option<[f64; 6]>,
+}
+
+impl Kept {
+    /// The text; `None` where there is nothing to keep.
+    pub fn text(&self) -> Option<String> {
+        match (&self.system, &self.transform) {
+            (None, None) => None,
+            (Some(system), None) => serde_json::to_string(system).ok(),
+            _ => serde_json::to_string(self).ok(),
+        }
+    }
+
+    /// What an index keeps.
+    ///
+    /// # Errors
+    /// It is nothing of that.
+    pub fn of_index(path: &Path, text: Option<&str>) -> Result<Self> {
+        let Some(text) = text else { return Ok(Self::default()) };
+        let alone = serde_json::from_str::<System>(text);
+        let kept = alone.map(|system| Self { system: Some(system), transform: None });
+        let kept = kept.or_else(|_| serde_json::from_str::<Self>(text));
+        let kept = kept.ok().filter(|kept| *kept != Self::default());
+        kept.with_context(|| format!("{}: its reference system is none", path.display()))
+    }
 }
 
 #[cfg(test)]
@@ -67,13 +88,23 @@ mod tests {
     }
 
     #[test]
-    fn an_index_gives_back_the_system_that_it_keeps() {
+    fn an_index_gives_back_the_system_and_the_place_that_it_keeps() {
+        let path = Path::new("a.ccq");
         for text in ["EPSG:32633", "EPSG:4326", "EPSG:26910+5703"] {
             let crs = Crs::parse(text).unwrap();
-            let kept = kept(&crs).unwrap();
-            assert_eq!(of_index(Path::new("a.ccq"), Some(&kept)).unwrap(), Some(crs), "{kept}");
+            for transform in [None, Some([500_000.0, 30.0, 0.0, 4e6, 0.0, -20.0])] {
+                let kept = Kept { system: System::of(&crs).ok(), transform };
+                let found = Kept::of_index(path, kept.text().as_deref()).unwrap();
+                assert_eq!(found, kept, "{text}");
+                assert_eq!(found.system.unwrap().crs().unwrap(), crs);
+            }
         }
-        let error = of_index(Path::new("a.ccq"), Some("{}")).unwrap_err();
-        assert!(error.to_string().contains("a.ccq"), "{error}");
+        assert_eq!(Kept::default().text(), None);
+        let name = r#"{"name":"EPSG:32633"}"#;
+        assert_eq!(Kept::of_index(path, Some(name)).unwrap().text().as_deref(), Some(name));
+        for bad in ["{}", "rubbish", r#"{"transform":[1,2]}"#] {
+            let error = Kept::of_index(path, Some(bad)).unwrap_err();
+            assert!(error.to_string().contains("a.ccq"), "{error}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use geo_io::{Number, Output};
 use gpu_core::{GridSpec, GridView, On};
 
 use crate::cells::cell_bytes;
-use crate::numbers::{at_least, bound_in};
+use crate::numbers::at_least;
 use crate::values::{ValueType, Values, of_cells, of_each, of_name, of_type};
 
 /// How an index is built.
@@ -52,7 +52,7 @@ impl How {
 
     /// The parameters of nodes that hold values.
     fn params(&self) -> Params {
-        let bins = self.bins.iter().map(|&bin| bound_in(&self.cells, bin).to_f64());
+        let bins = self.bins.iter().map(|bin| bin.to_f64());
         Params::new().bins(bins.collect::<Vec<f64>>()).nodata(self.nodata.map(Number::to_f64))
     }
 

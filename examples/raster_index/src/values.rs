@@ -134,6 +134,11 @@ impl Values {
         Ok(of_name!(cells, T => T::any(vec![mosaic_fill(grid, places, nodata)?])))
     }
 
+    /// The value of a cell.
+    pub fn get(&self, cell: usize) -> Option<Number> {
+        of_each!(self, values, T => values.get(cell).map(|value| number_of(value.bound())))
+    }
+
     /// The first value as often as said.
     pub fn repeated(&self, count: usize) -> Result<Self> {
         Ok(of_each!(self, values, T => {

@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH", requires = "colours", help_heading = "Products")]
     pub color_relief: Option<PathBuf>,
     /// The table of colours: a height, a share such as 20% of the heights' range, or nv for NODATA, and red, green, blue and opacity or
-    /// a name, on each line
+    /// a name, on each line; or a GMT palette (.cpt) with the line `# COLOR_MODEL = RGB`
     #[arg(long, value_name = "TABLE", requires = "color_relief", help_heading = "Products")]
     pub colours: Option<PathBuf>,
     /// The colours of heights between two of the table

@@ -58,49 +58,91 @@ impl FromStr for Table {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut lines = Vec::new();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (mut entries, mut is_cpt) = (Vec::new(), false);
         for (number, line) in (1..).zip(text.lines()) {
             let words: Vec<&str> =
                 line.split([' ', ',', '\t', ':', '\r']).filter(|word| !word.is_empty()).collect();
-            if !words.is_empty() && !words[0].starts_with('#') {
-                lines.push(entry(&words).with_context(|| format!("line {number}, \"{line}\""))?);
+            let about = || format!("line {number}, \"{line}\"");
+            match words.first() {
+                Some(word) if word.starts_with('#') && line.contains("COLOR_MODEL") => {
+                    let is_rgb = line.contains("COLOR_MODEL = RGB");
+                    ensure!(is_rgb, "{}: the only COLOR_MODEL that is read is RGB", about());
+                    is_cpt = true;
+                }
+                Some(word) if word.starts_with(['#', '/']) => {}
+                Some(_) if is_cpt => entries.extend(slice(&words).with_context(about)?),
+                Some(_) => entries.push(entry(&words).with_context(about)?),
+                None => {}
             }
         }
-        ensure!(!lines.is_empty(), "no colours");
-        Ok(Self(lines))
+        ensure!(!entries.is_empty(), "no colours");
+        Ok(Self(entries))
     }
 }
 
-/// A line: a height, and a name, or numbers of red, green, blue, and opacity unless it is 255.
+/// A height in words.
+fn number(text: &str) -> Result<f64> {
+    let number: f64 = text.parse().with_context(|| format!("\"{text}\" is not a height"))?;
+    ensure!(number.is_finite(), "\"{text}\" is not a height: NODATA is nv");
+    Ok(number)
+}
+
+/// A colour of red, green and blue, and opacity unless it is 255. Of decimals the whole part counts, as gdaldem has it.
+fn rgb(parts: &[&str]) -> Result<Colour> {
+    let mut colour = [255; 4];
+    for (part, text) in colour.iter_mut().zip(parts) {
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let is_number = rest.bytes().all(|digit| digit.is_ascii_digit());
+        let value = whole.parse().ok().filter(|_| is_number);
+        *part = value.with_context(|| format!("\"{text}\" is not a number from 0 to 255"))?;
+    }
+    Ok(colour)
+}
+
+/// A line: a height, and a name and perhaps the opacity, or numbers of red, green, blue, and opacity unless it is 255. What follows is a
+/// label.
 fn entry(words: &[&str]) -> Result<(Height, Colour)> {
-    let number = |text: &str| -> Result<f64> {
-        let number: f64 = text.parse().with_context(|| format!("\"{text}\" is not a height"))?;
-        ensure!(number.is_finite(), "\"{text}\" is not a height: NODATA is nv");
-        Ok(number)
-    };
-    let height = match words[0] {
-        "nv" => Height::Nodata,
-        text => match text.strip_suffix('%') {
-            Some(share) => Height::Share(number(share)? / 100.0),
-            None => Height::Number(number(text)?),
-        },
-    };
-    let part = |text: &str| {
-        text.parse().with_context(|| format!("\"{text}\" is not a number from 0 to 255"))
+    let height = match (words[0], words[0].strip_suffix('%')) {
+        (text, _) if text.eq_ignore_ascii_case("nv") => Height::Nodata,
+        (_, Some(share)) => {
+            let share = number(share)?;
+            ensure!((0.0..=100.0).contains(&share), "{share}% is not a share from 0% to 100%");
+            Height::Share(share / 100.0)
+        }
+        (text, None) => Height::Number(number(text)?),
     };
     let colour = match &words[1..] {
-        [name] => {
+        [name] | [name, _] => {
             let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-            let (_, [r, g, b]) = known.with_context(|| format!("\"{name}\" is no colour"))?;
-            [*r, *g, *b, 255]
+            let (_, [r, g, b]) = known.with_context(|| {
+                format!(
+                    "expected red, green and blue from 0 to 255, or a name; \"{name}\" is no colour"
+                )
+            })?;
+            let opacity = words.get(2).map_or(Ok([255; 4]), |opacity| rgb(&[opacity]))?[0];
+            [*r, *g, *b, opacity]
         }
-        [r, g, b] => [part(r)?, part(g)?, part(b)?, 255],
-        [r, g, b, opacity] => [part(r)?, part(g)?, part(b)?, part(opacity)?],
-        _ => bail!(
+        [] => bail!(
             "expected a height and red, green and blue from 0 to 255, or the name of a colour"
         ),
+        parts => rgb(&parts[..parts.len().min(4)])?,
     };
     Ok((height, colour))
+}
+
+/// A line of a GMT palette: two heights with their colours, or the colour of NODATA. Those of what lies below and above (B, F) do not
+/// count, as in gdaldem.
+fn slice(words: &[&str]) -> Result<Vec<(Height, Colour)>> {
+    Ok(match words {
+        ["B" | "F" | "b" | "f", ..] => Vec::new(),
+        ["N" | "n", r, g, b] => vec![(Height::Nodata, rgb(&[r, g, b])?)],
+        [low, a, b, c, high, d, e, f, ..] => vec![
+            (Height::Number(number(low)?), rgb(&[a, b, c])?),
+            (Height::Number(number(high)?), rgb(&[d, e, f])?),
+        ],
+        _ => bail!("expected two heights, each with red, green and blue from 0 to 255"),
+    })
 }
 
 impl Table {
@@ -114,29 +156,75 @@ impl Table {
         text.parse().with_context(|| format!("{name} is no table of colours"))
     }
 
-    /// The colours of heights, of which NaN are NODATA.
-    pub fn of(&self, heights: &[f32], between: Between) -> Vec<Colour> {
+    /// The colours of heights, of which NaN are NODATA, for which a number may stand in the DEM: a line with that number is one of
+    /// NODATA.
+    pub fn of(&self, heights: &[f32], nodata: Option<f64>, between: Between) -> Vec<Colour> {
         let [low, high] = range(heights);
-        let mut known: Vec<(f64, Colour)> = Vec::new();
-        let mut nodata = [0; 4];
+        let nodata = nodata.map(|nodata| nodata as f32).filter(|nodata| !nodata.is_nan());
+        let is_nodata = |height: f64| nodata == Some(height as f32);
+        let (mut known, mut of_nodata) = (Vec::new(), None);
         for &(height, colour) in &self.0 {
-            match height {
+            let height = match height {
+                Height::Share(share) => low + share * (high - low),
+                Height::Number(height) if is_nodata(height) => f64::NAN,
                 // Heights are f32, so those that are to be met exactly are, too.
-                Height::Number(height) if between == Between::Exact => {
-                    known.push((f64::from(height as f32), colour));
-                }
-                Height::Number(height) => known.push((height, colour)),
-                Height::Share(share) => known.push((low + share * (high - low), colour)),
-                Height::Nodata => nodata = colour,
+                Height::Number(height) if between == Between::Exact => f64::from(height as f32),
+                Height::Number(height) => height,
+                Height::Nodata => f64::NAN,
+            };
+            match height.is_nan() {
+                true => of_nodata = of_nodata.or(Some(colour)),
+                false => known.push((height, colour)),
             }
         }
         known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if between != Between::Exact {
+            part_equal(&mut known);
+            if let (Some(nodata), Some(colour)) = (nodata, of_nodata) {
+                part_at(&mut known, nodata.into(), colour);
+            }
+        }
+        let of_nodata = of_nodata.unwrap_or_default();
         parallel::map(heights.len(), FINE, |i| {
             let height = f64::from(heights[i]);
             let is_none = height.is_nan() || known.is_empty();
-            if is_none { nodata } else { colour(&known, height, between) }
+            if is_none { of_nodata } else { colour(&known, height, between) }
         })
     }
+}
+
+/// Parts lines of one height by roundings, as gdaldem does: at that height the colour may be between theirs.
+fn part_equal(known: &mut [(f64, Colour)]) {
+    let mut first = 0;
+    while first < known.len() {
+        let height = known[first].0;
+        let count = known[first..].iter().take_while(|(other, _)| *other == height).count();
+        let after = first + count;
+        // Those at the end stay as they are.
+        if let (2.., Some(&(next, _))) = (count, known.get(after)) {
+            let (left, all) = match first.checked_sub(1).map(|before| known[before].0) {
+                Some(before) => (height - before, next - before),
+                None => (0.0, next - height),
+            };
+            if all > height.abs() * count as f64 * f64::EPSILON {
+                let start = 0.5 - count as f64 * left / all;
+                for (number, (other, _)) in known[first..after].iter_mut().enumerate() {
+                    *other += height.abs() * (start + number as f64) * f64::EPSILON;
+                }
+            }
+        }
+        first = after;
+    }
+}
+
+/// Puts the line of NODATA among others, as gdaldem does: it blends with none. Heights on either side have the colour of the next line
+/// there, those beyond all other lines that of NODATA.
+fn part_at(known: &mut Vec<(f64, Colour)>, nodata: f64, colour: Colour) {
+    let at = known.partition_point(|(height, _)| *height < nodata);
+    let before = at.checked_sub(1).map(|before| known[before].1);
+    let after = known.get(at).map(|(_, colour)| *colour);
+    let sides = [(nodata.next_down(), before), (nodata, Some(colour)), (nodata.next_up(), after)];
+    known.splice(at..at, sides.into_iter().filter_map(|(height, colour)| Some((height, colour?))));
 }
 
 /// The lowest and the highest finite height.
@@ -179,7 +267,7 @@ mod tests {
     #[test]
     fn heights_are_met_exactly_as_f32_and_infinite_ones_are_refused() {
         let table: Table = "0.1 red\n0% blue".parse().unwrap();
-        let found = table.of(&[0.1, -3.0, f32::NEG_INFINITY], Between::Exact);
+        let found = table.of(&[0.1, -3.0, f32::NEG_INFINITY], None, Between::Exact);
         assert_eq!(found, [[255, 0, 0, 255], [0, 0, 255, 255], [0; 4]]);
         for text in ["-inf blue", "inf red", "nan red"] {
             assert!(text.parse::<Table>().is_err(), "{text}");
@@ -188,22 +276,56 @@ mod tests {
 
     #[test]
     fn tables_are_read_and_refused() {
-        let text = "# heights\n-10:0:0:255\n\n0, white\n 50% 1 2 3 4\nnv\tBlack\r\n";
+        let text = "\u{feff}# heights\n/ too\n-10:0:0:255\n\n0, white 7\n 50% 1 2.9 3 4 label\nNv\tBlack\r\n";
         let table: Table = text.parse().unwrap();
         assert_eq!(
             table.0,
             [
                 (Height::Number(-10.0), [0, 0, 255, 255]),
-                (Height::Number(0.0), [255; 4]),
+                (Height::Number(0.0), [255, 255, 255, 7]),
                 (Height::Share(0.5), [1, 2, 3, 4]),
                 (Height::Nodata, [0, 0, 0, 255]),
             ]
         );
-        // Half the way from -20 to 20 is 0, of which the table has two colours: the first counts at it, the last beyond.
-        let found = table.of(&[-20.0, 20.0, f32::NAN, 0.0], Between::Linear);
-        assert_eq!(found, [[0, 0, 255, 255], [1, 2, 3, 4], [0, 0, 0, 255], [255; 4]]);
-        for bad in ["", "1 2 3", "x red", "nan red", "1 crimson", "1 256 0 0", "1 1 1 1 1 1"] {
+        let palette = "# COLOR_MODEL = RGB\n0 1 2 3 9 4 5 6 L\nB 0 0 0\nF 9 9 9\nN 7 8 9\n";
+        let table: Table = palette.parse().unwrap();
+        let expected = [
+            (Height::Number(0.0), [1, 2, 3, 255]),
+            (Height::Number(9.0), [4, 5, 6, 255]),
+            (Height::Nodata, [7, 8, 9, 255]),
+        ];
+        assert_eq!(table.0, expected);
+        for bad in [
+            "",
+            "1",
+            "1 2 3",
+            "x red",
+            "nan red",
+            "1 crimson",
+            "1 256 0 0",
+            "1 1 1 -1",
+            "1 red x",
+            "1 1 1 1e2",
+            "101% red",
+            "-1% red",
+            "nan% red",
+            "# COLOR_MODEL = HSV\n0 1 2 3 9 4 5 6",
+            "# COLOR_MODEL = RGB\n0 red 9 blue",
+        ] {
             assert!(bad.parse::<Table>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    /// NODATA stands among heights, and blends with none, by `nv` and by its number.
+    #[test]
+    fn a_line_of_nodata_blends_with_no_height() {
+        for word in ["nv", "-9999"] {
+            let table: Table =
+                format!("-10000 red\n{word} 1 2 3\n0 blue\n10 white").parse().unwrap();
+            let heights = [f32::NAN, -10000.0, -9999.5, -9000.0, 0.0, 11.0];
+            let found = table.of(&heights, Some(-9999.0), Between::Linear);
+            let [red, blue, white] = [[255, 0, 0, 255], [0, 0, 255, 255], [255; 4]];
+            assert_eq!(found, [[1, 2, 3, 255], red, red, blue, blue, white], "{word}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use geo_io::{ArrayData, Georeference, ValuesFile};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
+use gpu_core::{Device, GridSpec, GridView, Progress, Shortest, host_memory};
 use programs::units::Units;
 use terrain_grid::{Ground, ProductParams};
 
@@ -58,6 +58,11 @@ impl Dem {
         self.file.size()
     }
 
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The file.
     pub fn file(&self) -> &ValuesFile {
         &self.file
@@ -93,9 +98,10 @@ impl Dem {
 /// The heights of a part of a file; NaN where there is none.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// What is wrong with the file, and a height beyond the floats of 32 bits.
 pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f32>> {
-    let nodata = file.nodata();
+    let (nodata, top, left) = (file.nodata(), rows.start, columns.start);
+    let width = columns.len().max(1);
     match file.window(rows, columns)? {
         ArrayData::F32(mut heights) => {
             if let Some(nodata) = nodata.map(|nodata| nodata.to_f64() as f32) {
@@ -105,7 +111,20 @@ pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> 
             }
             Ok(heights)
         }
-        others => Ok(others.to_floats(nodata).into_iter().map(|height| height as f32).collect()),
+        others => {
+            let heights = others.to_floats(nodata);
+            let is_beyond = |height: &f64| height.is_finite() && (*height as f32).is_infinite();
+            if let Some(cell) = heights.iter().position(is_beyond) {
+                let (row, column, height) =
+                    (top + cell / width, left + cell % width, Shortest(heights[cell]));
+                bail!(
+                    "{}: the height {height} in row {row}, column {column} is beyond the floats of 32 bits: if it stands for no value, \
+                     gdal_edit.py -a_nodata {height} says so",
+                    file.path().display()
+                );
+            }
+            Ok(heights.into_iter().map(|height| height as f32).collect())
+        }
     }
 }
 
@@ -269,7 +288,7 @@ impl Part {
     /// A product of the part, from the heights of its window.
     ///
     /// # Errors
-    /// Those of terrain-grid.
+    /// Those of terrain-grid, and heights whose product is beyond the floats of 32 bits.
     pub fn make(
         &self,
         (heights, lie): (&[f32], &Lie),
@@ -280,6 +299,15 @@ impl Part {
         let grid = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
         let params = lie.params(params, rows.start as u32);
         let made = terrain_grid::product(device, GridView::new(heights, grid)?, &params)?;
+        if let Some((cell, height)) = overflow(heights, made.values(), columns.len()) {
+            let (row, column) =
+                (rows.start + cell / columns.len(), columns.start + cell % columns.len());
+            let height = Shortest(height);
+            bail!(
+                "the height {height} beside row {row}, column {column} leads beyond the floats of 32 bits: if it stands for no value, \
+                 gdal_edit.py -a_nodata {height} says so; else divide heights by a number"
+            );
+        }
         if (rows, columns) == (&self.rows, &self.columns) {
             return Ok(made.into_values());
         }
@@ -289,9 +317,57 @@ impl Part {
     }
 }
 
+/// The first cell whose product is no number because heights around it, all of which are finite, are too large; and the largest of these.
+fn overflow(heights: &[f32], made: &[f32], width: usize) -> Option<(usize, f32)> {
+    /// Below it no sum of squares of differences of heights overflows.
+    const LARGE: f32 = 1e18;
+    let is_large = |height: &f32| height.is_finite() && height.abs() > LARGE;
+    let has_large = parallel::count(heights.len(), FINE, |i| is_large(&heights[i])) > 0;
+    if !has_large && parallel::count(made.len(), FINE, |i| made[i].is_infinite()) == 0 {
+        return None;
+    }
+    let last_row = heights.len() - width;
+    let mut suspects = (0..made.len()).filter(|&i| match made[i] {
+        value if value.is_infinite() => true,
+        // Of level ground, at the border and beside NODATA there is none either way.
+        value => has_large && value.is_nan(),
+    });
+    suspects.find_map(|i| {
+        let (first, last) = (i % width == 0, i % width == width - 1);
+        let rows = [(i >= width).then(|| i - width), Some(i), (i < last_row).then(|| i + width)];
+        let around = rows
+            .into_iter()
+            .flatten()
+            .flat_map(|middle| middle - usize::from(!first)..=middle + usize::from(!last));
+        let around: Vec<f32> = around.map(|i| heights[i]).collect();
+        let is_level = around.iter().all(|height| *height == heights[i]);
+        let is_inner = around.len() == 9;
+        let is_known = around.iter().all(|height| height.is_finite());
+        let largest = around.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let is_lost = made[i].is_infinite() || (is_inner && !is_level && is_large(&largest));
+        (is_known && is_lost).then_some((i, largest))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_without_a_number_are_told_from_those_of_large_heights() {
+        let heights = [1.0, 2.0, 3.0, 4.0, -3e38, 6.0, 7.0, 8.0, 9.0];
+        let mut made = [f32::NAN; 9];
+        assert_eq!(overflow(&heights, &made, 3), Some((4, -3e38)));
+        made[4] = 0.0;
+        assert_eq!(overflow(&heights, &made, 3), None);
+        made[1] = f32::INFINITY;
+        assert_eq!(overflow(&heights, &made, 3), Some((1, -3e38)));
+        let with_gap = heights.map(|height| if height == 4.0 { f32::NAN } else { height });
+        assert_eq!(overflow(&with_gap, &[f32::NAN; 9], 3), None);
+        // A slope in percent of cells that are tiny.
+        assert_eq!(overflow(&[1.0, 2.0], &[f32::NAN, f32::INFINITY], 2), Some((1, 2.0)));
+        assert_eq!(overflow(&[2e30; 9], &[f32::NAN; 9], 3), None);
+    }
 
     #[test]
     fn windows_end_at_the_raster() {

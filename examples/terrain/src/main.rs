@@ -12,8 +12,8 @@ mod scale;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use geo_io::{Cells, Output};
+use anyhow::{Context, Result, bail};
+use geo_io::{Cells, Number, Output};
 use gpu_core::{Device, GridSpec, GridView, Progress, Shortest};
 use programs::args::Format;
 use programs::contours;
@@ -156,7 +156,8 @@ fn write_colours(args: &Args, dem: &Dem) -> Result<()> {
     let (Some(path), Some(table)) = (&args.color_relief, &args.colours) else { return Ok(()) };
     let output = Output { path, existing: args.run.existing() };
     let (width, height) = (dem.size().0 as u32, dem.size().1 as u32);
-    let colours = Table::read(table)?.of(all(dem)?, args.between);
+    let nodata = dem.file().nodata().map(Number::to_f64);
+    let colours = Table::read(table)?.of(all(dem)?, nodata, args.between);
     if Format::of("--color-relief", path, &Products::PICTURES)? == Format::Png {
         geo_io::write_colours(output, &colours, width, height)?;
     } else {
@@ -175,9 +176,19 @@ fn write_contours(
     progress: &dyn Progress,
 ) -> Result<usize> {
     let grid = GridSpec::of_pixels(dem.size().0 as u32, dem.size().1 as u32);
-    let heights = GridView::new(all(dem)?, grid)?;
+    let (name, all) = (dem.path().display(), all(dem)?);
+    if let Some(cell) = all.iter().position(|height| height.is_infinite()) {
+        let (row, column) = (cell / dem.size().0, cell % dem.size().0);
+        bail!(
+            "--contours: {name} has the height {} in row {row}, column {column}, up to which there is no last line: if it stands for no \
+             value, gdal_edit.py -a_nodata {0} says so",
+            all[cell]
+        );
+    }
     let every = ContourParams::every(interval);
-    let mut lines = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
+    let heights = GridView::new(all, grid)?;
+    let lines = terrain_grid::contours(device.with_progress(progress), heights, &every);
+    let mut lines = lines.with_context(|| format!("--contour-interval: {name}"))?;
     let [left, across, _, top, _, down] = dem.lie.place.transform;
     for [x, y] in lines.iter_mut().flat_map(|line| &mut line.points) {
         (*x, *y) = (left + *x * across, top + (grid.origin_y - *y) * down);

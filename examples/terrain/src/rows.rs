@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use geo_io::{Bands, FillRows, Georeference, Output};
 use gpu_core::{Device, Progress, host_memory};
 use programs::args::{Format, RasterArgs};
@@ -88,7 +88,7 @@ pub fn make_and_write(
     let whole = Whole { place: &dem.lie.place, size: (width as u32, height as u32), how };
     let written = whole.write(output, name, &mut fill);
     match failed {
-        Some(error) => Err(error),
+        Some(error) => Err(error.context(name.option())),
         None => written.map(|()| tally),
     }
 }
@@ -105,7 +105,8 @@ pub fn make(
 ) -> Result<Vec<f32>> {
     let part = Part::new(dem.size(), rows, 0..dem.size().0);
     let heights = strip.rows(part.window().0)?;
-    part.make((heights, &dem.lie), params, device)
+    let made = part.make((heights, &dem.lie), params, device);
+    made.with_context(|| dem.path().display().to_string())
 }
 
 /// How many cells have a value, and the lowest and the highest.

@@ -30,6 +30,11 @@ impl<T: Number> Searched for CodedTree<T> {
         self.nodata.map(Number::bound)
     }
 
+    fn boundaries(&self) -> Vec<Bound> {
+        let boundaries = self.codes.values().iter().filter(|_| self.codes.are_bins());
+        boundaries.map(|boundary| boundary.bound()).collect()
+    }
+
     fn node(&self, position: u32) -> Option<Keyed> {
         of_stored!(&self.tree, tree => Searched::node(tree, position))
     }

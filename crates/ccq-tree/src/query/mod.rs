@@ -6,12 +6,14 @@
 //! has work enough goes on side by side; results are in Z-order whatever the number of threads.
 
 mod apart;
+mod mismatch;
 mod results;
 mod statistics;
 
 use gpu_core::{GridSpec, GridView};
 use rayon::prelude::*;
 
+pub use mismatch::first_mismatch;
 pub use results::{Count, Run};
 pub(crate) use results::{count, mask, runs};
 pub use statistics::{Peak, Statistics};
@@ -158,6 +160,8 @@ pub(crate) trait Searched: Sync {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
     fn nodata(&self) -> Option<Bound>;
+    /// The boundaries of bins; none where it has values.
+    fn boundaries(&self) -> Vec<Bound>;
     fn node(&self, position: u32) -> Option<Keyed>;
     fn children(&self, position: u32, place: Place) -> Children;
     fn ranges(&self, range: (Bound, Bound)) -> Ranges;
@@ -183,6 +187,10 @@ impl<T: Cell> Searched for Tree<T> {
 
     fn nodata(&self) -> Option<Bound> {
         self.params.nodata.map(Bound::from)
+    }
+
+    fn boundaries(&self) -> Vec<Bound> {
+        self.params.bins.iter().map(|&boundary| boundary.into()).collect()
     }
 
     fn node(&self, position: u32) -> Option<Keyed> {

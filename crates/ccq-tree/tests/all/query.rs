@@ -2,8 +2,8 @@
 
 use crate::common::{Made, fractal, noise, raster};
 use ccq_tree::{
-    Bound, Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask,
-    quadrants, runs, statistics, top_k,
+    Bound, Cell, CodedParams, Condition, Error, Params, Quadrant, Query, Tree, Window, build,
+    build_coded, count, cpu, first_mismatch, mask, quadrants, runs, statistics, top_k,
 };
 use gpu_core::{Device, Grid};
 use kernels_rs::spatial::morton;
@@ -357,4 +357,65 @@ proptest! {
         let (row1, column1) = (row0 + 1 + corners[2] % (height - row0), column0 + 1 + corners[3] % (width - column0));
         check(&asked, &Query::new().window(Window { row0, column0, row1, column1 }));
     }
+}
+
+/// A raster refines the bins of its own tree; of another the first cell that differs is named.
+#[test]
+fn a_raster_of_other_values_than_the_tree_is_noticed() {
+    fn of<T: Made>() {
+        let made = noise::<T>(70, 45, 5, 9);
+        let nodata = T::made(4.0).to_f64();
+        let params =
+            Params::new().bins([T::made(3.0).to_f64(), T::made(6.0).to_f64()]).nodata(nodata);
+        let tree = cpu::build(made.view(), &params, &gpu_core::Silent).unwrap();
+        let found = |raster: &Grid<T>| {
+            first_mismatch(&Condition::new(&tree).raster(raster.view())).unwrap()
+        };
+        assert_eq!(found(&made), None);
+        for (cell, value) in made.values().iter().enumerate().step_by(83) {
+            let mut other = made.clone().into_values();
+            let place = Some([(cell / 70) as u32, (cell % 70) as u32]);
+            for (number, is_same) in
+                [(0.0, 0..3), (4.0, 4..5), (5.0, 3..6), (8.0, 6..9)].map(|(n, same)| {
+                    let is_nodata = |v: T| v.to_f64() == nodata;
+                    let is_in =
+                        same.clone().any(|v| T::made(f64::from(v)).to_f64() == value.to_f64());
+                    (n, is_in && is_nodata(*value) == is_nodata(T::made(n)))
+                })
+            {
+                other[cell] = T::made(number);
+                let other = Grid::new(other.clone(), *made.grid()).unwrap();
+                assert_eq!(found(&other), if is_same { None } else { place }, "{number}");
+            }
+        }
+        let wrong = noise::<T>(45, 70, 5, 9);
+        assert!(first_mismatch(&Condition::new(&tree).raster(wrong.view())).is_err());
+        // A tree of values needs no raster.
+        let tree = cpu::build(made.view(), &Params::new(), &gpu_core::Silent).unwrap();
+        let other = noise::<T>(70, 45, 6, 9);
+        assert_eq!(first_mismatch(&Condition::new(&tree).raster(other.view())).unwrap(), None);
+    }
+    of::<u8>();
+    of::<i16>();
+    of::<u16>();
+    of::<i32>();
+    of::<u32>();
+    of::<f32>();
+    // Where no cell has a value the raster has none, too.
+    let empty = raster(5, 3, |_, _| f32::NAN);
+    let tree = cpu::build(empty.view(), &Params::new().bins([1.0]), &gpu_core::Silent).unwrap();
+    let full = raster(5, 3, |column, row| if (column, row) == (3, 1) { 2.0 } else { f32::NAN });
+    let found = |raster: &Grid<f32>| first_mismatch(&Condition::new(&tree).raster(raster.view()));
+    assert_eq!((found(&empty), found(&full)), (Ok(None), Ok(Some([1, 3]))));
+    let values = raster(33, 20, |column, row| i64::from(column * row) << 40);
+    let params = CodedParams::new().bins([5i64 << 40, 100 << 40, 300 << 40]);
+    let device = Device::open(gpu_core::DeviceChoice::Cpu).unwrap();
+    let tree = build_coded(&device, values.view(), &params).unwrap();
+    let condition =
+        |raster: &Grid<i64>| first_mismatch(&Condition::of_coded(&tree).raster(raster.view()));
+    assert_eq!(condition(&values), Ok(None));
+    let moved = raster(33, 20, |column, row| {
+        i64::from(column * row + u32::from(column * row == 299)) << 40
+    });
+    assert_eq!(condition(&moved), Ok(Some([13, 23])));
 }

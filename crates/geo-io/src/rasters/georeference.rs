@@ -106,18 +106,18 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
         return Err(Error::UnknownEnding { path: path.to_owned(), known: ".tif or .tiff" });
     }
     let image = TiffImage::open(path, (1, 1))?;
-    let Place { georeference, note } = Place::of_tiff(path, image.directory())?;
+    let Place { georeference, notes } = Place::of_tiff(path, image.directory())?;
     let size = (image.layout().width, image.layout().height);
-    Ok(RasterPlace { size, georeference, notes: note.into_iter().collect() })
+    Ok(RasterPlace { size, georeference, notes })
 }
 
 /// What a raster's file and the files beside it say of where it lies, as GDAL takes them.
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What they say that gives no place, and what to do about it: ground control points, a reference system alone, a world
-    /// file that is none.
-    pub note: Option<String>,
+    /// What they say that is not kept, and what to do about it: ground control points, a reference system alone or one that is not
+    /// understood, a world file that is none.
+    pub notes: Vec<String>,
 }
 
 impl Place {
@@ -162,9 +162,9 @@ impl Place {
 
     /// With what is to be said of a system in the `.aux.xml` that is not understood.
     fn noting(mut self, path: &Path, beside: &pam::Place) -> Self {
-        if beside.is_system_unknown && self.note.is_none() {
+        if beside.is_system_unknown {
             let path = path.display();
-            self.note = Some(format!(
+            self.notes.push(format!(
                 "{path}: the reference system in {path}.aux.xml is not understood, so none is kept: `gdalwarp -t_srs` brings the \
                  raster into another"
             ));
@@ -184,7 +184,10 @@ impl Place {
                 let reason = format!("its pixels have no area on the ground: {transform:?}");
                 return Err(Error::malformed(path, reason));
             }
-            return Ok(Self { georeference: Some(Georeference { transform, crs }), note: None });
+            return Ok(Self {
+                georeference: Some(Georeference { transform, crs }),
+                notes: Vec::new(),
+            });
         }
         let none = "so it has no place";
         let map_info = map_info_beside(path);
@@ -208,8 +211,8 @@ impl Place {
             )),
             _ => None,
         };
-        let note = note.map(|note| format!("{}: {note}", path.display()));
-        Ok(Self { georeference: None, note })
+        let notes = note.into_iter().map(|note| format!("{}: {note}", path.display())).collect();
+        Ok(Self { georeference: None, notes })
     }
 }
 

@@ -14,9 +14,11 @@ use half::f16;
 
 use crate::{ArrayData, Error, NpyElement, Result};
 
-/// A number as a file states it or a person types it: a whole number of up to 128 bits, or a float of 64.
+/// A number as a file states it or a person types it: a whole number of up to 128 bits, a float of 64, or a decimal between two
+/// whole numbers.
 ///
-/// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` is kept as a whole number.
+/// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` is kept as a whole number, and
+/// `9007199254740992.5` as one that lies between two, whatever float it rounds to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(Form);
 
@@ -25,13 +27,20 @@ enum Form {
     Whole(i128),
     /// What is no whole number below 2^100.
     Real(f64),
+    /// A decimal that rounds to a float beyond the whole numbers around it: the whole number below it, and how far above that it
+    /// lies, in units of [`PART`], from 1 on.
+    Between(i128, u64),
 }
+
+/// How many parts of 1 a decimal is kept in: 19 digits.
+const PART: u64 = 10u64.pow(19);
 
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => a == b,
             (Self::Real(a), Self::Real(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Self::Between(a, more), Self::Between(b, other)) => (a, more) == (b, other),
             _ => false,
         }
     }
@@ -48,7 +57,18 @@ impl PartialOrd for Number {
             // The float is not whole, so it is not equal to its floor.
             (Form::Whole(a), Form::Real(b)) if a <= b.floor() as i128 => Some(Ordering::Less),
             (Form::Whole(_), Form::Real(_)) => Some(Ordering::Greater),
-            (Form::Real(_), Form::Whole(_)) => other.partial_cmp(self).map(Ordering::reverse),
+            (Form::Between(a, more), Form::Between(b, other)) => Some((a, more).cmp(&(b, other))),
+            (Form::Whole(a), Form::Between(b, _)) => {
+                Some(if a <= b { Ordering::Less } else { Ordering::Greater })
+            }
+            (Form::Between(..), Form::Real(b)) if b.is_nan() => None,
+            (Form::Between(a, more), Form::Real(b)) => {
+                let part = more as f64 / PART as f64;
+                Some(a.cmp(&(b.floor() as i128)).then(part.total_cmp(&(b - b.floor()))))
+            }
+            (Form::Real(_), _) | (Form::Between(..), _) => {
+                other.partial_cmp(self).map(Ordering::reverse)
+            }
         }
     }
 }
@@ -82,6 +102,14 @@ impl fmt::Display for Number {
             }
             Form::Whole(value) => value.fmt(f),
             Form::Real(value) => Shortest(value).fmt(f),
+            Form::Between(floor, more) => {
+                let (sign, whole, part) = match floor {
+                    0.. => ("", floor, more),
+                    _ => ("-", -(floor + 1), PART - more),
+                };
+                let part = format!("{part:019}");
+                write!(f, "{sign}{whole}.{}", part.trim_end_matches('0'))
+            }
         }
     }
 }
@@ -92,11 +120,16 @@ impl FromStr for Number {
     /// A decimal as a person types it or NumPy prints it, such as `-9999.`, `-3.4028235e+38`, `inf` or `nan`.
     fn from_str(text: &str) -> Result<Self> {
         let word = text.trim();
-        let real = || word.parse::<f64>().ok().map(Self::from);
-        whole(word)
-            .map(|value| Self(Form::Whole(value)))
-            .or_else(real)
-            .ok_or_else(|| Error::NotANumber { text: text.to_owned() })
+        if let Some(value) = whole(word) {
+            return Ok(Self(Form::Whole(value)));
+        }
+        let real = word.parse::<f64>();
+        let real = real.map_err(|_| Error::NotANumber { text: text.to_owned() })?;
+        let is_between = |(floor, _): &(i128, u64)| {
+            real != 0.0 && (real.fract() == 0.0 || real.floor() as i128 != *floor)
+        };
+        let between = between(word).filter(is_between);
+        Ok(between.map_or(real.into(), |(floor, more)| Self(Form::Between(floor, more))))
     }
 }
 
@@ -130,12 +163,16 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// The greatest or the least finite f32 in place of a number within 10^-10 of it, as GDAL takes NODATA of any float: files state them with
-    /// fewer digits than an f64 has.
-    fn or_greatest_f32(self) -> Self {
+    /// The f32 in place of a number within 10^-14 of it, or the greatest or the least finite one within 10^-10, as GDAL takes NODATA of
+    /// any float: files state them with fewer digits than an f64 has.
+    fn or_f32(self) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
-        let is_near = (value.abs() - most).abs() < 1e-10 * most;
-        if is_near { most.copysign(value).into() } else { self }
+        let near = f64::from(value as f32);
+        match value {
+            _ if (value.abs() - most).abs() < 1e-10 * most => most.copysign(value).into(),
+            _ if (value - near).abs() < 1e-14 * value.abs() => near.into(),
+            _ => self,
+        }
     }
 
     /// The nearest float of 64 bits.
@@ -143,6 +180,7 @@ impl Number {
         match self.0 {
             Form::Whole(value) => value as f64,
             Form::Real(value) => value,
+            Form::Between(floor, _) => self.to_string().parse().unwrap_or(floor as f64),
         }
     }
 
@@ -150,7 +188,47 @@ impl Number {
     pub fn to_i128(self) -> Option<i128> {
         match self.0 {
             Form::Whole(value) => Some(value),
-            Form::Real(_) => None,
+            Form::Real(_) | Form::Between(..) => None,
+        }
+    }
+
+    /// The least whole number that is not below it; itself where it is infinite or NaN.
+    ///
+    /// ```
+    /// let number: geo_io::Number = "9007199254740992.5".parse()?;
+    /// assert_eq!(number.ceil().to_i128(), Some(9007199254740993));
+    /// # Ok::<(), geo_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ceil(self) -> Self {
+        match self.0 {
+            Form::Whole(_) => self,
+            Form::Real(value) => value.ceil().into(),
+            Form::Between(floor, _) => Self(Form::Whole(floor + 1)),
+        }
+    }
+
+    /// The number in JSON: a number with all of its digits where 64 bits hold it, or a float does; else, as `inf`, `-inf`, `nan` and
+    /// greater whole numbers, a string.
+    ///
+    /// ```
+    /// use geo_io::Number;
+    /// assert_eq!(Number::from(u64::MAX).to_json().to_string(), "18446744073709551615");
+    /// assert_eq!(Number::from(f64::INFINITY).to_json().to_string(), "\"inf\"");
+    /// ```
+    pub fn to_json(self) -> serde_json::Value {
+        match self.0 {
+            Form::Whole(value) => {
+                let signed = i64::try_from(value).map(serde_json::Value::from);
+                let whole = signed.or_else(|_| u64::try_from(value).map(Into::into));
+                let is_float = (value as f64) as i128 == value;
+                whole.unwrap_or_else(|_| match is_float {
+                    true => (value as f64).into(),
+                    false => value.to_string().into(),
+                })
+            }
+            Form::Real(value) if value.is_finite() => value.into(),
+            _ => self.to_string().into(),
         }
     }
 
@@ -181,6 +259,37 @@ fn whole(word: &str) -> Option<i128> {
     let power = u32::try_from(exponent.checked_add(zeros)?).ok()?;
     let value = significant.parse::<i128>().ok()?.checked_mul(10i128.checked_pow(power)?)?;
     Some(if mantissa.starts_with('-') { -value } else { value })
+}
+
+/// The whole number below a decimal, and how many of [`PART`] parts the decimal lies above it, at least one; `None` for a whole
+/// number, and for what lies beyond 128 bits.
+fn between(word: &str) -> Option<(i128, u64)> {
+    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (word, 0),
+    };
+    let digits = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
+    let (front, back) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = [front, back].concat();
+    if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // Where the point stands among the digits.
+    let point = exponent.checked_add(front.len() as i64)?;
+    let (whole, part) = match usize::try_from(point) {
+        Ok(point) => (all.get(..point)?, all[point..].to_owned()),
+        Err(_) if point < -19 => return None,
+        Err(_) => ("0", "0".repeat(point.unsigned_abs() as usize) + &all),
+    };
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<i128>().ok()? };
+    let first = format!("{part:0<19}")[..19].parse::<u64>().ok()?;
+    let has_rest = part.bytes().any(|digit| digit != b'0');
+    let part = if first == 0 && has_rest { 1 } else { first };
+    match mantissa.starts_with('-') {
+        _ if part == 0 => None,
+        true => Some((-whole - 1, PART - part)),
+        false => Some((whole, part)),
+    }
 }
 
 /// The type of a raster's samples.
@@ -275,8 +384,7 @@ impl SampleType {
                 // The first of the two decides.
                 let at = text.find([',', '.']);
                 let has_comma = at.is_some_and(|at| text[at..].starts_with(','));
-                leading_number(&text.replacen(',', ".", usize::from(has_comma)))
-                    .map(Number::or_greatest_f32)
+                leading_number(&text.replacen(',', ".", usize::from(has_comma))).map(Number::or_f32)
             }
         }
     }
@@ -285,7 +393,7 @@ impl SampleType {
     pub(crate) fn number_of_text(self, text: &str) -> Option<Number> {
         match self {
             Self::I64 | Self::U64 => self.leading_integer(text),
-            _ => leading_number(text).map(Number::or_greatest_f32),
+            _ => leading_number(text).map(Number::or_f32),
         }
     }
 
@@ -357,7 +465,8 @@ fn leading_number(text: &str) -> Option<Number> {
         let digits = count(&exponent[sign..]);
         end += if digits > 0 { 1 + sign + digits } else { 0 };
     }
-    format!("{}{}", if is_negative { "-" } else { "" }, &lower[..end]).parse().ok()
+    let number = format!("{}{}", if is_negative { "-" } else { "" }, &lower[..end]);
+    number.parse::<f64>().ok().map(Number::from)
 }
 
 /// A type of samples, and which of its values numbers mean.
@@ -388,16 +497,17 @@ macro_rules! integers {
     ($($type:ty),+) => {$(
         impl Sample for $type {
             fn of(number: Number) -> Option<Self> {
-                match number.0 {
-                    Form::Whole(value) => value.try_into().ok(),
-                    Form::Real(_) => None,
-                }
+                number.to_i128()?.try_into().ok()
             }
 
             fn nearest(number: Number) -> Self {
                 match number.0 {
                     Form::Whole(value) => value.clamp(Self::MIN.into(), Self::MAX.into()) as Self,
                     Form::Real(value) => value.round() as Self,
+                    Form::Between(floor, more) => {
+                        let nearest = floor + i128::from(more >= PART / 2);
+                        nearest.clamp(Self::MIN.into(), Self::MAX.into()) as Self
+                    }
                 }
             }
 
@@ -406,6 +516,7 @@ macro_rules! integers {
                     Form::Whole(value) => value,
                     Form::Real(value) if value.is_nan() => return None,
                     Form::Real(value) => value.ceil() as i128,
+                    Form::Between(floor, _) => floor + 1,
                 };
                 least.max(Self::MIN.into()).try_into().ok()
             }
@@ -415,6 +526,7 @@ macro_rules! integers {
                     Form::Whole(value) => value,
                     Form::Real(value) if value.is_nan() => return None,
                     Form::Real(value) => value.floor() as i128,
+                    Form::Between(floor, _) => floor,
                 };
                 most.min(Self::MAX.into()).try_into().ok()
             }
@@ -590,6 +702,39 @@ mod tests {
         assert_eq!(u64::at_least(number("9007199254740993")), Some(9007199254740993));
     }
 
+    #[test]
+    fn decimals_lie_between_the_whole_numbers_around_them() {
+        for (text, below) in [
+            ("9007199254740992.5", 9007199254740992),
+            ("-9007199254740992.5", -9007199254740993),
+            ("18446744073709551614.99999999999999999999999", 18446744073709551614),
+            ("0.99999999999999999999", 0),
+            ("9.0071992547409925e15", 9007199254740992),
+            ("-0.99999999999999999999", -1),
+            ("1.00000000000000000000000000000001", 1),
+        ] {
+            let found = number(text);
+            let whole = |value| Number(Form::Whole(value));
+            assert!(whole(below) < found && found < whole(below + 1), "{text}");
+            assert_eq!(found.ceil(), whole(below + 1), "{text}");
+            assert_eq!(number(&found.to_string()), found, "{text}");
+            assert_eq!(found.to_f64(), text.parse::<f64>().unwrap(), "{text}");
+            if below >= 0 {
+                let ends = (u64::at_least(found), u64::at_most(found));
+                assert_eq!(ends, (Some(below as u64 + 1), Some(below as u64)), "{text}");
+                assert_eq!(u64::of(found), None);
+            }
+        }
+        assert!(number("0.9999999999999999") < number("0.99999999999999999999"));
+        assert!(number("1e300") > number("9007199254740992.5"));
+        assert_eq!(number("9007199254740992.5").partial_cmp(&number("nan")), None);
+        assert_eq!(number("1e-400"), number("0"));
+        assert_eq!(number("9007199254740992.5").to_json(), "9007199254740992.5");
+        let sum: Number = "36893488147419103233".parse().unwrap();
+        assert_eq!(sum.to_json(), "36893488147419103233");
+        assert_eq!(Number::from(1e30).to_json(), 1e30);
+    }
+
     /// What GDAL 3.6 makes of a GeoTIFF's tag, by `gdalinfo`.
     #[test]
     fn texts_of_tags_are_read_as_gdal_does() {
@@ -635,6 +780,12 @@ mod tests {
             assert_eq!(least, f64::from(f32::MIN).into(), "{text}");
         }
         assert_eq!(SampleType::F64.number_of_tag("3.4e38"), Some(number("3.4e38")));
+        // What netCDF fills floats of 32 bits with, in fifteen digits.
+        let fill = SampleType::F64.number_of_tag("9.96920996838687e+36").unwrap();
+        assert_eq!(fill, f64::from(9.969_21e36f32).into());
+        for text in ["0.1", "-9999.00000001", "-1.7976931348623157e+308"] {
+            assert_eq!(SampleType::F64.number_of_tag(text), Some(number(text)), "{text}");
+        }
         assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));
     }
 }

@@ -51,8 +51,8 @@ pub(crate) fn read(path: &Path) -> Result<Raster> {
     // GDAL reads the picture's own NODATA first.
     let band = Band::beside(path, values.sample_type());
     let nodata = transparent.or_else(|| values.sample_type().value(band.nodata?));
-    let Place { georeference, note } = Place::of_picture(path)?;
-    let notes = band.note(path).into_iter().chain(note).collect();
+    let Place { georeference, notes } = Place::of_picture(path)?;
+    let notes = band.note(path).into_iter().chain(notes).collect();
     Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 

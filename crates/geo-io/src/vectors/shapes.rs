@@ -47,18 +47,10 @@ pub struct Features<S = Option<Shape>> {
 pub struct Properties(pub(crate) JsonObject);
 
 impl Properties {
-    /// Sets a property to a number, in place of what has the name. A whole number that fits 64 bits is
-    /// written as an integer, with all of its digits.
+    /// Sets a property to a number, in place of what has the name, as [`Number::to_json`] has it: a whole number that fits 64
+    /// bits as an integer with all of its digits, an infinity or NaN as a string.
     pub fn set(&mut self, name: &str, number: impl Into<Number>) {
-        let number = number.into();
-        let whole = number.to_i128();
-        let of_64_bits = || {
-            let whole = whole?;
-            let signed = i64::try_from(whole).map(Value::from);
-            signed.or_else(|_| u64::try_from(whole).map(Value::from)).ok()
-        };
-        let value = of_64_bits().unwrap_or_else(|| number.to_f64().into());
-        self.0.insert(name.to_owned(), value);
+        self.0.insert(name.to_owned(), number.into().to_json());
     }
 
     /// Whether a property has the name.

@@ -245,4 +245,11 @@ fn a_system_beside_a_raster_that_is_not_understood_is_noted_and_the_place_kept()
         said.contains("t.tif.aux.xml is not understood") && said.contains("gdalwarp"),
         "{said}"
     );
+    // Beside what gives no place neither note hides the other.
+    std::fs::write(&path, tiff(&[(33922, &[0.0; 12])]).bytes()).unwrap();
+    let aux = format!("<PAMDataset><SRS>{turned}</SRS></PAMDataset>");
+    std::fs::write(folder.path().join("t.tif.aux.xml"), aux).unwrap();
+    let notes = read_raster(&path, None).unwrap().notes;
+    assert!(notes.len() == 2 && notes[0].contains("control points (2)"), "{notes:?}");
+    assert!(notes[1].contains("is not understood"), "{notes:?}");
 }

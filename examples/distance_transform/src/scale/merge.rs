@@ -15,7 +15,7 @@ use crate::args::is_tiff;
 use crate::ground::{Index, SITES, with_sides, write_centre_rows};
 use crate::scale::args::MergeArgs;
 use crate::scale::tile::{NEAREST, open, open_nearest};
-use crate::scale::{Planned, is_short};
+use crate::scale::{Planned, is_short, scan};
 
 /// Writes the distances of all tiles, and their nearest sites, some rows at a time.
 pub fn merge(args: &MergeArgs) -> Result<()> {
@@ -57,6 +57,19 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("raster", format_args!("{width} x {height} pixels, of {tiles} tiles"));
     report.field("raster", json!({"width": width, "height": height}));
     report.field("tiles", tiles);
+    let folder = planned.folder.display();
+    report.line(
+        "",
+        format_args!("tiles stay in {folder}: other outputs come of them until it is removed"),
+    );
+    if scan::is_there(&planned) {
+        let plan = args.plan.display();
+        report.line(
+            "",
+            format_args!("what scan wrote stays: distance_transform scan {plan} --remove"),
+        );
+    }
+    report.field("folder", planned.folder.display().to_string());
     report.stages(&stages);
     report.written(outputs(args));
     report.print(&args.run, false);

@@ -67,7 +67,12 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
         }
         _ => args.budget.explain(error),
     })?;
-    Ok((plan, file.notes().to_vec()))
+    let mut notes = file.notes().to_vec();
+    if !args.globe.geodesic {
+        let crs = file.georeference().and_then(|place| place.crs.as_ref());
+        notes.extend(crate::globe::note_on_plane(crs));
+    }
+    Ok((plan, notes))
 }
 
 fn report(args: &PlanArgs, plan: &Plan, notes: &[String]) -> Report {

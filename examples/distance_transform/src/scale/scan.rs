@@ -60,6 +60,11 @@ pub fn require_all(planned: &Planned) -> Result<()> {
     )
 }
 
+/// Whether something is there that a scan wrote for a plan.
+pub fn is_there(planned: &Planned) -> bool {
+    folder(planned).is_dir()
+}
+
 /// Makes what is not there of a plan's files, or removes them.
 pub fn scan(args: &ScanArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;

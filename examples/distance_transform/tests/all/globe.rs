@@ -182,9 +182,26 @@ fn the_nearest_sites_are_two_bands_of_coordinates() {
         let expected: Vec<f64> = x.into_iter().chain(y).collect();
         assert_eq!(bands.len(), expected.len());
         for (found, expected) in bands.into_iter().map(f64::from_bits).zip(expected) {
-            assert!(found == expected || (found.is_nan() && expected.is_nan()));
+            // NODATA is that of --nodata, as in the distances.
+            assert!(found == expected || (found == -9999.0 && expected.is_nan()));
         }
     }
+}
+
+#[test]
+fn a_mask_of_the_moon_is_told_of_its_radius() {
+    let folder = folder_of_earth(None);
+    let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+    let place = Georeference::north_up((-180.0, 90.0), (10.0, 10.0));
+    let place = Georeference { crs: Crs::from_wkt(moon), ..place };
+    let mask: Vec<f32> = (0..36 * 18).map(|i| f32::from(u8::from(i == 36))).collect();
+    write_georeferenced(&folder.path().join("moon.tif"), &place, (36, 18), &mask, -9.0).unwrap();
+    for line in [&["moon.tif", "-o", "d.npy"][..], &["plan", "moon.tif"]] {
+        let report = PROGRAM.succeeds(folder.path(), line);
+        assert!(report.contains("--geodesic --radius 1737400 gives"), "{report}");
+    }
+    let line = ["moon.tif", "-o", "g.npy", "--geodesic", "--radius", "1737400"];
+    PROGRAM.succeeds(folder.path(), &line);
 }
 
 #[test]

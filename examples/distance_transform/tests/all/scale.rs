@@ -321,3 +321,28 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &["scan", "plan.json"]);
     assert!(peak <= 143 << 20, "scan: {} MiB", peak >> 20);
 }
+
+/// A mask that changed needs another plan, whatever is run again; and tiles that were merged are said to be there.
+#[test]
+fn a_changed_mask_needs_another_plan_and_tiles_that_stay_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mask: Vec<f32> = (0..40 * 40).map(|i| f32::from(u8::from(i % 97 == 0))).collect();
+    write_npy(&folder.join("mask.npy"), &mask, 40, 40).unwrap();
+    succeeds(folder, &[&["plan", "mask.npy", "--tile-size", "16"]]);
+    succeeds(folder, &[&["scan", "plan.json"]]);
+    succeeds(folder, &[&["run", "plan.json", "--all"]]);
+    let report = succeeds(folder, &[&["merge", "plan.json"]]);
+    for words in ["tiles stay in", "scan plan.json --remove"] {
+        assert!(report.contains(words), "{report}");
+    }
+    succeeds(folder, &[&["scan", "plan.json", "--remove"]]);
+    let report = succeeds(folder, &[&["merge", "plan.json", "--overwrite"]]);
+    assert!(report.contains("tiles stay in") && !report.contains("--remove"), "{report}");
+    succeeds(folder, &[&["plan", "mask.npy", "--max-distance", "5", "--overwrite"]]);
+    write_npy(&folder.join("mask.npy"), &mask[..39 * 40], 40, 39).unwrap();
+    let lines = PROGRAM.errors(folder, &["run", "plan.json", "--all"]);
+    let last = lines.last().unwrap();
+    assert!(last.contains("tiles failed") && last.contains("mask.npy has changed"), "{last}");
+    assert!(last.contains("make it again") && !last.contains("run it again"), "{last}");
+}

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::memory::{FIXED, Memory, Share};
 use super::queue::{Job, Queue};
-use super::{Planned, Recipe, RunTileArgs};
+use super::{Planned, Recipe, RunTileArgs, require_unchanged};
 use crate::program;
 use crate::report::Report;
 use crate::stages::Stages;
@@ -54,6 +54,11 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     let count = planned.plan.tiles().len();
     if !done.failed.is_empty() {
         let (bad, good) = (done.failed.len(), count - done.failed.len());
+        // No other run does better.
+        let mut inputs = planned.plan.inputs().iter();
+        inputs
+            .try_for_each(require_unchanged)
+            .with_context(|| format!("{bad} of {count} tiles failed"))?;
         bail!(
             "{bad} of {count} tiles failed: {:?}; the other {good} are there, run it again",
             done.failed

@@ -9,7 +9,6 @@ use programs::stages::Stages;
 
 use super::{MergeArgs, Planned, side_of, tile};
 use crate::info::describe;
-use crate::systems::kept_or_noted;
 use crate::trees::{Index, map, write_merged};
 
 /// Writes the index of all tiles, which lie in mapped files.
@@ -24,9 +23,9 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let tiles = planned.plan.tiles().len();
     stages.run("look", |_| require_all(&planned))?;
     let files: Vec<_> = (0..tiles).map(|number| planned.path_of(number, ".ccq")).collect();
-    let (crs, mut notes) = (planned.recipe.crs()?, Vec::new());
+    let (place, mut notes) = (planned.recipe.place(*planned.plan.grid())?, Vec::new());
     stages.run("merge", |_| {
-        let system = crs.as_ref().and_then(|crs| kept_or_noted(crs, &mut notes));
+        let system = place.kept(&mut notes);
         let (grid, how) = (*planned.plan.grid(), planned.recipe.how()?);
         let check = |number: usize, tree: &dyn Index| tile::check(&planned, number, tree);
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again. That
@@ -40,7 +39,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.field("tiles", tiles);
     // SAFETY: the file has just been renamed to its name, and no program writes to such a file again. That nobody else
     // changes it is asked for in docs/scale.md.
-    describe(&mut report, &*unsafe { map(path) }?, crs.as_ref());
+    describe(&mut report, &*unsafe { map(path) }?, place.crs.as_ref());
     notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.written([path]);

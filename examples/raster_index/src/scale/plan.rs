@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use ccq_tree::mosaic_places;
-use geo_io::{Crs, Number, SampleType, ValuesFile};
+use geo_io::{Number, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
 use programs::scale::{Planning, System, name, report_tiles, stamp};
@@ -16,8 +16,7 @@ use super::{PlanArgs, side_of};
 use crate::build::nodata_of;
 use crate::cells::{Part, cells_of_all, nodata_of_cells};
 use crate::numbers::check_bins;
-use crate::place::{of_part, place};
-use crate::systems;
+use crate::place::{Place, place, place_of_all};
 use crate::trees::How;
 use crate::values::Values;
 
@@ -34,12 +33,12 @@ struct Rasters {
     /// Their paths and where they lie in the whole, the first column and row, columns and rows.
     places: Vec<(PathBuf, [u32; 4])>,
     inputs: Vec<Input>,
-    grid: GridSpec,
+    /// That of the whole.
+    place: Place,
     how: How,
     /// What stands for NODATA among the values of the files, and how many bytes these have at most.
     stated: Option<Number>,
     value_bytes: u64,
-    crs: Option<Crs>,
     /// The most bytes that reading takes beside the values.
     unpacking: u64,
     notes: Vec<String>,
@@ -48,31 +47,29 @@ struct Rasters {
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
         check_bins(&args.bins)?;
-        let (mut grids, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut stated, mut notes, mut systems) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut own, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut stated, mut notes) = (Vec::new(), Vec::new());
         let (mut value_bytes, mut unpacking) = (0, 0);
         for path in &args.rasters {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
-            let place = place(path, file.size(), file.georeference(), &mut notes)?;
-            let grid = place.grid;
-            systems.push((path.as_path(), place.crs));
+            let place = place(path, file.size(), file.georeference())?;
             notes.extend(file.notes().iter().cloned());
             value_bytes = file.value_bytes().max(value_bytes);
             unpacking = unpacking.max(file.unpacking_bytes());
             kinds.push((path.as_path(), file.window(0..0, 0..0)?.sample_type()));
             stated.push((path, file.nodata()));
-            let bounds = grid.bounds();
-            inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
-            grids.push(grid);
+            inputs.push(Input::new(name(path)?).bounds(place.grid.bounds()).stamp(about));
+            own.push(place);
         }
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, nodata, check)?;
-        let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
-        let (grid, windows) =
-            mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
+        let lying: Vec<_> = args.rasters.iter().map(PathBuf::as_path).zip(&own).collect();
+        let place = place_of_all(&lying)?;
+        let grids: Vec<GridSpec> = own.iter().map(|place| place.grid).collect();
+        let (grid, windows) = mosaic_places(&grids)?;
         let of_cells = nodata_of_cells(cells, &kinds, nodata);
         let how = How { cells: cells.to_owned(), bins: args.bins.clone(), nodata: of_cells };
         how.check()?;
@@ -81,11 +78,10 @@ impl Rasters {
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
-        let crs = crs.cloned();
         // What an index does not keep is said here already.
-        crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, &mut notes));
+        place.kept(&mut notes);
         let stated = nodata;
-        Ok(Self { places, inputs, grid, how, stated, value_bytes, crs, unpacking, notes })
+        Ok(Self { places, inputs, place, how, stated, value_bytes, unpacking, notes })
     }
 }
 
@@ -116,14 +112,15 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     let mut of_inputs: Vec<_> = rasters.inputs.iter().zip(&rasters.places).collect();
     of_inputs.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
-    let system = rasters.crs.as_ref().and_then(|crs| System::of(crs).ok());
+    let system = rasters.place.crs.as_ref().and_then(|crs| System::of(crs).ok());
     let (stated, bytes) = (rasters.stated, rasters.value_bytes);
     let recipe = Recipe::new(&rasters.how, places, stated, bytes)
         .system(system)
+        .transform(rasters.place.transform)
         .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
     let models = (sizes.model(), sizes.on_device());
-    let params = args.budget.params(rasters.grid, models, recipe)?;
+    let params = args.budget.params(rasters.place.grid, models, recipe)?;
     let params = params.ends_at_grid(true).shape(Shape::Squares);
     let plan =
         tile_plan::plan(&rasters.inputs, &params).map_err(|error| args.budget.explain(error))?;
@@ -139,7 +136,7 @@ fn report(plan: &Plan, rasters: &Rasters) -> Report {
     let mut report = Report::default();
     let (grid, files) = (plan.grid(), rasters.inputs.len());
     let (width, height, side) = (grid.width, grid.height, side_of(plan));
-    let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
+    let Bounds { min_x, min_y, max_x, max_y } = rasters.place.bounds();
     report.line(
         "raster",
         format_args!("{width} x {height} cells of {}, of {files} files", rasters.how.cells),
@@ -150,7 +147,7 @@ fn report(plan: &Plan, rasters: &Rasters) -> Report {
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
-    rasters.crs.iter().for_each(|crs| report.line("system", crs));
+    rasters.place.crs.iter().for_each(|crs| report.line("system", crs));
     rasters.notes.iter().for_each(|note| report.note(note));
     report
 }

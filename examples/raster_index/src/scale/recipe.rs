@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, Number};
-use gpu_core::{Device, Progress};
+use geo_io::Number;
+use gpu_core::{Device, GridSpec, Progress};
 use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
@@ -12,6 +12,7 @@ use tile_plan::Tile;
 use super::needs::Sizes;
 use super::{Planned, tile};
 use crate::cells::cell_bytes;
+use crate::place::Place;
 use crate::trees::{AnyTree, How};
 use crate::values::Values;
 
@@ -33,6 +34,9 @@ pub struct Recipe {
     value_bytes: u64,
     /// The reference system of the whole.
     system: Option<System>,
+    /// Its geotransform, where its cells are no squares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transform: Option<[f64; 6]>,
     /// The most bytes that reading takes beside the values.
     #[serde(default)]
     unpacking: u64,
@@ -44,8 +48,8 @@ impl Recipe {
         let bins = how.bins.iter().map(Number::to_string).collect();
         let [nodata, stated] =
             [how.nodata, stated].map(|number| number.map(|number| number.to_string()));
-        let (cells, system, unpacking) = (how.cells.clone(), None, 0);
-        Self { cells, places, bins, nodata, stated, value_bytes, system, unpacking }
+        let (cells, system, transform, unpacking) = (how.cells.clone(), None, None, 0);
+        Self { cells, places, bins, nodata, stated, value_bytes, system, transform, unpacking }
     }
 
     /// What stands for NODATA among the values of the inputs.
@@ -58,14 +62,20 @@ impl Recipe {
         Self { system, ..self }
     }
 
+    /// Sets the geotransform of cells that are no squares.
+    pub fn transform(self, transform: Option<[f64; 6]>) -> Self {
+        Self { transform, ..self }
+    }
+
     /// Sets how many bytes reading takes beside those of the values.
     pub fn unpacking(self, unpacking: u64) -> Self {
         Self { unpacking, ..self }
     }
 
-    /// The reference system.
-    pub fn crs(&self) -> Result<Option<Crs>> {
-        self.system.as_ref().map(System::crs).transpose()
+    /// The place of the whole, which has a grid.
+    pub fn place(&self, grid: GridSpec) -> Result<Place> {
+        let crs = self.system.as_ref().map(System::crs).transpose()?;
+        Ok(Place { grid, transform: self.transform, crs })
     }
 
     /// How the index is built.

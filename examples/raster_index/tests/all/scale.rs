@@ -193,8 +193,8 @@ fn what_has_no_plan_gets_one_line() {
         (&["picture.png"], &[".png", "a part"]),
         (&["raster.npy", "float.npy"], &["float.npy", "f32", "i16"]),
         (&["raster.npy", "raster.npy"], &["raster.npy", "in the place of some of"]),
-        (&["raster.npy", "--bins", "3,2"], &["boundary 1", "2"]),
-        (&["raster.npy", "--bins", "nan"], &["--bins", "boundary 0"]),
+        (&["raster.npy", "--bins", "3,2"], &["boundary 2", "2"]),
+        (&["raster.npy", "--bins", "nan"], &["--bins", "boundary 1"]),
         (&["raster.npy", "--tile-size", "16"], &["64", "--tile-size"]),
         (&["raster.npy", "--memory", "1MiB"], &["--memory"]),
     ] {

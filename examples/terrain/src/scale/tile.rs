@@ -52,7 +52,11 @@ pub fn make(
 ) -> Result<Vec<Vec<f32>>> {
     let (recipe, part) = (&planned.recipe, part(planned, tile));
     let lie = recipe.lie()?;
-    let product = |&name| part.make((heights, &lie), &recipe.method.params(name), device);
+    let path = planned.plan.inputs().first().map_or("", |input| &input.path);
+    let product = |&name: &Name| {
+        let made = part.make((heights, &lie), &recipe.method.params(name), device);
+        made.with_context(|| format!("{path}: {}", name.word()))
+    };
     recipe.products.iter().map(product).collect()
 }
 

@@ -14,7 +14,9 @@ fn write_dem(folder: &Path) {
     let mut random = Random::new(7);
     let height_of = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
-        (30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * random.unit()) as f32
+        let height = 30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * random.unit();
+        // Some heights are those of tables.
+        (if i % 7 == 0 { height.round() } else { height }) as f32
     };
     let mut heights: Vec<f32> = (0..width * height).map(height_of).collect();
     (heights[12 * 300 + 30], heights[40 * 300 + 5]) = (f32::NAN, f32::NAN);
@@ -116,6 +118,10 @@ fn colours_are_those_of_gdaldem() {
         "0%,black\n33.3%,255,0,0\n100%,0,255,255\n",
         "1000:1:2:3\n",
         "-30 aqua\n-20 grey\n-10 orange\n0 brown\n10 purple\n20 violet\n30 Indigo\n",
+        "# as GMT writes it, and nv in any case\n# COLOR_MODEL = RGB\n-30 10 20 30 -5 40 50 60\n-5 200 0 0 35 0 200 0\nN 1 2 3\n",
+        "NV red 40\n-15.5 10.9 200.5 30\n20 9 8 7 128 label of it\n",
+        "/ NODATA by its number\n-9999 1 2 3\n-10000 9 9 9\n0 200 100 0\n12 0 1 2\n",
+        "-20 0 0 0\n-5 10 200 30\n-5 90 9 70\n16 1 2 3\n16 5 6 7\n20 200 200 200\n20 0 0 0\nnv 3 3 3\n",
     ];
     let modes: [(&str, &[&str]); 3] = [
         ("linear", &[]),
@@ -150,11 +156,18 @@ fn colours_are_those_of_gdaldem() {
             let pairs = raw[0].chunks(4).zip(raw[1].chunks(4)).enumerate();
             for (cell, (ours, theirs)) in pairs {
                 // Without a line of NODATA gdaldem gives it the colour of its number, here the lowest height.
-                if [12 * 300 + 30, 40 * 300 + 5].contains(&cell) && !table.contains("nv") {
+                let has_nodata =
+                    ["nv", "NV", "\nN ", "-9999"].iter().any(|word| table.contains(word));
+                if [12 * 300 + 30, 40 * 300 + 5].contains(&cell) && !has_nodata {
                     assert_eq!(ours, [0; 4]);
                     continue;
                 }
-                assert_eq!(ours, theirs, "{table:?}, {between}, cell {cell}");
+                // gdaldem 3.6 meets no line exactly but that of the lowest height.
+                let is_met = between == "exact" && *ours != [0; 4] && *theirs == [0; 4];
+                assert!(
+                    ours == theirs || is_met,
+                    "{table:?}, {between}, {cell}: {ours:?} {theirs:?}"
+                );
             }
             assert_eq!(raw[0].len(), raw[1].len());
         }

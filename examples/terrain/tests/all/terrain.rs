@@ -262,6 +262,54 @@ fn what_is_wrong_gets_one_line() {
     fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["by --nodata", "a.tif"]);
 }
 
+/// Finite heights whose products are not, heights of 64 bits beyond those of 32, and lines up to infinity are refused by cell.
+#[test]
+fn heights_beyond_the_floats_of_32_bits_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let heights = [1.0, 2.0, 3.0, 4.0, 3e38, 6.0, 7.0, -3e38, 9.0];
+    write_npy(&path.join("large.npy"), &heights, 3, 3).unwrap();
+    let wide = heights.map(|height: f64| if height > 1e38 { 1e300 } else { height });
+    write_npy(&path.join("wide.npy"), &wide, 3, 3).unwrap();
+    let words = ["large.npy", "3e38", "row 1, column 1", "gdal_edit.py -a_nodata"];
+    for product in ["--tri", "--tpi", "--roughness"] {
+        PROGRAM.fails(path, &["large.npy", product, "x.npy"], &[&words[..], &[product]].concat());
+        let wide = ["wide.npy", product, "x.npy"];
+        PROGRAM.fails(path, &wide, &["wide.npy", "1e300 in row 1, column 1", "32 bits"]);
+    }
+    PROGRAM.succeeds(path, &["plan", "large.npy", "--product", "tri"]);
+    let lines = PROGRAM.errors(path, &["run", "plan.json", "--all"]);
+    assert!(
+        lines[0].contains("large.npy: tri") && lines[0].contains("row 1, column 1"),
+        "{lines:?}"
+    );
+    let infinite = heights.map(|height| if height > 1e38 { f64::INFINITY } else { height });
+    write_npy(&path.join("infinite.npy"), &infinite, 3, 3).unwrap();
+    let lines = ["infinite.npy", "--contours", "x.geojson"];
+    PROGRAM.fails(path, &lines, &["--contours", "infinite.npy", "height inf in row 1, column 1"]);
+    write_npy(&path.join("low.npy"), &[1.0f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+    let lines = ["low.npy", "--contours", "x.geojson", "--contour-interval", "1e-300"];
+    PROGRAM.fails(path, &lines, &["--contour-interval", "low.npy", "every 1e-300 from 1 to 4"]);
+}
+
+#[test]
+fn an_option_of_another_command_is_named_with_it() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    let words = [
+        "unexpected argument '--contours'",
+        "--contours is an option of terrain without a command",
+    ];
+    PROGRAM.fails(path, &["plan", "plane.tif", "--contours", "c.geojson"], &words);
+    PROGRAM.fails(
+        path,
+        &["plan", "plane.tif", "--slope", "s.tif"],
+        &["an option of terrain without a command, merge"],
+    );
+    let lines = PROGRAM.errors(path, &["plan", "plane.tif", "--no-such-thing", "s.tif"]);
+    assert!(!lines[0].contains("as a value"), "{lines:?}");
+}
+
 #[test]
 fn reports_and_files_are_those_of_every_program() {
     let folder = folder_of_inputs();

@@ -67,7 +67,7 @@ impl SampleFile {
             Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
         let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
         let stated = band.nodata.or_else(of_tag);
-        let notes = band.note(path).into_iter().chain(place.note);
+        let notes = band.note(path).into_iter().chain(place.notes);
         let notes = notes.chain(note_on_images(path, image.file())).collect();
         let place = place.georeference;
         let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));

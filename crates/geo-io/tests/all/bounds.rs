@@ -7,7 +7,8 @@ use geo_io::{
     Error, Filter, LasPoints, PointCloud, read_batches, read_header, read_points, write_las,
 };
 use gpu_core::{Bounds, Silent};
-use laz::{LasZipCompressor, LazVlrBuilder};
+use laz::laszip::ChunkTable;
+use laz::{LasZipCompressor, LazVlr, LazVlrBuilder};
 
 fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
     Bounds { min_x, min_y, max_x, max_y }
@@ -97,30 +98,18 @@ fn record(point: [i32; 3]) -> Vec<u8> {
     record
 }
 
-/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
-/// below the other, are on a page of their own. Gives the places of the chunks.
-fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
-    let laz = LazVlrBuilder::default()
-        .with_point_format(6, 0)
-        .unwrap()
-        .with_variable_chunk_size()
-        .build();
-    let mut laz_record = Cursor::new(Vec::new());
-    laz.write_to(&mut laz_record).unwrap();
-    let laz_record = laz_record.into_inner();
-    let vlr = |user: &str, id: u16, data: &[u8]| {
-        let mut bytes = vec![0; 54];
-        bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
-        bytes[18..20].copy_from_slice(&id.to_le_bytes());
-        bytes[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
-        [bytes, data.to_vec()].concat()
-    };
-    let start = 375 + 54 + 160 + 54 + laz_record.len() as u64;
+/// How points of format 6 are packed, a chunk a node.
+fn laz() -> LazVlr {
+    let builder = LazVlrBuilder::default().with_point_format(6, 0).unwrap();
+    builder.with_variable_chunk_size().build()
+}
 
-    // The points, a chunk a node; the compressor begins with the place of the chunk table.
+/// `start` bytes and the points, a chunk a node, behind them; the places of the chunks.
+fn packed(nodes: &[Node], start: u64) -> (Vec<u8>, Vec<(u64, u64)>) {
     let mut packed = Cursor::new(vec![0; start as usize]);
     packed.set_position(start);
-    let mut compressor = LasZipCompressor::new(&mut packed, laz).unwrap();
+    // The compressor begins with the place of the chunk table.
+    let mut compressor = LasZipCompressor::new(&mut packed, laz()).unwrap();
     for (i, (_, points)) in nodes.iter().enumerate() {
         if i > 0 {
             compressor.finish_current_chunk().unwrap();
@@ -131,26 +120,56 @@ fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     }
     compressor.done().unwrap();
     drop(compressor);
-    let mut file = packed.into_inner();
-    let table = laz::laszip::ChunkTable::read_from(
-        &mut {
-            let mut c = Cursor::new(&file);
-            c.set_position(start);
-            c
-        },
-        &LazVlrBuilder::default()
-            .with_point_format(6, 0)
-            .unwrap()
-            .with_variable_chunk_size()
-            .build(),
-    )
-    .unwrap();
-    let mut places = Vec::new();
+    packed.set_position(start);
+    let table = ChunkTable::read_from(&mut packed, &laz()).unwrap();
     let mut at = start + 8;
-    for entry in table.as_ref() {
-        places.push((at, entry.byte_count));
+    let places = table.as_ref().iter().map(|entry| {
         at += entry.byte_count;
+        (at - entry.byte_count, entry.byte_count)
+    });
+    let places = places.collect();
+    (packed.into_inner(), places)
+}
+
+/// The header of a COPC of these nodes, whose points begin at `start` and whose extended record at `extended_at`.
+fn header(nodes: &[Node], start: u64, extended_at: u64) -> Vec<u8> {
+    let total: usize = nodes.iter().map(|(_, points)| points.len()).sum();
+    let mut header = vec![0; 375];
+    header[..4].copy_from_slice(b"LASF");
+    header[24..26].copy_from_slice(&[1, 4]);
+    header[94..96].copy_from_slice(&375_u16.to_le_bytes());
+    header[96..100].copy_from_slice(&(start as u32).to_le_bytes());
+    header[100..104].copy_from_slice(&2_u32.to_le_bytes());
+    header[104] = 6 | 128;
+    header[105..107].copy_from_slice(&30_u16.to_le_bytes());
+    for (i, scale) in [0.001_f64; 3].iter().enumerate() {
+        header[131 + 8 * i..139 + 8 * i].copy_from_slice(&scale.to_le_bytes());
     }
+    for (i, bound) in [1000.0_f64, 0.0, 1000.0, 0.0, 1000.0, 0.0].iter().enumerate() {
+        header[179 + 8 * i..187 + 8 * i].copy_from_slice(&bound.to_le_bytes());
+    }
+    header[235..243].copy_from_slice(&extended_at.to_le_bytes());
+    header[243..247].copy_from_slice(&1_u32.to_le_bytes());
+    header[247..255].copy_from_slice(&(total as u64).to_le_bytes());
+    header
+}
+
+/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
+/// below the other, are on a page of their own. Gives the places of the chunks.
+fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
+    let mut laz_record = Cursor::new(Vec::new());
+    laz().write_to(&mut laz_record).unwrap();
+    let laz_record = laz_record.into_inner();
+    let vlr = |user: &str, id: u16, data: &[u8]| {
+        let mut bytes = vec![0; 54];
+        bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
+        bytes[18..20].copy_from_slice(&id.to_le_bytes());
+        bytes[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
+        [bytes, data.to_vec()].concat()
+    };
+    let start = 375 + 54 + 160 + 54 + laz_record.len() as u64;
+
+    let (mut file, places) = packed(nodes, start);
 
     // Pages of the hierarchy, in an extended record: the second follows the first.
     let entry = |key: [i32; 4], offset: u64, bytes: u64, count: i32| {
@@ -182,24 +201,7 @@ fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     info.resize(160, 0);
     let records = [vlr("copc", 1, &info), vlr("laszip encoded", 22204, &laz_record)].concat();
 
-    let total: usize = nodes.iter().map(|(_, points)| points.len()).sum();
-    let mut header = vec![0; 375];
-    header[..4].copy_from_slice(b"LASF");
-    header[24..26].copy_from_slice(&[1, 4]);
-    header[94..96].copy_from_slice(&375_u16.to_le_bytes());
-    header[96..100].copy_from_slice(&(start as u32).to_le_bytes());
-    header[100..104].copy_from_slice(&2_u32.to_le_bytes());
-    header[104] = 6 | 128;
-    header[105..107].copy_from_slice(&30_u16.to_le_bytes());
-    for (i, scale) in [0.001_f64; 3].iter().enumerate() {
-        header[131 + 8 * i..139 + 8 * i].copy_from_slice(&scale.to_le_bytes());
-    }
-    for (i, bound) in [1000.0_f64, 0.0, 1000.0, 0.0, 1000.0, 0.0].iter().enumerate() {
-        header[179 + 8 * i..187 + 8 * i].copy_from_slice(&bound.to_le_bytes());
-    }
-    header[235..243].copy_from_slice(&extended_at.to_le_bytes());
-    header[243..247].copy_from_slice(&1_u32.to_le_bytes());
-    header[247..255].copy_from_slice(&(total as u64).to_le_bytes());
+    let header = header(nodes, start, extended_at);
     file[..375].copy_from_slice(&header);
     file[375..start as usize].copy_from_slice(&records);
     std::fs::write(path, file).unwrap();

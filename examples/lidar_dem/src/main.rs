@@ -12,7 +12,9 @@ mod dsm;
 mod extent;
 mod halo;
 mod lattice;
+mod layer;
 mod scale;
+mod size;
 mod surface;
 mod survey;
 mod triangles;
@@ -121,27 +123,32 @@ fn run(args: &Args) -> Result<()> {
         let added = cloud.x.len() - measured;
         interpolate(&device, (cloud, added), &ranges, extents, &args.surface, progress)
     })?;
-    report_sites(&mut report, &dem.summary, &args.surface);
-    let first = &args.surface.value[0];
-    let quantity = match (first == programs::args::HEIGHT, &args.surface.above) {
-        (true, Some(_)) => "heights above",
-        (true, None) => "heights",
-        (false, _) => first,
-    };
-    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
-    for (name, band) in args.surface.bands().iter().zip(&dem.bands).skip(1) {
-        report.quantity(name, band);
-    }
-    report_emptiness(&mut report, &dem.summary, &args.surface);
-    if let (Some(path), lost @ 1..) = (&args.surface.above, dem.lost) {
-        report
-            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
-    }
+    report_dem(&mut report, &dem, &args.surface);
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Says what became of the sites, what the bands hold, and which cells are empty.
+fn report_dem(report: &mut Report, dem: &Made, surface: &SurfaceArgs) {
+    report_sites(report, &dem.summary, surface);
+    let first = &surface.value[0];
+    let quantity = match (first == programs::args::HEIGHT, &surface.above) {
+        (true, Some(_)) => "heights above",
+        (true, None) => "heights",
+        (false, _) => first,
+    };
+    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
+    for (name, band) in surface.bands().iter().zip(&dem.bands).skip(1) {
+        report.quantity(name, band);
+    }
+    report_emptiness(report, &dem.summary, surface);
+    if let (Some(path), lost @ 1..) = (&surface.above, dem.lost) {
+        report
+            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
+    }
 }
 
 /// Reads the points that count.

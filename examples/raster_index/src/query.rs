@@ -275,7 +275,7 @@ impl Results<'_> {
                 let bright: Vec<f32> = bright.collect();
                 let factor = self.grid.width.max(self.grid.height).div_ceil(PICTURE_SIDE);
                 let raster = GridView::new(&bright, self.grid)?;
-                let picture = terrain_grid::cpu::averaged(raster, factor, &gpu_core::Silent)?;
+                let picture = terrain_grid::averaged(raster, factor, &gpu_core::Silent)?;
                 let GridSpec { width, height, .. } = *picture.grid();
                 geo_io::write_shade(output, picture.values(), width, height)?;
             }

@@ -5,10 +5,10 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::descent::{Budget, Descent, Leaves, ROOM};
 use super::links::Sorted;
 use super::predicates::{Predicates, Quick};
 use super::rough::{ALL, LISTED, Rough, SPENT};
+use super::star::descent::{Budget, Descent, Leaves, ROOM};
 use super::star::{KEPT, Search};
 use crate::rtree::Tree;
 

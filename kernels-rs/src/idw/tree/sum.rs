@@ -6,9 +6,9 @@ use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::visit::{Found, Way};
+use super::visit::{SourceRun, Way};
 use super::{LEAF, Tree, box_of};
-use crate::idw::doubt::{Block, Group, unknown};
+use crate::idw::error_bound::{Block, Group, unknown};
 use crate::idw::staged::{Near, Shared, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
@@ -235,7 +235,7 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: &Tree<'_>,
     block: &Block<'_>,
     ground: Ground<'_>,
-    found: Found,
+    found: SourceRun,
 ) {
     let (room, me) = (&block.room, thread::thread_idx_x());
     // SAFETY: the block is whole, as the caller says; slots are the thread's own between the barriers.
@@ -251,7 +251,7 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             slot += BLOCK;
         }
         thread::sync_threads();
-        let Found { origin, first, count } = found;
+        let SourceRun { origin, first, count } = found;
         let [x, y, _] = tree.middle(origin);
         let origin = [x, y];
         let mut near = Near {

@@ -1,7 +1,7 @@
 //! The rows of one column that a thread serves, and what it writes there.
 //!
 //! A span is cut in at most two parts, and each part is written by the first of these that fits: as settled
-//! by the winners at its ends; by [near walks](super::near), whose numbers have 32 bits; after one more cut, if
+//! by the winners at its ends; by [near walks](super::close_sites), whose numbers have 32 bits; after one more cut, if
 //! that settles it; by [far walks](super::far).
 
 use device_std::vector;

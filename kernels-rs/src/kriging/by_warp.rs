@@ -9,7 +9,7 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::arguments::{Law, Neighbours, Part, Points, Results};
+use super::arguments::{Law, Neighbours, Points, Results, TargetPart};
 use super::system::{Products, pivot};
 
 /// Threads of a block: a warp, and so a target.
@@ -25,7 +25,7 @@ const BLOCK: u32 = warp::SIZE;
 ))]
 pub unsafe fn solve_by_warp<const K: usize>(
     points: Points<'_>,
-    part: Part<'_>,
+    part: TargetPart<'_>,
     neighbours: Neighbours<'_>,
     law: Law,
     results: Results<'_>,

@@ -1,6 +1,6 @@
 //! The star of a site, by a warp: one third corner of a Delaunay triangle after the other.
 //!
-//! All lanes look for the same. The unit of work is [`apex`](Search::apex): of a Delaunay edge, the third corner of the
+//! All lanes look for the same. The unit of work is [`apex`](StarSearch::apex): of a Delaunay edge, the third corner of the
 //! triangle on its left. It is the site on the left whose circle with the edge's ends has no site inside
 //! ([`Apex`]). Which sites are looked at is up to a [`Source`]: those that a search in the tree meets
 //! ([`descent`](descent)), or a list that has them all ([`candidates`](super::sample::candidates)).
@@ -52,7 +52,7 @@ pub trait Source {
 }
 
 /// Makes stars.
-pub struct Search<'a, S, D> {
+pub struct StarSearch<'a, S, D> {
     /// Where each site lies.
     pub x: In<'a, f64>,
     /// As `x`.
@@ -71,7 +71,7 @@ pub struct Search<'a, S, D> {
     pub is_undecided: bool,
 }
 
-impl<S: Source, D: Decide> Search<'_, S, D> {
+impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, if a decision is left open, nor a star of more
     /// than [`KEPT`] neighbours but in the last search.
     ///

@@ -4,7 +4,7 @@ use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::{HIT_PARTLY, Search, Verdict};
+use super::{ConditionSearch, HIT_PARTLY, Verdict};
 
 /// Words that are written for a quadrant: row, column, size with [`PARTLY`], least key, greatest key.
 pub const HIT: usize = 5;
@@ -80,7 +80,7 @@ impl FoundQuadrants<'_> {
     #[inline(always)]
     pub fn take<const N: usize>(
         &mut self,
-        search: &Search<'_, N>,
+        search: &ConditionSearch<'_, N>,
         place: (u32, u32),
         side: u32,
         verdict: Verdict,

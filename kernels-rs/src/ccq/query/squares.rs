@@ -6,7 +6,7 @@ use device_std::{In, kernel, thread, vector};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::slots::{Shared, each_in_slots, in_square};
-use super::{BLOCK, FoundQuadrants, Question, Results, Search, listed_words};
+use super::{BLOCK, ConditionSearch, FoundQuadrants, Question, Results, listed_words};
 
 /// Searches the squares that [`descend`](mod@super::descend) listed, and leaves their numbers or quadrants as it does. Grid: any
 /// number of blocks.
@@ -24,7 +24,7 @@ pub unsafe fn search<const N: usize>(
     listed: In<'_, u32>,
     listed_len: In<'_, u32>,
 ) {
-    let search = Search::<N>::new(question);
+    let search = ConditionSearch::<N>::new(question);
     let shared = Shared::<N>::new(&mut Carver::new());
     let mut next = thread::block_idx_x();
     let len = listed_len.get(0u32);
@@ -47,7 +47,7 @@ pub unsafe fn search<const N: usize>(
 /// Every thread of the block comes here.
 #[inline(always)]
 unsafe fn search_square<const N: usize>(
-    search: &Search<'_, N>,
+    search: &ConditionSearch<'_, N>,
     results: &Results<'_>,
     index: u32,
     positions: [u32; N],

@@ -2,7 +2,7 @@
 //! [`rtree`](crate::rtree). In the plane.
 //!
 //! 1. Each lane's lists are filled with the nearest points, in all or of each quadrant: [`Few`]. Where the points of an
-//!    ellipse count, or those of quadrants, [`Part`] says which.
+//!    ellipse count, or those of quadrants, [`InEllipse`] says which.
 //! 2. Of the lists those count that are within reach, and by turns of the quadrants.
 //! 3. Values are added nearest first.
 //!
@@ -17,7 +17,7 @@ use super::results::{Neighbours, Results, Values};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Weights};
 use crate::rtree::Tree;
-use crate::rtree::choice::{All, NONE, Part};
+use crate::rtree::choice::{All, InEllipse, NONE};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
@@ -154,7 +154,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
         limits: &Limits,
     ) -> Entries<'a, K, L, LISTS, SLOTS> {
         let most = if is_place { limits.of_list() } else { 0 };
-        let part = Part {
+        let part = InEllipse {
             place: target.place,
             ellipse: limits.ellipse,
             extent: limits.extent.map(|along| group.reach_along(along)),

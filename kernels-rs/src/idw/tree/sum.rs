@@ -30,7 +30,7 @@ const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Shared, 
 
 /// The data points of the tree, as they lie on the ground.
 #[arguments]
-pub struct Ground<'a> {
+pub struct PlanePoints<'a> {
     /// x of each, then y.
     pub places: In<'a, f64>,
     /// How far the points of each leaf are from its origin: what `measure_tiles` of module `pairs` writes.
@@ -104,7 +104,7 @@ pub unsafe fn sum_items<
     tree: Tree<'_>,
     top: u32,
     separation: f64,
-    ground: Ground<'_>,
+    ground: PlanePoints<'_>,
     targets: Targets<'_>,
     frame: Frame,
     extent: [f64; 2],
@@ -176,7 +176,7 @@ unsafe fn place_targets<const ROW: bool, const Q: usize>(
 unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: &Tree<'_>,
     block: &Block<'_>,
-    ground: Ground<'_>,
+    ground: PlanePoints<'_>,
     way: &Way,
     around: &Around,
 ) {
@@ -234,7 +234,7 @@ pub(super) unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>
 unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: &Tree<'_>,
     block: &Block<'_>,
-    ground: Ground<'_>,
+    ground: PlanePoints<'_>,
     found: SourceRun,
 ) {
     let (room, me) = (&block.room, thread::thread_idx_x());

@@ -12,7 +12,7 @@ use crate::stars::angles::{is_left, way};
 use crate::stars::natural::OPEN;
 use crate::stars::predicates::Decide;
 use crate::stars::rough::{NONE, Rough, WRITTEN};
-use crate::stars::star::{KEPT, Search, Source, told};
+use crate::stars::star::{KEPT, Source, StarSearch, told};
 
 /// Neighbours that are found in gaps: a star where more are missing is made from the first one on.
 const MOST: u32 = KEPT / 2;
@@ -132,7 +132,7 @@ impl GapNeighbours {
     }
 }
 
-impl<S: Source, D: Decide> Search<'_, S, D> {
+impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, if
     /// rounding has put them out of order, nor if the source gives up.
     ///

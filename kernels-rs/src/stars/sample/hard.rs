@@ -15,7 +15,7 @@ use crate::stars::links::Sorted;
 use crate::stars::predicates::{Place, Predicates};
 use crate::stars::rough::{LISTED, Rough};
 use crate::stars::star::corners::Visitor;
-use crate::stars::star::{KEPT, Search, Source};
+use crate::stars::star::{KEPT, Source, StarSearch};
 
 /// Candidates of a site that there is room for. If it has more, they are read from global memory each time.
 const MOST: u32 = 768;
@@ -101,13 +101,13 @@ fn search<'a>(
     unit: i32,
     lists: Lists<'a>,
     made: Rough<'a>,
-) -> Search<'a, Candidates<'a>, Predicates> {
+) -> StarSearch<'a, Candidates<'a>, Predicates> {
     let [candidates, kept] = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let sites = candidates.skip(warp::warp_id() * MOST);
     let source = Candidates { x, y, lists, site: 0, sites, count: 0, all: 0 };
     let predicates = Predicates::new(unit);
-    Search { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
+    StarSearch { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
 /// The candidates of a site.

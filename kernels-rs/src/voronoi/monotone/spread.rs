@@ -32,7 +32,7 @@ use device_std::{In, Out, arguments, kernel, thread, warp};
 use super::MODULE;
 use super::cut::{self, Sides, WarpWinners};
 use super::rows::Column;
-use super::search::{self, Candidates, Ground, Metric, Pixels};
+use super::search::{self, Candidates, Metric, Pixels, RectangularPixels};
 use super::{BLOCK, FAR, GROUP, NONE, SPAN, TILE_ROWS, WORD};
 pub use close_sites::MAX_NARROW;
 pub use outputs::Number;
@@ -157,7 +157,7 @@ pub unsafe fn spread_wide<T: Number, N: Numbers<T>>(
     down: u32,
 ) {
     // SAFETY: the whole block comes here.
-    unsafe { spread.tile(Ground { first, across, down }, N::new(whole)) }
+    unsafe { spread.tile(RectangularPixels { first, across, down }, N::new(whole)) }
 }
 
 impl<C: Column, T: Copy> Spread<'_, C, T> {

@@ -186,13 +186,13 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let light = ProductParams::new(Product::Hillshade(Light::new()));
     let mut slopes = || Ok(terrain_grid::gpu::product(gpu, &resident, &slope)?);
     let times = Times::on_device(gpu, RUNS, &mut slopes)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::product(dem, &slope, &Silent)?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::product(&Device::Cpu, dem, &slope)?))?;
     let on_gpu = slopes()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_both("slope", grid.cells(), 0, &times, cpu_time);
     let mut shades = || Ok(terrain_grid::gpu::product(gpu, &resident, &light)?);
     let times = Times::on_device(gpu, RUNS, &mut shades)?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::product(dem, &light, &Silent)?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::product(&Device::Cpu, dem, &light)?))?;
     let on_gpu = shades()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
     print_both("hillshade", grid.cells(), 0, &times, cpu_time);
@@ -202,7 +202,7 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
         lines = terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
         Ok(())
     })?;
-    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::contours(dem, &levels, &Silent)?))?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::contours(&Device::Cpu, dem, &levels)?))?;
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();
     print_both("contours_to_host", grid.cells(), points as u64, &times, cpu_time);
@@ -231,7 +231,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let times = Times::on_device(gpu, RUNS, || run(&indices))?;
     let device = host_indices(run(&indices)?)?;
     let view = GridView::new(&sites, grid)?;
-    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::nearest_sites(view, &Silent)?))?;
+    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::nearest_sites(&Device::Cpu, view)?))?;
     ensure!(device == cpu.values(), "GPU and CPU differ");
     print_both(&name("indices"), grid.cells(), count, &times, cpu_time);
 
@@ -331,7 +331,7 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let device = run(&distances)?.distance.context("no distances")?.to_host()?;
     let input = Input::new(Sites::Mask(&sites), *resident.grid());
     let (cpu, cpu_time) =
-        clocked(|| Ok(pba_voronoi::cpu::transform(&input, &distances, &Silent)?))?;
+        clocked(|| Ok(pba_voronoi::transform(&Device::Cpu, &input, &distances)?))?;
     ensure!(cpu.distance == Some(device), "GPU and CPU differ");
     let (cells, count) = (resident.grid().cells(), sites.iter().map(|&s| u64::from(s)).sum());
     print_both("voronoi_of_mask_distances", cells, count, &times, cpu_time);

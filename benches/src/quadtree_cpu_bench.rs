@@ -14,7 +14,7 @@ use geo_index::rtree::sort::HilbertSort;
 use geo_index::rtree::{RTreeBuilder, RTreeIndex};
 use gpu_core::{Bounds, Device, Points};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
-use quadtree_sort::{Params, Regions, build, index};
+use quadtree_sort::{Lists, Neighbours, Params, Regions, build, index};
 use rayon::prelude::*;
 
 const RUNS: usize = 5;
@@ -56,7 +56,8 @@ fn best<R>(mut work: impl FnMut() -> R) -> (R, f64) {
     (last, least)
 }
 
-fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
+fn race(places: &[Vec<f64>; 2], targets: &[Vec<f64>; 2]) -> Result<()> {
+    let ([x, y], [qx, qy]) = (places, targets);
     let side = (50.0 / x.len() as f64).sqrt();
     let windows: Vec<Bounds> = qx
         .iter()
@@ -81,16 +82,26 @@ fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
     row("index", built, Some(near_time), None);
     drop(points);
 
+    race_pointers(places, &windows, &found)?;
+    race_kiddo(places, targets, &near)?;
+    race_geo_index(places, targets, &windows, &found)
+}
+
+/// A tree of nodes on the heap, made point by point.
+fn race_pointers([x, y]: &[Vec<f64>; 2], windows: &[Bounds], found: &Lists) -> Result<()> {
     let (pointers, built) = best(|| Pointers::of(x, y));
     let (counts, window_time) = best(|| -> Vec<usize> {
         windows.par_iter().map(|window| pointers.count_in(window)).collect()
     });
     ensure!(counts.iter().enumerate().all(|(i, &count)| count == found.of(i).len()), "pointers");
     row("recursive, pointers", built, None, Some(window_time));
-    drop(pointers);
+    Ok(())
+}
 
-    let places: Vec<[f64; 2]> = x.iter().zip(y).map(|(&x, &y)| [x, y]).collect();
-    let (kiddo, built) = best(|| ImmutableKdTree::<f64, 2>::new_from_slice(&places));
+/// kiddo's k-d tree.
+fn race_kiddo([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2], near: &Neighbours) -> Result<()> {
+    let all: Vec<[f64; 2]> = x.iter().zip(y).map(|(&x, &y)| [x, y]).collect();
+    let (kiddo, built) = best(|| ImmutableKdTree::<f64, 2>::new_from_slice(&all));
     let k = NonZero::new(K).expect("positive");
     let ask = |i: usize| kiddo.nearest_n::<SquaredEuclidean>(&[qx[i], qy[i]], k);
     let (_, near_time) = best(|| -> Vec<[(u64, f64); K]> {
@@ -107,8 +118,16 @@ fn race([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2]) -> Result<()> {
     };
     ensure!((0..qx.len()).step_by(997).all(same), "kiddo finds other distances");
     row("kiddo, immutable", built, Some(near_time), None);
-    drop(kiddo);
+    Ok(())
+}
 
+/// geo-index's k-d tree and its R-tree.
+fn race_geo_index(
+    [x, y]: &[Vec<f64>; 2],
+    [qx, qy]: &[Vec<f64>; 2],
+    windows: &[Bounds],
+    found: &Lists,
+) -> Result<()> {
     let (packed, built) = best(|| {
         let mut builder = KDTreeBuilder::<f64>::new(x.len() as u32);
         x.iter().zip(y).for_each(|(&x, &y)| {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use benches::{Times, clocked, unit};
 use gpu_core::{
     Bounds, Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, Grid, GridSlice,
-    GridSpec, GridView, Points, Silent,
+    GridSpec, GridView, Points,
 };
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Scan, Sort, Sum};
@@ -118,7 +118,7 @@ impl Bench {
             })?;
             let view = GridView::new(&sites, grid)?;
             self.cpu("voronoi", (cells, 0), || {
-                Ok(pba_voronoi::cpu::nearest_sites(view, &Silent)?)
+                Ok(pba_voronoi::nearest_sites(&Device::Cpu, view)?)
             })?;
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Bench {
                 Ok(terrain_grid::gpu::product(&self.gpu, &there, &params)?)
             })?;
             self.cpu("slope", (cells, 0), || {
-                Ok(terrain_grid::cpu::product(dem, &params, &Silent)?)
+                Ok(terrain_grid::product(&Device::Cpu, dem, &params)?)
             })?;
         }
         Ok(())

@@ -12,7 +12,7 @@
 #[cfg(feature = "idw_pairs")]
 pub mod baselines;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
-mod doubt;
+mod error_bound;
 #[cfg(feature = "idw_index")]
 pub mod index;
 #[cfg(feature = "idw_neighbours")]

@@ -9,5 +9,5 @@ pub mod exact;
 pub mod pixels;
 pub mod policies;
 #[cfg(feature = "nni")]
-pub mod put;
+pub mod small_uploads;
 pub mod tallies;

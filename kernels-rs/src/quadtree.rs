@@ -21,11 +21,7 @@
 #[cfg(feature = "quadtree")]
 pub mod baselines;
 #[cfg(feature = "quadtree")]
-mod briefs;
-#[cfg(feature = "quadtree")]
 mod codes;
-#[cfg(feature = "quadtree")]
-mod cut;
 #[cfg(feature = "quadtree")]
 mod gather;
 #[cfg(feature = "quadtree")]
@@ -33,18 +29,18 @@ mod leaves;
 #[cfg(feature = "quadtree")]
 mod levels;
 mod node;
+#[cfg(feature = "quadtree")]
+mod node_deltas;
 #[cfg(feature = "quadtree_queries")]
 pub mod queries;
 #[cfg(feature = "quadtree")]
-mod rounds;
+mod resort;
+#[cfg(feature = "quadtree")]
+mod rule;
 
 pub use crate::spatial::place::{Place, Places};
 #[cfg(feature = "quadtree")]
-pub use briefs::shorten;
-#[cfg(feature = "quadtree")]
 pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
-#[cfg(feature = "quadtree")]
-pub use cut::{Cut, Rule};
 #[cfg(feature = "quadtree")]
 pub use gather::{GATHERED, gather_places};
 #[cfg(feature = "quadtree")]
@@ -56,7 +52,11 @@ pub use leaves::{
 pub use levels::{BLOCK as DIVIDE_BLOCK, Notes, divide, plant};
 pub use node::Words;
 #[cfg(feature = "quadtree")]
-pub use rounds::{Level, Moved, count_unsettled, put_back, take_unsettled};
+pub use node_deltas::shorten;
+#[cfg(feature = "quadtree")]
+pub use resort::{Level, Moved, count_unsettled, put_back, take_unsettled};
+#[cfg(feature = "quadtree")]
+pub use rule::{Cut, Rule};
 
 #[cfg(feature = "quadtree")]
 device_std::ptx_module! { "quadtree" }

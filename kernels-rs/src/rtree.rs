@@ -51,6 +51,7 @@ mod codes;
 mod decide;
 pub mod descent;
 pub mod few;
+mod fill;
 mod first;
 pub mod group;
 pub mod layout;

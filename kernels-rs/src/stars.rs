@@ -37,80 +37,60 @@
 //! ```
 
 pub mod angles;
-#[cfg(feature = "stars")]
-mod candidates;
 pub mod cell;
 pub mod circle;
-#[cfg(feature = "stars")]
-mod corners;
-#[cfg(feature = "stars")]
-mod descent;
 pub mod exact;
 #[cfg(feature = "stars")]
 mod far;
 #[cfg(feature = "stars")]
-mod gaps;
-#[cfg(feature = "stars")]
 mod gather;
-#[cfg(feature = "stars")]
-mod hard;
 pub mod linear;
 #[cfg(feature = "stars")]
 mod links;
-#[cfg(feature = "stars")]
-mod mesh;
 pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
-#[cfg(feature = "stars")]
-mod nearby;
 pub mod predicates;
 #[cfg(feature = "stars")]
 pub mod queries;
-#[cfg(feature = "stars")]
-mod reach;
 #[cfg(feature = "stars")]
 mod rough;
 #[cfg(feature = "stars")]
 mod sample;
 #[cfg(feature = "stars")]
-mod sampled;
-#[cfg(feature = "stars")]
 mod sites;
 #[cfg(feature = "stars")]
 mod star;
-#[cfg(feature = "stars")]
-mod window;
 
-#[cfg(feature = "stars")]
-pub use candidates::Lists;
-#[cfg(feature = "stars")]
-pub use descent::VISITS;
 #[cfg(feature = "stars")]
 pub use far::{FAR_BLOCK, find_far_stars, find_last_stars};
 #[cfg(feature = "stars")]
 pub use gather::gather_stars;
 #[cfg(feature = "stars")]
-pub use hard::{find_hard_stars, find_last_sampled_stars};
-#[cfg(feature = "stars")]
 pub use links::{Links, Sorted, find_links, join_links, order_links};
-#[cfg(feature = "stars")]
-pub use mesh::{Mesh, join_halves, mark_triangles, number_halves};
 #[cfg(feature = "stars")]
 pub use near::{Turn, find_near_stars};
 #[cfg(feature = "stars")]
 pub use rough::{ALL, LEFT, LINKS, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
+#[cfg(feature = "stars")]
+pub use sample::candidates::Lists;
+#[cfg(feature = "stars")]
+pub use sample::hard::{find_hard_stars, find_last_sampled_stars};
+#[cfg(feature = "stars")]
+pub use sample::mesh::{Mesh, join_halves, mark_triangles, number_halves};
+#[cfg(feature = "stars")]
+pub use sample::sampled::{LANES, find_sampled_stars};
 #[cfg(feature = "stars")]
 pub use sample::{
     Conflicts, MANY, MAX_HUBS, RATE, Sampled, find_conflicts, find_hard_conflicts,
     find_hub_conflicts, gather_sample, list_conflicts, place_hubs,
 };
 #[cfg(feature = "stars")]
-pub use sampled::{LANES, find_sampled_stars};
-#[cfg(feature = "stars")]
 pub use sites::{
     GREATEST, LEAST, LOWEST, SPAN, find_firsts, find_span, gather_sites, scale_places,
 };
+#[cfg(feature = "stars")]
+pub use star::descent::VISITS;
 
 #[cfg(feature = "stars")]
 device_std::ptx_module! { "stars" }

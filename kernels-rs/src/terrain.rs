@@ -12,6 +12,7 @@
 //! a stated order, so host and device give the same bits.
 
 pub mod gradient;
+pub mod kind;
 pub mod lines;
 pub mod products;
 pub mod scales;
@@ -20,6 +21,7 @@ pub mod squares;
 pub mod strips;
 
 pub use gradient::*;
+pub use kind::*;
 pub use lines::*;
 pub use products::*;
 pub use scales::*;

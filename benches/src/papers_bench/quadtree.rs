@@ -20,47 +20,7 @@ pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
         vec![100 * K, 1000 * K, 5000 * K, 10_000 * K, 20_000 * K, 40_000 * K, 80_000 * K],
         vec![K, 2 * K, 4 * K, 8 * K],
     );
-    let mut speed = Table::new(
-        "Figures 5 to 8: the sequential sort and the GPU's",
-        "Times in ms, threshold 20. Published: 5 to 12 times as fast as the sequential sort on one core, above 40 million points less, since its \
-         card could not hold them; Quadro FX 3800. The figures print no times. The sequential sort is the same level sort on one thread of \
-         the CPU. The thesis's points are real LiDAR of Pennsylvania, ours a simulated survey. Figures 7 and 8 leave out the levels that \
-         the thesis builds on the CPU; here there are none.",
-        &[
-            "points",
-            "sequential",
-            "level sort",
-            "sequential : level sort",
-            "default",
-            "sequential : default",
-            "default with transfers",
-            "CPU, all threads",
-            "nodes",
-        ],
-    );
-    let mut thresholds = Table::new(
-        "Figure 10: thresholds",
-        "Times in ms on the device. Published: a greater threshold is faster, but not by much.",
-        &["points", "level sort, 20", "200", "2000", "default, 20", "200", "2000"],
-    );
-    let mut memory = Table::new(
-        "Section 4.2.3: null nodes",
-        format!(
-            "Nodes at threshold 20, and MB of {} bytes each. *Pruned* keeps four children of every node that is divided, as the thesis does; \
-             *complete* divides null nodes too, to the deepest level that has points.",
-            size_of::<Node>()
-        ),
-        &[
-            "points",
-            "levels",
-            "nodes, ours",
-            "nodes, pruned",
-            "nodes, complete",
-            "MB, ours",
-            "MB, pruned",
-            "MB, complete",
-        ],
-    );
+    let [mut speed, mut thresholds, mut memory] = empty_tables();
     for count in counts {
         let cloud = Cloud::surveyed(count)?;
         let points = Points::new(&cloud.x, &cloud.y);
@@ -98,6 +58,52 @@ pub fn tables(bench: &Bench) -> Result<Vec<Table>> {
         thresholds.push(row);
     }
     Ok(vec![speed, thresholds, memory])
+}
+
+/// The tables of speeds, of thresholds and of memory, without rows.
+fn empty_tables() -> [Table; 3] {
+    let speed = Table::new(
+        "Figures 5 to 8: the sequential sort and the GPU's",
+        "Times in ms, threshold 20. Published: 5 to 12 times as fast as the sequential sort on one core, above 40 million points less, since its \
+         card could not hold them; Quadro FX 3800. The figures print no times. The sequential sort is the same level sort on one thread of \
+         the CPU. The thesis's points are real LiDAR of Pennsylvania, ours a simulated survey. Figures 7 and 8 leave out the levels that \
+         the thesis builds on the CPU; here there are none.",
+        &[
+            "points",
+            "sequential",
+            "level sort",
+            "sequential : level sort",
+            "default",
+            "sequential : default",
+            "default with transfers",
+            "CPU, all threads",
+            "nodes",
+        ],
+    );
+    let thresholds = Table::new(
+        "Figure 10: thresholds",
+        "Times in ms on the device. Published: a greater threshold is faster, but not by much.",
+        &["points", "level sort, 20", "200", "2000", "default, 20", "200", "2000"],
+    );
+    let memory = Table::new(
+        "Section 4.2.3: null nodes",
+        format!(
+            "Nodes at threshold 20, and MB of {} bytes each. *Pruned* keeps four children of every node that is divided, as the thesis does; \
+             *complete* divides null nodes too, to the deepest level that has points.",
+            size_of::<Node>()
+        ),
+        &[
+            "points",
+            "levels",
+            "nodes, ours",
+            "nodes, pruned",
+            "nodes, complete",
+            "MB, ours",
+            "MB, pruned",
+            "MB, complete",
+        ],
+    );
+    [speed, thresholds, memory]
 }
 
 /// Milliseconds of each method at each threshold.

@@ -63,8 +63,7 @@ pub use coded::{
 pub use cpu::Merged;
 pub use error::{Error, Result};
 pub use fields::{
-    Aggregate, ClassSet, Classes, Fielded, Fields, Judgement, Resident, Sum, Summed, Total,
-    WideSum, fields,
+    Aggregate, ClassSet, Classes, Fielded, Fields, Judgement, Resident, Sum, Summed, Total, WideSum,
 };
 pub use file::{FileKind, kind_of_file};
 pub use forest::Forest;
@@ -77,7 +76,7 @@ pub use query::{
 };
 pub use raster::RasterRef;
 pub use regions::{Connectivity, Outline, Region, Regions, regions};
-pub use search::{count, mask, quadrants, runs, statistics, top_k};
+pub use search::{count, fields, mask, quadrants, runs, statistics, top_k};
 pub use tree::{Node, Tree};
 
 /// Builds the tree of a raster.

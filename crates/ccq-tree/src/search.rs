@@ -2,6 +2,7 @@
 
 use gpu_core::{Grid, On};
 
+use crate::fields::{Fields, Resident, of_nodes};
 use crate::query::{self, Condition, Count, Peak, Quadrant, Run, Statistics};
 use crate::{Cell, Query, Result, Tree};
 
@@ -132,6 +133,29 @@ pub fn top_k<'on, T: Cell>(
             device,
             cpu => query::top_k(tree, k, query),
             gpu => crate::gpu::host_search::top_k(gpu, tree, k, query),
+        )
+    })
+}
+
+/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
+/// takes any.
+///
+/// # Errors
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
+    on: impl Into<On<'on>>,
+    tree: &'t Tree<T>,
+    aggregate: A,
+) -> Result<Fields<'t, T, A>> {
+    let On { device, progress } = on.into();
+    progress.during("fields", || {
+        gpu_core::on_device!(
+            device,
+            cpu => of_nodes(tree.into(), aggregate),
+            gpu => {
+                let fields = crate::gpu::host_search::fields(gpu, tree, aggregate)?;
+                Ok(Fields::of_device(tree.into(), aggregate, fields))
+            },
         )
     })
 }

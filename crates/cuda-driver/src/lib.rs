@@ -34,6 +34,7 @@
 
 pub mod attribute;
 mod error;
+mod functions;
 mod library;
 mod slots;
 mod status;
@@ -91,7 +92,16 @@ pub fn loaded() -> Option<Loaded> {
 
 /// Every driver function that a loaded driver can serve, by its name in the driver's library.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
-    slots::all().map(|(name, _)| name)
+    slots().map(|(name, _)| name)
+}
+
+/// Every symbol that can be served, with its slot.
+fn slots() -> impl Iterator<Item = (&'static str, &'static slots::Slot)> {
+    #[cfg(feature = "trampolines")]
+    let rest = trampolines::REST;
+    #[cfg(not(feature = "trampolines"))]
+    let rest: &[(&str, &slots::Slot)] = &[];
+    slots::TYPED.iter().chain(rest).copied()
 }
 
 /// Opens the driver's library and lets it serve the process. Idempotent and thread-safe.
@@ -135,7 +145,7 @@ pub unsafe fn load_with(lookup: impl Fn(&str) -> Option<*const c_void>) -> Resul
 type Found = Vec<(&'static str, &'static slots::Slot, Option<*const c_void>)>;
 
 fn find(lookup: impl Fn(&str) -> Option<*const c_void>) -> Found {
-    slots::all().map(|(name, slot)| (name, slot, lookup(name))).collect()
+    slots().map(|(name, slot)| (name, slot, lookup(name))).collect()
 }
 
 /// Fills the table with what `find` finds, unless a driver is there already.

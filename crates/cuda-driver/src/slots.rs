@@ -4,8 +4,8 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::functions::driver_functions;
 use crate::status;
-use crate::sys::driver_functions;
 
 /// The address of the function that serves a symbol.
 #[repr(transparent)]
@@ -36,17 +36,9 @@ macro_rules! slots {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {
         $(pub(crate) static $name: Slot = Slot::empty();)+
 
-        static TYPED: &[(&str, &Slot)] = &[$((stringify!($name), &$name)),+];
+        /// The functions that Tessera calls, with their slots.
+        pub(crate) static TYPED: &[(&str, &Slot)] = &[$((stringify!($name), &$name)),+];
     };
 }
 
 driver_functions!(slots);
-
-/// Every symbol that can be served, with its slot.
-pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Slot)> {
-    #[cfg(feature = "trampolines")]
-    let rest = crate::trampolines::REST;
-    #[cfg(not(feature = "trampolines"))]
-    let rest: &[(&str, &Slot)] = &[];
-    TYPED.iter().chain(rest).copied()
-}

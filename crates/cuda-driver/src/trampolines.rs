@@ -13,9 +13,9 @@
 
 use std::ffi::c_void;
 
+use crate::functions::driver_functions;
 use crate::slots::{self, Slot};
 use crate::status;
-use crate::sys::driver_functions;
 
 /// One trampoline, through a slot.
 macro_rules! trampoline {

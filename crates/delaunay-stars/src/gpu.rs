@@ -64,6 +64,12 @@ pub struct DeviceTriangulation {
     predicates: Predicates,
 }
 
+/// Stars in the order of their sites; see [`DeviceTriangulation`].
+struct Stars {
+    starts: Column<u32>,
+    neighbours: Column<u32>,
+}
+
 /// Triangulates the points of an index in device memory. **Waits** for the device: for the number of sites, and for that of
 /// their neighbours. A graph cannot hold it.
 ///
@@ -103,7 +109,7 @@ pub fn triangulate_for(
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
     let stars = stars::of(workspace, &sites, predicates, stars::most_visits)?;
-    let stars::Stars { starts, neighbours } = stars;
+    let Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })
 }
 

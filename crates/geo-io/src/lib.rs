@@ -29,6 +29,7 @@
 
 mod crs;
 mod error;
+mod input;
 mod output;
 mod points;
 mod rasters;

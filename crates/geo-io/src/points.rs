@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use gpu_core::{Bounds, Progress, host_memory};
 
-use crate::{Crs, Error, Result, stream};
+use crate::{Crs, Error, Result};
 
 /// Points in columns: entry `i` of every column is point `i`.
 ///
@@ -412,23 +412,6 @@ pub(crate) fn report(progress: &dyn Progress, done: u64, total: u64) -> Result<(
     match progress.report("Reading points", fraction) {
         std::ops::ControlFlow::Continue(()) => Ok(()),
         std::ops::ControlFlow::Break(()) => Err(Error::Cancelled),
-    }
-}
-
-/// Opens an input of at least one byte; gives its length too. What it is, is asked before it is opened: that alone may
-/// wait for ever. Of what can be read once it opens what came of it.
-pub(crate) fn open(path: &Path) -> Result<(std::fs::File, u64)> {
-    let failed = |e| Error::read(path, e);
-    let file = if path.as_os_str() == "-" || stream::is_stream(path) {
-        stream::open(path)?
-    } else if std::fs::metadata(path).map_err(failed)?.is_dir() {
-        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-    } else {
-        std::fs::File::open(path).map_err(failed)?
-    };
-    match file.metadata().map_err(failed)?.len() {
-        0 => Err(Error::Empty { path: path.to_owned() }),
-        length => Ok((file, length)),
     }
 }
 

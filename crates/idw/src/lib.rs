@@ -58,7 +58,7 @@
 //! coordinates, and the smoothing, are 0 or between 1e-130 and 1e150 ([`Error::Place`]).
 #![deny(missing_docs)]
 
-pub mod cpu;
+mod cpu;
 mod error;
 mod expansion;
 #[cfg(feature = "cuda")]

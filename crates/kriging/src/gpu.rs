@@ -28,7 +28,9 @@ use gpu_core::{
     Blocks, Column, DevicePoints, Extent, Gpu, GridSpec, Points, Progress, Slice, Targets,
     UploadedPoints, require_at_most,
 };
-use kernels_rs::kriging::arguments::{Law, Neighbours, Part, Points as KernelPoints, Results};
+use kernels_rs::kriging::arguments::{
+    Law, Neighbours, Points as KernelPoints, Results, TargetPart,
+};
 use kernels_rs::kriging::by_thread::solve_by_thread;
 use kernels_rs::kriging::by_warp::solve_by_warp;
 use kernels_rs::kriging::search::find_neighbours;
@@ -291,7 +293,7 @@ impl Call<'_> {
         let most = self.params.max_points;
         let arguments = find_neighbours::Args {
             tree: self.tree.tree(),
-            part: Part { all: self.patches, first },
+            part: TargetPart { all: self.patches, first },
             targets,
             most,
             reach: self.params.reach(),
@@ -326,7 +328,7 @@ impl Call<'_> {
             columns: self.index.columns as u32,
         };
         let most = params.max_points;
-        let part = Part { all: self.patches, first };
+        let part = TargetPart { all: self.patches, first };
         let neighbours = Neighbours { positions: positions.input(), targets, most };
         let law = Law {
             correlation: params.variogram.correlation(),

@@ -46,7 +46,7 @@
 //! - CPU and GPU give the same bits: of each target, whatever others there are, as long as its neighbours are the same.
 #![deny(missing_docs)]
 
-pub mod cpu;
+mod cpu;
 mod empirical;
 mod error;
 mod fit;

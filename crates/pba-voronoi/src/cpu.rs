@@ -25,12 +25,11 @@ mod walk;
 
 use std::ops::Range;
 
-use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
+use gpu_core::{Progress, host_memory};
 use rayon::prelude::*;
 
-use crate::limits::check_short;
 use crate::metric::Metric;
-use crate::{Baseline, Diagram, Error, Input, Integers, Method, Params, Result, Sites};
+use crate::{Baseline, Diagram, Input, Method, Params, Result, Sites};
 
 use envelope::Envelope;
 pub use globe::geodesic;
@@ -73,21 +72,6 @@ pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) ->
         }
     }
     Ok(diagram)
-}
-
-/// The nearest site's linear index (row * width + column) for each pixel of a mask, or
-/// [`NONE`](crate::NONE), on all cores.
-///
-/// # Errors
-/// [`Error::TooLarge`], [`Error::Cancelled`], [`Error::Core`] where memory fails.
-pub fn nearest_sites(sites: GridView<'_, u8>, progress: &dyn Progress) -> Result<Grid<u32>> {
-    let GridSpec { width, height, .. } = *sites.grid();
-    check_short(width, height)?;
-    let params = Params::new().spacing(1.0, 1.0).nearest();
-    match transform(&sites.into(), &params, progress)?.nearest {
-        Some(Integers::U32(nearest)) => Ok(nearest),
-        _ => Err(Error::TooLarge { width, height }),
-    }
 }
 
 /// Bytes that a call takes at its peak.

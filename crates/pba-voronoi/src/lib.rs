@@ -63,11 +63,11 @@
 //!
 //! # Limits
 //!
-//! At most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds; in `nearest_sites` of `cpu` and
-//! `gpu`, whose indices have 32 bits, at most [`MAX_PIXELS`]. Beyond is an error.
+//! At most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds; in `nearest_sites`, whose
+//! indices have 32 bits, at most [`MAX_PIXELS`]. Beyond is an error.
 #![deny(missing_docs)]
 
-pub mod cpu;
+mod cpu;
 mod diagram;
 mod error;
 mod globe;
@@ -79,7 +79,7 @@ mod limits;
 mod metric;
 mod params;
 
-use gpu_core::On;
+use gpu_core::{Grid, GridSpec, GridView, On};
 
 #[cfg(feature = "ellipsoid")]
 pub use cpu::geodesic_on_ellipsoid;
@@ -116,6 +116,32 @@ pub fn transform<'on>(
         cpu => cpu::transform(input, params, progress),
         gpu => gpu::transform_host(gpu, input, params, progress),
     )
+}
+
+/// Returns the nearest site's linear index (row * width + column) for each pixel of a mask, or [`NONE`].
+///
+/// # Errors
+/// [`Error::TooLarge`] for more than [`MAX_PIXELS`] pixels, [`Error::Cancelled`] where its progress ends the call, and [`Error::Core`] where
+/// memory or the device fails.
+///
+/// ```
+/// # fn main() -> pba_voronoi::Result<()> {
+/// use gpu_core::{Device, GridSpec, GridView};
+///
+/// let mask = GridView::new(&[1, 0, 0, 1u8], GridSpec::of_pixels(4, 1))?;
+/// let nearest = pba_voronoi::nearest_sites(&Device::Cpu, mask)?;
+/// assert_eq!(nearest.values(), [0, 0, 3, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub fn nearest_sites<'on>(on: impl Into<On<'on>>, sites: GridView<'_, u8>) -> Result<Grid<u32>> {
+    let GridSpec { width, height, .. } = *sites.grid();
+    limits::check_short(width, height)?;
+    let params = Params::new().spacing(1.0, 1.0).nearest();
+    match transform(on, &sites.into(), &params)?.nearest {
+        Some(Integers::U32(nearest)) => Ok(nearest),
+        _ => Err(Error::TooLarge { width, height }),
+    }
 }
 
 /// The distance transform of a raster in longitude and latitude, by great circles, from host arrays to host arrays. The

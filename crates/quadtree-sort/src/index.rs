@@ -1,9 +1,9 @@
 //! Indexes of points: packed Hilbert R-trees.
 
-mod build;
+pub(crate) mod build;
 mod nearest;
 
-use gpu_core::{Bounds, On, Points};
+use gpu_core::Bounds;
 use kernels_rs::rtree::layout::Layout;
 
 use crate::queries::{Neighbours, check_k, check_places};
@@ -37,36 +37,6 @@ pub struct Index {
     pub(crate) boxes: Vec<[f64; 4]>,
     pub(crate) layout: Layout,
     pub(crate) bounds: Bounds,
-}
-
-/// Indexes points, within given bounds or their own. Values of points are ignored.
-///
-/// Cost: a sort of the points; 21 bytes a point for the index.
-///
-/// # Errors
-/// [`Error::Bounds`] for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
-/// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`] for a point beyond given bounds,
-/// [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`]
-/// where memory or the device fails.
-pub fn index<'on>(
-    on: impl Into<On<'on>>,
-    points: Points<'_>,
-    bounds: Option<Bounds>,
-) -> Result<Index> {
-    let On { device, progress } = on.into();
-    points.check_lengths()?;
-    check_bounds(bounds)?;
-    progress.during("index", || {
-        gpu_core::on_device!(
-            device,
-            cpu => build::index(points, bounds),
-            gpu => {
-                let mut workspace = crate::gpu::Workspace::new(gpu)?;
-                let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
-                crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()
-            },
-        )
-    })
 }
 
 impl Index {

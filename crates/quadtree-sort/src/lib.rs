@@ -101,7 +101,7 @@ use gpu_core::{On, Points};
 
 pub use cells::Cells;
 pub use error::{Error, Result};
-pub use index::{Index, index};
+pub use index::Index;
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use params::{Baseline, Method, Outside, Params};
 #[cfg(feature = "files")]
@@ -110,7 +110,7 @@ pub use parts::{Joined, Part, join};
 pub use points_file::MappedPoints;
 pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
-pub use search::{adjacent_leaves, count_in, leaves_of, list_in, nearest};
+pub use search::{adjacent_leaves, count_in, index, leaves_of, list_in, nearest};
 pub use tree::{Node, Quadtree, Summary};
 pub use values::{MAX_NAME, Value, ValueType, Values};
 

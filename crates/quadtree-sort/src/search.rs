@@ -1,9 +1,9 @@
-//! Searches from host to host, on any device.
+//! Indexing and searches from host to host, on any device.
 
-use gpu_core::{On, Points};
+use gpu_core::{Bounds, On, Points};
 
 use crate::queries::{Adjacency, Lists, Neighbours, Regions};
-use crate::{Quadtree, Result};
+use crate::{Index, Quadtree, Result};
 
 /// The number of points in each region: [`Quadtree::count_in`] on a device.
 ///
@@ -102,6 +102,36 @@ pub fn adjacent_leaves<'on>(
             device,
             cpu => tree.adjacent_leaves(leaves, adjacency),
             gpu => crate::gpu::host::adjacent_leaves(gpu, tree, leaves, adjacency),
+        )
+    })
+}
+
+/// Indexes points, within given bounds or their own. Values of points are ignored.
+///
+/// Cost: a sort of the points; 21 bytes a point for the index.
+///
+/// # Errors
+/// [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
+/// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds,
+/// [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the
+/// call; [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn index<'on>(
+    on: impl Into<On<'on>>,
+    points: Points<'_>,
+    bounds: Option<Bounds>,
+) -> Result<Index> {
+    let On { device, progress } = on.into();
+    points.check_lengths()?;
+    crate::index::check_bounds(bounds)?;
+    progress.during("index", || {
+        gpu_core::on_device!(
+            device,
+            cpu => crate::index::build::index(points, bounds),
+            gpu => {
+                let mut workspace = crate::gpu::Workspace::new(gpu)?;
+                let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+                crate::gpu::index(&mut workspace, &x, &y, bounds)?.to_host()
+            },
         )
     })
 }

@@ -1,6 +1,6 @@
 //! Driver calls that fail when a test wants them to.
 
-use crate::driver::Code;
+use cuda_driver::Status as Code;
 use std::cell::Cell;
 
 /// A kind of driver call that can be made to fail.

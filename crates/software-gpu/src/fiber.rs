@@ -5,10 +5,9 @@
 //! keeps its fiber until it ends, whereupon the fiber goes on with new threads. Fibers that find
 //! no new thread go back to the pool of their OS thread.
 
-use crate::scheduler::Worker;
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
 /// Address space of a stack; only pages that are touched take memory. Unoptimised frames, and a
@@ -31,9 +30,34 @@ pub(crate) enum Suspension {
     Fault,
 }
 
-/// What a fiber gets on every resumption: the worker that runs it.
-pub(crate) type Input = *const Worker<'static>;
 pub(crate) type Yielder = corosensei::Yielder<Input, Suspension>;
+
+/// What resumes fibers, for which they run new threads.
+pub(crate) trait Worker {
+    /// Suspends the fiber that runs just now.
+    fn yielder(&self) -> &Cell<*const Yielder>;
+
+    /// Runs new threads of the current block, one after the other. Called on a fiber.
+    fn run_new_threads(&self);
+}
+
+/// What a fiber gets on every resumption: the worker that resumes it, of whatever type.
+#[derive(Clone, Copy)]
+pub(crate) struct Input {
+    worker: *const (),
+    run: unsafe fn(*const (), &Yielder),
+}
+
+/// Runs new threads for a worker.
+///
+/// # Safety
+/// `worker` points to a `W` that lives as long as the call.
+unsafe fn run<W: Worker>(worker: *const (), yielder: &Yielder) {
+    // SAFETY: as the caller promises.
+    let worker = unsafe { &*worker.cast::<W>() };
+    worker.yielder().set(yielder);
+    worker.run_new_threads();
+}
 
 /// A stack whose top is a little lower.
 struct ColouredStack {
@@ -67,12 +91,12 @@ impl Fiber {
     }
 
     /// Lets the fiber go on until it suspends itself.
-    pub(crate) fn resume(&mut self, worker: &Worker<'_>) -> Suspension {
-        worker.yielder.set(self.yielder);
-        let input = std::ptr::from_ref(worker).cast();
+    pub(crate) fn resume<W: Worker>(&mut self, worker: &W) -> Suspension {
+        worker.yielder().set(self.yielder);
+        let input = Input { worker: std::ptr::from_ref(worker).cast(), run: run::<W> };
         match self.coroutine.resume(input) {
             CoroutineResult::Yield(suspension) => {
-                self.yielder = worker.yielder.get();
+                self.yielder = worker.yielder().get();
                 suspension
             }
             CoroutineResult::Return(never) => match never {},
@@ -92,14 +116,12 @@ impl Drop for Fiber {
 }
 
 /// What runs on every fiber, for good.
-fn body(yielder: &Yielder, mut worker: Input) -> Infallible {
+fn body(yielder: &Yielder, mut input: Input) -> Infallible {
     loop {
-        // SAFETY: the worker outlives the resumption, and it resumes no fiber of another launch
-        // before its threads have ended.
-        let running = unsafe { &*worker };
-        running.yielder.set(yielder);
-        running.run_new_threads();
-        worker = yielder.suspend(Suspension::Idle);
+        // SAFETY: `run` is that of the worker's type. The worker outlives the resumption, and it
+        // resumes no fiber of another launch before its threads have ended.
+        unsafe { (input.run)(input.worker, yielder) };
+        input = yielder.suspend(Suspension::Idle);
     }
 }
 

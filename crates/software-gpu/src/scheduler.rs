@@ -154,7 +154,7 @@ pub(crate) struct Worker<'a> {
     block: Cell<Option<NonNull<Block>>>,
     thread: Cell<u32>,
     /// Suspends the fiber that runs just now.
-    pub(crate) yielder: Cell<*const Yielder>,
+    yielder: Cell<*const Yielder>,
 }
 
 impl Worker<'_> {
@@ -253,28 +253,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Runs new threads of the current block, one after the other. Called on a fiber.
-    pub(crate) fn run_new_threads(&self) {
-        let block = self.block();
-        let entry = self.launch.kernel.entry.expect("what is registered can be run");
-        let arguments = self.launch.arguments;
-        while !self.launch.has_failed() {
-            let Some(thread) = block.start_next() else { return };
-            self.thread.set(thread);
-            // SAFETY: `Launch::new`'s caller gave the arguments that the kernel takes.
-            let ran = catch_unwind(AssertUnwindSafe(|| unsafe { entry(arguments) }));
-            let ended = match ran {
-                Ok(()) => block.end(thread),
-                Err(panic) => {
-                    Err(Fault { kind: Kind::Panic, message: panic_message(panic.as_ref()) })
-                }
-            };
-            if let Err(fault) = ended {
-                self.fault(fault);
-            }
-        }
-    }
-
     fn block(&self) -> &Block {
         // SAFETY: set before any fiber runs, and the block stays in its box while it is resident.
         unsafe { self.block.get().expect("a thread runs in a block").as_ref() }
@@ -299,6 +277,33 @@ impl Worker<'_> {
             .in_block(self.block().index())
             .in_thread(self.thread.get());
         self.launch.fail(report);
+    }
+}
+
+impl fiber::Worker for Worker<'_> {
+    fn yielder(&self) -> &Cell<*const Yielder> {
+        &self.yielder
+    }
+
+    fn run_new_threads(&self) {
+        let block = self.block();
+        let entry = self.launch.kernel.entry.expect("what is registered can be run");
+        let arguments = self.launch.arguments;
+        while !self.launch.has_failed() {
+            let Some(thread) = block.start_next() else { return };
+            self.thread.set(thread);
+            // SAFETY: `Launch::new`'s caller gave the arguments that the kernel takes.
+            let ran = catch_unwind(AssertUnwindSafe(|| unsafe { entry(arguments) }));
+            let ended = match ran {
+                Ok(()) => block.end(thread),
+                Err(panic) => {
+                    Err(Fault { kind: Kind::Panic, message: panic_message(panic.as_ref()) })
+                }
+            };
+            if let Err(fault) = ended {
+                self.fault(fault);
+            }
+        }
     }
 }
 

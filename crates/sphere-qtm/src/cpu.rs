@@ -9,7 +9,7 @@ mod shapes;
 
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::sphere_qtm::locate::locate_degrees;
-use kernels_rs::sphere_qtm::nearest::{Found, NONE, Pruning, Two, squared_chord};
+use kernels_rs::sphere_qtm::nearest::{NONE, NearSite, Pruning, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
 use rayon::prelude::*;
@@ -149,7 +149,7 @@ impl Search<'_> {
     fn nearest(&self, centre: Vector, candidates: &[u32]) -> Two {
         candidates.iter().fold(Two::NOTHING, |two, &site| {
             let squared = squared_chord(centre, self.sites[site as usize]);
-            two.with(Found { squared, site })
+            two.with(NearSite { squared, site })
         })
     }
 

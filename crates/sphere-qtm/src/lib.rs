@@ -47,7 +47,7 @@
 
 mod cell;
 mod cover;
-pub mod cpu;
+mod cpu;
 mod diagram;
 mod error;
 #[cfg(feature = "cuda")]

@@ -5,7 +5,7 @@
 //! farther than the worst of the sites found so far: a cell is as far as the circle around its vertices.
 
 use gpu_core::{Points, Progress, host_memory};
-use kernels_rs::sphere_qtm::nearest::{Found, Two, squared_chord};
+use kernels_rs::sphere_qtm::nearest::{NearSite, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
 use rayon::prelude::*;
@@ -97,7 +97,7 @@ impl Index {
     }
 
     /// The nearest, in order.
-    fn search(&self, place: Vector, k: usize) -> Vec<Found> {
+    fn search(&self, place: Vector, k: usize) -> Vec<NearSite> {
         let mut search = Search { index: self, place, k, best: Vec::with_capacity(k + 1) };
         let octants = Level::ZERO.cells().map(|cell| (cell, cell.triangle()));
         search.visit(octants, &self.keys);
@@ -111,7 +111,7 @@ struct Search<'a> {
     place: Vector,
     k: usize,
     /// The best so far, in order.
-    best: Vec<Found>,
+    best: Vec<NearSite>,
 }
 
 impl Search<'_> {
@@ -157,7 +157,7 @@ impl Search<'_> {
 
     fn offer(&mut self, site: u32) {
         let squared = squared_chord(self.place, self.index.vectors[site as usize]);
-        let found = Found { squared, site };
+        let found = NearSite { squared, site };
         let at = self.best.partition_point(|other| other.is_before(found));
         if at < self.k {
             self.best.insert(at, found);

@@ -1,7 +1,7 @@
 //! Contour lines, as CPU and GPU give them.
 
 use gpu_core::GridSpec;
-use kernels_rs::terrain::{Ground, NONE};
+use kernels_rs::terrain::{CellPlaces, NONE};
 
 use crate::Result;
 
@@ -27,6 +27,6 @@ pub(crate) fn check_count(pieces: u64) -> Result<()> {
 }
 
 /// Where a grid's cells lie on the ground.
-pub(crate) fn ground(grid: &GridSpec) -> Ground {
-    Ground { x: grid.origin_x, y: grid.origin_y, cell_size: grid.cell_size }
+pub(crate) fn ground(grid: &GridSpec) -> CellPlaces {
+    CellPlaces { x: grid.origin_x, y: grid.origin_y, cell_size: grid.cell_size }
 }

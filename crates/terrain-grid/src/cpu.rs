@@ -118,7 +118,7 @@ fn report(progress: &dyn Progress, stage: &'static str, done: usize, count: usiz
     Ok(progress.at(stage, done as f64 / count.max(1) as f64)?)
 }
 
-/// Means over blocks of `factor` x `factor` cells, of the cells that are not NaN; the last blocks of
+/// Returns the means over blocks of `factor` x `factor` cells, of the cells that are not NaN; the last blocks of
 /// rows and columns may be smaller. For overviews. `factor` 0 counts as 1.
 ///
 /// # Errors

@@ -57,7 +57,7 @@
 #![deny(missing_docs)]
 
 mod contour;
-pub mod cpu;
+mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
@@ -68,6 +68,7 @@ mod product;
 use gpu_core::{Grid, GridView, On};
 
 pub use contour::Contour;
+pub use cpu::averaged;
 pub use error::{Error, Result};
 pub use ground::{Ground, metres_of_degree};
 pub use params::{ContourParams, Levels, MAX_LEVELS};

@@ -245,7 +245,7 @@ fn write(
             Format::Png => {
                 let raster = GridView::new(&distance, GridSpec::of_pixels(width, height))?;
                 let factor = width.max(height).div_ceil(PICTURE_SIDE);
-                let picture = terrain_grid::cpu::averaged(raster, factor, progress)?;
+                let picture = terrain_grid::averaged(raster, factor, progress)?;
                 let small = picture.grid();
                 geo_io::write_picture(output, picture.values(), small.width, small.height)?;
             }

@@ -1,7 +1,5 @@
 //! What the result holds: a raster for each value, and layers that tell how far a value is to be trusted.
 
-use std::str::FromStr;
-
 use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
@@ -11,44 +9,8 @@ use programs::cloud::Cloud;
 
 use crate::above::Floor;
 use crate::extent::Extents;
+use crate::layer::Layer;
 use crate::surface::SurfaceArgs;
-
-/// The name of heights above a ground.
-pub const ABOVE: &str = "height";
-
-/// What is known of a cell beside its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    /// How many points lie in it.
-    Count,
-    /// How far its centre is from the nearest point.
-    Distance,
-    /// Of how many natural neighbours its value is made.
-    Neighbours,
-}
-
-impl Layer {
-    const ALL: [Self; 3] = [Self::Count, Self::Distance, Self::Neighbours];
-
-    /// As the command line and the band's description have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Distance => "distance",
-            Self::Neighbours => "neighbours",
-        }
-    }
-}
-
-impl FromStr for Layer {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found =
-            Self::ALL.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(text.trim()));
-        found.ok_or_else(|| format!("unknown layer \"{text}\": use count, distance or neighbours"))
-    }
-}
 
 /// Between what values lie that are interpolated, where that is known.
 pub struct Ranges {

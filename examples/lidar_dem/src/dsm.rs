@@ -8,8 +8,7 @@ use gpu_core::parallel::{self, FINE};
 use programs::cloud::Cloud;
 use programs::ground::Ground;
 
-use crate::extent::widened;
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, widened};
 
 /// The cell that holds a place: its column to the east and its row to the south of the lattice's anchor. Its northern and western
 /// edges belong to it. What is farther than 2^31 cells counts as in the last.

@@ -17,7 +17,7 @@ use programs::units;
 
 use crate::args::Args;
 use crate::asked::Asked;
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, widened};
 
 /// The cells of the DEM, and those over which it is made.
 #[derive(Clone, Copy)]
@@ -71,11 +71,6 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     };
     let all = bounds.into_iter().reduce(joined);
     Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, lattice, all, halo }))
-}
-
-/// Bounds with so much more on each side.
-pub fn widened(b: &Bounds, by: f64) -> Bounds {
-    Bounds { min_x: b.min_x - by, min_y: b.min_y - by, max_x: b.max_x + by, max_y: b.max_y + by }
 }
 
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.

@@ -14,8 +14,7 @@ use programs::ground::Ground;
 use programs::scale::joined;
 
 use crate::dsm::WholeCells;
-use crate::extent::widened;
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, widened};
 use crate::surface::SurfaceArgs;
 
 /// How many times as wide as the last halo the next is.

@@ -91,6 +91,11 @@ impl Lattice {
     }
 }
 
+/// Bounds with so much more on each side.
+pub fn widened(b: &Bounds, by: f64) -> Bounds {
+    Bounds { min_x: b.min_x - by, min_y: b.min_y - by, max_x: b.max_x + by, max_y: b.max_y + by }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

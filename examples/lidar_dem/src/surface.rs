@@ -9,10 +9,10 @@ use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, number, positive, value_name};
 use programs::cloud::Cloud;
 
-use crate::asked::Size;
-use crate::bands::{ABOVE, Layer};
 use crate::dsm::keep_highest;
 use crate::lattice::Lattice;
+use crate::layer::{ABOVE, Layer};
+use crate::size::Size;
 
 /// How the surface through the points is made.
 #[derive(Args, Clone, Debug)]

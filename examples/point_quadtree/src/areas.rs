@@ -9,12 +9,21 @@ use programs::report::Report;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
 use serde_json::json;
 
-use crate::ask::{Asked, PolygonsFormat};
+use crate::asked::Asked;
 use crate::system::Beside;
 use crate::values;
 
 /// What counts stand under in a file of polygons.
 const NAMES: [&str; 2] = ["polygon", "points"];
+
+/// The formats of what was found in polygons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolygonsFormat {
+    /// The polygons, with counts.
+    GeoJson,
+    /// A line for each point in each polygon.
+    Table,
+}
 
 /// The polygons of a file, and the points in each.
 pub struct Areas {

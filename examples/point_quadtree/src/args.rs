@@ -1,14 +1,14 @@
 //! The command line, and what can be checked before any work starts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Parser;
-use programs::args::{RunArgs, bytes, ending};
+use programs::args::{RunArgs, bytes};
 
 use crate::ask::AskArgs;
 use crate::scale::Command;
-use crate::tree::TreeArgs;
+use crate::tree::{TreeArgs, require_tree_name};
 
 /// Sort points into a quadtree, save it, draw its leaves, and ask it for points.
 #[derive(Parser, Debug)]
@@ -55,20 +55,6 @@ impl Args {
     pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.output.iter().chain(self.ask.outputs())
     }
-}
-
-/// Refuses another ending than that of trees: somebody wants a table or polygons.
-///
-/// # Errors
-/// As said.
-pub fn require_tree_name(path: &Path) -> Result<()> {
-    ensure!(
-        ending(path) == "qtree",
-        "-o {}: the name of the tree's file must end in .qtree; --leaves writes leaves and --polygons-out points, as .csv and \
-         .geojson",
-        path.display()
-    );
-    Ok(())
 }
 
 #[cfg(test)]

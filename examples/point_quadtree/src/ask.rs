@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Existing, Output};
-use gpu_core::{Bounds, Device, Shortest};
+use gpu_core::{Bounds, Shortest};
 use programs::args::{RunArgs, count, ending, number};
 use programs::opening::Opening;
 use programs::report::Report;
@@ -14,7 +14,9 @@ use programs::units::require_degrees;
 use quadtree_sort::{NONE, Quadtree, Regions, Values};
 use serde_json::{Value, json};
 
-use crate::areas::Areas;
+use crate::areas::{Areas, PolygonsFormat};
+use crate::asked::Asked;
+use crate::leaves::LeavesFormat;
 use crate::{leaves, report_tree, system, values};
 
 /// What the numbers of points in a saved tree are.
@@ -61,40 +63,6 @@ pub struct AskSavedArgs {
     pub geographic: bool,
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-/// Who is asked.
-#[derive(Clone, Copy)]
-pub struct Asked<'a> {
-    pub device: &'a Device,
-    pub tree: &'a Quadtree,
-    /// The coordinate system of the points.
-    pub crs: Option<&'a Crs>,
-    /// Says which rows of which files points are, where their numbers do not.
-    pub rows: Option<Rows<'a>>,
-}
-
-/// Says which rows of which files points are.
-pub type Rows<'a> = &'a dyn Fn(&[usize]) -> Vec<String>;
-
-/// The formats of the leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeavesFormat {
-    /// A polygon each.
-    GeoJson,
-    /// A line each.
-    Table,
-    /// A picture of all.
-    Png,
-}
-
-/// The formats of what was found in polygons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolygonsFormat {
-    /// The polygons, with counts.
-    GeoJson,
-    /// A line for each point in each polygon.
-    Table,
 }
 
 impl AskArgs {

@@ -5,13 +5,24 @@ use geo_io::{Output, Shape};
 use gpu_core::{Bounds, Shortest};
 use quadtree_sort::{Node, Quadtree};
 
-use crate::ask::{Asked, LeavesFormat};
+use crate::asked::Asked;
 
 /// Pixels along the longer side of a picture.
 const PIXELS: u32 = 1024;
 
 /// Cells narrower than this many pixels have no border drawn.
 const BORDERED: u32 = 4;
+
+/// The formats of the leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeavesFormat {
+    /// A polygon each.
+    GeoJson,
+    /// A line each.
+    Table,
+    /// A picture of all.
+    Png,
+}
 
 /// Writes the leaves.
 pub fn write(format: LeavesFormat, output: Output<'_>, asked: Asked<'_>) -> Result<()> {

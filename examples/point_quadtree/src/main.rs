@@ -6,6 +6,7 @@
 mod areas;
 mod args;
 mod ask;
+mod asked;
 mod leaves;
 mod scale;
 mod system;
@@ -28,7 +29,7 @@ use quadtree_sort::{MAX_LEVEL, Quadtree, Values};
 use serde_json::json;
 
 use args::{Args, CommandLine};
-use ask::{Asked, Rows};
+use asked::{Asked, Rows};
 
 fn main() -> ExitCode {
     program::run("point_quadtree", |line: &CommandLine| match &line.command {

@@ -1,12 +1,13 @@
 //! What decides a tree.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use clap::Arg;
 use geo_io::CsvColumns;
 use gpu_core::Bounds;
-use programs::args::{Columns, PointArgs, value_name};
+use programs::args::{Columns, PointArgs, ending, value_name};
 use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 use crate::values;
@@ -124,6 +125,20 @@ impl FromStr for MethodName {
             _ => Err(format!("\"{text}\" is none of auto, morton, level-sort")),
         }
     }
+}
+
+/// Refuses another ending than that of trees: somebody wants a table or polygons.
+///
+/// # Errors
+/// As said.
+pub fn require_tree_name(path: &Path) -> Result<()> {
+    ensure!(
+        ending(path) == "qtree",
+        "-o {}: the name of the tree's file must end in .qtree; --leaves writes leaves and --polygons-out points, as .csv and \
+         .geojson",
+        path.display()
+    );
+    Ok(())
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ impl Results<'_> {
                 let grid = self.place.grid;
                 let factor = grid.width.max(grid.height).div_ceil(PICTURE_SIDE);
                 let raster = GridView::new(&bright, grid)?;
-                let picture = terrain_grid::cpu::averaged(raster, factor, &gpu_core::Silent)?;
+                let picture = terrain_grid::averaged(raster, factor, &gpu_core::Silent)?;
                 let GridSpec { width, height, .. } = *picture.grid();
                 geo_io::write_shade(output, picture.values(), width, height)?;
             }

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Error, Fields, Index, ItemStruct, Path, Result, parse_quote};
+use syn::{Error, Fields, Ident, Index, ItemStruct, Path, Result, parse_quote};
 
 use crate::shape::{Argument, Shape, Wire};
 
@@ -74,8 +74,7 @@ impl Arguments {
                 }
             }
         });
-        let count = Index::from(wires.len());
-        let hidden = format_ident!("__arguments_{name}", span = name.span());
+        let count = count(name, wires.len());
         quote! {
             #[derive(Clone, Copy)]
             #[cfg_attr(not(target_arch = "nvptx64"), derive(Debug))]
@@ -108,18 +107,26 @@ impl Arguments {
                 }
             }
             #(#each)*
-
-            #[doc(hidden)]
-            #[allow(unused_macros)]
-            macro_rules! #hidden {
-                ([$($next:tt)*] [$($counts:tt)*] $($rest:tt)*) => {
-                    $($next)* ! { [$($counts)* #count] $($rest)* }
-                };
-            }
-            #[doc(hidden)]
-            #[allow(unused_imports)]
-            pub(crate) use #hidden as #name;
+            #count
         }
+    }
+}
+
+/// The macro of a struct's name, by which what takes the struct learns how many are passed for it.
+fn count(name: &Ident, count: usize) -> TokenStream {
+    let count = Index::from(count);
+    let hidden = format_ident!("__arguments_{name}", span = name.span());
+    quote! {
+        #[doc(hidden)]
+        #[allow(unused_macros)]
+        macro_rules! #hidden {
+            ([$($next:tt)*] [$($counts:tt)*] $($rest:tt)*) => {
+                $($next)* ! { [$($counts)* #count] $($rest)* }
+            };
+        }
+        #[doc(hidden)]
+        #[allow(unused_imports)]
+        pub(crate) use #hidden as #name;
     }
 }
 

@@ -4,9 +4,8 @@ use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    AngleBracketedGenericArguments, Attribute, Error, Expr, FnArg, GenericArgument, GenericParam,
-    Generics, Ident, ItemFn, Pat, Path, Result, ReturnType, Safety, Token, Type, parenthesized,
-    parse_quote,
+    AngleBracketedGenericArguments, Attribute, Error, Expr, FnArg, GenericArgument, Generics,
+    Ident, ItemFn, Pat, Path, Result, ReturnType, Safety, Token, Type, parenthesized, parse_quote,
 };
 
 use crate::shape::Shape;
@@ -225,15 +224,6 @@ impl Parameter {
         let (attributes, name) = (typed.attrs.clone(), name.ident.clone());
         let shape = Shape::of(&typed.ty, generics);
         Ok(Self { attributes, name, kind: (*typed.ty).clone(), shape, count: None })
-    }
-}
-
-/// The generic parameter's name.
-pub fn name_of(parameter: &GenericParam) -> &Ident {
-    match parameter {
-        GenericParam::Type(parameter) => &parameter.ident,
-        GenericParam::Const(parameter) => &parameter.ident,
-        GenericParam::Lifetime(parameter) => &parameter.lifetime.ident,
     }
 }
 

@@ -10,8 +10,8 @@ use syn::{
     Expr, GenericArgument, GenericParam, Generics, Ident, Lifetime, LitStr, Type, Visibility,
 };
 
-use crate::declaration::{Declaration, Instance, Key, Parameter, name_of};
-use crate::shape::{Argument, Open, Shape, Wire};
+use crate::declaration::{Declaration, Instance, Key, Parameter};
+use crate::shape::{Argument, Open, Shape, Wire, name_of};
 
 /// A kernel that can be launched: the function itself, or an instance of it.
 struct Entry<'a> {
@@ -337,11 +337,11 @@ impl Declaration {
     /// The type parameters that stand in the parameters' types.
     fn types_of_parameters<'a>(&self, generics: &'a Generics) -> Vec<&'a Ident> {
         let names = generics.type_params().map(|parameter| &parameter.ident);
-        let mut found = Found { names: names.collect(), seen: Vec::new() };
+        let mut found = UsedParameters { names: names.collect(), seen: Vec::new() };
         for Parameter { kind, .. } in &self.parameters {
             found.visit_type_mut(&mut kind.clone());
         }
-        let Found { names, seen } = found;
+        let UsedParameters { names, seen } = found;
         names.into_iter().filter(|name| seen.contains(name)).collect()
     }
 
@@ -588,12 +588,12 @@ impl VisitMut for Put<'_> {
 }
 
 /// Looks for type parameters.
-struct Found<'a> {
+struct UsedParameters<'a> {
     names: Vec<&'a Ident>,
     seen: Vec<Ident>,
 }
 
-impl VisitMut for Found<'_> {
+impl VisitMut for UsedParameters<'_> {
     fn visit_path_mut(&mut self, path: &mut syn::Path) {
         if let Some(name) = path.get_ident()
             && self.names.contains(&name)

@@ -4,9 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
-use syn::{Expr, ExprLit, Generics, Ident, Index, Lifetime, Lit, Path, PathArguments, Type};
-
-use crate::declaration::name_of;
+use syn::{
+    Expr, ExprLit, GenericParam, Generics, Ident, Index, Lifetime, Lit, Path, PathArguments, Type,
+};
 
 /// What a type is, by its tokens.
 #[derive(Clone)]
@@ -213,4 +213,13 @@ impl VisitMut for Open {
 pub fn ask(of: &Path, next: &TokenStream, counts: &[usize], rest: &TokenStream) -> TokenStream {
     let counts = counts.iter().map(|count| Index::from(*count));
     quote!(#of! { [#next] [#(#counts)*] #rest })
+}
+
+/// The generic parameter's name.
+pub fn name_of(parameter: &GenericParam) -> &Ident {
+    match parameter {
+        GenericParam::Type(parameter) => &parameter.ident,
+        GenericParam::Const(parameter) => &parameter.ident,
+        GenericParam::Lifetime(parameter) => &parameter.lifetime.ident,
+    }
 }

@@ -29,8 +29,8 @@ pub mod ranked;
 mod ranks;
 mod results;
 mod search;
-pub mod together;
 mod turns;
+pub mod warp_search;
 
 use device_std::{In, arguments, kernel, math, thread};
 

@@ -25,7 +25,7 @@
 //! item that is visited.
 
 mod chebyshev;
-pub mod double;
+pub mod f64_tree;
 pub mod globe;
 pub mod leaves;
 pub mod nodes;

@@ -10,14 +10,14 @@ use crate::rtree::patches::{Patches, Target};
 
 /// The targets of a launch: a part of all.
 #[arguments]
-pub struct Part<'a> {
+pub struct TargetPart<'a> {
     /// All of them.
     pub all: Patches<'a>,
     /// The thread of all that has the first of the part.
     pub first: u64,
 }
 
-impl Part<'_> {
+impl TargetPart<'_> {
     /// A target of the part, unless none has this number.
     #[inline(always)]
     pub fn target(&self, number: u64) -> Option<Target> {

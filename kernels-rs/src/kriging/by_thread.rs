@@ -19,7 +19,7 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::arguments::{Law, Neighbours, Part, Points, Results};
+use super::arguments::{Law, Neighbours, Points, Results, TargetPart};
 use super::system::{Products, pivot};
 
 /// Threads of a block: one warp, since shared memory is what bounds how many there are.
@@ -42,7 +42,7 @@ const LANES: usize = 4;
 ))]
 pub unsafe fn solve_by_thread<const K: usize>(
     points: Points<'_>,
-    part: Part<'_>,
+    part: TargetPart<'_>,
     neighbours: Neighbours<'_>,
     law: Law,
     results: Results<'_>,

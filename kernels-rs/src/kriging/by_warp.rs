@@ -9,7 +9,7 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::arguments::{Law, Neighbours, Part, Points, Results};
+use super::arguments::{Law, Neighbours, Points, Results, TargetPart};
 use super::system::{Products, pivot};
 
 /// Threads of a block: a warp, and so a target.
@@ -25,7 +25,7 @@ const BLOCK: u32 = warp::SIZE;
 ))]
 pub unsafe fn solve_by_warp<const K: usize>(
     points: Points<'_>,
-    part: Part<'_>,
+    part: TargetPart<'_>,
     neighbours: Neighbours<'_>,
     law: Law,
     results: Results<'_>,
@@ -40,7 +40,7 @@ pub unsafe fn solve_by_warp<const K: usize>(
         }
         return;
     }
-    let system = System { room: rooms::<K>(&mut Carver::new()), count };
+    let system = System { shared: shared::<K>(&mut Carver::new()), count };
     let position = |i: u32| neighbours.position(number, i);
     // SAFETY: the whole warp comes here, since the target is that of the block; barriers stand between what lanes write and
     // others read; each element is written before it is read.
@@ -49,8 +49,8 @@ pub unsafe fn solve_by_warp<const K: usize>(
         while i < count {
             let at = position(i);
             let place = law.place([points.x.get(at), points.y.get(at)], target.place);
-            system.room.places.store(2 * i, place[0]);
-            system.room.places.store(2 * i + 1, place[1]);
+            system.shared.places.store(2 * i, place[0]);
+            system.shared.places.store(2 * i + 1, place[1]);
             i += BLOCK;
         }
         warp::sync_warp(warp::FULL);
@@ -82,7 +82,7 @@ pub unsafe fn solve_by_warp<const K: usize>(
 
 /// The shared memory of a warp.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     /// The rows of the factor, each with the reciprocal of its pivot's root, then v, and u.
     rows: SharedArray<f64>,
     /// x and y of each place; then a column of values.
@@ -90,23 +90,23 @@ struct Room {
 }
 
 #[inline(always)]
-const fn rooms<const K: usize>(carver: &mut Carver) -> Room {
+const fn shared<const K: usize>(carver: &mut Carver) -> Shared {
     let rows = K + 2;
     let elements = (rows * (rows + 1) / 2) as u32;
-    Room { rows: carver.array(elements), places: carver.array(2 * K as u32) }
+    Shared { rows: carver.array(elements), places: carver.array(2 * K as u32) }
 }
 
 /// Bytes of shared memory of a block.
 const fn bytes_of_block<const K: usize>() -> u32 {
     let mut carver = Carver::new();
-    let _ = rooms::<K>(&mut carver);
+    let _ = shared::<K>(&mut carver);
     carver.bytes()
 }
 
 /// The system of a warp.
 #[derive(Clone, Copy)]
 struct System {
-    room: Room,
+    shared: Shared,
     /// How many neighbours.
     count: u32,
 }
@@ -125,7 +125,7 @@ impl System {
     #[inline(always)]
     unsafe fn get(&self, row: u32, column: u32) -> f64 {
         // SAFETY: passed on to the caller.
-        unsafe { self.room.rows.load(start(row) + column) }
+        unsafe { self.shared.rows.load(start(row) + column) }
     }
 
     /// Sets an element.
@@ -135,7 +135,7 @@ impl System {
     #[inline(always)]
     unsafe fn set(&self, row: u32, column: u32, value: f64) {
         // SAFETY: passed on to the caller.
-        unsafe { self.room.rows.store(start(row) + column, value) }
+        unsafe { self.shared.rows.store(start(row) + column, value) }
     }
 
     /// Writes the correlations of each neighbour with those before it, of the target with all, and ones.
@@ -146,7 +146,7 @@ impl System {
     unsafe fn correlate(&self, law: &Law) {
         let place = |i: u32| {
             // SAFETY: passed on to the caller.
-            unsafe { [self.room.places.load(2 * i), self.room.places.load(2 * i + 1)] }
+            unsafe { [self.shared.places.load(2 * i), self.shared.places.load(2 * i + 1)] }
         };
         let mut row = 1;
         // SAFETY: passed on to the caller; each element has one lane.
@@ -215,7 +215,7 @@ impl System {
     /// The whole warp comes to the same call; the factor is done.
     #[inline(always)]
     unsafe fn products_of(&self, value: impl Fn(u32) -> f64) -> (f64, f64) {
-        let (row, lane) = (self.room.places, warp::lane_id());
+        let (row, lane) = (self.shared.places, warp::lane_id());
         let (mut uw, mut vw, mut column) = (0.0, 0.0, 0);
         // SAFETY: passed on to the caller; the places are not needed any more, and each element has one lane.
         unsafe {

@@ -4,7 +4,7 @@ use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::arguments::Part;
+use super::arguments::TargetPart;
 use crate::rtree::Tree;
 use crate::rtree::choice::{self, All, Choice, NONE};
 use crate::rtree::few::Few;
@@ -34,7 +34,7 @@ instances(
 ))]
 pub unsafe fn find_neighbours<N: Neighbourhood, const K: usize, const L: usize>(
     tree: Tree<'_, f64>,
-    part: Part<'_>,
+    part: TargetPart<'_>,
     targets: u32,
     most: u32,
     reach: f64,
@@ -95,11 +95,11 @@ pub struct Others;
 
 impl Neighbourhood for Others {
     const LEAVES_OUT: usize = 1;
-    type Choice = choice::Part;
+    type Choice = choice::InEllipse;
 
     #[inline(always)]
-    fn choice(tree: &Tree<'_, f64>, target: &Target) -> choice::Part {
+    fn choice(tree: &Tree<'_, f64>, target: &Target) -> choice::InEllipse {
         let (place, except) = (target.place, tree.order.get(target.index));
-        choice::Part { place, ellipse: [0.0; 3], extent: [f32::INFINITY; 2], except }
+        choice::InEllipse { place, ellipse: [0.0; 3], extent: [f32::INFINITY; 2], except }
     }
 }

@@ -22,15 +22,15 @@ pub mod circle;
 pub mod crowded;
 pub mod finish;
 pub mod geometry;
-#[cfg(feature = "nni")]
-pub mod near;
 pub mod query;
 pub mod rasterise;
 pub mod region;
 #[cfg(feature = "nni")]
 pub mod sites;
+#[cfg(feature = "nni")]
+pub mod small_circles;
 pub mod spans;
-pub mod turned;
+pub mod tie_balance;
 pub mod values;
 pub mod weights;
 
@@ -40,13 +40,13 @@ pub use circle::*;
 #[cfg(feature = "nni")]
 pub use crowded::*;
 pub use finish::*;
-#[cfg(feature = "nni")]
-pub use near::*;
 pub use query::*;
 pub use rasterise::*;
 #[cfg(feature = "nni")]
 pub use sites::*;
-pub use turned::*;
+#[cfg(feature = "nni")]
+pub use small_circles::*;
+pub use tie_balance::*;
 
 /// `nearest` of a raster without sites, as module `voronoi` writes it.
 const NONE: u32 = u32::MAX;

@@ -40,14 +40,14 @@ pub const fn chunks(len: u64) -> (u64, u64) {
 
 /// What is known of some elements.
 #[derive(Clone, Copy)]
-struct Found {
+struct PartialExtent {
     least: f64,
     greatest: f64,
     zero: u64,
     not_finite: u64,
 }
 
-impl Found {
+impl PartialExtent {
     const NOTHING: Self = Self {
         least: f64::INFINITY,
         greatest: f64::NEG_INFINITY,
@@ -133,11 +133,11 @@ impl Shared {
     /// # Safety
     /// The whole block comes here.
     #[inline(always)]
-    unsafe fn of_block(&self, found: Found) -> Found {
-        let Found { least, greatest, zero, not_finite } = found;
+    unsafe fn of_block(&self, found: PartialExtent) -> PartialExtent {
+        let PartialExtent { least, greatest, zero, not_finite } = found;
         // SAFETY: the whole block is here, by the caller's promise.
         unsafe {
-            Found {
+            PartialExtent {
                 least: self.values.reduce(least, f64::INFINITY, f64::min),
                 greatest: self.values.reduce(greatest, f64::NEG_INFINITY, f64::max),
                 zero: self.indices.reduce(zero, u64::MAX, u64::min),
@@ -198,8 +198,8 @@ fn column_of(columns: [In<u64>; MAX_COLUMNS], column: u32) -> In<u64> {
 
 /// What is known of a chunk of a column.
 #[inline(always)]
-fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> Found {
-    let mut found = Found::NOTHING;
+fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> PartialExtent {
+    let mut found = PartialExtent::NOTHING;
     let mut index = thread::block_idx_x() as u64 * tiles;
     let end = u64::min(index + tiles, len.div_ceil(TILE));
     while index < end {
@@ -250,10 +250,11 @@ pub unsafe fn find_extent(
         }
         let mut column = 0;
         while column < count {
-            let mut found = Found::NOTHING;
+            let mut found = PartialExtent::NOTHING;
             let mut chunk = me;
             while chunk < chunks {
-                found = found.and(Found::load(partials.from(words(column * chunks + chunk))));
+                found =
+                    found.and(PartialExtent::load(partials.from(words(column * chunks + chunk))));
                 chunk += BLOCK as u32;
             }
             let found = shared.of_block(found);

@@ -164,7 +164,7 @@ pub unsafe fn find_splits<B: Bits>(arrays: Arrays<'_, B>, splits: Out<'_, u64>) 
 
 /// A block's tile: `count` outputs, of which the first `from_a` inputs in shared memory are a's.
 #[derive(Clone, Copy)]
-struct Part {
+struct MergeTile {
     /// The first output.
     first: u64,
     a_first: u64,
@@ -173,7 +173,7 @@ struct Part {
     count: u32,
 }
 
-impl Part {
+impl MergeTile {
     /// The tile of this block. One barrier, unless there are splits.
     #[inline(always)]
     unsafe fn new<B: Bits, V: Value>(
@@ -325,7 +325,7 @@ impl Part {
 /// `PLAIN`: the order is that of the bits, so that keys are their ranks.
 #[inline(always)]
 unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
-    part: &Part,
+    part: &MergeTile,
     shared: Shared<B, V>,
     inputs: &Inputs<B>,
     output: Out<B>,
@@ -362,7 +362,7 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
 /// Puts the values of one tile where their keys went.
 #[inline(always)]
 unsafe fn merge_values<B: Bits, V: Value>(
-    part: &Part,
+    part: &MergeTile,
     shared: Shared<B, V>,
     Values { a, b, output }: Values<V>,
 ) {
@@ -413,7 +413,7 @@ pub unsafe fn merge<V: Value, B: Bits>(
     let shared = Shared::<B, V>::new(&mut Carver::new());
     // SAFETY: the whole block comes here and goes the same way.
     unsafe {
-        let part = Part::new(&inputs, splits, shared);
+        let part = MergeTile::new(&inputs, splits, shared);
         match inputs.order.is_plain() {
             true => merge_keys::<B, V, true>(&part, shared, &inputs, output),
             false => merge_keys::<B, V, false>(&part, shared, &inputs, output),

@@ -44,11 +44,11 @@ pub const WORDS: u64 = 3 + DIGITS as u64;
 
 /// The words of a search.
 #[derive(Clone, Copy)]
-struct Search<'a> {
+struct SearchWords<'a> {
     words: Out<'a, u64>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> SearchWords<'a> {
     #[inline(always)]
     fn known(self) -> u64 {
         self.words.get(0u32)
@@ -121,7 +121,7 @@ impl CountShared {
 )]
 pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: Out<'_, u64>) {
     let Input { elements, len, parameters } = input;
-    let (order, search) = (Order::<K>::new(parameters), Search { words });
+    let (order, search) = (Order::<K>::new(parameters), SearchWords { words });
     let shared = CountShared::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     let mask = (1 << bits) - 1;
@@ -172,7 +172,7 @@ pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: 
 /// Adds to what is known the digit with which the count reaches the number wanted. Called by the
 /// whole last block.
 #[inline(always)]
-unsafe fn choose(scan: BlockScan<u64>, search: Search, known: u64, shift: u32) {
+unsafe fn choose(scan: BlockScan<u64>, search: SearchWords, known: u64, shift: u32) {
     let me = thread::thread_idx_x();
     // SAFETY: the whole block comes to the scan, by the caller's promise; its barriers stand between the reads of a word
     // and the writes. All other blocks are done; their counts, made by atomics, are read past the caches.
@@ -296,7 +296,7 @@ pub unsafe fn collect<K: Bits>(
     status: Out<'_, Pair>,
 ) {
     let Input { elements, len, parameters } = input;
-    let (order, search) = (Order::<K>::new(parameters), Search { words });
+    let (order, search) = (Order::<K>::new(parameters), SearchWords { words });
     let shared = CollectShared::new(&mut Carver::new());
     // SAFETY: the whole block comes to each barrier.
     unsafe {

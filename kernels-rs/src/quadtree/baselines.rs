@@ -18,7 +18,7 @@ use device_std::{In, Out, arguments, kernel, search, thread, warp};
 use super::MODULE;
 use super::codes::Code;
 use super::node::{Node, Words};
-use super::rounds::Moved;
+use super::resort::Moved;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;

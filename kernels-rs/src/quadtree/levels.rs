@@ -9,8 +9,8 @@ use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
-use super::cut::{Cut, Rule};
 use super::node::{Node, Words};
+use super::rule::{Cut, Rule};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;

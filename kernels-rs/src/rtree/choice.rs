@@ -39,7 +39,7 @@ impl Choice<1> for All {
 
 /// The points of an ellipse, all but one of them. With four lists the points of each quadrant.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct InEllipse {
     /// The lane's place.
     pub place: [f64; 2],
     /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros for no ellipse.
@@ -50,7 +50,7 @@ pub struct Part {
     pub except: u32,
 }
 
-impl<const LISTS: usize> Choice<LISTS> for Part {
+impl<const LISTS: usize> Choice<LISTS> for InEllipse {
     const IS_ALL: bool = false;
 
     #[inline(always)]

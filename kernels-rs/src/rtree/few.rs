@@ -1,15 +1,8 @@
-//! The few nearest points of places: lists of at most 64 entries. See [`rtree`](super).
+//! Lists of at most 64 entries: the few nearest points of places. See [`rtree`](super).
 
 use device_std::shared::SharedArray;
-use device_std::{vector, warp};
 
-use super::choice::Choice;
-use super::decide::{Collector, Decider};
-use super::descent::{Tree, walk};
-use super::first::{First, Guess, NUMBER, below};
-use super::group::Group;
-use super::list::{List, SEEN, STRIDE, lists_of_warp, room_of_warp, seen_of_warp};
-use crate::spatial::place::Place;
+use super::list::{List, STRIDE, lists_of_warp};
 
 /// `LISTS` lists of a lane's place, each of at most `K` entries; `L` is one more than `K`, and `SLOTS` are the entries of
 /// all lists.
@@ -17,9 +10,9 @@ use crate::spatial::place::Place;
 pub struct Few<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
     place: [f64; 2],
     /// The most entries of a list.
-    most: u32,
+    pub(super) most: u32,
     /// The entries of each list, a byte each, so that no list is found by an index at run time.
-    counts: u32,
+    pub(super) counts: u32,
     positions: SharedArray<u32>,
 }
 
@@ -64,147 +57,5 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         unsafe { list.set_position(if is_full { at } else { list.count }, position) };
         self.counts += u32::from(!is_full) << (8 * i);
         self.count(i) == self.most
-    }
-
-    /// Fills the lists with the nearest points whose squared distance in f32 is at most `limit`: nearest first, of those
-    /// as near the lower index first. Beyond a limit in f32 some points may be in the lists that lie a little farther.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call; the tree is whole and has points.
-    #[inline(always)]
-    pub unsafe fn find<T: Place, C: Choice<LISTS>>(
-        &mut self,
-        tree: &Tree<'_, T>,
-        group: &Group,
-        choice: &C,
-        limit: f32,
-    ) {
-        let room = (room_of_warp::<SLOTS>(), seen_of_warp::<SLOTS>());
-        let mut guess = if tree.points > SEEN { Guess::Around } else { Guess::Nothing };
-        let (mut part, mut most) = (*group, self.most);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while warp::any(warp::FULL, most > 0) {
-                let mut first = First::new(choice, &part, (most, below(limit)), guess, room);
-                walk(tree, &part, &mut first);
-                let mut bounds = [-1.0; LISTS];
-                if most > 0 && first.is_done(&part, below(limit)) {
-                    bounds = self.take_all(&first, (tree, &part), choice, limit);
-                    most = 0;
-                }
-                if first.count > SEEN {
-                    self.collect((tree, &part), choice, bounds);
-                }
-                guess = guess.next();
-                part = group.of_lanes(most > 0);
-            }
-            let mut i = 0;
-            while i < vector::unknown(LISTS as u32) {
-                self.list(i).sort(tree);
-                i += 1;
-            }
-        }
-    }
-
-    /// Fills the lists from the first walk. Gives the bounds of those that need another walk, since the first has seen more
-    /// points than it can remember; a negative number for the others.
-    ///
-    /// # Safety
-    /// The first walk is that of this place in this tree.
-    #[inline(always)]
-    unsafe fn take_all<T: Place, C: Choice<LISTS>>(
-        &mut self,
-        first: &First<'_, L, LISTS, C>,
-        (tree, group): (&Tree<'_, T>, &Group),
-        choice: &C,
-        limit: f32,
-    ) -> [f32; LISTS] {
-        let (mut bounds, mut squares) = ([-1.0; LISTS], [-1.0; LISTS]);
-        let (mut are_certain, mut i) = (true, 0);
-        // SAFETY: passed on to the caller; the first walk saw the points whose positions are read.
-        unsafe {
-            while i < LISTS {
-                bounds[i] = self.take(first, group, i, limit);
-                if bounds[i] >= 0.0 && first.count <= SEEN {
-                    // The points of a full list lie within what all that are wanted lie within.
-                    let (farthest, _) = self.list(i as u32).farthest(tree);
-                    squares[i] = if first.is_full(i) { farthest.0 } else { f64::INFINITY };
-                    are_certain = false;
-                    self.counts &= !(255 << (8 * i));
-                }
-                i += 1;
-            }
-            if first.count > SEEN {
-                return bounds;
-            }
-            if !are_certain {
-                Decider::new(tree, choice, self, squares)
-                    .choose(seen_of_warp::<SLOTS>(), first.count);
-            }
-        }
-        [-1.0; LISTS]
-    }
-
-    /// Fills lists whose bound is not negative from another walk.
-    ///
-    /// # Safety
-    /// As [`find`](Self::find).
-    #[inline(always)]
-    unsafe fn collect<T: Place, C: Choice<LISTS>>(
-        &mut self,
-        (tree, group): (&Tree<'_, T>, &Group),
-        choice: &C,
-        bounds: [f32; LISTS],
-    ) {
-        let (mut most, mut i) = (-1.0, 0);
-        while i < LISTS {
-            most = f32::max(most, bounds[i]);
-            i += 1;
-        }
-        let squares = bounds.map(|bound| if bound < 0.0 { -1.0 } else { f64::INFINITY });
-        let decider = Decider::new(tree, choice, self, squares);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let reach = warp::max(if most < 0.0 { 0 } else { most.to_bits() + 1 });
-            walk(tree, group, &mut Collector { decider, bounds, reach });
-        }
-    }
-
-    /// Takes the points of list `i` from the first walk, unless it has forgotten some. The result is negative if their keys
-    /// tell them apart from all others; else it is the bound within which they are.
-    ///
-    /// # Safety
-    /// The first walk is that of this place.
-    #[inline(always)]
-    unsafe fn take<C: Choice<LISTS>>(
-        &mut self,
-        first: &First<'_, L, LISTS, C>,
-        group: &Group,
-        i: usize,
-        limit: f32,
-    ) -> f32 {
-        let keys = &first.keys[i];
-        let is_full = first.is_full(i);
-        let next = keys.last();
-        let bound = if is_full { f32::min(first.bound(group, i), limit) } else { limit };
-        let has_next = next < first.below;
-        // What was not seen lies beyond what was wanted, or beyond what the lists were begun with.
-        let others = if has_next { next & !NUMBER } else { first.below };
-        let is_certain = bound.to_bits() < others || (!has_next && first.below == below(limit));
-        if first.count > SEEN {
-            return bound;
-        }
-        let seen = seen_of_warp::<SLOTS>();
-        let unused = K as u32 - self.most;
-        let mut j = 0;
-        while j < K {
-            let key = keys.get(j);
-            if j as u32 >= unused && key < first.below {
-                // SAFETY: the key's number is that of a point that was seen; the list has room.
-                unsafe { self.put(i as u32, seen.load(key & NUMBER), 0) };
-            }
-            j += 1;
-        }
-        if is_certain { -1.0 } else { bound }
     }
 }

@@ -24,7 +24,7 @@ use device_std::vector::{self, Vector as Four};
 use device_std::{In, Out, arguments, kernel, thread};
 
 use super::cells_of;
-use super::nearest::{Found, Sites, Two, squared_chord};
+use super::nearest::{NearSite, Sites, Two, squared_chord};
 use super::outputs::Outputs;
 use super::triangle::{Triangle, Vector};
 
@@ -375,7 +375,7 @@ fn nearest_of_group(sites: Sites<'_>, centre: Vector, group: u32, mut two: Two) 
     let end = u32::min(group + GROUP, sites.count);
     let mut site = group;
     while site < end {
-        two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
+        two = two.with(NearSite { squared: squared_chord(centre, sites.place(site)), site });
         site += vector::unknown(1);
     }
     two
@@ -395,14 +395,14 @@ const fn least(carver: &mut Carver) -> BlockReduce<(u64, u64)> {
 /// # Safety
 /// Every thread of the block comes to the same call.
 #[inline(always)]
-unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: Found) -> Found {
+unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: NearSite) -> NearSite {
     // The bits of squares, which are not negative, are in the order of the squares.
-    let key = |found: Found| (found.squared.to_bits(), found.site as u64);
+    let key = |found: NearSite| (found.squared.to_bits(), found.site as u64);
     let before =
         |a: (u64, u64), b: (u64, u64)| if b.0 < a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a };
     // SAFETY: the whole block is here, as the caller sees to.
-    let (squared, site) = unsafe { least.reduce(key(found), key(Found::NOTHING), before) };
-    Found { squared: f64::from_bits(squared), site: site as u32 }
+    let (squared, site) = unsafe { least.reduce(key(found), key(NearSite::NOTHING), before) };
+    NearSite { squared: f64::from_bits(squared), site: site as u32 }
 }
 
 /// Writes the nearest sites, in f64 among all, of the cells on a list; of all cells of the level where there is no list.
@@ -428,7 +428,7 @@ pub unsafe fn search_all(
         let mut two = Two::NOTHING;
         let mut site = thread::thread_idx_x();
         while site < sites.count {
-            two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
+            two = two.with(NearSite { squared: squared_chord(centre, sites.place(site)), site });
             site += SEARCH_BLOCK;
         }
         // SAFETY: all threads of a block have the same cells, so the whole block comes to both calls.

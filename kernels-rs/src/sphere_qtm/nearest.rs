@@ -53,14 +53,14 @@ impl Sites<'_> {
 
 /// A site, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct NearSite {
     /// The square of the straight distance.
     pub squared: f64,
     /// Its index, or [`NONE`].
     pub site: u32,
 }
 
-impl Found {
+impl NearSite {
     /// No site.
     pub const NOTHING: Self = Self { squared: f64::INFINITY, site: NONE };
 
@@ -75,18 +75,18 @@ impl Found {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Two {
     /// The nearest.
-    pub first: Found,
+    pub first: NearSite,
     /// The one after it.
-    pub second: Found,
+    pub second: NearSite,
 }
 
 impl Two {
     /// No sites.
-    pub const NOTHING: Self = Self { first: Found::NOTHING, second: Found::NOTHING };
+    pub const NOTHING: Self = Self { first: NearSite::NOTHING, second: NearSite::NOTHING };
 
     /// These and one more.
     #[inline(always)]
-    pub fn with(self, found: Found) -> Self {
+    pub fn with(self, found: NearSite) -> Self {
         if found.is_before(self.first) {
             Self { first: found, second: self.first }
         } else if found.is_before(self.second) {
@@ -152,7 +152,7 @@ impl Pruning {
     /// sites are to be found, 1 or 2.
     #[inline(always)]
     pub fn new(triangle: Triangle, two: Two, place: impl Fn(u32) -> Vector, wanted: u32) -> Self {
-        let of = |found: Found| if found.site == NONE { [0.0; 3] } else { place(found.site) };
+        let of = |found: NearSite| if found.site == NONE { [0.0; 3] } else { place(found.site) };
         let first = Pivot::new(&triangle, two.first.site, of(two.first));
         let second = Pivot::new(&triangle, two.second.site, of(two.second));
         Self { triangle, first, second, wanted, centre: triangle.centre(), reach: f64::INFINITY }

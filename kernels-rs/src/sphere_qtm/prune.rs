@@ -23,7 +23,7 @@ use device_std::vector::Vector as Four;
 use device_std::warp::{self, Word};
 use device_std::{In, Out, arguments, kernel, thread};
 
-use super::nearest::{Found, NONE, Place, Pruning, Sites, Two, squared_chord};
+use super::nearest::{NONE, NearSite, Place, Pruning, Sites, Two, squared_chord};
 use super::outputs::Outputs;
 use super::triangle::{Triangle, Vector};
 
@@ -145,14 +145,14 @@ impl Key {
     }
 
     #[inline(always)]
-    fn of(found: Found) -> Self {
+    fn of(found: NearSite) -> Self {
         Self::new(found.squared as f32, found.site)
     }
 
     /// How far is no more than an order.
     #[inline(always)]
-    fn found(self) -> Found {
-        Found { squared: 0.0, site: self.0 as u32 }
+    fn found(self) -> NearSite {
+        NearSite { squared: 0.0, site: self.0 as u32 }
     }
 }
 
@@ -212,7 +212,7 @@ struct Share {
 
 /// What a thread keeps of its share.
 #[derive(Clone, Copy)]
-struct Kept {
+struct KeptSites {
     /// How many.
     count: u32,
     /// Which of the first 64.
@@ -227,7 +227,7 @@ impl Share {
         let mut i = self.first;
         while i < self.list.count {
             let site = sites.site(self.list, i);
-            two = two.with(Found { squared: squared_chord(centre, sites.place(site)), site });
+            two = two.with(NearSite { squared: squared_chord(centre, sites.place(site)), site });
             i += self.step;
         }
         two
@@ -235,8 +235,8 @@ impl Share {
 
     /// Those that a triangle keeps.
     #[inline(always)]
-    fn keep(&self, sites: Listed<'_>, keeps: impl Fn(u32) -> bool) -> Kept {
-        let mut kept = Kept { count: 0, which: 0 };
+    fn keep(&self, sites: Listed<'_>, keeps: impl Fn(u32) -> bool) -> KeptSites {
+        let mut kept = KeptSites { count: 0, which: 0 };
         let (mut i, mut number) = (self.first, 0);
         while i < self.list.count {
             if keeps(sites.site(self.list, i)) {
@@ -250,7 +250,13 @@ impl Share {
 
     /// Writes the sites that a triangle keeps to the pool, from element `to` on, where there is room for them.
     #[inline(always)]
-    fn write(&self, sites: Listed<'_>, kept: Kept, keeps: impl Fn(u32) -> bool, mut to: usize) {
+    fn write(
+        &self,
+        sites: Listed<'_>,
+        kept: KeptSites,
+        keeps: impl Fn(u32) -> bool,
+        mut to: usize,
+    ) {
         let end = to + kept.count as usize;
         let (mut i, mut number) = (self.first, 0);
         while to < end {

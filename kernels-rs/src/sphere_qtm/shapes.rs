@@ -17,7 +17,7 @@
 
 use device_std::math;
 
-use super::nearest::{Found, NONE, Two, squared_chord};
+use super::nearest::{NONE, NearSite, Two, squared_chord};
 use super::triangle::{Triangle, Vector, cross, dot};
 
 /// A point, an arc or an edge.
@@ -148,13 +148,13 @@ impl Run {
 /// The nearest sites of a list. `sure` is the squared chord within which the list has all elements around the place.
 #[inline(always)]
 pub fn nearest(list: &impl Entries, place: Vector, sure: f64) -> Two {
-    let (mut two, mut own) = (Two::NOTHING, Found::NOTHING);
+    let (mut two, mut own) = (Two::NOTHING, NearSite::NOTHING);
     let mut i = 0;
     while i < list.len() {
         let run = Run::at(list, i, place, sure);
         if run.site != own.site {
             two = if own.site == NONE { two } else { two.with(own) };
-            own = Found { squared: run.squared(), site: run.site };
+            own = NearSite { squared: run.squared(), site: run.site };
         } else if run.squared() < own.squared {
             own.squared = run.squared();
         }

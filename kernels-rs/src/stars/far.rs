@@ -5,11 +5,11 @@ use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::descent::{Budget, Descent, Leaves, ROOM};
 use super::links::Sorted;
 use super::predicates::{Predicates, Quick};
 use super::rough::{ALL, LISTED, Rough, SPENT};
-use super::star::{KEPT, Search};
+use super::star::descent::{Budget, Descent, Leaves, ROOM};
+use super::star::{KEPT, StarSearch};
 use crate::rtree::Tree;
 
 /// Threads of a block.
@@ -99,14 +99,14 @@ fn search<'a, D>(
     predicates: D,
     most: u32,
     made: Rough<'a>,
-) -> Search<'a, Descent<'a>, D> {
+) -> StarSearch<'a, Descent<'a>, D> {
     let (room, kept) = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let room = room.skip(warp::warp_id() * ROOM);
     let budget = Budget { spent: made.tallies.from(SPENT), most, own: 0, is_over: false };
     let (x, y) = (tree.x, tree.y);
     let source = Descent { tree, room, leaves: Leaves::NONE, budget };
-    Search { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
+    StarSearch { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
 /// Shows the warp's share of so many numbers, `RUN` of them that follow each other and then others, until it wants no more.

@@ -14,6 +14,8 @@
 //!
 //! A star of many neighbours costs what these neighbours cost, while one corner after the other would be found by a single warp.
 
+mod gaps;
+
 use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -13,17 +13,21 @@
 //!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars). Nothing is exact here: around such
 //!    calls a lane would save its numbers.
 
+mod nearby;
+mod reach;
+mod window;
+
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::nearby::{self, Lane, Nearby};
 use super::predicates::{Place, Predicates, Quick};
 use super::rough::{LISTED, NONE, Rough, WRITTEN};
-use super::window::{self, Edge, Window};
 use crate::rtree::Tree;
 use crate::rtree::group::Group;
+use nearby::{Lane, Nearby};
+use window::{Edge, Window};
 
 /// Threads of a block.
 const BLOCK: u32 = 64;

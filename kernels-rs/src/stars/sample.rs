@@ -18,12 +18,17 @@
 //! star has, less two: on average 4.
 //!
 //! 1. [`gather_sample`]: of each [`RATE`] sites that follow each other the sample has a random one.
-//! 2. [`find_conflicts`]: a thread has one site. It lists the triangles of its cavity ([`mesh`](super::mesh)) and those beside it, or, in the
+//! 2. [`find_conflicts`]: a thread has one site. It lists the triangles of its cavity ([`mesh`](mesh)) and those beside it, or, in the
 //!    sample, of its star, and counts the sites that conflict with each triangle.
 //!    [`find_hard_conflicts`] has the few sites that f64 does not decide about: a kernel that never decides exactly keeps its
 //!    numbers in registers.
 //!    Of a few *hubs* with very many triangles [`find_hub_conflicts`] asks each triangle.
 //! 3. [`list_conflicts`]: the sites of each triangle.
+
+pub(super) mod candidates;
+pub(super) mod hard;
+pub(super) mod mesh;
+pub(super) mod sampled;
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread, vector, warp};
@@ -32,8 +37,8 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 use super::MODULE;
 use super::angles::way;
 use super::circle::Circle;
-use super::mesh::{Mesh, is_inside};
 use super::predicates::{Decide, Predicates, Quick};
+use mesh::{Mesh, is_inside};
 
 /// Sites for each one of the sample.
 pub const RATE: u32 = 4;

@@ -1,9 +1,9 @@
 //! The star of a site, by a warp: one third corner of a Delaunay triangle after the other.
 //!
-//! All lanes look for the same. The unit of work is [`apex`](Search::apex): of a Delaunay edge, the third corner of the
+//! All lanes look for the same. The unit of work is [`apex`](StarSearch::apex): of a Delaunay edge, the third corner of the
 //! triangle on its left. It is the site on the left whose circle with the edge's ends has no site inside
 //! ([`Apex`]). Which sites are looked at is up to a [`Source`]: those that a search in the tree meets
-//! ([`descent`](super::descent)), or a list that has them all ([`candidates`](super::candidates)).
+//! ([`descent`](descent)), or a list that has them all ([`candidates`](super::sample::candidates)).
 //!
 //! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
 //! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
@@ -13,13 +13,16 @@
 //! ([`told`]), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
 //! alone: decisions are right, so a search finds the same corner, or none.
 
+pub(super) mod corners;
+pub(super) mod descent;
+
 use device_std::shared::SharedArray;
 use device_std::{In, vector, warp};
 
-use super::corners::{Apex, Nearest, Visitor, Which};
 use super::natural::OPEN;
 use super::predicates::{Decide, Place, is_before};
 use super::rough::{NONE, Rough, WRITTEN};
+use corners::{Apex, Nearest, Visitor, Which};
 
 /// Neighbours of a star that shared memory has room for.
 pub const KEPT: u32 = 256;
@@ -49,7 +52,7 @@ pub trait Source {
 }
 
 /// Makes stars.
-pub struct Search<'a, S, D> {
+pub struct StarSearch<'a, S, D> {
     /// Where each site lies.
     pub x: In<'a, f64>,
     /// As `x`.
@@ -68,7 +71,7 @@ pub struct Search<'a, S, D> {
     pub is_undecided: bool,
 }
 
-impl<S: Source, D: Decide> Search<'_, S, D> {
+impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, if a decision is left open, nor a star of more
     /// than [`KEPT`] neighbours but in the last search.
     ///

@@ -7,7 +7,7 @@
 
 use device_std::math;
 
-use super::products::{Kind, Product};
+use super::kind::{Kind, Product};
 use super::scales::Scale;
 
 /// How a gradient is taken: sums of differences of heights, to the east and to the south.

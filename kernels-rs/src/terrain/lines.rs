@@ -24,7 +24,7 @@ use device_std::{In, Out, kernel, thread};
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::squares::{Ground, Piece, crossing};
+use super::squares::{CellPlaces, Piece, crossing};
 
 /// No piece.
 pub const NONE: u32 = u32::MAX;
@@ -299,7 +299,7 @@ pub unsafe fn write_points(
     dem: In<'_, f32>,
     width: u32,
     levels: In<'_, f64>,
-    ground: Ground,
+    ground: CellPlaces,
     points: Out<'_, f64>,
 ) {
     let Some(i) = own(count) else { return };

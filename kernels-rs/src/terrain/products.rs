@@ -1,9 +1,10 @@
-//! What is made of a cell's 3 x 3 neighbourhood, row-major from the north-west.
+//! The products of a cell's 3 x 3 neighbourhood, row-major from the north-west: at the edge of known ground, and by their kind.
 
 use super::gradient::{
     Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
     ZevenbergenThorne,
 };
+use super::kind::{Kind, Product};
 use super::scales::Scale;
 use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
 
@@ -27,50 +28,6 @@ impl Edge for Nodata {
 
 impl Edge for Level {
     const IS_LEVEL: bool = true;
-}
-
-/// The products, by the types that make them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// [`Degrees`] of slope.
-    Degrees,
-    /// [`Percent`] of slope.
-    Percent,
-    /// [`Azimuth`] of the aspect.
-    Azimuth,
-    /// [`Trigonometric`] aspect.
-    Trigonometric,
-    /// [`Shade`] under one light.
-    Shade,
-    /// [`Multidirectional`] shade.
-    Multidirectional,
-    /// [`Combined`] shade.
-    Combined,
-    /// [`Igor`]'s shade.
-    Igor,
-    /// [`Plan`] curvature.
-    Plan,
-    /// [`Profile`] curvature.
-    Profile,
-    /// [`Riley`]'s ruggedness.
-    Riley,
-    /// [`Wilson`]'s ruggedness.
-    Wilson,
-    /// [`Position`] index.
-    Position,
-    /// [`Roughness`].
-    Roughness,
-}
-
-/// What is made of a neighbourhood.
-pub trait Product: Copy {
-    /// Which it is.
-    const KIND: Kind;
-    /// Whether it is that of Horn's gradient, or of none.
-    const IS_HORN: bool = true;
-
-    /// The product of a neighbourhood, and whether there is one: not where a height is NaN.
-    fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
 }
 
 /// The product of a cell with this neighbourhood, where a NaN is no

@@ -4,7 +4,7 @@
 
 use device_std::math;
 
-use super::products::{Kind, Product};
+use super::kind::{Kind, Product};
 use super::scales::Scale;
 
 /// The partial derivatives of Zevenbergen and Thorne's surface (1987) at the cell: the polynomial of nine terms through the nine

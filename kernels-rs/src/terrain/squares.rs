@@ -100,7 +100,7 @@ impl Piece {
 
 /// Where the cells of a raster lie on the ground: the north-western corner, and a cell's side.
 #[arguments]
-pub struct Ground {
+pub struct CellPlaces {
     /// To the west.
     pub x: f64,
     /// To the north.
@@ -119,7 +119,7 @@ pub fn crossing(
     square: [u32; 2],
     side: Side,
     level: f64,
-    ground: Ground,
+    ground: CellPlaces,
     height: impl Fn(u32, u32) -> f32,
 ) -> [f64; 2] {
     let goes_south = matches!(side, Side::East | Side::West);

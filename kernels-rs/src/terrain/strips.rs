@@ -13,7 +13,8 @@ use super::gradient::{
     Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
     ZevenbergenThorne,
 };
-use super::products::{Edge, Kind, Level, Nodata, Product, product_with_known};
+use super::kind::{Kind, Product};
+use super::products::{Edge, Level, Nodata, product_with_known};
 use super::scales::Scale;
 use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
 use super::squares::Dem;

@@ -5,7 +5,7 @@ mod merge;
 mod merged;
 
 pub(crate) use build::build_tile;
-pub use build::{build, build_forest};
+pub(crate) use build::{build, build_forest};
 #[cfg(feature = "cuda")]
 pub(crate) use merge::Merging;
 pub(crate) use merge::{Tiles, merge, of_root, relinked};

@@ -8,13 +8,13 @@ mod class_set;
 mod ready;
 mod wide_sum;
 
-use gpu_core::{On, host_memory, parallel};
+use gpu_core::{host_memory, parallel};
 
 pub use class_set::ClassSet;
 pub use ready::{Classes, Resident, Sum, Summed, Total};
 pub use wide_sum::WideSum;
 
-use crate::query::{Found, Searched, each_found};
+use crate::query::{FoundNode, Searched, each_found};
 use crate::tree::{Children, Place};
 use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
@@ -180,30 +180,13 @@ fn places(tree: &dyn Searched, starts: &[usize]) -> Result<Vec<[u32; 2]>> {
     Ok(places)
 }
 
-/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
-/// takes any.
-///
-/// # Errors
-/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
-pub fn fields<'on, 't, T: Cell, A: Resident<T> + Copy>(
-    on: impl Into<On<'on>>,
-    tree: &'t Tree<T>,
-    aggregate: A,
-) -> Result<Fields<'t, T, A>> {
-    let On { device, progress } = on.into();
-    progress.during("fields", || {
-        gpu_core::on_device!(
-            device,
-            cpu => of_nodes(tree.into(), aggregate),
-            gpu => {
-                let fields = crate::gpu::host_search::fields(gpu, tree, aggregate)?;
-                Ok(Fields { of: tree.into(), aggregate, fields })
-            },
-        )
-    })
-}
-
 impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
+    /// The fields that a device made of a tree's nodes.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_device(of: Fielded<'t, T>, aggregate: A, fields: Vec<A::Field>) -> Self {
+        Self { of, aggregate, fields }
+    }
+
     /// Returns the field of each node, in their order.
     pub fn fields(&self) -> &[A::Field] {
         &self.fields
@@ -227,7 +210,7 @@ impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
     /// [`Error::Fields`](crate::Error::Fields) unless the first condition's tree is this one and has the finest cells.
     pub fn total(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<A::Field>> {
         self.require_own(conditions)?;
-        let found = each_found(conditions, query, &|found: Found| {
+        let found = each_found(conditions, query, &|found: FoundNode| {
             let node = self.of.tree.node(found.node);
             match node.is_some_and(|node| node.has_children) {
                 false => self.of.of_leaf(&self.aggregate, found.node, found.cells),

@@ -447,9 +447,9 @@ impl<'a> Search<'a> {
         let conditions =
             kernels::Conditions { first: of(0), second: of(1), third: of(2), fourth: of(3) };
         let Window { row0, column0, row1, column1 } = self.window;
-        let window = kernels::Part { row0, column0, row1, column1 };
+        let window = kernels::Window { row0, column0, row1, column1 };
         let GridSpec { width, height, .. } = self.grid;
-        let ground = kernels::Ground { width, height, bits: self.bits, window };
+        let ground = kernels::SearchGrid { width, height, bits: self.bits, window };
         kernels::Question { conditions, ground }
     }
 

@@ -116,7 +116,7 @@ pub(crate) fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<V
 }
 
 /// A quadrant whose cells satisfy all conditions.
-pub(crate) struct Found {
+pub(crate) struct FoundNode {
     /// The node of the first tree: the quadrant's, or a leaf above it.
     pub node: u32,
     /// Its cells in the window.
@@ -127,7 +127,7 @@ pub(crate) struct Found {
 pub(crate) fn each_found<R: Send>(
     conditions: &[Condition<'_>],
     query: &Query,
-    of: &(dyn Fn(Found) -> R + Sync),
+    of: &(dyn Fn(FoundNode) -> R + Sync),
 ) -> Result<Vec<R>> {
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
     let gather = |from: Visit| {
@@ -137,7 +137,7 @@ pub(crate) fn each_found<R: Send>(
             let cells = hit.place.cells(search.bits, &search.grid);
             let cells = cells.and_then(|cells| search.window.and(cells));
             let cells = cells.map_or(0, |cells| cells.cells());
-            found.push(of(Found { node: hit.node, cells }));
+            found.push(of(FoundNode { node: hit.node, cells }));
         };
         search.visit(from, u32::MAX, take, &mut |_| ());
         if is_cut { Err(Error::NeedsRaster) } else { Ok(found) }

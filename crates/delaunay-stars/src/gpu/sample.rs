@@ -12,8 +12,7 @@ use kernels_rs::stars::{
 };
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
-use super::last_of;
-use super::stars::{self, Stars};
+use super::{Stars, last_of};
 use crate::Result;
 
 /// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
@@ -35,19 +34,20 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Takes some of the sites, makes their stars, and finds all conflicts. `None` if the sample lies in line, or sites are too many. Waits.
+    /// Takes some of the sites, makes their stars by `stars_of`, and finds all conflicts. `None` if the sample lies in line, or sites are
+    /// too many. Waits.
     pub(super) fn of(
         workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
-        most: fn(usize) -> u32,
+        stars_of: impl FnOnce(&mut Workspace, &DeviceIndex<f64>) -> Result<Stars>,
     ) -> Result<Option<Self>> {
         if sites.len() > MAX_SITES {
             return Ok(None);
         }
         let gpu = workspace.gpu().clone();
         let sample = gathered(&gpu, sites)?;
-        let stars = stars::of(workspace, &sample, predicates, most)?;
+        let stars = stars_of(workspace, &sample)?;
         // Sites in line have two neighbours at most, and two of them one.
         if stars.neighbours.len() < 2 * sample.len() {
             return Ok(None);
@@ -64,7 +64,7 @@ impl Sample {
         };
         let mut room = TRIANGLES * sites.len();
         loop {
-            let mut found = Found::new(&gpu, sites.len(), triangles.len(), room)?;
+            let mut found = FoundConflicts::new(&gpu, sites.len(), triangles.len(), room)?;
             found.find(sampled())?;
             let written = found.tallies.to_host()?[0] as usize;
             if written <= room {
@@ -175,7 +175,7 @@ impl Triangles {
 }
 
 /// The conflicts of sites with triangles, by site.
-struct Found {
+struct FoundConflicts {
     starts: Column<u32>,
     counts: Column<u32>,
     triangles: Column<u32>,
@@ -187,7 +187,7 @@ struct Found {
     tallies: Column<u32>,
 }
 
-impl Found {
+impl FoundConflicts {
     fn new(gpu: &Gpu, sites: usize, triangles: usize, room: usize) -> Result<Self> {
         // SAFETY: each element is written before it is read.
         unsafe {

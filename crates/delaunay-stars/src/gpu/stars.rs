@@ -11,6 +11,7 @@ use kernels_rs::stars::{
 };
 use quadtree_sort::gpu::DeviceIndex;
 
+use super::Stars;
 use super::sample::Sample;
 use crate::Result;
 
@@ -22,12 +23,6 @@ const NONE_BYTE: u8 = u8::MAX;
 
 /// Of so many sites searches are always short enough.
 const FEW: usize = 4096;
-
-/// Stars in the order of their sites; see [`DeviceTriangulation`](super::DeviceTriangulation).
-pub(super) struct Stars {
-    pub(super) starts: Column<u32>,
-    pub(super) neighbours: Column<u32>,
-}
 
 /// How many nodes searches for the stars of so many sites may visit, in units of [`VISITS`]. Then a sample takes over: it costs about as much
 /// as these visits.
@@ -53,7 +48,10 @@ pub(super) fn of(
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
     let mut sample = None;
     if !rough.find(sites, predicates, most_of_these)? {
-        sample = Sample::of(workspace, sites, predicates, most)?;
+        let stars_of = |workspace: &mut Workspace, sample: &DeviceIndex<f64>| {
+            of(workspace, sample, predicates, most)
+        };
+        sample = Sample::of(workspace, sites, predicates, stars_of)?;
         rough.make_sampled(workspace, sites, predicates, sample.as_ref())?;
     }
     let mut tallies = rough.tallies.to_host()?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use gpu_core::Progress;
 
 use super::{Filter, Header, Keep, PointCloud, Tally, csv, ending, las};
+use crate::input::is_las;
 use crate::{CsvColumns, Error, Result, stream};
 
 /// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
@@ -92,7 +93,7 @@ impl Format {
         match ending(path).as_str() {
             "las" | "laz" => Ok(Self::Las),
             "csv" | "txt" | "xyz" => Ok(Self::Table),
-            _ if is_nameless() => Ok(if stream::is_las(path)? { Self::Las } else { Self::Table }),
+            _ if is_nameless() => Ok(if is_las(path)? { Self::Las } else { Self::Table }),
             _ => Err(Error::UnknownEnding {
                 path: path.to_owned(),
                 known: ".las, .laz, .csv, .txt or .xyz",

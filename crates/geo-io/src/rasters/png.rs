@@ -8,8 +8,8 @@ use ::png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder};
 use gpu_core::host_memory;
 
 use crate::error::unwinding;
+use crate::input::open;
 use crate::output::{Output, write_atomic};
-use crate::points::open;
 use crate::rasters::georeference::Place;
 use crate::rasters::pam::Band;
 use crate::rasters::tiff::samples::require_no_mask_beside;

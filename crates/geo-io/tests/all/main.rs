@@ -8,6 +8,7 @@ mod las;
 mod las_fields;
 mod meshes;
 mod odd_las;
+mod pipes;
 mod places;
 mod rasters;
 mod room;

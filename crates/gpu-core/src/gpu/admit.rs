@@ -94,17 +94,6 @@ impl<T: Element> Column<T> {
     }
 }
 
-/// What is to be done with a slice.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
-    Read,
-    Write,
-}
-
-fn use_of(access: Access) -> Use {
-    if access == Access::Read { Use::Read } else { Use::Write }
-}
-
 impl Gpu {
     /// Puts the work that is enqueued on this handle while the result lives in order with the
     /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
@@ -115,7 +104,7 @@ impl Gpu {
     /// launched; [`Error::Driver`](crate::Error::Driver).
     pub fn admit<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
         let slice = slice.into();
-        Ok(Reading { _order: self.order(slice.home, Use::Read)?, slice })
+        Ok(Reading { _order: self.order(slice.home, Access::Read)?, slice })
     }
 
     /// The same for a slice that is written.
@@ -124,7 +113,7 @@ impl Gpu {
     /// As [`Gpu::admit`].
     pub fn admit_mut<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
         let slice = slice.into();
-        Ok(Writing { _order: self.order(slice.home, Use::Write)?, slice })
+        Ok(Writing { _order: self.order(slice.home, Access::Write)?, slice })
     }
 
     /// Checks that a launch would admit a slice, or none. A call of several launches checks all of its slices before the first one,
@@ -134,7 +123,7 @@ impl Gpu {
     /// As [`Gpu::admit`].
     pub fn check_argument(&self, slice: &impl Argument) -> Result<()> {
         match slice.home() {
-            Some((home, access)) => self.order(Home::unpack(home), use_of(access)).map(drop),
+            Some((home, access)) => self.order(Home::unpack(home), access).map(drop),
             None => Ok(()),
         }
     }
@@ -144,7 +133,7 @@ impl Gpu {
         let mut admitted = Ok(Vec::new());
         arguments.each_slice(&mut |home, access| {
             let Ok(orders) = &mut admitted else { return };
-            match self.order(Home::unpack(home), use_of(access)) {
+            match self.order(Home::unpack(home), access) {
                 Ok(order) => orders.extend(order),
                 Err(error) => admitted = Err(error),
             }
@@ -153,7 +142,7 @@ impl Gpu {
     }
 
     #[cfg_attr(not(any(test, feature = "cust", feature = "cudarc")), expect(unused_variables))]
-    fn order<'a>(&self, home: Home<'a>, use_: Use) -> Result<Option<Order<'a>>> {
+    fn order<'a>(&self, home: Home<'a>, access: Access) -> Result<Option<Order<'a>>> {
         match home {
             Home::Promised => Ok(None),
             Home::Column(owner) => {
@@ -165,13 +154,13 @@ impl Gpu {
                 Ok(streams.map(|streams| Order::new(self, Some(streams))))
             }
             #[cfg(any(test, feature = "cust", feature = "cudarc"))]
-            Home::Foreign(buffer) => self.order_foreign(buffer, use_).map(Some),
+            Home::Foreign(buffer) => self.order_foreign(buffer, access).map(Some),
         }
     }
 
     /// The order with a buffer of another crate.
     #[cfg(any(test, feature = "cust", feature = "cudarc"))]
-    fn order_foreign<'a>(&self, buffer: Buffer<'a>, use_: Use) -> Result<Order<'a>> {
+    fn order_foreign<'a>(&self, buffer: Buffer<'a>, access: Access) -> Result<Order<'a>> {
         let _current = self.make_current()?;
         let place = buffer.place()?;
         self.same_device(place.device)?;
@@ -181,10 +170,10 @@ impl Gpu {
         // A graph that is recorded here runs on the handle's own stream.
         let is_own = place.stream == self.stream.own();
         let stream = if is_own { self.stream.raw() } else { place.stream };
-        buffer.tell(use_);
+        buffer.tell(access);
         let mut order = Order::new(self, self.order_after(stream)?);
         order.waits = place.is_freed_at_once;
-        order.buffer = Some((buffer, use_));
+        order.buffer = Some((buffer, access));
         Ok(order)
     }
 
@@ -208,7 +197,7 @@ pub(crate) struct Order<'a> {
     /// Whether the work is waited for.
     waits: bool,
     #[cfg(any(test, feature = "cust", feature = "cudarc"))]
-    buffer: Option<(Buffer<'a>, Use)>,
+    buffer: Option<(Buffer<'a>, Access)>,
     slice: PhantomData<&'a ()>,
 }
 
@@ -238,8 +227,8 @@ impl Drop for Order<'_> {
         }
         // The buffer's owner is told after its stream waits for the work.
         #[cfg(any(test, feature = "cust", feature = "cudarc"))]
-        if let Some((buffer, use_)) = self.buffer {
-            buffer.tell(use_);
+        if let Some((buffer, access)) = self.buffer {
+            buffer.tell(access);
         }
     }
 }
@@ -289,5 +278,88 @@ impl<T> fmt::Debug for Reading<'_, T> {
 impl<T> fmt::Debug for Writing<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.slice.fmt(f)
+    }
+}
+
+#[cfg(all(test, feature = "software"))]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use cuda_driver::sys::CUdevice;
+
+    use super::*;
+    use crate::DeviceChoice;
+    use crate::gpu::foreign::{Foreign, ForeignMut};
+
+    /// Counts what it is told, without an atomic: two threads at once would lose some.
+    struct Counting {
+        column: Column<u32>,
+        reads: AtomicU32,
+        writes: u32,
+        is_borrowed: bool,
+    }
+
+    impl Foreign for Counting {
+        fn stream(&self) -> CUstream {
+            assert!(!self.is_borrowed, "two references, of which one can write");
+            self.column.gpu().stream.own()
+        }
+
+        fn device(&self) -> Result<CUdevice> {
+            Ok(self.column.gpu().opened.device)
+        }
+
+        fn is_freed_at_once(&self) -> Result<bool> {
+            Ok(false)
+        }
+
+        fn tell_read(&self) {
+            assert!(!self.is_borrowed, "two references, of which one can write");
+            self.reads.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl ForeignMut for Counting {
+        fn tell_write(&mut self) {
+            assert!(!self.is_borrowed, "two references, of which one can write");
+            self.is_borrowed = true;
+            let writes = self.writes;
+            std::thread::yield_now();
+            self.writes = writes + 1;
+            self.is_borrowed = false;
+        }
+    }
+
+    fn slice(buffer: &mut Counting) -> SliceMut<'_, u32> {
+        let (start, len) = (buffer.column.as_mut_ptr(), buffer.column.len());
+        let buffer: &mut dyn ForeignMut = buffer;
+        SliceMut::new(start, len, Home::Foreign(Buffer::Mutable(buffer.into())))
+    }
+
+    #[test]
+    fn halves_of_a_buffer_are_written_by_two_threads_and_referred_to_by_one_at_a_time() {
+        let gpu = Gpu::open(DeviceChoice::Software).unwrap();
+        let (reads, writes, is_borrowed) = (AtomicU32::new(0), 0, false);
+        let column = gpu.zeroed(200).unwrap();
+        let mut buffer = Counting { column, reads, writes, is_borrowed };
+        let (left, right) = slice(&mut buffer).split_at(100).unwrap();
+        let write = |mut half: SliceMut<u32>| {
+            let gpu = gpu.fork().unwrap();
+            for _ in 0..200 {
+                let mut half = gpu.admit_mut(half.reborrow()).unwrap();
+                // SAFETY: the half is admitted, and has so many elements.
+                unsafe { gpu.fill_with_byte(half.as_mut_ptr(), 1, half.len()).unwrap() };
+                drop(gpu.admit(&*half).unwrap());
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| write(left));
+            scope.spawn(|| write(right));
+        });
+        let shared = Home::Foreign(Buffer::Shared(&buffer));
+        drop(gpu.admit(Slice::new(buffer.column.as_ptr(), 200, shared)).unwrap());
+        assert_eq!(buffer.writes, 2 * 200 * 2, "as each use begins, and as it ends");
+        assert_eq!(buffer.reads.into_inner(), 2 * 200 * 2 + 2);
+        assert_eq!(buffer.column.to_host().unwrap(), vec![0x01010101; 200]);
     }
 }

@@ -1,6 +1,7 @@
 //! The primitives against std, on the software device or, with `TESSERA_DEVICE`, on another.
 
 use crate::common::open;
+use gpu_core::Column;
 use gpu_scan::gpu;
 use gpu_scan::{LastValid, Max, Min, Predicate, Scan, Sum};
 
@@ -73,6 +74,26 @@ fn scans_and_reductions() {
     }
 }
 
+/// The least of each of some segments, of which the first are short.
+fn check_segments(workspace: &mut gpu::Workspace, v: &[f32], values: &Column<f32>) {
+    let n = v.len() as u64;
+    let mut offsets: Vec<u64> = (0..=n / 3).map(|s| (s * s / (1 + n / 3)).min(n)).collect();
+    if n > 0 && offsets.len() == 1 {
+        offsets.push(0)
+    }
+    *offsets.last_mut().unwrap() = n;
+    let on_device = workspace.gpu().upload(&offsets).unwrap();
+    let mut least = workspace.gpu().zeroed::<f32>(offsets.len() - 1).unwrap();
+    gpu::segmented_reduce(workspace, Min, &on_device, values, &mut least).unwrap();
+    for (s, (found, ends)) in
+        least.to_host().unwrap().into_iter().zip(offsets.windows(2)).enumerate()
+    {
+        let segment = &v[ends[0] as usize..ends[1] as usize];
+        let expected = segment.iter().copied().fold(f32::INFINITY, f32::min);
+        assert_eq!(found, expected, "{n} {s}");
+    }
+}
+
 #[test]
 fn selections_and_runs() {
     let (gpu, mut w) = open();
@@ -135,26 +156,7 @@ fn selections_and_runs() {
                     t[i]
                 );
             }
-            let offsets: Vec<u64> =
-                (0..=n as u64 / 3).map(|s| (s * s / (1 + n as u64 / 3)).min(n as u64)).collect();
-            let mut offsets = offsets;
-            if n > 0 && offsets.len() == 1 {
-                offsets.push(0)
-            }
-            *offsets.last_mut().unwrap() = n as u64;
-            let od_host = offsets.clone();
-            let segments = offsets.len() - 1;
-            let od = gpu.upload(&od_host).unwrap();
-            let mut mins = gpu.zeroed::<f32>(segments).unwrap();
-            gpu::segmented_reduce(&mut w, Min, &od, &values, &mut mins).unwrap();
-            let m = mins.to_host().unwrap();
-            for s in 0..segments {
-                let expected = v[offsets[s] as usize..offsets[s + 1] as usize]
-                    .iter()
-                    .copied()
-                    .fold(f32::INFINITY, f32::min);
-                assert_eq!(m[s], expected, "{n} {s}");
-            }
+            check_segments(&mut w, &v, &values);
         }
     }
 }

@@ -15,6 +15,7 @@ pub(super) mod globe_tree;
 pub(super) mod inner_loop;
 pub(super) mod lanes;
 pub(super) mod limit;
+pub(super) mod nodes;
 
 use std::ops::Range;
 

@@ -11,9 +11,9 @@ use kernels_rs::idw::targets::{Frame, Targets};
 use quadtree_sort::gpu::{DeviceIndex, index_unchecked};
 
 use super::Workspace;
-use super::number::Kept;
-use super::sort::{self, DevicePlan};
-use super::targets::{Places, on_sphere};
+use super::number::ListKind;
+use super::sort::{self, DevicePlan, Places};
+use super::targets::on_sphere;
 use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
@@ -41,7 +41,7 @@ pub struct Index {
 struct Needs {
     /// All pairs.
     tiles: bool,
-    /// Up to [`MAX_LISTED`](kernels_rs::idw::neighbours::together::MAX_LISTED) nearest points in the plane.
+    /// Up to [`MAX_LISTED`](kernels_rs::idw::neighbours::warp_search::MAX_LISTED) nearest points in the plane.
     tree: bool,
     /// More of them, or any on the sphere.
     cells: bool,
@@ -55,7 +55,7 @@ impl Needs {
             (all && params.statistics).then(|| params.of_nearest()),
             params.adaptive.map(|how| params.of_pattern(how)),
         ];
-        let kept: Vec<Kept> = searches.iter().flatten().map(Kept::of).collect();
+        let kept: Vec<ListKind> = searches.iter().flatten().map(ListKind::of).collect();
         Self {
             tiles: all,
             tree: kept.iter().any(|kept| kept.is_in_tree(params)),

@@ -28,7 +28,7 @@
 //! ```
 
 mod baselines;
-mod double;
+mod f64_tree;
 mod globe;
 mod group;
 mod index;

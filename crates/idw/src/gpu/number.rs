@@ -7,7 +7,7 @@ use kernels_rs::idw::index::scatter_values;
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MAX_KEPT;
 use kernels_rs::idw::neighbours::ranked::MAX_RANKED;
-use kernels_rs::idw::neighbours::together::{MAX_LISTED, MAX_OF_QUADRANT, interpolate_together};
+use kernels_rs::idw::neighbours::warp_search::{MAX_LISTED, MAX_OF_QUADRANT, interpolate_together};
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::pairs::total::{add_part, write_means};
@@ -36,7 +36,7 @@ pub type OfType<'a> = (Option<Out<'a, f32>>, Option<Out<'a, f64>>);
 
 /// What a search keeps of each target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum ListKind {
     /// So many nearest.
     Nearest(u32),
     /// So many nearest of each quadrant.
@@ -45,7 +45,7 @@ pub(super) enum Kept {
     Nothing,
 }
 
-impl Kept {
+impl ListKind {
     /// What a search keeps; on the sphere quadrants have no list.
     pub fn of(params: &Params) -> Self {
         let search = Search::of(params);

@@ -9,7 +9,7 @@ use kernels_rs::idw::pairs::general::sum_in_f64;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::{SEVERAL, Summing, TILE};
 
-use super::double::Double;
+use super::f64_tree::Double;
 use super::globe::Globe;
 use super::group::{Group, instance};
 use super::targets::OnDevice;

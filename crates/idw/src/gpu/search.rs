@@ -2,12 +2,12 @@
 
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
-use kernels_rs::idw::neighbours::together::interpolate_together;
+use kernels_rs::idw::neighbours::warp_search::interpolate_together;
 use kernels_rs::idw::neighbours::{Limits, Results, Sorted, Weights, interpolate};
 use kernels_rs::idw::statistic;
 use kernels_rs::rtree::patches::{Patches, threads_of_grid};
 
-use super::number::Kept;
+use super::number::ListKind;
 use super::{Call, Workspace};
 use crate::ground::RADIUS;
 use crate::search::Search;
@@ -87,7 +87,7 @@ impl Call<'_> {
             Columns { values, statistics, targets: self.targets.count }
         };
         let search = Search::of(self.params);
-        let kept = Kept::of(self.params);
+        let kept = ListKind::of(self.params);
         match kept.is_in_tree(self.params) {
             true => self.search_tree(workspace, &search, kept, exponents, &mut columns)?,
             false => self.search_cells(&search, kept, exponents, &mut columns)?,
@@ -100,7 +100,7 @@ impl Call<'_> {
         &self,
         workspace: &mut Workspace,
         search: &Search,
-        kept: Kept,
+        kept: ListKind,
         exponents: Option<&Column<f64>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
@@ -116,7 +116,7 @@ impl Call<'_> {
         self.launch(together, None, too_few.as_mut(), columns)?;
         let Some(too_few) = too_few else { return Ok(()) };
         let search = &search.of_fallback();
-        let kept = Kept::Nearest(search.max_points);
+        let kept = ListKind::Nearest(search.max_points);
         self.launch(Together { kept, search, ..together }, Some(&too_few), None, columns)
     }
 
@@ -166,7 +166,7 @@ impl Call<'_> {
     fn search_cells<T: Number>(
         &self,
         search: &Search,
-        kept: Kept,
+        kept: ListKind,
         exponents: Option<&Column<f64>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
@@ -208,7 +208,7 @@ impl Call<'_> {
 /// A search of the tree.
 #[derive(Clone, Copy)]
 struct Together<'a> {
-    kept: Kept,
+    kept: ListKind,
     search: &'a Search,
     /// The order in which threads have the targets, unless they are a grid's.
     order: Option<&'a Column<u32>>,

@@ -7,8 +7,10 @@ use kernels_rs::idw::index::{find_bulk, gather_column, make_plan, number_on_curv
 use kernels_rs::idw::plan::Plan;
 
 use super::Workspace;
-use super::targets::Places;
 use crate::Result;
+
+/// x and y of each of some places: two columns as long as each other.
+pub(super) type Places<'a> = (Slice<'a, f64>, Slice<'a, f64>);
 
 /// A plan in device memory.
 #[derive(Debug)]

@@ -5,11 +5,9 @@ use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice};
 use kernels_rs::idw::index::place_on_sphere;
 use kernels_rs::idw::targets::Targets;
 
-use super::{DeviceTargets, Workspace, sort};
+use super::sort::{self, Places};
+use super::{DeviceTargets, Workspace};
 use crate::Result;
-
-/// x and y of each of some places: two columns as long as each other.
-pub(super) type Places<'a> = (Slice<'a, f64>, Slice<'a, f64>);
 
 /// The targets of a call in device memory.
 pub(super) struct OnDevice<'a> {

@@ -7,7 +7,7 @@ use kernels_rs::idw::SEVERAL;
 use kernels_rs::idw::tree as kernels;
 use kernels_rs::idw::tree::leaves::stage_leaves;
 use kernels_rs::idw::tree::nodes::{Level, weigh_nodes};
-use kernels_rs::idw::tree::sum::{Ground, TARGETS, sum_items};
+use kernels_rs::idw::tree::sum::{PlanePoints, TARGETS, sum_items};
 
 use super::group::{Group, instance};
 use crate::Result;
@@ -113,7 +113,7 @@ impl Tree {
                 top: self.top,
                 tree: self.output(),
                 separation: expansion::separation(call.params),
-                ground: Ground {
+                ground: PlanePoints {
                     places: group.tiled.places.input(),
                     reaches: group.tiled.reaches.input(),
                     ranges: group.ranges()?,

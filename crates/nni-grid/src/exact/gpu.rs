@@ -14,7 +14,7 @@ use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
 use super::stars::span_of;
 use super::{SiteStars, policy_of, scene_of};
-use crate::gpu::put::put_scales;
+use crate::gpu::small_uploads::put_scales;
 use crate::params::OnGrid;
 use crate::{Result, ValueScale, Weights};
 

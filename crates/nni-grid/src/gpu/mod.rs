@@ -6,10 +6,10 @@
 //! scratch for each pixel of the Voronoi raster at its peak.
 
 pub(crate) mod dem;
+mod host;
 mod input;
 pub(crate) mod points;
-pub(crate) mod put;
-mod whole;
+pub(crate) mod small_uploads;
 
 use gpu_core::{Column, DeviceGrid, DevicePoints, Slice};
 pub use gpu_scan::gpu::Workspace;
@@ -22,8 +22,8 @@ use points::{scales_of, values_in_one};
 
 pub use crate::pixels::gpu::streaming::interpolate_into;
 pub use dem::DeviceDem;
+pub(crate) use host::from_host;
 pub use input::Input;
-pub(crate) use whole::from_host;
 
 /// [`interpolate`](crate::interpolate) of points that are in device memory: the same bits. Enqueues and
 /// returns, but as said below.

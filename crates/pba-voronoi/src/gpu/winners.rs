@@ -249,8 +249,11 @@ impl Candidates {
                 }
                 Self::Wide(nearest) => {
                     let level = kernels::Level { nearest: nearest.input(), above, winners, rows };
-                    let ground =
-                        kernels::Ground { first, across: metric.across, down: metric.down };
+                    let ground = kernels::RectangularPixels {
+                        first,
+                        across: metric.across,
+                        down: metric.down,
+                    };
                     let arguments = kernels::search_rows_wide::Args { level, ground };
                     gpu.enqueue(kernels::search_rows_wide, blocks, arguments)?;
                 }

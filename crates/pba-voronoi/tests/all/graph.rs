@@ -2,7 +2,9 @@
 
 use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, DeviceGlobe};
-use pba_voronoi::{Baseline, Error, Globe, Input, Method, Params, Sites, cpu, geodesic, transform};
+use pba_voronoi::{
+    Baseline, Error, Globe, Input, Method, Params, Sites, geodesic, nearest_sites, transform,
+};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
 fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
@@ -35,7 +37,7 @@ fn captured_nearest_sites_follow_their_mask() {
             // SAFETY: `sites` is where it was, and as long.
             unsafe { graph.launch().unwrap() };
             let raster = gpu_core::GridView::new(&now, GridSpec::of_pixels(width, height)).unwrap();
-            let expected = cpu::nearest_sites(raster, &gpu_core::Silent).unwrap();
+            let expected = nearest_sites(&gpu_core::Device::Cpu, raster).unwrap();
             let found = nearest.to_host().unwrap();
             assert!(found == expected, "{width} x {height}, one in {one_in}");
         }

@@ -7,8 +7,9 @@ use kernels_rs::quadtree::baselines::{
 };
 use kernels_rs::quadtree::{Moved, collect_leaves};
 
+use super::MAX_BLOCKS;
 use super::coordinate::DeviceCode;
-use super::nodes::{Coded, MAX_BLOCKS, Nodes};
+use super::nodes::{Coded, Nodes};
 use crate::{Params, Result};
 
 /// The points, and the storage of a sort.
@@ -54,7 +55,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         }
         let threshold = u64::from(self.params.threshold);
         let shift = 2 * (self.params.max_level - level - 1);
-        let (starts, nodes) = (nodes.starts()?, nodes.input());
+        let (starts, nodes) = (nodes.report.starts()?, nodes.input());
         let most = |count: u64| Blocks::x(count.clamp(1, MAX_BLOCKS.into()) as u32);
         let of_nodes = (from.codes.len() as u64).min(1 << (2 * level).min(62));
         let (of_pieces, of_large) = (most(self.most_pieces), self.large.len() as u64);

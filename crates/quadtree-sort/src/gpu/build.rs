@@ -1,20 +1,21 @@
 //! Building, step by step.
 
-use device_std::Out;
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice, SliceMut};
 use gpu_scan::gpu::{
     scan_in_place, select_flagged, sequence, sort_pairs_in_place, sort_with_indices,
 };
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{
-    self as kernels, Cut, FOUND, Level, MAX_OF_WARP, MAX_SHARED, Moved, Place, Places, Rule,
+    self as kernels, Cut, Level, MAX_OF_WARP, MAX_SHARED, Moved, Places, Rule,
 };
 use kernels_rs::spatial::frame::Frame;
 
 use super::baselines::LevelSort;
+use super::bounds::{outside, refuse_not_finite};
 use super::coordinate::{Coordinate, DeviceCode};
-use super::nodes::{Coded, DISORDER, MAX_BLOCKS, Nodes, OVERFLOW, STARTS, UNSETTLED};
-use super::{DeviceQuadtree, Workspace};
+use super::nodes::{Coded, Nodes};
+use super::report::{DeviceReport, Outputs};
+use super::{DeviceQuadtree, MAX_BLOCKS, Workspace};
 use crate::tree::Node;
 use crate::{Baseline, Error, Method, Outside, Params, Result};
 
@@ -26,57 +27,6 @@ const ROUND_LEVELS: u32 = 4;
 
 /// The level from which a round goes to the deepest.
 const LAST_ROUND: u32 = 16;
-
-/// The bounds of points that are finite. Waits for them.
-pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>) -> Result<Bounds> {
-    let mut found = gpu.enqueue_upload(&[i64::MAX; FOUND])?;
-    let kernel = <T as kernels::find_bounds::Instance>::KERNEL;
-    let count = x.len() as u64;
-    let blocks = Blocks::for_each(&kernel, count)?;
-    let places = Places { x: x.input(), y: y.input(), count };
-    let arguments = kernels::find_bounds::Args { places, found: found.output() };
-    // SAFETY: both columns have as many elements.
-    unsafe { gpu.enqueue(kernel, Blocks::x(blocks.x.min(MAX_BLOCKS)), arguments)? };
-    let found = found.to_host()?;
-    refuse_not_finite(gpu, [found[4], found[5]], x, y)?;
-    let least = |which: usize| kernels::of_rank(found[which]);
-    let greatest = |which: usize| kernels::of_rank(!found[2 + which]);
-    Ok(Bounds { min_x: least(0), min_y: least(1), max_x: greatest(0), max_y: greatest(1) })
-}
-
-/// An error where there is an index of an x or a y that is not finite.
-pub(super) fn refuse_not_finite<T: Coordinate>(
-    gpu: &Gpu,
-    indices: [i64; 2],
-    x: Slice<'_, T>,
-    y: Slice<'_, T>,
-) -> Result<()> {
-    for ((what, column), index) in [("x", x), ("y", y)].into_iter().zip(indices) {
-        let index = index as u64;
-        if index < column.len() as u64 {
-            let value = element(gpu, column, index)?;
-            return Err(gpu_core::Error::NotFinite { what, index, value }.into());
-        }
-    }
-    Ok(())
-}
-
-/// The error for a point outside the bounds. Waits for the point.
-pub(super) fn outside<T: Coordinate>(
-    gpu: &Gpu,
-    index: u64,
-    x: Slice<'_, T>,
-    y: Slice<'_, T>,
-) -> Result<Error> {
-    Ok(Error::Outside { index, x: element(gpu, x, index)?, y: element(gpu, y, index)? })
-}
-
-/// One element. Waits for it.
-fn element<T: Coordinate>(gpu: &Gpu, column: Slice<'_, T>, index: u64) -> Result<f64> {
-    let mut one = gpu.zeroed(1)?;
-    one.copy_from(column.slice(index as usize..index as usize + 1)?)?;
-    Ok(Place::widened(one.to_host()?[0]))
-}
 
 /// A build, checked, of at least one point.
 pub(super) struct Call<'a> {
@@ -125,12 +75,6 @@ struct Sorted {
     deepest: u32,
 }
 
-/// The lower half of one of the words that the host reads.
-fn flag(words: Out<'_, u64>, which: usize) -> Out<'_, u32> {
-    // SAFETY: any bits are such a half.
-    unsafe { words.from(which).cast() }
-}
-
 /// What a division notes for the host.
 #[derive(Clone, Copy, Default)]
 struct Notes {
@@ -173,19 +117,16 @@ impl Call<'_> {
         room: u64,
     ) -> Result<Option<DeviceQuadtree<T>>> {
         let gpu = workspace.gpu().clone();
-        let max_level = self.params.max_level as usize;
         // SAFETY: nodes are written before they are read.
         let column = unsafe { gpu.uninitialized::<Node>(room as usize)? };
         let mut nodes = Nodes {
             nodes: column,
-            words: gpu.zeroed(STARTS + max_level + 2)?,
+            report: DeviceReport::new(&gpu, self.params.max_level)?,
             control: gpu.zeroed(1)?,
             status: gpu.zeroed(MAX_BLOCKS as usize)?,
         };
-        // SAFETY: these are elements of the column, on its own stream.
-        unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
         let Given { codes, indices, pairs } =
-            self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
+            self.codes::<T, K>(workspace, x, y, &mut nodes.report)?;
         let sorted = match self.params.method {
             Method::Auto | Method::Morton => {
                 self.morton(workspace, (codes, indices), &mut nodes)?
@@ -203,7 +144,7 @@ impl Call<'_> {
                 order: order.input(),
                 len: len as u64,
                 pairs: pairs.input(),
-                overflow: flag(nodes.words.output(), OVERFLOW).as_input(),
+                overflow: nodes.report.outputs().overflow.as_input(),
                 x: sorted_x.output(),
                 y: sorted_y.output(),
             };
@@ -212,12 +153,12 @@ impl Call<'_> {
             // SAFETY: the columns have `len` elements, and the order those of points, unless nodes did not fit.
             unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
-        let words = nodes.words.to_host()?;
-        refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
-        if words[2] < x.len() as u64 {
-            return Err(outside(&gpu, words[2], x, y)?);
+        let report = nodes.report.to_host()?;
+        refuse_not_finite(&gpu, report.head.not_finite, x, y)?;
+        if report.head.outside < x.len() as u64 {
+            return Err(outside(&gpu, report.head.outside, x, y)?);
         }
-        let Some(Sorted { order, deepest }) = sorted.filter(|_| words[OVERFLOW] == 0) else {
+        let Some(Sorted { order, deepest }) = sorted.filter(|_| report.has_all_nodes()) else {
             return Ok(None);
         };
         Ok(Some(DeviceQuadtree {
@@ -225,7 +166,7 @@ impl Call<'_> {
             bounds: self.bounds,
             threshold: self.params.threshold,
             nodes: nodes.nodes,
-            node_count: words[STARTS + deepest as usize + 1] as usize,
+            node_count: report.starts[deepest as usize + 1] as usize,
             order,
             x: sorted_x,
             y: sorted_y,
@@ -241,7 +182,7 @@ impl Call<'_> {
         workspace: &mut Workspace,
         x: Slice<'_, T>,
         y: Slice<'_, T>,
-        bad: &mut Column<u64>,
+        report: &mut DeviceReport,
     ) -> Result<Given<K>> {
         let gpu = workspace.gpu().clone();
         let len = x.len();
@@ -266,7 +207,7 @@ impl Call<'_> {
             indices: skips.then(|| indices.output()),
             pairs: Some(pairs.output()),
             inside: skips.then(|| inside.output()),
-            bad: bad.slice_mut(0..OVERFLOW)?.cast().output(),
+            bad: report.refused()?,
         };
         // SAFETY: the columns are as long as said.
         unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
@@ -320,15 +261,15 @@ impl Call<'_> {
                 self.divide(&gpu, &coded.codes, nodes, level, count, notes)?;
                 level += 1;
             }
-            let words = nodes.words.to_host()?;
-            if words[OVERFLOW] != 0 {
+            let report = nodes.report.to_host()?;
+            if !report.has_all_nodes() {
                 return Ok(None);
             }
-            let unsettled = words[UNSETTLED];
+            let unsettled = report.head.unsettled;
             if unsettled == 0 || end == max_level {
                 // A root that is a leaf is nobody's child, which are what is noted.
                 let is_one_leaf = points <= self.params.threshold.into() && end > 0;
-                if words[DISORDER] != 0 || is_one_leaf {
+                if report.needs_order() || is_one_leaf {
                     self.as_given(workspace, nodes, end, in_order, &mut coded.indices)?;
                 }
                 return Ok(Some(Sorted { order: coded.indices, deepest: end }));
@@ -340,7 +281,7 @@ impl Call<'_> {
                 true => max_level,
                 false => next,
             };
-            let of_level = (words[STARTS + level as usize], words[STARTS + level as usize + 1]);
+            let of_level = (report.starts[level as usize], report.starts[level as usize + 1]);
             self.sort_unsettled(workspace, &mut coded, nodes, of_level, unsettled, end)?;
         }
     }
@@ -435,9 +376,7 @@ impl Call<'_> {
         // SAFETY: places are those that were taken from.
         unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, total)?, arguments)? };
         // The next round counts anew.
-        // SAFETY: this is an element of the column, on its own stream.
-        unsafe { gpu.fill_with_byte(nodes.word(UNSETTLED)?.as_mut_ptr(), 0, 1)? };
-        Ok(())
+        nodes.report.forget_unsettled()
     }
 
     /// Level by level.
@@ -464,7 +403,7 @@ impl Call<'_> {
         if count == 0 {
             return Ok(0);
         }
-        let starts = nodes.words.slice_mut(STARTS..STARTS + 2)?.output();
+        let starts = nodes.report.outputs().starts;
         let root = SliceMut::from(&mut nodes.nodes).cast().output();
         let root = kernels::plant::Args { nodes: root, starts, count };
         // SAFETY: there is room for a node, and for the starts of two levels.
@@ -483,8 +422,7 @@ impl Call<'_> {
         notes: Notes,
     ) -> Result<()> {
         let Params { threshold, max_level, .. } = *self.params;
-        let words = nodes.words.output();
-        let starts = words.from(STARTS);
+        let Outputs { overflow, unsettled, disorder, starts } = nodes.report.outputs();
         let arguments = kernels::divide::Args {
             codes: codes.input(),
             capacity: nodes.nodes.len() as u64,
@@ -494,9 +432,9 @@ impl Call<'_> {
             max_level,
             rule: self.share.rule(threshold),
             notes: kernels::Notes {
-                overflow: flag(words, OVERFLOW),
-                unsettled: notes.unsettled.then(|| words.from(UNSETTLED)),
-                has_leaves: notes.has_leaves.then(|| flag(words, DISORDER)),
+                overflow,
+                unsettled: notes.unsettled.then_some(unsettled),
+                has_leaves: notes.has_leaves.then_some(disorder),
             },
             control: nodes.control.output(),
             status: nodes.status.output(),

@@ -11,7 +11,7 @@ use kernels_rs::rtree::{
 };
 
 use super::queries::{DeviceNeighbours, places};
-use super::{Coordinate, DeviceQuadtree, Workspace, build};
+use super::{Coordinate, DeviceQuadtree, Workspace, bounds};
 use crate::index::{check_bounds, needs_ranks, sides};
 use crate::queries::{NONE, check_k};
 use crate::{Index, Result};
@@ -50,7 +50,7 @@ pub fn index<'a, T: Coordinate>(
     let bounds = match bounds {
         Some(given) => given,
         None if x.is_empty() => Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 },
-        None => build::bounds(&gpu, x, y)?,
+        None => bounds::bounds(&gpu, x, y)?,
     };
     check_bounds(Some(bounds))?;
     sorted(workspace, x, y, bounds)
@@ -102,9 +102,9 @@ fn sorted<T: Coordinate>(
     let (gpu, len) = (workspace.gpu().clone(), x.len());
     let curve = AlongCurve::new(workspace, x, y, bounds)?;
     let bad = curve.bad.to_host()?;
-    build::refuse_not_finite(&gpu, [bad[0], bad[1]], x, y)?;
+    bounds::refuse_not_finite(&gpu, [bad[0], bad[1]], x, y)?;
     match bad[2] as u64 {
-        outside if outside < len as u64 => Err(build::outside(&gpu, outside, x, y)?),
+        outside if outside < len as u64 => Err(bounds::outside(&gpu, outside, x, y)?),
         _ => curve.finish(workspace, x, y),
     }
 }

@@ -8,12 +8,14 @@
 //! No level waits.
 
 mod baselines;
+mod bounds;
 mod build;
 mod coordinate;
 pub(crate) mod host;
 mod index;
 mod nodes;
 mod queries;
+mod report;
 pub(crate) mod stream;
 mod tree;
 mod values;
@@ -37,6 +39,9 @@ pub use values::{DeviceValues, places_of};
 
 /// The deepest level whose codes have 32 bits.
 const SHORT_LEVEL: u32 = 16;
+
+/// The most blocks that share points, the nodes of a level, or leaves.
+const MAX_BLOCKS: u32 = 2048;
 
 /// [`build`](crate::build) on a GPU, from host columns. Waits for the result.
 pub(crate) fn build_of_host(
@@ -94,7 +99,7 @@ pub fn build<'a, T: Coordinate>(
     let inside = match params.bounds {
         Some(given) => given,
         None if x.is_empty() => nowhere,
-        None => build::bounds(&gpu, x, y)?,
+        None => bounds::bounds(&gpu, x, y)?,
     };
     let (frame, bounds) = params.frame(inside)?;
     let call = Call { frame, bounds, inside, params, share: Share::all(x.len()) };

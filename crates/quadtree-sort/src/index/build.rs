@@ -12,7 +12,7 @@ use crate::{MAX_POINTS, Result};
 const LEAF: usize = FANOUT as usize;
 
 /// See [`index`](super::index()).
-pub(super) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
+pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
     gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?;
     let bounds = cpu::bounds_of(points, bounds)?;
     check_bounds(Some(bounds))?;

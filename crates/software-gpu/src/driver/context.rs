@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// The handle of the first device's primary context; those of the others follow.
 const PRIMARY: usize = 0xc00;
 
+/// The greatest priority of a stream: lower numbers are more urgent.
+pub(super) const GREATEST_PRIORITY: c_int = -5;
+
 /// The primary context of a device.
 struct Primary {
     /// How often it is retained. Its memory, modules and streams outlive the last release: on a real
@@ -179,7 +182,7 @@ pub(super) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
         }
         if !greatest.is_null() {
             // SAFETY: as above.
-            unsafe { give(greatest, super::stream::GREATEST_PRIORITY)? };
+            unsafe { give(greatest, GREATEST_PRIORITY)? };
         }
         Ok(())
     })

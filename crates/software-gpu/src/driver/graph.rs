@@ -5,9 +5,8 @@
 //! the allocation, with the pattern of fresh memory, and is gone again where the graph frees it;
 //! what the graph does not free, the program may free after the launch.
 
-use super::{Code, Handles, Outcome, call_in_context, context, give, stream};
-use crate::memory::{self, Used};
-use crate::report::{Kind, Report};
+use super::recording::Recording;
+use super::{Code, Handles, call_in_context, give, stream};
 use cuda_driver::sys::{CUgraph, CUgraphExec, CUstream};
 use std::ffi::{c_int, c_ulonglong};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,68 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
 /// Of capture modes: the one that forbids nothing but what the stream itself cannot do.
 const RELAXED: c_int = 2;
-
-/// One piece of work, told the stream that it runs on; it does the same on every call.
-type Node = Box<dyn Fn(usize) -> Outcome + Send + Sync>;
-
-/// What was enqueued on a stream while it captured, in order.
-#[derive(Default)]
-pub(super) struct Recording {
-    nodes: Vec<Node>,
-    /// What was allocated, and whether that was freed again.
-    memory: Vec<(u64, bool)>,
-}
-
-impl Recording {
-    pub(super) fn push(&mut self, node: impl Fn(usize) -> Outcome + Send + Sync + 'static) {
-        self.nodes.push(Box::new(node));
-    }
-
-    /// Records an allocation.
-    pub(super) fn allocate(&mut self, size: usize) -> Result<u64, Code> {
-        let address = memory::reserve(size, context::current()?)?;
-        self.memory.push((address, false));
-        self.push(move |stream| {
-            memory::revive(address)?;
-            stream::in_order(&Used::whole(address), stream, "an allocation of a graph")
-        });
-        Ok(address)
-    }
-
-    /// Records a free, which must be of memory allocated in the same recording.
-    pub(super) fn free(&mut self, address: u64) -> Outcome {
-        let Some((_, freed)) = self.memory.iter_mut().find(|m| **m == (address, false)) else {
-            let message = format!(
-                "a free of {address:#x} while the stream captures, where no memory begins that \
-                 the capture has allocated and not freed"
-            );
-            Report::new(Kind::Range, message).file();
-            return Err(Code::CUDA_ERROR_INVALID_VALUE);
-        };
-        *freed = true;
-        self.push(move |stream| stream::free_now(stream, address));
-        Ok(())
-    }
-
-    /// Does everything, in order, up to the first fault.
-    fn run(&self, stream: usize, auto_free: bool) -> Outcome {
-        for (address, _) in &self.memory {
-            if memory::is_device(*address) {
-                if !auto_free {
-                    return Err(Code::CUDA_ERROR_INVALID_VALUE);
-                }
-                stream::free_now(stream, *address)?;
-            }
-        }
-        self.nodes.iter().try_for_each(|node| node(stream))
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        self.memory.iter().for_each(|(address, _)| memory::unreserve(*address));
-    }
-}
 
 /// A graph that can be launched.
 struct Executable {

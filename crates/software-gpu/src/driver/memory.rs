@@ -3,6 +3,7 @@
 //! A call on a stream does its work at once, as every call does, or records it; the others also
 //! synchronise, and so look at the memory.
 
+use super::recording::{free_now, in_order};
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
 use crate::copies;
 use crate::failure::{self, Operation};
@@ -22,10 +23,10 @@ const LEGACY: usize = 0;
 
 pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call_in_context(|| {
-        let (free_now, in_all) = memory::free_and_total(context::current()?);
+        let (unused, in_all) = memory::free_and_total(context::current()?);
         // SAFETY: as above.
         unsafe {
-            give(free, free_now as usize)?;
+            give(free, unused as usize)?;
             give(total, in_all as usize)
         }
     })
@@ -56,7 +57,7 @@ pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
         }
         // This waits for the device's work, but not where the memory is from the pool.
         if memory::is_pooled(address) {
-            return stream::free_now(LEGACY, address);
+            return free_now(LEGACY, address);
         }
         order::host_waited_for_all();
         Ok(memory::free(address)?)
@@ -113,7 +114,7 @@ unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy to the device";
     copies::count(0);
     memory::check_range(to, len, what)?;
-    stream::in_order(&Used::new([(to, len, Access::Write)]), stream, what)?;
+    in_order(&Used::new([(to, len, Access::Write)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -125,7 +126,7 @@ unsafe fn to_host(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy from the device";
     copies::count(len);
     memory::check_range(from, len, what)?;
-    stream::in_order(&Used::new([(from, len, Access::Read)]), stream, what)?;
+    in_order(&Used::new([(from, len, Access::Read)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -135,7 +136,7 @@ fn on_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let used = Used::new([(from, len, Access::Read), (to, len, Access::Write)]);
     memory::check_range(to, len, "a copy on the device, to the range")?;
     memory::check_range(from, len, "a copy on the device, from the range")?;
-    stream::in_order(&used, stream, "a copy on the device")?;
+    in_order(&used, stream, "a copy on the device")?;
     // SAFETY: checked here.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -153,7 +154,7 @@ unsafe fn anywhere(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
             memory::check_range(address, len, what)?;
         }
     }
-    stream::in_order(&used, stream, "a copy")?;
+    in_order(&used, stream, "a copy")?;
     // SAFETY: checked here, or by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -273,7 +274,7 @@ fn fill<T: Copy>(to: u64, value: T, count: usize, stream: usize) -> Outcome {
         return Err(Code::CUDA_ERROR_INVALID_VALUE);
     }
     memory::check_range(to, bytes, "a fill")?;
-    stream::in_order(&Used::new([(to, bytes, Access::Write)]), stream, "a fill")?;
+    in_order(&Used::new([(to, bytes, Access::Write)]), stream, "a fill")?;
     if count > 0 {
         // SAFETY: the range is live device memory and aligned.
         unsafe { std::slice::from_raw_parts_mut(to as *mut T, count) }.fill(value);

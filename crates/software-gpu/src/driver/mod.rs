@@ -10,6 +10,7 @@ mod graph;
 mod launch;
 mod memory;
 mod module;
+mod recording;
 mod stream;
 
 use crate::memory::Refused;

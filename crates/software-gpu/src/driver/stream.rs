@@ -1,19 +1,16 @@
 //! Streams and events. A stream's work is done before the call that enqueues it returns, or, while
 //! the stream captures, recorded for a graph.
 
-use super::graph::Recording;
-use super::{Code, Handles, Outcome, call_in_context, context, give};
+use super::context::{self, GREATEST_PRIORITY};
+use super::recording::{Recording, free_now, in_order};
+use super::{Code, Handles, Outcome, call_in_context, give};
 use crate::failure::{self, Operation};
 use crate::memory::{self, Used};
 use crate::order::{self, Clock};
-use crate::report::Report;
 use cuda_driver::sys::{CUcontext, CUevent, CUstream};
 use std::ffi::{c_int, c_uint};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Lower numbers are more urgent.
-pub(super) const GREATEST_PRIORITY: c_int = -5;
 
 /// The null stream, and the two other names it has.
 const DEFAULT_STREAMS: [usize; 3] = [0, 1, 2];
@@ -89,14 +86,6 @@ pub(super) fn enqueue(
     }
 }
 
-/// Checks the order of work on a stream with the other streams' use of the same memory.
-pub(super) fn in_order(used: &Used, stream: usize, what: &str) -> Outcome {
-    used.on(stream, what).map_err(|report: Report| {
-        report.file();
-        Code::CUDA_ERROR_INVALID_VALUE
-    })
-}
-
 /// Allocates memory now, or records that.
 pub(super) fn allocate(stream: usize, size: usize) -> Result<u64, Code> {
     failure::check(Operation::Allocation)?;
@@ -116,13 +105,6 @@ pub(super) fn free(stream: usize, address: u64) -> Outcome {
         Some(outcome) => outcome,
         None => free_now(stream, address),
     }
-}
-
-/// Frees memory in a stream's order.
-pub(super) fn free_now(stream: usize, address: u64) -> Outcome {
-    let ordered = in_order(&Used::whole(address), stream, "a free");
-    memory::free(address)?;
-    ordered
 }
 
 /// The error of a call that a stream cannot record, while it captures: the capture is lost.

@@ -4,7 +4,7 @@ use gpu_core::{GridSpec, GridView};
 use proptest::prelude::*;
 use terrain_grid::{
     Aspect, Contour, ContourParams, Edges, Error, Ground, Levels, Light, Product, ProductParams,
-    SlopeUnit, contours, cpu, product,
+    SlopeUnit, averaged, contours, product,
 };
 use testing::{Random, devices};
 
@@ -215,7 +215,7 @@ proptest! {
 fn overviews_are_means() {
     let grid = GridSpec::new(0.0, 2.0, 1.0, 3, 2).unwrap();
     let dem = [1.0, 3.0, f32::NAN, 5.0, 7.0, f32::NAN];
-    let averaged = cpu::averaged(view(&dem, &grid), 2, &gpu_core::Silent).unwrap();
+    let averaged = averaged(view(&dem, &grid), 2, &gpu_core::Silent).unwrap();
     let (values, coarse) = (averaged.values(), averaged.grid());
     assert_eq!((coarse.width, coarse.height, coarse.cell_size), (2, 1, 2.0));
     assert_eq!(values[0], 4.0);

@@ -7,6 +7,7 @@
 //! `programs::scale`.
 
 mod args;
+mod mask;
 mod merge;
 mod needs;
 mod plan;

@@ -23,7 +23,7 @@ use tile_plan::Tile;
 use crate::globe::OnGlobe;
 use crate::scale::Planned;
 use crate::scale::args::ScanArgs;
-use crate::scale::tile::open_mask;
+use crate::scale::mask::open_mask;
 
 /// Rows of a file.
 const BAND: usize = 4096;

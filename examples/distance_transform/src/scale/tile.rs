@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{ArrayFile, Cells, Mask, MaskFile, NpyElement, Output, RasterFile, TiffOptions};
+use geo_io::{ArrayFile, Cells, Mask, NpyElement, Output, RasterFile, TiffOptions};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::{Input, Integers, Sites, Strip};
 use programs::scale::require_unchanged;
 use tile_plan::Tile;
 
+use crate::scale::mask::open_mask;
 use crate::scale::scan::Beyond;
 use crate::scale::{Planned, is_short};
 
@@ -46,17 +47,6 @@ fn window(planned: &Planned, tile: &Tile) -> [Range<usize>; 2] {
         first.saturating_sub(halo) as usize..end as usize
     };
     [along(tile.row, tile.height, grid.height), along(tile.column, tile.width, grid.width)]
-}
-
-/// Opens the mask of a plan.
-pub fn open_mask(planned: &Planned) -> Result<(&tile_plan::Input, MaskFile)> {
-    let input = planned.plan.inputs().first().context("this plan is damaged: no mask")?;
-    require_unchanged(input)?;
-    let file = MaskFile::open(Path::new(&input.path))?;
-    let (grid, path) = (planned.plan.grid(), &input.path);
-    let is_its = file.size() == (grid.width as usize, grid.height as usize);
-    ensure!(is_its, "{path} has not the size that the plan was made for");
-    Ok((input, file))
 }
 
 /// The window of the mask, and of a strip what lies beyond.

@@ -118,7 +118,7 @@ fn large_arrays_are_the_same_beside_other_outputs() {
     let pixels = gpu_core::GridSpec::of_pixels(width as u32, height as u32);
     let input = pba_voronoi::Input::new(pba_voronoi::Sites::Mask(&mask), pixels);
     let params = pba_voronoi::Params::new().distance().nearest();
-    let expected = pba_voronoi::cpu::transform(&input, &params, &gpu_core::Silent).unwrap();
+    let expected = pba_voronoi::transform(&gpu_core::Device::Cpu, &input, &params).unwrap();
     let distances = geo_io::ArrayData::F32(expected.distance.unwrap().into_values());
     for name in ["a.npy", "b.npy"] {
         assert!(geo_io::read_npy(&folder.join(name)).unwrap().data == distances, "{name}");

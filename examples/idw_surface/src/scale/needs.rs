@@ -4,7 +4,18 @@ use idw::MAX_POINTS;
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
-use crate::scale::recipe::Reads;
+/// Where the points lie that count for a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Within a halo.
+    Halo,
+    /// Wherever the nearest are.
+    Nearest,
+    /// Anywhere: every tile is made of all points.
+    All,
+    /// Anywhere, so many at a time: what they make of a tile is added up.
+    Parts(u64),
+}
 
 /// A point that is read and waits.
 const READ: u64 = 60;

@@ -16,8 +16,8 @@ use tile_plan::{Plan, Reach};
 
 use crate::extent;
 use crate::scale::args::PlanArgs;
-use crate::scale::needs;
-use crate::scale::recipe::{Reads, Recipe};
+use crate::scale::needs::{self, Reads};
+use crate::scale::recipe::Recipe;
 use crate::surface::require_place;
 
 /// Points that are read at once for a variogram.

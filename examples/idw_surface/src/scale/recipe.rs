@@ -14,22 +14,9 @@ use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
 use crate::kriging::DEFAULT_POINTS;
-use crate::scale::needs::Kind;
+use crate::scale::needs::{Kind, Reads};
 use crate::scale::{Planned, needs, tile};
 use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs, bands};
-
-/// Where the points lie that count for a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
-    /// Within a halo.
-    Halo,
-    /// Wherever the nearest are.
-    Nearest,
-    /// Anywhere: every tile is made of all points.
-    All,
-    /// Anywhere, so many at a time: what they make of a tile is added up.
-    Parts(u64),
-}
 
 /// All ground.
 const EVERYWHERE: Bounds = Bounds {

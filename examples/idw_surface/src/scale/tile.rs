@@ -17,7 +17,7 @@ use tile_plan::Tile;
 
 use crate::kriging;
 use crate::scale::Planned;
-use crate::scale::recipe::Reads;
+use crate::scale::needs::Reads;
 use crate::surface::bands_of;
 
 /// The bands of a tile.

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use tile_plan::{Input, Tile};
 
 use crate::asked::Asked;
-use crate::bands::Layer;
 use crate::lattice::Lattice;
+use crate::layer::Layer;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
 use crate::surface::{self, SurfaceArgs, further};

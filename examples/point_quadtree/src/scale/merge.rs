@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::args::MergeArgs;
 use super::{Planned, tile};
-use crate::args::require_tree_name;
+use crate::tree::require_tree_name;
 
 /// Writes the tree of all tiles, which lie in mapped files.
 pub fn merge(args: &MergeArgs) -> Result<()> {

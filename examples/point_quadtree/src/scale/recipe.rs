@@ -10,7 +10,6 @@ use quadtree_sort::{Cells, Params, Quadtree};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
-use super::cells::{Cell, cells_of};
 use super::{Planned, needs, tile};
 use crate::tree::TreeArgs;
 use crate::values;
@@ -131,13 +130,6 @@ impl PointRecipe for Recipe {
     }
 }
 
-/// The files of the cells of a tile.
-pub fn files(planned: &Planned, number: usize) -> Result<Vec<(Cell, PathBuf)>> {
-    let cells = cells_of(planned.plan.grid(), planned.tile(number)?)?;
-    let name = |i: usize| planned.path_of(number, &format!("-{i}.qtree"));
-    Ok(cells.into_iter().enumerate().map(|(i, cell)| (cell, name(i))).collect())
-}
-
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "point_quadtree";
     const VERSION: u32 = 3;
@@ -154,7 +146,7 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        files(planned, number).into_iter().flatten().map(|(_, path)| path).collect()
+        tile::files(planned, number).into_iter().flatten().map(|(_, path)| path).collect()
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {

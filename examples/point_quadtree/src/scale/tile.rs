@@ -1,5 +1,7 @@
 //! The steps of a tile: the points of its cells, their trees, and the trees' files.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::{Bins, Output};
 use gpu_core::{Bounds, Device, Points, Progress};
@@ -9,8 +11,14 @@ use tile_plan::Tile;
 
 use super::Planned;
 use super::cells::{Cell, cells_of};
-use super::recipe::files;
 use crate::values;
+
+/// The files of the cells of a tile.
+pub fn files(planned: &Planned, number: usize) -> Result<Vec<(Cell, PathBuf)>> {
+    let cells = cells_of(planned.plan.grid(), planned.tile(number)?)?;
+    let name = |i: usize| planned.path_of(number, &format!("-{i}.qtree"));
+    Ok(cells.into_iter().enumerate().map(|(i, cell)| (cell, name(i))).collect())
+}
 
 /// The points of a tile.
 pub struct Read {

@@ -5,7 +5,9 @@ use device_std::{Out, kernel, thread, warp};
 use super::super::{LEVELS, SIDE};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::{BLOCK, Found, NONE, OPEN, Question, Results, Search, Verdict, listed_words};
+use super::{
+    BLOCK, ConditionSearch, FoundQuadrants, NONE, OPEN, Question, Results, Verdict, listed_words,
+};
 
 /// Goes down to each square. Without `results.out` it counts what ends above a square, and lists the squares in which
 /// the search goes on. With it, it writes the quadrants, those of each square from where `results.counts` says, which
@@ -25,7 +27,7 @@ pub unsafe fn descend<const N: usize>(
     listed: Out<'_, u32>,
     listed_len: Out<'_, u32>,
 ) {
-    let search = Search::<N>::new(question);
+    let search = ConditionSearch::<N>::new(question);
     let (columns, rows) = search.ground.squares();
     let index = thread::index_1d() as u32;
     let mut open = None;
@@ -61,11 +63,15 @@ pub unsafe fn descend<const N: usize>(
     }
 }
 
-impl<const N: usize> Search<'_, N> {
+impl<const N: usize> ConditionSearch<'_, N> {
     /// Goes down to a square; gives the nodes that hold it if the search goes on there. What ends above is taken for the
     /// square at its corner.
     #[inline(always)]
-    fn descend(&self, (column, row): (u32, u32), found: &mut Found<'_>) -> Option<[u32; N]> {
+    fn descend(
+        &self,
+        (column, row): (u32, u32),
+        found: &mut FoundQuadrants<'_>,
+    ) -> Option<[u32; N]> {
         let end = self.reach((column, row));
         let is_own = end.corner == (column * SIDE, row * SIDE);
         match end.verdict.what {

@@ -7,7 +7,7 @@ use super::super::{LEVELS, SIDE};
 
 /// A part of the raster: rows and columns from the first on, up to the second.
 #[arguments]
-pub struct Part {
+pub struct Window {
     /// The first row.
     pub row0: u32,
     /// The first column.
@@ -18,7 +18,7 @@ pub struct Part {
     pub column1: u32,
 }
 
-impl Part {
+impl Window {
     /// What both parts have.
     #[inline(always)]
     pub fn and(self, other: Self) -> Self {
@@ -57,7 +57,7 @@ impl Part {
 
 /// The raster that a search covers.
 #[arguments]
-pub struct Ground {
+pub struct SearchGrid {
     /// Its columns.
     pub width: u32,
     /// Its rows.
@@ -65,14 +65,14 @@ pub struct Ground {
     /// Levels of the trees below their roots.
     pub bits: u32,
     /// The cells that count.
-    pub window: Part,
+    pub window: Window,
 }
 
-impl Ground {
+impl SearchGrid {
     /// A quadrant's part of the raster; empty outside.
     #[inline(always)]
-    pub fn part(&self, (column, row): (u32, u32), side: u32) -> Part {
-        Part {
+    pub fn part(&self, (column, row): (u32, u32), side: u32) -> Window {
+        Window {
             row0: row,
             column0: column,
             row1: u32::min(row + side, self.height),

@@ -3,7 +3,7 @@
 use device_std::arguments;
 
 use super::super::summary::MIXED;
-use super::{Condition, Conditions, Ground, Node, Part};
+use super::{Condition, Conditions, Node, SearchGrid, Window};
 
 /// What is searched for, and where.
 #[arguments]
@@ -11,7 +11,7 @@ pub struct Question<'a> {
     /// What is asked of each tree.
     pub conditions: Conditions<'a>,
     /// The raster that all trees are of.
-    pub ground: Ground,
+    pub ground: SearchGrid,
 }
 
 /// Of a quadrant: no cell satisfies all conditions.
@@ -35,14 +35,14 @@ pub struct Verdict {
 }
 
 /// The first `N` conditions, and where they are searched.
-pub struct Search<'a, const N: usize> {
+pub struct ConditionSearch<'a, const N: usize> {
     /// What is asked of each tree.
     pub conditions: [Condition<'a>; N],
     /// The raster that all trees are of.
-    pub ground: Ground,
+    pub ground: SearchGrid,
 }
 
-impl<'a, const N: usize> Search<'a, N> {
+impl<'a, const N: usize> ConditionSearch<'a, N> {
     /// The search for an answer.
     #[inline(always)]
     pub fn new(question: Question<'a>) -> Self {
@@ -134,7 +134,7 @@ impl<'a, const N: usize> Search<'a, N> {
 
     /// How many cells of a part are wanted of all rasters that conditions cut bins of; `None` where one is not given.
     #[inline(always)]
-    pub fn wanted_cells(&self, part: Part) -> Option<u64> {
+    pub fn wanted_cells(&self, part: Window) -> Option<u64> {
         let mut lacks = false;
         let mut i = 0;
         while i < N {

@@ -7,7 +7,9 @@ use super::super::{LEVELS, SIDE};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::slots::{Shared, in_square};
-use super::{BLOCK, Ground, HIT_PARTLY, HIT_WHOLE, NONE, OPEN, Part, Question, Search};
+use super::{
+    BLOCK, ConditionSearch, HIT_PARTLY, HIT_WHOLE, NONE, OPEN, Question, SearchGrid, Window,
+};
 use crate::spatial::morton;
 
 /// Sets each cell of a mask to 1 if it satisfies all conditions, else to 0. Grid: a block for each square, row by row.
@@ -21,8 +23,8 @@ use crate::spatial::morton;
     four: <4>;
 ))]
 pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
-    let search = Search::<N>::new(question);
-    let Ground { width, height, .. } = search.ground;
+    let search = ConditionSearch::<N>::new(question);
+    let SearchGrid { width, height, .. } = search.ground;
     let shared = Shared::<N>::new(&mut Carver::new());
     let (square, _) = search.ground.square(thread::block_idx_x());
     let (mut positions, mut i) = ([0; N], 0);
@@ -56,7 +58,7 @@ pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
                     OPEN => search.verdict_in_square((column, row), (x, y), &shared),
                     _ => what,
                 };
-                let at = Part { column0: column, row0: row, column1: column + 1, row1: row + 1 };
+                let at = Window { column0: column, row0: row, column1: column + 1, row1: row + 1 };
                 let is_found = at.is_in(search.ground.window)
                     && (of_cell == HIT_WHOLE
                         || (of_cell == HIT_PARTLY && search.is_wanted((column, row))));
@@ -67,7 +69,7 @@ pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
     }
 }
 
-impl<const N: usize> Search<'_, N> {
+impl<const N: usize> ConditionSearch<'_, N> {
     /// What the quadrant that ended around a cell of a square is, or the cell itself.
     ///
     /// # Safety

@@ -4,7 +4,7 @@ use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::{HIT_PARTLY, Search, Verdict};
+use super::{ConditionSearch, HIT_PARTLY, Verdict};
 
 /// Words that are written for a quadrant: row, column, size with [`PARTLY`], least key, greatest key.
 pub const HIT: usize = 5;
@@ -31,7 +31,7 @@ pub struct Results<'a> {
 impl<'a> Results<'a> {
     /// Keeps the numbers of a square.
     #[inline(always)]
-    pub fn put(&self, place: usize, squares: (u32, u32), found: &Found<'_>) {
+    pub fn put(&self, place: usize, squares: (u32, u32), found: &FoundQuadrants<'_>) {
         let all = (squares.0 * squares.1) as usize;
         self.counts.set(place, found.quadrants);
         self.cells.set(place, found.cells);
@@ -44,14 +44,14 @@ impl<'a> Results<'a> {
 
     /// Nothing found yet. Quadrants will be written from the `first` of all on, if there is `out`.
     #[inline(always)]
-    pub fn from(&self, first: u32) -> Found<'a> {
+    pub fn from(&self, first: u32) -> FoundQuadrants<'a> {
         let out = self.out.map(|out| out.wrapping_from(first));
-        Found { out, room: self.room.saturating_sub(first), ..Found::default() }
+        FoundQuadrants { out, room: self.room.saturating_sub(first), ..FoundQuadrants::default() }
     }
 }
 
 /// What a thread finds, and where it puts it.
-pub struct Found<'a> {
+pub struct FoundQuadrants<'a> {
     /// Quadrants.
     pub quadrants: u32,
     /// Cells of them that satisfy all conditions.
@@ -68,19 +68,19 @@ pub struct Found<'a> {
     pub room: u32,
 }
 
-impl Default for Found<'_> {
+impl Default for FoundQuadrants<'_> {
     #[inline(always)]
     fn default() -> Self {
         Self { quadrants: 0, cells: 0, unsure: 0, least: u32::MAX, greatest: 0, out: None, room: 0 }
     }
 }
 
-impl Found<'_> {
+impl FoundQuadrants<'_> {
     /// Takes a quadrant.
     #[inline(always)]
     pub fn take<const N: usize>(
         &mut self,
-        search: &Search<'_, N>,
+        search: &ConditionSearch<'_, N>,
         place: (u32, u32),
         side: u32,
         verdict: Verdict,

@@ -5,7 +5,7 @@ use device_std::shared::{Carver, SharedArray};
 use device_std::{thread, vector};
 
 use super::super::{LEVELS, SIDE};
-use super::{BLOCK, NONE, OPEN, Search, Verdict};
+use super::{BLOCK, ConditionSearch, NONE, OPEN, Verdict};
 use crate::spatial::morton;
 
 /// Slots of a square.
@@ -87,7 +87,7 @@ fn ended(what: u32, level: u32) -> u32 {
 /// Every thread of the block comes here.
 #[inline(always)]
 pub unsafe fn in_square<const N: usize>(
-    search: &Search<'_, N>,
+    search: &ConditionSearch<'_, N>,
     (column, row): (u32, u32),
     positions: [u32; N],
     shared: &Shared<N>,
@@ -139,7 +139,7 @@ pub unsafe fn in_square<const N: usize>(
 /// The quadrant's slots are this thread's.
 #[inline(always)]
 unsafe fn open_children<const N: usize>(
-    search: &Search<'_, N>,
+    search: &ConditionSearch<'_, N>,
     (column, row): (u32, u32),
     (level, tree_level): (u32, u32),
     slot: u32,
@@ -173,7 +173,7 @@ unsafe fn open_children<const N: usize>(
 /// [`in_square`] was called before, and no thread writes slots any more.
 #[inline(always)]
 pub unsafe fn each_in_slots<const N: usize>(
-    search: &Search<'_, N>,
+    search: &ConditionSearch<'_, N>,
     (column, row): (u32, u32),
     shared: &Shared<N>,
     mut take: impl FnMut((u32, u32), u32, Verdict),

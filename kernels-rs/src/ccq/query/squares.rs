@@ -6,7 +6,7 @@ use device_std::{In, kernel, thread, vector};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::slots::{Shared, each_in_slots, in_square};
-use super::{BLOCK, Found, Question, Results, Search, listed_words};
+use super::{BLOCK, ConditionSearch, FoundQuadrants, Question, Results, listed_words};
 
 /// Searches the squares that [`descend`](mod@super::descend) listed, and leaves their numbers or quadrants as it does. Grid: any
 /// number of blocks.
@@ -24,7 +24,7 @@ pub unsafe fn search<const N: usize>(
     listed: In<'_, u32>,
     listed_len: In<'_, u32>,
 ) {
-    let search = Search::<N>::new(question);
+    let search = ConditionSearch::<N>::new(question);
     let shared = Shared::<N>::new(&mut Carver::new());
     let mut next = thread::block_idx_x();
     let len = listed_len.get(0u32);
@@ -47,7 +47,7 @@ pub unsafe fn search<const N: usize>(
 /// Every thread of the block comes here.
 #[inline(always)]
 unsafe fn search_square<const N: usize>(
-    search: &Search<'_, N>,
+    search: &ConditionSearch<'_, N>,
     results: &Results<'_>,
     index: u32,
     positions: [u32; N],
@@ -64,13 +64,13 @@ unsafe fn search_square<const N: usize>(
             });
             // Levels of a square have at most 4096 quadrants.
             let quadrants = shared.sums.reduce(found.quadrants as u64, 0, |a, b| a + b);
-            let all = Found {
+            let all = FoundQuadrants {
                 quadrants: quadrants as u32,
                 cells: shared.sums.reduce(found.cells, 0, |a, b| a + b),
                 unsure: shared.sums.reduce(found.unsure, 0, |a, b| a + b),
                 least: shared.bounds.reduce(found.least, u32::MAX, u32::min),
                 greatest: shared.bounds.reduce(found.greatest, 0, u32::max),
-                ..Found::default()
+                ..FoundQuadrants::default()
             };
             if thread::thread_idx_x() == 0 {
                 results.put(place, search.ground.squares(), &all);

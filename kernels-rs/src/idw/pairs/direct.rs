@@ -6,7 +6,7 @@ use device_std::{In, Out, kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::Segmented;
-use crate::idw::doubt::{Block, Group};
+use crate::idw::error_bound::{Block, Group};
 use crate::idw::points::Points;
 use crate::idw::staged::{Near, Shared, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};

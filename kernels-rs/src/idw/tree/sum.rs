@@ -6,9 +6,9 @@ use device_std::{In, Out, arguments, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::visit::{Found, Way};
+use super::visit::{SourceRun, Way};
 use super::{LEAF, Tree, box_of};
-use crate::idw::doubt::{Block, Group, unknown};
+use crate::idw::error_bound::{Block, Group, unknown};
 use crate::idw::staged::{Near, Shared, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
 use crate::idw::weights::{Law, Power, Weighting};
@@ -30,7 +30,7 @@ const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Shared, 
 
 /// The data points of the tree, as they lie on the ground.
 #[arguments]
-pub struct Ground<'a> {
+pub struct PlanePoints<'a> {
     /// x of each, then y.
     pub places: In<'a, f64>,
     /// How far the points of each leaf are from its origin: what `measure_tiles` of module `pairs` writes.
@@ -104,7 +104,7 @@ pub unsafe fn sum_items<
     tree: Tree<'_>,
     top: u32,
     separation: f64,
-    ground: Ground<'_>,
+    ground: PlanePoints<'_>,
     targets: Targets<'_>,
     frame: Frame,
     extent: [f64; 2],
@@ -176,7 +176,7 @@ unsafe fn place_targets<const ROW: bool, const Q: usize>(
 unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: &Tree<'_>,
     block: &Block<'_>,
-    ground: Ground<'_>,
+    ground: PlanePoints<'_>,
     way: &Way,
     around: &Around,
 ) {
@@ -234,8 +234,8 @@ pub(super) unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>
 unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: &Tree<'_>,
     block: &Block<'_>,
-    ground: Ground<'_>,
-    found: Found,
+    ground: PlanePoints<'_>,
+    found: SourceRun,
 ) {
     let (room, me) = (&block.room, thread::thread_idx_x());
     // SAFETY: the block is whole, as the caller says; slots are the thread's own between the barriers.
@@ -251,7 +251,7 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             slot += BLOCK;
         }
         thread::sync_threads();
-        let Found { origin, first, count } = found;
+        let SourceRun { origin, first, count } = found;
         let [x, y, _] = tree.middle(origin);
         let origin = [x, y];
         let mut near = Near {

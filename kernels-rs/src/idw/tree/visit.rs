@@ -14,7 +14,7 @@ pub(super) struct Visit {
 
 /// What to add.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct SourceRun {
     /// What its sources are relative to: its place among the boxes.
     pub origin: u32,
     /// The first source and their number.
@@ -55,17 +55,17 @@ impl Way {
     /// The next item to add, where `is_far` says which are far from the targets; moves the visit behind it. The visit
     /// is not at its end.
     #[inline(always)]
-    pub fn next(&self, visit: &mut Visit, is_far: impl Fn(u32) -> bool) -> Found {
+    pub fn next(&self, visit: &mut Visit, is_far: impl Fn(u32) -> bool) -> SourceRun {
         loop {
             let item = visit.start + visit.at;
             let far = is_far(item);
             if far || visit.level == 0 {
                 let first = visit.at * LEAF;
                 let found = if far {
-                    Found { origin: item, first: self.points + item * NODES, count: NODES }
+                    SourceRun { origin: item, first: self.points + item * NODES, count: NODES }
                 } else {
                     let count = u32::min(LEAF, self.points - first);
-                    Found { origin: self.items + visit.at, first, count }
+                    SourceRun { origin: self.items + visit.at, first, count }
                 };
                 self.advance(visit);
                 return found;

@@ -7,7 +7,7 @@ use crate::primitives::value::Value;
 
 /// A block's part of the arrays.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct TilePart {
     /// The first element of the tile.
     first: u64,
     /// Elements of the tile that are in the array.
@@ -16,7 +16,7 @@ pub(super) struct Part {
     mine: u32,
 }
 
-impl Part {
+impl TilePart {
     #[inline(always)]
     pub(super) fn new<const ITEMS: usize>(tile: u64, len: u64) -> Self {
         let tile_len = tile_len(ITEMS);

@@ -9,7 +9,7 @@ use device_std::{In, Out, arguments, global, kernel, thread, warp};
 use super::MODULE;
 use super::digits::{BLOCK, DIGITS, Digit, Key, RADIX_BITS, tile_len};
 use super::lookback::DigitLookback;
-use super::part::{Packed, Part};
+use super::part::{Packed, TilePart};
 use crate::primitives::operators::Order;
 use crate::primitives::value::Value;
 
@@ -101,7 +101,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// The thread's keys as ranks; all ones, which come last, beyond the array.
     #[inline(always)]
-    fn load_keys(&self, part: Part, array: In<K>) -> [K; ITEMS] {
+    fn load_keys(&self, part: TilePart, array: In<K>) -> [K; ITEMS] {
         let is_ranked = self.flags & RANK == 0;
         let fill = if is_ranked { K::ONES } else { self.order.element(K::ONES) };
         let mut keys: [K; ITEMS] = part.load(array, fill);
@@ -313,7 +313,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
             shared.word.store(0, word);
         }
         let ticket = shared.tickets.take(control);
-        let part = Part::new::<ITEMS>(ticket.tile, len);
+        let part = TilePart::new::<ITEMS>(ticket.tile, len);
         let keys = pass.load_keys(part, keys_in);
         pass.count(&keys);
         thread::sync_threads();

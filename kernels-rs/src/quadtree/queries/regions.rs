@@ -294,7 +294,7 @@ fn team_size<T: Team>(_: &T) -> u64 {
 }
 
 /// Counts the points of a region, and lists them where there is a list.
-pub struct Search<'a, T, R, M> {
+pub struct RegionSearch<'a, T, R, M> {
     points: Points<'a, T>,
     region: &'a R,
     team: M,
@@ -302,7 +302,7 @@ pub struct Search<'a, T, R, M> {
     count: u64,
 }
 
-impl<T: Place, R: Region, M: Team> Search<'_, T, R, M> {
+impl<T: Place, R: Region, M: Team> RegionSearch<'_, T, R, M> {
     /// Whether a point lies in the region.
     #[inline(always)]
     fn has(&self, place: u64) -> bool {
@@ -329,7 +329,7 @@ impl<T: Place, R: Region, M: Team> Search<'_, T, R, M> {
     }
 }
 
-impl<T: Place, R: Region, M: Team> Visitor for Search<'_, T, R, M> {
+impl<T: Place, R: Region, M: Team> Visitor for RegionSearch<'_, T, R, M> {
     #[inline(always)]
     fn wants(&self, cell: Cell) -> bool {
         self.region.meets(cell)
@@ -377,7 +377,7 @@ pub unsafe fn search<T: Place, R: Region, M: Team>(
     team: M,
     list: Out<u32>,
 ) -> u64 {
-    let mut search = Search { points, region, team, list, count: 0 };
+    let mut search = RegionSearch { points, region, team, list, count: 0 };
     // SAFETY: the nodes are a tree's, by the caller's promise, and the path has a place for each level.
     unsafe { walk(nodes, path, &mut search) };
     search.count

@@ -98,12 +98,12 @@ const WARPS: u32 = BLOCK / WORD;
 
 /// What the warps of a block have found on one side of their columns' cuts.
 #[derive(Clone, Copy)]
-pub struct Found<C> {
+pub struct WarpWinners<C> {
     rows: SharedArray<u32>,
     costs: SharedArray<C>,
 }
 
-impl<C: Plain + PartialOrd> Found<C> {
+impl<C: Plain + PartialOrd> WarpWinners<C> {
     /// Carves it.
     #[inline(always)]
     pub const fn new(carver: &mut Carver) -> Self {

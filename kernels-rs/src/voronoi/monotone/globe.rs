@@ -1,7 +1,7 @@
 //! Nearest sites on the globe, of a raster in longitude and latitude.
 //!
 //! The square of half the chord between two pixels is `h = A + c (c' B)`: A is a table by the difference of rows, B one by the
-//! difference of columns, c and c' are the cosines of the rows' latitudes. `pba_voronoi::cpu::geodesic` has the same plan and its
+//! difference of columns, c and c' are the cosines of the rows' latitudes. The CPU of `pba_voronoi::geodesic` has the same plan and its
 //! proofs.
 //!
 //! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](const@find_row_ends) keeps each row's

@@ -63,7 +63,7 @@ impl Metric for Pixels {
 
 /// Pixels whose sides are `sqrt(across)` and `sqrt(down)`, and squared distances below 2^63.
 #[arguments]
-pub struct Ground {
+pub struct RectangularPixels {
     /// The number of the raster's first column in the raster of which it is a strip.
     pub first: u32,
     /// The square of a step in x.
@@ -72,7 +72,7 @@ pub struct Ground {
     pub down: u32,
 }
 
-impl Metric for Ground {
+impl Metric for RectangularPixels {
     type Column = u32;
     type Cost = u64;
     const MOST: u64 = u64::MAX;
@@ -246,7 +246,7 @@ pub unsafe fn search_rows(level: Level<'_, u16>) {
 /// # Safety
 /// As there.
 #[kernel(block = BLOCK)]
-pub unsafe fn search_rows_wide(level: Level<'_, u32>, ground: Ground) {
+pub unsafe fn search_rows_wide(level: Level<'_, u32>, ground: RectangularPixels) {
     level.search(ground);
 }
 

@@ -20,8 +20,8 @@
 //! of a known candidate cannot win. Where numbers of 32 bits do not hold that, a part is cut once more, and
 //! only if that settles nothing costs and rows are compared apart (`far`).
 
+mod close_sites;
 mod far;
-mod near;
 mod outputs;
 mod span;
 
@@ -30,11 +30,11 @@ use device_std::{In, Out, arguments, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::cut::{self, Found, Sides};
+use super::cut::{self, Sides, WarpWinners};
 use super::rows::Column;
-use super::search::{self, Candidates, Ground, Metric, Pixels};
+use super::search::{self, Candidates, Metric, Pixels, RectangularPixels};
 use super::{BLOCK, FAR, GROUP, NONE, SPAN, TILE_ROWS, WORD};
-pub use near::MAX_NARROW;
+pub use close_sites::MAX_NARROW;
 pub use outputs::Number;
 use outputs::{Distances, Indices, Numbers, Pixel, Squares, Value};
 use span::Span;
@@ -64,9 +64,9 @@ struct Shared<C> {
     /// The winners at the ends of the warps' spans.
     ends: SharedArray<u32>,
     /// The winners above the columns' cuts.
-    above: Found<C>,
+    above: WarpWinners<C>,
     /// Those below.
-    below: Found<C>,
+    below: WarpWinners<C>,
 }
 
 impl<C: Plain + PartialOrd> Shared<C> {
@@ -74,8 +74,8 @@ impl<C: Plain + PartialOrd> Shared<C> {
     const fn new(carver: &mut Carver) -> Self {
         Self {
             ends: carver.array((TILE_ROWS / SPAN + 1) * WORD),
-            above: Found::new(carver),
-            below: Found::new(carver),
+            above: WarpWinners::new(carver),
+            below: WarpWinners::new(carver),
         }
     }
 }
@@ -157,7 +157,7 @@ pub unsafe fn spread_wide<T: Number, N: Numbers<T>>(
     down: u32,
 ) {
     // SAFETY: the whole block comes here.
-    unsafe { spread.tile(Ground { first, across, down }, N::new(whole)) }
+    unsafe { spread.tile(RectangularPixels { first, across, down }, N::new(whole)) }
 }
 
 impl<C: Column, T: Copy> Spread<'_, C, T> {

@@ -20,7 +20,7 @@ use std::path::Path;
 use gpu_core::Bounds;
 
 use super::Blocks;
-use crate::points::open;
+use crate::input::open;
 use crate::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TESSBINS";

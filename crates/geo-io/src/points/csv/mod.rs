@@ -11,7 +11,8 @@ use std::path::Path;
 
 use gpu_core::Progress;
 
-use crate::points::{Attributes, Keep, open, report};
+use crate::input::open;
+use crate::points::{Attributes, Keep, report};
 use crate::{Error, Filter, Number, PointCloud, Result, Returns};
 
 use fields::Field;

@@ -29,9 +29,10 @@ use ::laz::LazVlr;
 use gpu_core::{Bounds, Progress, Shortest};
 
 use crate::error::unwinding;
+use crate::input::open;
+use crate::points::Keep;
 use crate::points::chunk::{Chunk, holds};
 use crate::points::copc::Info;
-use crate::points::{Keep, open};
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
 use count::Count;

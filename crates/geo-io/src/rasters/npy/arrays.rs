@@ -18,10 +18,10 @@ use npyz::{DType, TypeStr, WriteOptions, WriterBuilder};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::unwinding;
+use crate::input::open;
 use crate::output::Output;
 use crate::output::preallocated::{Preallocated, Prefilled};
 use crate::output::replaced::LARGE;
-use crate::points::open;
 use crate::rasters::npy::header::Header;
 use crate::{Error, Result};
 

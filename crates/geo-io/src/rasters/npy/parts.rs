@@ -9,8 +9,8 @@ use bytemuck::Pod;
 use gpu_core::host_memory;
 use npyz::{DType, Order, TypeStr, WriteOptions, WriterBuilder};
 
+use crate::input::open;
 use crate::output::{Output, write_atomic};
-use crate::points::open;
 use crate::rasters::npy::arrays::{BEHIND, element, header, read_array};
 use crate::rasters::npy::header::Header;
 use crate::{Array, Error, NpyElement, Result};

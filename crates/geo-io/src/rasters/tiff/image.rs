@@ -16,7 +16,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 
 use crate::error::unwinding;
-use crate::points::open;
+use crate::input::open;
 use crate::rasters::tiff::lerc::LercBlocks;
 use crate::{Error, Result, stream};
 

@@ -1,14 +1,14 @@
 //! Far points expanded in nodes in f64, for results in f64: see [`crate::expansion`] and
-//! `kernels_rs::idw::tree::double`.
+//! `kernels_rs::idw::tree::f64_tree`.
 
 use gpu_core::parallel::{self, FINE};
 
 use crate::Params;
 use crate::cpu::index::Index;
-use crate::cpu::pairs::f32_tree::{Chebyshev, Item, weigh};
 use crate::cpu::pairs::frame::{Chunk, Frame, MOST, Sums};
 use crate::cpu::pairs::globe_tree::weigh_squares;
 use crate::cpu::pairs::limit::{Limit, Share};
+use crate::cpu::pairs::nodes::{Chebyshev, Item, weigh};
 use crate::expansion::{self, CHILDREN, LEAF, NODES_IN_F64 as NODES, SIDE_IN_F64, Visit};
 
 /// A point, or a node relative to the middle of its item: its place, weight and weighted values.

@@ -7,10 +7,10 @@ use kernels_rs::spatial::sphere::arc_of_squared_chord;
 
 use crate::Params;
 use crate::cpu::index::Index;
-use crate::cpu::pairs::f32_tree::{Chebyshev, weigh};
 use crate::cpu::pairs::frame::{Chunk, MOST, Sums};
 use crate::cpu::pairs::lanes::power;
 use crate::cpu::pairs::limit::{Limit, Share};
+use crate::cpu::pairs::nodes::{Chebyshev, weigh};
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
 use crate::ground::RADIUS;
 

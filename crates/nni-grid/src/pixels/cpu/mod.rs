@@ -3,7 +3,7 @@
 //! Plan:
 //!
 //! 1. [`rasterise`]: points become the sites of the Voronoi raster, in input order, on one core.
-//! 2. `pba_voronoi::cpu`: the nearest site of every pixel.
+//! 2. `pba_voronoi::nearest_sites`: the nearest site of every pixel.
 //! 3. The query, in parallel over rows of cells: where the circle is small a cell looks at each of
 //!    its pixels, row by row of its spans, and sums the values of those that it steals; else it
 //!    goes over the rows of what it steals, by the same functions as the kernels
@@ -13,7 +13,7 @@ mod finish;
 mod query;
 
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
+use gpu_core::{Device, Extent, Grid, GridSpec, GridView, Progress, host_memory};
 use kernels_rs::nni::pixels::values::MAX_VALUES;
 
 use crate::params::OnGrid;
@@ -160,7 +160,7 @@ impl Run<'_> {
 /// The index of the nearest site of each pixel; of sites at one distance the lowest.
 fn nearest_sites(mask: &[u8], raster: &GridSpec, progress: &dyn Progress) -> Result<Vec<u32>> {
     let mask = GridView::new(mask, GridSpec::of_pixels(raster.width, raster.height))?;
-    Ok(pba_voronoi::cpu::nearest_sites(mask, progress)?.into_values())
+    Ok(pba_voronoi::nearest_sites(Device::Cpu.with_progress(progress), mask)?.into_values())
 }
 
 /// Makes each pixel with points a site, its values merged by the policy. `z` has a column for each

@@ -3,7 +3,6 @@
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels as kernels;
 
-use super::query::Sites;
 use crate::Result;
 
 /// Which boxes the kernels take.
@@ -13,10 +12,9 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// Those that do for nearly all cells of so many points.
-    pub fn of(sites: &Sites) -> Self {
-        let pixels = sites.nearest.column().len() as u64;
-        Self { reach: kernels::boxed_reach(sites.points as u64, pixels) }
+    /// Those that do for nearly all cells of so many points on so many pixels.
+    pub fn of(points: u64, pixels: u64) -> Self {
+        Self { reach: kernels::boxed_reach(points, pixels) }
     }
 
     /// The key of the kernels for these, and for so many values.

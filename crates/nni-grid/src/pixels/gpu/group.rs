@@ -7,7 +7,7 @@ use gpu_core::{Column, Gpu};
 use kernels_rs::nni::pixels::values::MAX_VALUES;
 use kernels_rs::nni::pixels::{NearShape, query_near};
 
-use crate::gpu::put::put_scales;
+use crate::gpu::small_uploads::put_scales;
 use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
 use crate::{Result, ValueScale};

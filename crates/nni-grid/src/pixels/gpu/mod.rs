@@ -6,22 +6,21 @@ mod group;
 mod query;
 mod rasterise;
 pub(crate) mod streaming;
-mod turned;
+mod tie_balance;
 mod weighted;
 
 use gpu_core::{Column, DeviceGrid, DevicePoints, Slice};
 use gpu_scan::gpu::Workspace;
 
 use super::limits::QueryLimits;
-use crate::gpu::DeviceDem;
-use crate::gpu::dem::{Counted, Tallies};
+use crate::gpu::dem::{Counted, DeviceDem, Tallies};
 use crate::gpu::points::Part;
 use crate::params::OnGrid;
 use crate::{Result, ValueScale, Weights};
 use group::Group;
 use query::{Cells, Queries, Sites};
 use rasterise::Pixels;
-use turned::Turned;
+use tie_balance::Turned;
 
 /// Interpolates by the method on pixels.
 pub(crate) fn on_pixels(
@@ -82,7 +81,7 @@ fn sites_of(
     let [nearest, turned] = match diagram.take() {
         Some(nearest) => nearest,
         None => {
-            let turned_mask = turned::mask(gpu, &mask)?;
+            let turned_mask = tie_balance::mask(gpu, &mask)?;
             [nearest_sites(workspace, &mask)?, nearest_sites(workspace, &turned_mask)?]
         }
     };
@@ -115,7 +114,7 @@ fn cells_of(
     let mut cells = query(workspace, sites, limits, params)?;
     let (gpu, all) = (workspace.gpu(), [0, params.grid.cells()]);
     let tallies = &mut sites.tallies.counts;
-    turned::unite(gpu, tallies, &mut cells, &other, &params.grid, all)?;
+    tie_balance::unite(gpu, tallies, &mut cells, &other, &params.grid, all)?;
     finish::finish(gpu, sites, &mut cells, params, mask)?;
     Ok(cells)
 }

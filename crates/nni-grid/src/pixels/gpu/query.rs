@@ -31,6 +31,11 @@ pub(super) struct Sites {
 }
 
 impl Sites {
+    /// The boxes that do for nearly all cells of these points.
+    pub fn boxes(&self) -> Boxes {
+        Boxes::of(self.points as u64, self.nearest.column().len() as u64)
+    }
+
     /// The sites as kernels take them.
     pub fn input(&self) -> values::Sites<'_> {
         values::Sites {
@@ -153,7 +158,7 @@ impl<'a> Queries<'a> {
             }
             _ => None,
         };
-        let boxes = Boxes::of(sites);
+        let boxes = sites.boxes();
         let unit = match &self.near {
             Some((shape, ..)) => shape.rows,
             None => boxes.cells(self.params.supersample)[1],

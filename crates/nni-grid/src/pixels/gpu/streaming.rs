@@ -16,7 +16,7 @@ use kernels_rs::nni::tallies;
 use super::group::Group;
 use super::query::{Cells, Queries, Sites};
 use super::rasterise::Pixels;
-use super::turned::{self, Turned};
+use super::tie_balance::{self, Turned};
 use crate::gpu::dem::{Counted, Tallies, summary};
 use crate::gpu::points::Part;
 use crate::input::check_point;
@@ -102,7 +102,7 @@ pub fn interpolate_into(
     queries.enqueue(workspace, &mut sites, &mut cells, |sites, cells, rows| {
         let [first, len] =
             [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
-        turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
+        tie_balance::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
         host.begin(cells, first as usize, len as usize)?;
         Ok(())
     })?;
@@ -153,7 +153,7 @@ impl Resident {
         let gpu = &workspace.gpu().clone();
         let all = self.part(0..self.x.len())?;
         let (mask, values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
-        let turned_mask = turned::mask(gpu, &mask)?;
+        let turned_mask = tie_balance::mask(gpu, &mask)?;
         let nearest = super::nearest_sites(workspace, &mask)?;
         let turned = Turned(super::nearest_sites(workspace, &turned_mask)?);
         Ok((

@@ -4,7 +4,7 @@ use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels as kernels;
 use kernels_rs::nni::pixels::geometry::Width;
 
-use super::boxed::{Boxes, Left};
+use super::boxed::Left;
 use super::query::{Cells, Sites};
 use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
@@ -26,7 +26,7 @@ pub(super) fn query(
         Weights::SibsonC1 => Some(gradients(gpu, sites)?),
         _ => None,
     };
-    let (boxes, instances) = (Boxes::of(sites), sites.group.instances);
+    let (boxes, instances) = (sites.boxes(), sites.group.instances);
     let mut left = Left::new(gpu, count as usize)?;
     use kernels::{weighted_boxed, weighted_left};
     let key = boxes.key(instances.values());
@@ -54,7 +54,7 @@ pub(super) fn query(
 /// The gradients of each site, at its pixel; other pixels have none.
 fn gradients(gpu: &Gpu, sites: &mut Sites) -> Result<Column<f32>> {
     let (width, height) = (sites.nearest.width(), sites.nearest.height());
-    let (boxes, instances) = (Boxes::of(sites), sites.group.instances);
+    let (boxes, instances) = (sites.boxes(), sites.group.instances);
     let most = sites.points.min(sites.nearest.column().len());
     let mut left = Left::new(gpu, most)?;
     // SAFETY: the kernels write the elements of sites, and the queries read no others.

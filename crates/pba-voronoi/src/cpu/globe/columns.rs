@@ -96,7 +96,7 @@ impl<C: Column> Scratch<C> {
             };
         }
         let column = ColumnOf { gaps: &self.gaps, along: &self.along, tables };
-        let mut found = Found { winners, squares: &mut self.squares };
+        let mut found = ColumnOutput { winners, squares: &mut self.squares };
         let candidates = first..last + 1;
         // At a pole all columns are one place.
         let poles = [0, height - 1].map(|row| tables.is_pole(row as u32));
@@ -112,7 +112,7 @@ impl<C: Column> Scratch<C> {
 }
 
 /// Where what is found of a column goes.
-struct Found<'a> {
+struct ColumnOutput<'a> {
     winners: &'a mut [u32],
     squares: &'a mut [f64],
 }
@@ -129,7 +129,7 @@ impl ColumnOf<'_> {
     fn solve(
         &self,
         whole: (Range<u32>, Range<u32>),
-        found: &mut Found<'_>,
+        found: &mut ColumnOutput<'_>,
         parts: &mut Vec<[u32; 4]>,
     ) {
         #[cfg(target_arch = "x86_64")]
@@ -146,7 +146,7 @@ impl ColumnOf<'_> {
     fn solve_avx2(
         &self,
         whole: (Range<u32>, Range<u32>),
-        found: &mut Found<'_>,
+        found: &mut ColumnOutput<'_>,
         parts: &mut Vec<[u32; 4]>,
     ) {
         self.solve_by_runs(whole, found, parts);
@@ -156,7 +156,7 @@ impl ColumnOf<'_> {
     fn solve_by_runs(
         &self,
         (rows, candidates): (Range<u32>, Range<u32>),
-        found: &mut Found<'_>,
+        found: &mut ColumnOutput<'_>,
         parts: &mut Vec<[u32; 4]>,
     ) {
         // Where rows are so near that the slack spans several, those beside a site are as near as it.
@@ -186,7 +186,7 @@ impl ColumnOf<'_> {
     fn solve_by_halves(
         &self,
         (rows, candidates): (Range<u32>, Range<u32>),
-        found: &mut Found<'_>,
+        found: &mut ColumnOutput<'_>,
         parts: &mut Vec<[u32; 4]>,
     ) {
         parts.clear();
@@ -208,7 +208,7 @@ impl ColumnOf<'_> {
 
     /// Gives rows to the only candidate that is left.
     #[inline(always)]
-    fn fill(&self, rows: Range<usize>, winner: u32, found: &mut Found<'_>) {
+    fn fill(&self, rows: Range<usize>, winner: u32, found: &mut ColumnOutput<'_>) {
         let gap = self.gaps[winner as usize];
         found.winners[rows.clone()].fill(winner);
         // A by the row, which is the same to both sides.
@@ -220,7 +220,12 @@ impl ColumnOf<'_> {
 
     /// Finds the winner of a row among candidates. Returns the range of those that are as near but for rounding.
     #[inline(always)]
-    fn row(&self, row: usize, candidates: Range<usize>, found: &mut Found<'_>) -> Range<usize> {
+    fn row(
+        &self,
+        row: usize,
+        candidates: Range<usize>,
+        found: &mut ColumnOutput<'_>,
+    ) -> Range<usize> {
         let candidates = match candidates.len() > MANY {
             true => self.within_reach(row, candidates),
             false => candidates,

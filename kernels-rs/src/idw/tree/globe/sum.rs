@@ -9,7 +9,7 @@ use device_std::{In, Out, kernel, math, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
 use super::super::sum::write_sums;
-use super::super::visit::{Found, Way};
+use super::super::visit::{SourceRun, Way};
 use super::{FROM_ANTIPODE, Globe, parts, relative};
 use crate::idw::staged::{GroupSums, MulAdd, slot};
 use crate::idw::targets::Targets;
@@ -431,8 +431,8 @@ impl Block<'_> {
     /// # Safety
     /// The whole block comes to the same call, for an item with sources, and has stored its targets and begun its sums.
     #[inline(always)]
-    unsafe fn add_item<L: Law>(&self, globe: &Globe<'_>, found: Found) {
-        let Found { origin, first, count } = found;
+    unsafe fn add_item<L: Law>(&self, globe: &Globe<'_>, found: SourceRun) {
+        let SourceRun { origin, first, count } = found;
         // SAFETY: the block is as the caller says; slots are the thread's own.
         unsafe {
             self.stage(globe, first, count);

@@ -1,7 +1,7 @@
 //! Winners of a span whose sites are far: costs and rows compared apart.
 
 use super::outputs::Output;
-use super::span::{Part, Span};
+use super::span::{Span, SpanPart};
 use super::{COARSE, FOUR, LONG, OCTET};
 use crate::voronoi::monotone::rows::Column;
 use crate::voronoi::monotone::search::{Metric, Won};
@@ -12,8 +12,8 @@ const FAR_ROWS: usize = 4;
 impl<M: Metric> Span<'_, M> {
     /// Writes a part of the span by plain comparisons.
     #[inline(always)]
-    pub fn write_far<O: Output>(self, part: Part, out: O) {
-        let Part { mut low, high: next, .. } = part;
+    pub fn write_far<O: Output>(self, part: SpanPart, out: O) {
+        let SpanPart { mut low, high: next, .. } = part;
         let mut ends = [next; COARSE + 1];
         if next - low > LONG {
             let won = self.walk_far::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next);

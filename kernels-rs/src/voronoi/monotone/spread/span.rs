@@ -1,7 +1,7 @@
 //! The rows of one column that a thread serves, and what it writes there.
 //!
 //! A span is cut in at most two parts, and each part is written by the first of these that fits: as settled
-//! by the winners at its ends; by [near walks](super::near), whose numbers have 32 bits; after one more cut, if
+//! by the winners at its ends; by [near walks](super::close_sites), whose numbers have 32 bits; after one more cut, if
 //! that settles it; by [far walks](super::far).
 
 use device_std::vector;
@@ -40,7 +40,7 @@ pub struct End {
 
 /// Rows of a span, the last exclusive, of which the winners lie between two.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct SpanPart {
     /// The first row.
     pub from: u32,
     /// The row after the last.
@@ -64,24 +64,24 @@ impl<M: Metric> Span<'_, M> {
     ) {
         let Cut { row, above, below, next } = cut;
         if first == above && below == next {
-            let all = Part { from: self.y, to: self.end, low: first, high: next };
+            let all = SpanPart { from: self.y, to: self.end, low: first, high: next };
             self.write_settled(all, row, out);
             return;
         }
-        let mut part = Part { from: self.y, to: row, low: first, high: above };
+        let mut part = SpanPart { from: self.y, to: row, low: first, high: above };
         loop {
             self.write_part(part, out);
             if part.to >= self.end {
                 return;
             }
             let (low, high) = below_cut();
-            part = Part { from: part.to, to: self.end, low, high };
+            part = SpanPart { from: part.to, to: self.end, low, high };
         }
     }
 
     /// Writes a part of the span.
     #[inline(always)]
-    fn write_part<O: Output>(self, part: Part, out: O) {
+    fn write_part<O: Output>(self, part: SpanPart, out: O) {
         let end = |row| End { row, square: self.square(row) };
         let (low, high) = (end(part.low), end(part.high));
         if M::PLAIN && self.is_near(low, high) {
@@ -141,8 +141,8 @@ impl<M: Metric> Span<'_, M> {
 
     /// Writes the rows of a part that `low` wins before the cut, and `high` from there on.
     #[inline(always)]
-    fn write_settled<O: Output>(self, part: Part, cut: u32, out: O) {
-        let Part { low, high, .. } = part;
+    fn write_settled<O: Output>(self, part: SpanPart, cut: u32, out: O) {
+        let SpanPart { low, high, .. } = part;
         let of_row = |row| self.column.gap(self.column.of_row(row));
         let gaps = (of_row(low), of_row(high));
         let mut y = self.y;
@@ -182,7 +182,7 @@ impl<M: Metric> Span<'_, M> {
     pub fn write_rows<const N: usize, O: Output>(
         self,
         y: u32,
-        part: Part,
+        part: SpanPart,
         won: [Won<M>; N],
         out: O,
     ) {

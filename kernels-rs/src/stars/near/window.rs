@@ -3,13 +3,13 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::predicates::Place;
 use super::reach::{Chord, Least};
-use super::rough::NONE;
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
 use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
+use crate::stars::predicates::Place;
+use crate::stars::rough::NONE;
 
 /// Sites of a window.
 pub const MAX_SITES: u32 = 255;

@@ -3,12 +3,12 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
-use super::predicates::{Decide, Place, Quick, Seen, Undecided};
 use super::reach::{Chord, HALF_ULP, Least};
-use super::rough::NONE;
 use super::window::Window;
 use crate::rtree::Tree;
 use crate::rtree::group::Group;
+use crate::stars::predicates::{Decide, Place, Quick, Seen, Undecided};
+use crate::stars::rough::NONE;
 
 /// The most sites of a list.
 const CAPACITY: u32 = 32;

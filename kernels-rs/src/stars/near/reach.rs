@@ -22,7 +22,7 @@
 
 use device_std::{math, warp};
 
-use super::rough::NONE;
+use crate::stars::rough::NONE;
 
 /// Half a unit in the last place of 1.
 pub const HALF_ULP: f32 = 1.0 / (1u32 << 24) as f32;

@@ -4,7 +4,7 @@
 //!
 //! 1. The lanes of a site collect its candidates in shared memory, seen from the site ([`Lists`]).
 //! 2. From the nearest one on they find of each edge the third corner on its left, among all candidates: that whose circle with the edge's ends
-//!    reaches least far ([`reach`](super::reach) has the formula). Each lane has every [`LANES`]th candidate, and keeps bounds: the greatest reach
+//!    reaches least far ([`reach`](crate::stars::near::reach) has the formula). Each lane has every [`LANES`]th candidate, and keeps bounds: the greatest reach
 //!    that its best candidate may have, and the least that another one may have ([`Least`]).
 //! 3. If no other candidate may reach less far than the best, f64 has decided. Else the site is left, as are those on the hull, and
 //!    those of too many candidates or neighbours.
@@ -12,10 +12,10 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, kernel, math, thread, vector, warp};
 
-#[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
 use super::candidates::{Lists, Walk};
-use super::rough::{LEFT, NONE, Rough, WRITTEN};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::stars::MODULE;
+use crate::stars::rough::{LEFT, NONE, Rough, WRITTEN};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
@@ -41,7 +41,7 @@ const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
 
 /// Shared memory of a site, or of all sites of a block.
 #[derive(Clone, Copy)]
-struct Room {
+struct Shared {
     seen: SharedArray<u32>,
     numbers: SharedArray<u32>,
     x: SharedArray<f64>,
@@ -49,7 +49,7 @@ struct Room {
     star: SharedArray<u32>,
 }
 
-impl Room {
+impl Shared {
     #[inline(always)]
     const fn carve(carver: &mut Carver) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Room {
 
 const SHARED: u32 = {
     let mut carver = Carver::new();
-    let _ = Room::carve(&mut carver);
+    let _ = Shared::carve(&mut carver);
     carver.bytes()
 };
 
@@ -97,7 +97,7 @@ pub unsafe fn find_sampled_stars(
     let site = (thread::index_1d() / u64::from(LANES)) as u32;
     let is_there = site < sites && rough.counts.get(site) == 0;
     let mut candidates = Candidates {
-        room: Room::carve(&mut Carver::new()).own(),
+        shared: Shared::carve(&mut Carver::new()).own(),
         lane: warp::lane_id() % LANES,
         first_lane: warp::lane_id() / LANES * LANES,
         count: 0,
@@ -147,7 +147,7 @@ unsafe fn write(
         }
         let mut i = candidates.lane;
         while i < vector::unknown(count) {
-            rough.neighbours.set(start + i, candidates.room.star.load(i));
+            rough.neighbours.set(start + i, candidates.shared.star.load(i));
             i += LANES;
         }
     }
@@ -155,7 +155,7 @@ unsafe fn write(
 
 /// The candidates of a site.
 struct Candidates {
-    room: Room,
+    shared: Shared,
     /// Of the [`LANES`] lanes of the site.
     lane: u32,
     /// The first of these.
@@ -170,7 +170,7 @@ impl Candidates {
     /// The whole warp comes to the same call; the site is one of those that the lists are of.
     #[inline(always)]
     unsafe fn collect(&mut self, [x, y]: [In<'_, f64>; 2], lists: Lists<'_>, site: Option<u32>) {
-        let (room, lanes) = (self.room, self.lanes());
+        let (shared, lanes) = (self.shared, self.lanes());
         let at = match site {
             Some(site) => [x.get(site), y.get(site)],
             None => [0.0; 2],
@@ -180,21 +180,21 @@ impl Candidates {
         unsafe {
             let mut i = self.lane;
             while i < SEEN {
-                room.seen.store(i, NONE);
+                shared.seen.store(i, NONE);
                 i += LANES;
             }
             warp::sync_warp(warp::FULL);
             while let Some((candidate, is_there)) = walk.next(count <= MOST) {
                 let counts = is_there
                     && Some(candidate) != site
-                    && room.seen.exchange(candidate % SEEN, candidate) != candidate;
+                    && shared.seen.exchange(candidate % SEEN, candidate) != candidate;
                 let counted = warp::ballot(warp::FULL, counts) & lanes;
                 let at_slot = count + (counted & warp::lanes_below()).count_ones();
                 count += counted.count_ones();
                 if counts && at_slot < MOST {
-                    room.numbers.store(at_slot, candidate);
-                    room.x.store(at_slot, x.get(candidate) - at[0]);
-                    room.y.store(at_slot, y.get(candidate) - at[1]);
+                    shared.numbers.store(at_slot, candidate);
+                    shared.x.store(at_slot, x.get(candidate) - at[0]);
+                    shared.y.store(at_slot, y.get(candidate) - at[1]);
                 }
             }
             warp::sync_warp(warp::FULL);
@@ -222,7 +222,7 @@ impl Candidates {
             while warp::any(warp::FULL, goes_on) {
                 if goes_on {
                     if self.lane == 0 {
-                        self.room.star.store(count, neighbour.number);
+                        self.shared.star.store(count, neighbour.number);
                     }
                     count += 1;
                 }
@@ -249,7 +249,7 @@ impl Candidates {
                 let [x, y] = self.place(slot);
                 let squared = x * x + y * y;
                 let slack = squared * ROUNDING;
-                let candidate = Candidate { slot, number: self.room.numbers.load(slot) };
+                let candidate = Candidate { slot, number: self.shared.numbers.load(slot) };
                 least.see(candidate, squared - slack, squared + slack);
                 slot += LANES;
             }
@@ -270,7 +270,7 @@ impl Candidates {
                 let [x, y] = self.place(neighbour.slot);
                 let (length, mut slot) = (x * x + y * y, self.lane);
                 while slot < vector::unknown(self.count) {
-                    let candidate = Candidate { slot, number: self.room.numbers.load(slot) };
+                    let candidate = Candidate { slot, number: self.shared.numbers.load(slot) };
                     let place = self.place(slot);
                     let [px, py] = place;
                     let left = math::mul_add(x, py, -(y * px));
@@ -295,7 +295,7 @@ impl Candidates {
     #[inline(always)]
     unsafe fn place(&self, slot: u32) -> [f64; 2] {
         // SAFETY: passed on to the caller.
-        unsafe { [self.room.x.load(slot), self.room.y.load(slot)] }
+        unsafe { [self.shared.x.load(slot), self.shared.y.load(slot)] }
     }
 }
 

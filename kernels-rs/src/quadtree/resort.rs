@@ -9,8 +9,8 @@ use device_std::{In, Out, arguments, kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
-use super::cut::Rule;
 use super::node::{Node, Words};
+use super::rule::Rule;
 
 /// Threads of a block.
 const BLOCK: usize = 256;

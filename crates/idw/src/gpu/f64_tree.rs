@@ -1,11 +1,11 @@
 //! Far points expanded in nodes in f64, on the device: the items, and the launch that sums over them. See
-//! [`crate::expansion`]; the kernels are in `kernels_rs::idw::tree::double`.
+//! [`crate::expansion`]; the kernels are in `kernels_rs::idw::tree::f64_tree`.
 
 use gpu_core::{Blocks, Column};
 use kernels_rs::idw::Summing;
-use kernels_rs::idw::tree::double as kernels;
-use kernels_rs::idw::tree::double::nodes::{bound_leaves, weigh_in_f64};
-use kernels_rs::idw::tree::double::sum::{TARGETS, sum_in_double};
+use kernels_rs::idw::tree::f64_tree as kernels;
+use kernels_rs::idw::tree::f64_tree::nodes::{bound_leaves, weigh_in_f64};
+use kernels_rs::idw::tree::f64_tree::sum::{TARGETS, sum_in_double};
 use kernels_rs::idw::tree::nodes::Level;
 
 use super::group::{Group, instance};

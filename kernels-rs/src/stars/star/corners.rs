@@ -6,10 +6,10 @@
 
 use device_std::{math, vector, warp};
 
-use super::angles::{square, way};
-use super::circle::{Circle, ROUNDING};
-use super::predicates::{Decide, Decided, Place, Quick, Seen, is_before};
-use super::rough::NONE;
+use crate::stars::angles::{square, way};
+use crate::stars::circle::{Circle, ROUNDING};
+use crate::stars::predicates::{Decide, Decided, Place, Quick, Seen, is_before};
+use crate::stars::rough::NONE;
 
 /// Stands for a lane that has nothing.
 pub const DONE: u32 = u32::MAX;

@@ -9,7 +9,7 @@ use device_std::{Out, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
-use super::super::visit::{Found, Way};
+use super::super::visit::{SourceRun, Way};
 use super::super::{LEAF, box_of, extent};
 use super::{NODES, Node, Tree, middle, node};
 use crate::idw::targets::Targets;
@@ -145,7 +145,12 @@ fn is_far(around: [f64; 4], extent: [f64; 4], separation: f64) -> bool {
 /// # Safety
 /// The whole block comes to the same call.
 #[inline(always)]
-unsafe fn stage(tree: &Tree<'_>, leaves: u32, staged: &Staged, found: Found) -> ([f64; 2], u32) {
+unsafe fn stage(
+    tree: &Tree<'_>,
+    leaves: u32,
+    staged: &Staged,
+    found: SourceRun,
+) -> ([f64; 2], u32) {
     let is_leaf = found.first < tree.points.count;
     let count = if is_leaf { found.count } else { NODES };
     // SAFETY: the whole block is here, as the caller says; slots are the thread's own between the barriers.

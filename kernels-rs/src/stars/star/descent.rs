@@ -15,12 +15,12 @@
 use device_std::shared::SharedArray;
 use device_std::{Out, vector, warp};
 
+use super::Source;
 use super::corners::{DONE, Visitor, rank, squared};
-use super::predicates::Place;
-use super::rough::NONE;
-use super::star::Source;
 use crate::rtree::Tree;
 use crate::rtree::layout::{FANOUT, MAX_LEVELS};
+use crate::stars::predicates::Place;
+use crate::stars::rough::NONE;
 
 /// Elements of the shared memory that a search needs for each warp.
 pub const ROOM: u32 = MAX_LEVELS as u32 * FANOUT;

@@ -26,12 +26,12 @@
 use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
-use super::angles::{cross, way};
-use super::natural::{Query, Stars};
-use super::predicates::{Decide, Place, Predicates, is_before, sure};
-use super::queries::SiteColumns;
-use super::rough::NONE;
+use crate::stars::MODULE;
+use crate::stars::angles::{cross, way};
+use crate::stars::natural::{Query, Stars};
+use crate::stars::predicates::{Decide, Place, Predicates, is_before, sure};
+use crate::stars::queries::SiteColumns;
+use crate::stars::rough::NONE;
 
 /// Threads of a block.
 const BLOCK: usize = 128;

@@ -2,7 +2,7 @@
 
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels::values::Scales;
-use kernels_rs::nni::put as kernels;
+use kernels_rs::nni::small_uploads as kernels;
 
 use crate::{Result, ValueScale};
 

@@ -2,7 +2,7 @@
 //! [`rtree`](crate::rtree). In the plane.
 //!
 //! 1. Each lane's lists are filled with the nearest points, in all or of each quadrant: [`Few`]. Where the points of an
-//!    ellipse count, or those of quadrants, [`Part`] says which.
+//!    ellipse count, or those of quadrants, [`InEllipse`] says which.
 //! 2. Of the lists those count that are within reach, and by turns of the quadrants.
 //! 3. Values are added nearest first.
 //!
@@ -17,7 +17,7 @@ use super::results::{Neighbours, Results, Values};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Weights};
 use crate::rtree::Tree;
-use crate::rtree::choice::{All, NONE, Part};
+use crate::rtree::choice::{All, InEllipse, NONE};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
@@ -92,7 +92,7 @@ pub trait Finder {
     const SHARED: u32;
 
     /// The neighbours of a lane's target.
-    type Found<'a>: Neighbours;
+    type Entries<'a>: Neighbours;
 
     /// Finds the neighbours of each lane's target that `is_place`.
     ///
@@ -104,7 +104,7 @@ pub trait Finder {
         target: &Target,
         is_place: bool,
         limits: &Limits,
-    ) -> Self::Found<'a>;
+    ) -> Self::Entries<'a>;
 }
 
 /// Of all points the `K` nearest, at most; `L` is one more.
@@ -113,7 +113,7 @@ pub struct Nearest<const K: usize, const L: usize>;
 impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
     const SHARED: u32 = bytes_of_block::<K>();
 
-    type Found<'a> = Found<'a, K, L, 1, K>;
+    type Entries<'a> = Entries<'a, K, L, 1, K>;
 
     #[inline(always)]
     unsafe fn find<'a>(
@@ -122,7 +122,7 @@ impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
         target: &Target,
         is_place: bool,
         limits: &Limits,
-    ) -> Found<'a, K, L, 1, K> {
+    ) -> Entries<'a, K, L, 1, K> {
         // One more, in case it is the one to leave out.
         let most = limits.max_points + u32::from(limits.leaves_out != 0);
         let except = if limits.leaves_out != 0 { target.index as u32 } else { NONE };
@@ -130,7 +130,7 @@ impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
         // SAFETY: passed on to the caller.
         unsafe {
             lists.find(tree, group, &All, group.bound_of(limits.reach * limits.reach));
-            Found::new(tree, lists, limits, except)
+            Entries::new(tree, lists, limits, except)
         }
     }
 }
@@ -143,7 +143,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
 {
     const SHARED: u32 = bytes_of_block::<SLOTS>();
 
-    type Found<'a> = Found<'a, K, L, LISTS, SLOTS>;
+    type Entries<'a> = Entries<'a, K, L, LISTS, SLOTS>;
 
     #[inline(always)]
     unsafe fn find<'a>(
@@ -152,9 +152,9 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
         target: &Target,
         is_place: bool,
         limits: &Limits,
-    ) -> Found<'a, K, L, LISTS, SLOTS> {
+    ) -> Entries<'a, K, L, LISTS, SLOTS> {
         let most = if is_place { limits.of_list() } else { 0 };
-        let part = Part {
+        let part = InEllipse {
             place: target.place,
             ellipse: limits.ellipse,
             extent: limits.extent.map(|along| group.reach_along(along)),
@@ -165,13 +165,13 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
         // SAFETY: passed on to the caller.
         unsafe {
             lists.find(tree, group, &part, group.bound_of(widest * widest));
-            Found::new(tree, lists, limits, NONE)
+            Entries::new(tree, lists, limits, NONE)
         }
     }
 }
 
 /// The neighbours of a lane's target: the first entries of its lists.
-pub struct Found<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
+pub struct Entries<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
     tree: &'a Tree<'a, f64>,
     lists: Few<K, L, LISTS, SLOTS>,
     /// How many of each list.
@@ -182,7 +182,7 @@ pub struct Found<'a, const K: usize, const L: usize, const LISTS: usize, const S
 }
 
 impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-    Found<'a, K, L, LISTS, SLOTS>
+    Entries<'a, K, L, LISTS, SLOTS>
 {
     /// The neighbours within reach; but for one only where there is one list.
     ///
@@ -227,7 +227,7 @@ impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
 }
 
 impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Neighbours
-    for Found<'_, K, L, LISTS, SLOTS>
+    for Entries<'_, K, L, LISTS, SLOTS>
 {
     #[inline(always)]
     fn are_enough(&self) -> bool {

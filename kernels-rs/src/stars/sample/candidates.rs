@@ -1,8 +1,8 @@
-//! The candidates of each site: the sites among which all its neighbours are. [`sample`](super::sample) says which these are.
+//! The candidates of each site: the sites among which all its neighbours are. [`sample`](super) says which these are.
 
 use device_std::{In, arguments, warp};
 
-use super::sample::BESIDE;
+use super::BESIDE;
 
 /// The triangles of each site, and the sites that conflict with each.
 #[arguments]

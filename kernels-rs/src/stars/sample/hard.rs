@@ -6,16 +6,16 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, kernel, vector, warp};
 
-#[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
-use super::angles::{is_left, way};
 use super::candidates::{Lists, Walk};
-use super::corners::Visitor;
-use super::far::{FAR_BLOCK, RUN, each};
-use super::links::Sorted;
-use super::predicates::{Place, Predicates};
-use super::rough::{LISTED, Rough};
-use super::star::{KEPT, Search, Source};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::stars::MODULE;
+use crate::stars::angles::{is_left, way};
+use crate::stars::far::{FAR_BLOCK, RUN, each};
+use crate::stars::links::Sorted;
+use crate::stars::predicates::{Place, Predicates};
+use crate::stars::rough::{LISTED, Rough};
+use crate::stars::star::corners::Visitor;
+use crate::stars::star::{KEPT, Source, StarSearch};
 
 /// Candidates of a site that there is room for. If it has more, they are read from global memory each time.
 const MOST: u32 = 768;
@@ -37,7 +37,7 @@ const SHARED: u32 = {
 /// coordinates. Grid: any number of warps, which take turns.
 ///
 /// # Safety
-/// As [`find_sampled_stars`](mod@super::find_sampled_stars), which has run.
+/// As [`find_sampled_stars`](mod@crate::stars::find_sampled_stars), which has run.
 // What spills is around calls of exact decisions.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
 pub unsafe fn find_hard_stars(
@@ -101,13 +101,13 @@ fn search<'a>(
     unit: i32,
     lists: Lists<'a>,
     made: Rough<'a>,
-) -> Search<'a, Candidates<'a>, Predicates> {
+) -> StarSearch<'a, Candidates<'a>, Predicates> {
     let [candidates, kept] = rooms(&mut Carver::new());
     let kept = kept.skip(warp::warp_id() * KEPT);
     let sites = candidates.skip(warp::warp_id() * MOST);
     let source = Candidates { x, y, lists, site: 0, sites, count: 0, all: 0 };
     let predicates = Predicates::new(unit);
-    Search { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
+    StarSearch { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
 /// The candidates of a site.

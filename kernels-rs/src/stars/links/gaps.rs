@@ -1,24 +1,24 @@
-//! The star of a site whose [`links`](super::links) leave gaps.
+//! The star of a site whose [`links`](super) leave gaps.
 //!
-//! Between a link that ends where none begins and the next one the neighbours are found one after the other, as in [`star`](super::star):
+//! Between a link that ends where none begins and the next one the neighbours are found one after the other, as in [`star`](crate::stars::star):
 //! counter-clockwise from the one, and if that comes to the hull, clockwise from the other. If neighbours of a site have long stars themselves, all
 //! but a few of its triangles are known.
 
 use device_std::shared::SharedArray;
 use device_std::{vector, warp};
 
-use super::angles::{is_left, way};
-use super::links::{Joint, Owned};
-use super::natural::OPEN;
-use super::predicates::Decide;
-use super::rough::{NONE, Rough, WRITTEN};
-use super::star::{KEPT, Search, Source, told};
+use super::{Joint, Owned};
+use crate::stars::angles::{is_left, way};
+use crate::stars::natural::OPEN;
+use crate::stars::predicates::Decide;
+use crate::stars::rough::{NONE, Rough, WRITTEN};
+use crate::stars::star::{KEPT, Source, StarSearch, told};
 
 /// Neighbours that are found in gaps: a star where more are missing is made from the first one on.
 const MOST: u32 = KEPT / 2;
 
 /// What was found in gaps, in counter-clockwise order.
-struct Found {
+struct GapNeighbours {
     /// For each neighbour, or infinity as [`NONE`], the link that it follows.
     links: SharedArray<u32>,
     neighbours: SharedArray<u32>,
@@ -27,7 +27,7 @@ struct Found {
     infinity: u32,
 }
 
-impl Found {
+impl GapNeighbours {
     /// Keeps one more, if there is room.
     ///
     /// # Safety
@@ -132,7 +132,7 @@ impl Found {
     }
 }
 
-impl<S: Source, D: Decide> Search<'_, S, D> {
+impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, if
     /// rounding has put them out of order, nor if the source gives up.
     ///
@@ -142,7 +142,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
     pub unsafe fn fill(&mut self, site: u32, own: &Owned<'_>) -> bool {
         let (links, neighbours) = (self.kept, self.kept.skip(MOST));
         self.is_undecided = false;
-        let mut found = Found { links, neighbours, count: 0, infinity: NONE };
+        let mut found = GapNeighbours { links, neighbours, count: 0, infinity: NONE };
         let mut first = 0;
         // SAFETY: passed on to the caller.
         unsafe {
@@ -180,7 +180,7 @@ impl<S: Source, D: Decide> Search<'_, S, D> {
         site: u32,
         own: &Owned<'_>,
         link: u32,
-        found: &mut Found,
+        found: &mut GapNeighbours,
     ) -> bool {
         let ([_, begin], [end, _]) = (own.ends(link), own.ends(own.after(link)));
         let (end, is_on_hull) = (end & !OPEN, end & OPEN != 0);

@@ -1,4 +1,4 @@
-//! The queries once more, on the raster turned by half a circle: see `kernels_rs::nni::pixels::turned`.
+//! The queries once more, on the raster turned by half a circle: see `kernels_rs::nni::pixels::tie_balance`.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use kernels_rs::nni::pixels as kernels;

@@ -6,7 +6,7 @@
 //! *key*, and the least key of a row names its winner and its cost.
 
 use super::outputs::Output;
-use super::span::{End, Part, ROWS, Span};
+use super::span::{End, ROWS, Span, SpanPart};
 use super::{COARSE, FOUR, LONG, OCTET};
 use crate::voronoi::monotone::rows::Column;
 use crate::voronoi::monotone::search::{Metric, Won};
@@ -67,7 +67,7 @@ impl<M: Metric> Span<'_, M> {
 
     /// Writes a part of the span where [`is_near`](Self::is_near).
     #[inline(always)]
-    pub fn write_near<O: Output>(self, part: Part, low: NearEnd, next: NearEnd, out: O) {
+    pub fn write_near<O: Output>(self, part: SpanPart, low: NearEnd, next: NearEnd, out: O) {
         let mut low = low;
         let mut ends = [next.row; COARSE + 1];
         if next.row - low.row > LONG {

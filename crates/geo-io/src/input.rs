@@ -1,0 +1,39 @@
+//! Opening of inputs: files, and what [`stream`] keeps of those that can be read once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::{Error, Result, stream};
+
+/// Opens an input of at least one byte; gives its length too. What it is, is asked before it is opened: that alone may
+/// wait for ever. Of what can be read once it opens what came of it.
+pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
+    let failed = |e| Error::read(path, e);
+    let file = if path.as_os_str() == "-" || stream::is_stream(path) {
+        stream::open(path)?
+    } else if std::fs::metadata(path).map_err(failed)?.is_dir() {
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    } else {
+        File::open(path).map_err(failed)?
+    };
+    match file.metadata().map_err(failed)?.len() {
+        0 => Err(Error::Empty { path: path.to_owned() }),
+        length => Ok((file, length)),
+    }
+}
+
+/// Whether a file that has no ending begins as LAS and LAZ do.
+pub(crate) fn is_las(path: &Path) -> Result<bool> {
+    const SIGNATURE: &[u8] = b"LASF";
+    if path.as_os_str() == "-" {
+        // Who reads standard input after this gets what was looked at.
+        let mut stdin = io::stdin().lock();
+        let start = io::BufRead::fill_buf(&mut stdin).map_err(|e| Error::read(path, e))?;
+        return Ok(start.starts_with(SIGNATURE));
+    }
+    let file = if stream::is_stream(path) { stream::open(path)? } else { open(path)?.0 };
+    let mut start = Vec::new();
+    file.take(4).read_to_end(&mut start).map_err(|e| Error::read(path, e))?;
+    Ok(start == SIGNATURE)
+}

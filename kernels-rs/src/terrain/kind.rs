@@ -1,0 +1,47 @@
+//! What is made of a cell's 3 x 3 neighbourhood.
+
+use super::scales::Scale;
+
+/// The products, by the types that make them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Degrees of slope.
+    Degrees,
+    /// Percent of slope.
+    Percent,
+    /// Azimuth of the aspect.
+    Azimuth,
+    /// Trigonometric aspect.
+    Trigonometric,
+    /// Shade under one light.
+    Shade,
+    /// Multidirectional shade.
+    Multidirectional,
+    /// Combined shade.
+    Combined,
+    /// Igor's shade.
+    Igor,
+    /// Plan curvature.
+    Plan,
+    /// Profile curvature.
+    Profile,
+    /// Riley's ruggedness.
+    Riley,
+    /// Wilson's ruggedness.
+    Wilson,
+    /// Position index.
+    Position,
+    /// Roughness.
+    Roughness,
+}
+
+/// What is made of a neighbourhood.
+pub trait Product: Copy {
+    /// Which it is.
+    const KIND: Kind;
+    /// Whether it is that of Horn's gradient, or of none.
+    const IS_HORN: bool = true;
+
+    /// The product of a neighbourhood, and whether there is one: not where a height is NaN.
+    fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
+}

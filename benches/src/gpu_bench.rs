@@ -99,8 +99,10 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
 fn nni_clouds(gpu: &Gpu) -> Result<()> {
     let grid = GridSpec::new(0.0, 1000.0, 0.2, 5000, 5000)?;
     let params = Params::new().max_distance(f64::INFINITY);
-    let uneven = ["lattice", "heaps", "nested heaps", "tracks", "scanner ground"];
-    let clouds = testing::clouds::all(7_000_000, 1);
+    let uneven =
+        ["lattice", "rounded lattice", "heaps", "nested heaps", "tracks", "scanner ground"];
+    let rounded = testing::clouds::rounded_lattice(7_000_000, 1);
+    let clouds = testing::clouds::all(7_000_000, 1).chain([rounded]);
     for testing::Cloud { name, x, y, z } in clouds.filter(|cloud| uneven.contains(&cloud.name)) {
         let what = format!("exact_cloud_{}", name.replace(' ', "_"));
         nni(gpu, &Cloud { x, y, z }, grid, &what, params)?;

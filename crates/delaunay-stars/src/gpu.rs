@@ -104,11 +104,13 @@ pub fn triangulate_for(
     gpu.refuse_in_capture("a triangulation, whose size the host waits for,")?;
     let points = index.len() as u64;
     gpu_core::require_at_most("points", points, MAX_POINTS)?;
-    let span = span_of(&gpu, index.x().into(), index.y().into())?.joined(queries);
+    let own = span_of(&gpu, index.x().into(), index.y().into())?;
+    let span = own.joined(queries);
     refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
-    let stars = stars::of(workspace, &sites, predicates, stars::most_visits)?;
+    // The points' own unit: on a lattice f64 decides by it, by a finer one of the places that will be asked for it does not.
+    let stars = stars::of(workspace, &sites, own.predicates(scale)?, stars::most_visits)?;
     let Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })
 }

@@ -48,13 +48,15 @@ pub fn triangulate_for(
     progress: &dyn Progress,
 ) -> Result<Triangulation> {
     let points = checked(points)?;
-    let span = Span::of([points.x, points.y]).joined(queries);
+    let own = Span::of([points.x, points.y]);
+    let span = own.joined(queries);
     let (scale, predicates) = span.scale()?;
     progress.at("sort", 0.0)?;
     let (mut sites, duplicates) = sites::of(points, scale)?;
     progress.at("triangulate", 0.2)?;
     let mut edges = host_memory::filled(Edge::FREE, sites.len() * EDGES_OF_SITE)?;
-    let hull = divide::triangulate(&mut sites, &mut edges, predicates);
+    // The points' own unit: on a lattice f64 decides by it, by a finer one of the places that will be asked for it does not.
+    let hull = divide::triangulate(&mut sites, &mut edges, own.predicates(scale)?);
     progress.at("stars", 0.8)?;
     let stars = Stars::of(&sites, &edges, hull, points.len())?;
     let places = parallel::map(points.len(), parallel::FINE, |i| {

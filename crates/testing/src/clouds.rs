@@ -101,6 +101,15 @@ pub fn lattice(points: usize, seed: u64) -> Cloud {
     })
 }
 
+/// The points of a lattice whose spacing is no short number, so that four lie on a circle but for rounding, in any order.
+pub fn rounded_lattice(points: usize, seed: u64) -> Cloud {
+    let short = lattice(points, seed);
+    let columns = (points as f64).sqrt().ceil().max(1.0);
+    let step = SIDE / columns;
+    let stretch = step / step.log2().floor().exp2();
+    each("rounded lattice", points, |i| (stretch * short.x[i], stretch * short.y[i]))
+}
+
 /// 60 heaps of the normal distribution, of widths from 0.01 to 20.
 pub fn heaps(points: usize, seed: u64) -> Cloud {
     let mut random = Random::new(seed);

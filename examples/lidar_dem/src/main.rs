@@ -135,26 +135,6 @@ fn prepared(
     Ok(cloud)
 }
 
-/// Says what became of the sites, what the bands hold, and which cells are empty.
-fn report_dem(report: &mut Report, dem: &Made, surface: &SurfaceArgs) {
-    report_sites(report, &dem.summary, surface);
-    let first = &surface.value[0];
-    let quantity = match (first == programs::args::HEIGHT, &surface.above) {
-        (true, Some(_)) => "heights above",
-        (true, None) => "heights",
-        (false, _) => first,
-    };
-    report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
-    for (name, band) in surface.bands().iter().zip(&dem.bands).skip(1) {
-        report.quantity(name, band);
-    }
-    report_emptiness(report, &dem.summary, surface);
-    if let (Some(path), lost @ 1..) = (&surface.above, dem.lost) {
-        report
-            .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
-    }
-}
-
 /// Reads the points that count.
 fn read(
     args: &Args,

@@ -161,6 +161,12 @@ impl Decide for Predicates {
 #[derive(Clone, Copy, Debug)]
 pub struct Quick(pub Predicates);
 
+impl From<Predicates> for Quick {
+    fn from(predicates: Predicates) -> Self {
+        Self(predicates)
+    }
+}
+
 /// A sign that f64 does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Undecided;

@@ -3,7 +3,7 @@
 use crate::common::{Made, fractal, noise, raster};
 use ccq_tree::{
     Bound, Cell, CodedParams, Condition, Error, Params, Quadrant, Query, Tree, Window, build,
-    build_coded, count, cpu, first_mismatch, mask, quadrants, runs, statistics, top_k,
+    build_coded, count, first_mismatch, mask, quadrants, runs, statistics, top_k,
 };
 use gpu_core::{Device, Grid};
 use kernels_rs::spatial::morton;
@@ -367,7 +367,7 @@ fn a_raster_of_other_values_than_the_tree_is_noticed() {
         let nodata = T::made(4.0).to_f64();
         let params =
             Params::new().bins([T::made(3.0).to_f64(), T::made(6.0).to_f64()]).nodata(nodata);
-        let tree = cpu::build(made.view(), &params, &gpu_core::Silent).unwrap();
+        let tree = build(&Device::Cpu, made.view(), &params).unwrap();
         let found = |raster: &Grid<T>| {
             first_mismatch(&Condition::new(&tree).raster(raster.view())).unwrap()
         };
@@ -391,7 +391,7 @@ fn a_raster_of_other_values_than_the_tree_is_noticed() {
         let wrong = noise::<T>(45, 70, 5, 9);
         assert!(first_mismatch(&Condition::new(&tree).raster(wrong.view())).is_err());
         // A tree of values needs no raster.
-        let tree = cpu::build(made.view(), &Params::new(), &gpu_core::Silent).unwrap();
+        let tree = build(&Device::Cpu, made.view(), &Params::new()).unwrap();
         let other = noise::<T>(70, 45, 6, 9);
         assert_eq!(first_mismatch(&Condition::new(&tree).raster(other.view())).unwrap(), None);
     }
@@ -403,7 +403,7 @@ fn a_raster_of_other_values_than_the_tree_is_noticed() {
     of::<f32>();
     // Where no cell has a value the raster has none, too.
     let empty = raster(5, 3, |_, _| f32::NAN);
-    let tree = cpu::build(empty.view(), &Params::new().bins([1.0]), &gpu_core::Silent).unwrap();
+    let tree = build(&Device::Cpu, empty.view(), &Params::new().bins([1.0])).unwrap();
     let full = raster(5, 3, |column, row| if (column, row) == (3, 1) { 2.0 } else { f32::NAN });
     let found = |raster: &Grid<f32>| first_mismatch(&Condition::new(&tree).raster(raster.view()));
     assert_eq!((found(&empty), found(&full)), (Ok(None), Ok(Some([1, 3]))));

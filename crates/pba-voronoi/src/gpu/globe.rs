@@ -1,6 +1,6 @@
 //! The launches of distances on the globe; the kernels and the plan are in `kernels_rs::voronoi::monotone::globe`.
 //!
-//! Scratch, in bytes a pixel: 4 for the candidates, 12 for the winners and what is near them.
+//! Scratch, in bytes a pixel: 4 for the candidates, 8 for their gaps, 4 for the winners.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::monotone as kernels;
@@ -117,12 +117,15 @@ impl<'a> OnGlobe<'a> {
     where
         I: Element + kernels::name_sites::Instance,
     {
-        let height = self.grid.height;
-        let pixels = u64::from(self.pitch()) * u64::from(height);
+        let GridSpec { width, height, .. } = self.grid;
+        let cells = self.grid.cells() as usize;
         let mut nearest = match &self.strip {
             Some(strip) => candidates_in_strip(gpu, bits, strip)?,
             None => candidates::<u32>(gpu, bits)?,
         };
+        let [across, down] = [width, height].map(|side| u64::from(side.div_ceil(kernels::SQUARE)));
+        let threads = across * down * u64::from(kernels::BLOCK);
+        let squares = Blocks::for_each(&kernels::go_round, threads)?;
         let own;
         let [firsts, lasts] = match &self.strip {
             Some(strip) => [strip.before, strip.after],
@@ -131,20 +134,29 @@ impl<'a> OnGlobe<'a> {
                 own.each_ref().map(Slice::from)
             }
         };
-        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: what was solved
-        // level by level, the indices by the last kernel.
+        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: the gaps and
+        // the winners by one kernel each, the indices by the last.
         unsafe {
+            let mut gaps = gpu.uninitialized(cells)?;
             let arguments = kernels::go_round::Args {
                 nearest: nearest.output(),
                 firsts: firsts.input(),
                 lasts: lasts.input(),
+                gaps: gaps.output(),
                 globe: self.arguments(),
             };
-            let blocks = Blocks::for_each(&kernels::go_round, pixels)?;
-            gpu.enqueue(kernels::go_round, blocks, arguments)?;
-            let winners = self.winners(gpu, &nearest)?;
-            let mut out = gpu.uninitialized::<I>(self.grid.cells() as usize)?;
-            let kernel = <I as kernels::name_sites::Instance>::KERNEL;
+            gpu.enqueue(kernels::go_round, squares, arguments)?;
+            let mut winners = gpu.uninitialized(cells)?;
+            let arguments = kernels::solve_columns::Args {
+                gaps: gaps.input(),
+                winners: winners.output(),
+                globe: self.arguments(),
+            };
+            let lanes = u64::from(width) * u64::from(kernels::WORD);
+            let columns = Blocks::for_each(&kernels::solve_columns, lanes)?;
+            gpu.enqueue(kernels::solve_columns, columns, arguments)?;
+            drop(gaps);
+            let mut out = gpu.uninitialized::<I>(cells)?;
             let arguments = kernels::name_sites::Args {
                 nearest: nearest.input(),
                 winners: winners.input(),
@@ -152,15 +164,15 @@ impl<'a> OnGlobe<'a> {
                 indices: out.output(),
                 globe: self.arguments(),
             };
-            gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
+            gpu.enqueue(<I as kernels::name_sites::Instance>::KERNEL, squares, arguments)?;
             Ok(DeviceGrid::from_column(out, self.grid)?)
         }
     }
 
-    /// The first and the last pixel with a site of each row of a whole raster.
+    /// The first and the last site of each row.
     fn row_ends(&self, gpu: &Gpu, nearest: &Column<u32>) -> Result<[Column<u32>; 2]> {
         let height = self.grid.height;
-        // SAFETY: both have an element a row, which the kernel writes.
+        // SAFETY: arrays have the sizes that the kernel asks for, and it writes both ends of all rows.
         unsafe {
             let mut firsts = gpu.uninitialized(height as usize)?;
             let mut lasts = gpu.uninitialized(height as usize)?;
@@ -173,36 +185,6 @@ impl<'a> OnGlobe<'a> {
             let rows = Blocks::for_each(&kernels::find_row_ends, height.into())?;
             gpu.enqueue(kernels::find_row_ends, rows, arguments)?;
             Ok([firsts, lasts])
-        }
-    }
-
-    /// The winners' rows: those of the middle row, of the middle rows of both halves, and so on.
-    fn winners(&self, gpu: &Gpu, nearest: &Column<u32>) -> Result<Column<u32>> {
-        let (pitch, height) = (u64::from(self.pitch()), self.grid.height);
-        let elements = pitch as usize * height as usize;
-        // SAFETY: the levels write all rows, each reading rows of those before.
-        unsafe {
-            let mut winners = gpu.uninitialized(elements)?;
-            let mut first = gpu.uninitialized(elements)?;
-            let mut end = gpu.uninitialized(elements)?;
-            let mut spacing = height.checked_ilog2().map_or(0, |log| 1 << log);
-            while spacing > 0 {
-                let rows = (height / spacing).div_ceil(2);
-                let arguments = kernels::halve_rows::Args {
-                    nearest: nearest.input(),
-                    solved: kernels::Solved {
-                        winners: winners.output(),
-                        first: first.output(),
-                        end: end.output(),
-                    },
-                    globe: self.arguments(),
-                    spacing,
-                };
-                let blocks = Blocks::for_each(&kernels::halve_rows, pitch * u64::from(rows))?;
-                gpu.enqueue(kernels::halve_rows, blocks, arguments)?;
-                spacing /= 2;
-            }
-            Ok(winners)
         }
     }
 

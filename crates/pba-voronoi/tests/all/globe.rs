@@ -120,8 +120,13 @@ fn all_devices_give_the_same_bits() {
     let mut random = Random::new(8);
     let sizes = [1, 2, 31, 32, 33, 64, 65, 100, 127, 128];
     for round in 0..60 {
-        let width = sizes[random.below(10) as usize];
-        let height = sizes[random.below(10) as usize] + random.below(2) as u32;
+        let (mut width, mut height) =
+            (sizes[random.below(10) as usize], sizes[random.below(10) as usize]);
+        if round % 6 == 5 {
+            // Columns that are divided several times.
+            (width, height) = (width % 40 + 1, 700 + random.below(400) as u32);
+        }
+        height += random.below(2) as u32;
         let (x, y) = (360.0 / f64::from(width), 180.0 / f64::from(height));
         let rows = f64::from(height);
         let globe = match round % 5 {

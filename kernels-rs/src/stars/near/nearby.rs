@@ -7,7 +7,7 @@ use super::reach::{Chord, HALF_ULP, Least};
 use super::window::Window;
 use crate::rtree::Tree;
 use crate::rtree::group::Group;
-use crate::stars::predicates::{Decide, Place, Quick, Seen, Undecided};
+use crate::stars::predicates::{Decide, Place, Seen};
 use crate::stars::rough::NONE;
 
 /// The most sites of a list.
@@ -38,9 +38,9 @@ impl Shared {
 }
 
 /// What a lane has for the star of its site.
-pub struct Lane<'a> {
+pub struct Lane<'a, D> {
     pub tree: &'a Tree<'a, f64>,
-    pub predicates: Quick,
+    pub predicates: D,
     pub group: &'a Group,
     pub window: &'a Window,
     /// Where the site lies.
@@ -136,7 +136,7 @@ impl Nearby {
     /// # Safety
     /// The list is that of this lane.
     #[inline(always)]
-    pub unsafe fn nearest(&self, lane: &Lane<'_>) -> u32 {
+    pub unsafe fn nearest(&self, lane: &Lane<'_, impl Decide>) -> u32 {
         let (group, window) = (lane.group, lane.window);
         let (mut least, mut next, mut found, mut slot) = (f32::INFINITY, f32::INFINITY, NONE, 0);
         // SAFETY: slots are below the count.
@@ -172,7 +172,7 @@ impl Nearby {
                     match lane.predicates.seen_nearer(&other, &best, places) {
                         Ok(order) if order > 0.0 => (found, best) = (site, other),
                         Ok(_) => {}
-                        Err(Undecided) => return NONE,
+                        Err(_) => return NONE,
                     }
                 }
                 slot += 1;
@@ -186,7 +186,13 @@ impl Nearby {
     /// # Safety
     /// The list is that of this lane.
     #[inline(always)]
-    pub unsafe fn apex(&self, lane: &Lane<'_>, neighbour: u32, end: Place, way: [f32; 2]) -> u32 {
+    pub unsafe fn apex(
+        &self,
+        lane: &Lane<'_, impl Decide>,
+        neighbour: u32,
+        end: Place,
+        way: [f32; 2],
+    ) -> u32 {
         let chord = Chord::new(way, lane.window.reach());
         let (mut least, mut slot) = (Least::NONE, 0);
         while slot < vector::unknown(self.count) {
@@ -216,12 +222,12 @@ impl Nearby {
                     Ok(side) if side <= 0.0 => Ok(false),
                     Ok(_) if found == NONE => Ok(true),
                     Ok(_) => lane.predicates.is_within([lane.place, end, place], other),
-                    Err(Undecided) => Err(Undecided),
+                    Err(undecided) => Err(undecided),
                 };
                 match is_better {
                     Ok(true) => (found, place) = (site, other),
                     Ok(false) => {}
-                    Err(Undecided) => return NONE,
+                    Err(_) => return NONE,
                 }
             }
             slot += 1;
@@ -234,7 +240,7 @@ impl Nearby {
     /// # Safety
     /// There is such a slot.
     #[inline(always)]
-    unsafe fn seen(&self, lane: &Lane<'_>, slot: u32) -> (u32, [f32; 2]) {
+    unsafe fn seen(&self, lane: &Lane<'_, impl Decide>, slot: u32) -> (u32, [f32; 2]) {
         // SAFETY: passed on to the caller.
         unsafe {
             let site = self.site(slot);

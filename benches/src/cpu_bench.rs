@@ -123,9 +123,9 @@ fn nearest(count: u64, neighbours: u32, pattern: &str) -> Result<()> {
     let points: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [x, y]).collect();
     let k = NonZero::new(neighbours as usize).context("no neighbours")?;
     let theirs = || {
-        let tree = ImmutableKdTree::<f64, 2>::new_from_slice(&points);
+        let tree = ImmutableKdTree::<f64, 2>::new_from_slice(&points)?;
         let sum = |place: &[f64; 2]| {
-            let found = tree.nearest_n::<SquaredEuclidean>(place, k);
+            let found = tree.query(place).nearest_n::<SquaredEuclidean<f64>>(k).execute();
             found.iter().map(|near| near.distance).sum::<f64>()
         };
         Ok(places.par_iter().map(sum).collect::<Vec<f64>>())

@@ -102,9 +102,13 @@ fn race_pointers([x, y]: &[Vec<f64>; 2], windows: &[Bounds], found: &Lists) -> R
 fn race_kiddo([x, y]: &[Vec<f64>; 2], [qx, qy]: &[Vec<f64>; 2], near: &Neighbours) -> Result<()> {
     let all: Vec<[f64; 2]> = x.iter().zip(y).map(|(&x, &y)| [x, y]).collect();
     let (kiddo, built) = best(|| ImmutableKdTree::<f64, 2>::new_from_slice(&all));
+    let kiddo = kiddo?;
     let k = NonZero::new(K).expect("positive");
-    let ask = |i: usize| kiddo.nearest_n::<SquaredEuclidean>(&[qx[i], qy[i]], k);
-    let (_, near_time) = best(|| -> Vec<[(u64, f64); K]> {
+    let ask = |i: usize| {
+        let place = [qx[i], qy[i]];
+        kiddo.query(&place).nearest_n::<SquaredEuclidean<f64>>(k).execute()
+    };
+    let (_, near_time) = best(|| -> Vec<[(u32, f64); K]> {
         let all = (0..qx.len()).into_par_iter().map(|i| {
             let found = ask(i);
             std::array::from_fn(|j| (found[j].item, found[j].distance))

@@ -221,12 +221,15 @@ fn the_nearest_points_are_those_of_brute_force_and_of_kiddo() {
         }
         // (kiddo splits between different coordinates, which equal points do not have.)
         if !["none", "one place", "half at one place"].contains(&cloud.name) {
-            let others: ImmutableKdTree<f64, 2> = ImmutableKdTree::new_from_slice(&entries);
+            let others: ImmutableKdTree<f64, 2> =
+                ImmutableKdTree::new_from_slice(&entries).unwrap();
             let k = 5.min(cloud.len());
             let found = trees(&cloud)[0].nearest(&x, &y, k);
             for i in 0..x.len() {
                 let count = k.try_into().unwrap();
-                let other = others.nearest_n::<SquaredEuclidean>(&[x[i], y[i]], count);
+                let place = [x[i], y[i]];
+                let near = others.query(&place).nearest_n::<SquaredEuclidean<f64>>(count);
+                let other = near.execute();
                 let wanted: Vec<f64> = other.iter().map(|near| near.distance.sqrt()).collect();
                 assert_eq!(found.of(i).1, wanted, "{}", cloud.name);
             }

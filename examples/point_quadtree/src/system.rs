@@ -6,7 +6,6 @@ use anyhow::{Result, bail, ensure};
 use geo_io::Crs;
 use gpu_core::Bounds;
 use programs::cloud::Cloud;
-use programs::units::require_degrees;
 use quadtree_sort::Quadtree;
 
 use crate::tree::TreeArgs;
@@ -134,7 +133,12 @@ impl Beside<'_> {
                 ));
             }
             (None, Some(points)) => {
-                require_degrees(&format!("{path}, whose coordinates are degrees"), Some(points))?;
+                let unit = points.degrees_per_unit().unwrap_or(1.0);
+                ensure!(
+                    unit == 1.0,
+                    "{path} names no coordinate system, so its coordinates are degrees, and a unit of {points} is {unit} degrees: \
+                     bring the points into another system, as by ogr2ogr -t_srs EPSG:4326"
+                );
             }
             (None, None) => {}
         }

@@ -198,7 +198,7 @@ impl QueryArgs {
             let is_asked = others.iter().any(|(path, _)| path == tree);
             ensure!(
                 is_asked,
-                "--raster-of {tree_name} {raster}: {tree_name} is no index of --and; --raster is for the first"
+                "--raster-of {tree_name} {raster}: --and has no index that is written so; --raster is for the first index"
             );
         }
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());

@@ -164,17 +164,21 @@ impl Table {
         let is_nodata = |height: f64| nodata == Some(height as f32);
         let (mut known, mut of_nodata) = (Vec::new(), None);
         for &(height, colour) in &self.0 {
-            let height = match height {
-                Height::Share(share) => low + share * (high - low),
-                Height::Number(height) if is_nodata(height) => f64::NAN,
+            match height {
+                Height::Nodata => of_nodata = of_nodata.or(Some(colour)),
+                Height::Number(height) if is_nodata(height) => {
+                    of_nodata = of_nodata.or(Some(colour));
+                }
                 // Heights are f32, so those that are to be met exactly are, too.
-                Height::Number(height) if between == Between::Exact => f64::from(height as f32),
-                Height::Number(height) => height,
-                Height::Nodata => f64::NAN,
-            };
-            match height.is_nan() {
-                true => of_nodata = of_nodata.or(Some(colour)),
-                false => known.push((height, colour)),
+                Height::Number(height) if between == Between::Exact => {
+                    known.push((f64::from(height as f32), colour));
+                }
+                Height::Number(height) => known.push((height, colour)),
+                // Without heights there is no part of their range.
+                Height::Share(share) if low <= high => {
+                    known.push((low + share * (high - low), colour));
+                }
+                Height::Share(_) => {}
             }
         }
         known.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -187,8 +191,11 @@ impl Table {
         let of_nodata = of_nodata.unwrap_or_default();
         parallel::map(heights.len(), FINE, |i| {
             let height = f64::from(heights[i]);
-            let is_none = height.is_nan() || known.is_empty();
-            if is_none { of_nodata } else { colour(&known, height, between) }
+            match (height.is_nan(), known.is_empty(), between) {
+                (false, true, Between::Exact) => Colour::default(),
+                (true, ..) | (_, true, _) => of_nodata,
+                _ => colour(&known, height, between),
+            }
         })
     }
 }
@@ -327,5 +334,17 @@ mod tests {
             let [red, blue, white] = [[255, 0, 0, 255], [0, 0, 255, 255], [255; 4]];
             assert_eq!(found, [[1, 2, 3, 255], red, red, blue, blue, white], "{word}");
         }
+    }
+
+    /// Parts of the range of heights have no colour where there is no height, and a line of NODATA colours no height.
+    #[test]
+    fn without_heights_or_lines_of_heights_cells_are_nodata_or_clear() {
+        let table: Table = "0% blue\n100% red\nnv 1 2 3\n".parse().unwrap();
+        assert_eq!(table.of(&[f32::NAN; 2], None, Between::Linear), [[1, 2, 3, 255]; 2]);
+        let table: Table = "0% blue\n100% red\n".parse().unwrap();
+        assert_eq!(table.of(&[f32::NAN], None, Between::Nearest), [[0; 4]]);
+        let table: Table = "-9999 1 2 3\n".parse().unwrap();
+        let found = table.of(&[f32::NAN, 5.0], Some(-9999.0), Between::Exact);
+        assert_eq!(found, [[1, 2, 3, 255], [0; 4]]);
     }
 }

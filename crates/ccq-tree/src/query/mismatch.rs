@@ -9,8 +9,8 @@ use crate::tree::Place;
 use crate::{Bound, RasterRef, Result};
 
 /// Returns the row and the column of a cell that a condition's raster has in another bin than its tree, or that is NODATA in one
-/// of the two alone; `None` where there is no such cell: then the raster refines the tree's bins. Of several cells it is the first
-/// in Z-order. A tree without bins needs no raster, and a condition may have none: both give `None`.
+/// of the two alone; `None` where there is no such cell: then the raster refines the tree's bins. Of several cells it is one of the
+/// first leaf in Z-order, there the first by rows. A tree without bins needs no raster, and a condition may have none: both give `None`.
 ///
 /// Work: each cell of the raster is read once, on all cores.
 ///

@@ -218,8 +218,8 @@ impl Definition {
         let is_known = |code: &u16| *code != 0 && *code != USER_DEFINED;
         let code = keys.short(DATUM).filter(is_known);
         let name = keys.datum_name().map(|name| plain_datum(&name)).unwrap_or_default();
-        if code.is_none() && name.is_empty() || keys.angular_unit().is_some_and(|unit| unit != 1.0)
-        {
+        let is_other_unit = keys.angular_unit().is_some_and(|unit| (unit - 1.0).abs() > 1e-9);
+        if code.is_none() && name.is_empty() || is_other_unit {
             return None;
         }
         // Greenwich has a code, and where another meridian has one its longitude is not known.

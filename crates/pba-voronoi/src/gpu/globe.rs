@@ -1,6 +1,6 @@
 //! The launches of distances on the globe; the kernels and the plan are in `kernels_rs::voronoi::monotone::globe`.
 //!
-//! Scratch, in bytes a pixel: 4 for the candidates, 8 for their gaps, 4 for the winners.
+//! Scratch, in bytes a pixel: 4 for the candidates, 8 for their gaps, 4 for the winners; 4 for the least gap of each 32 rows.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::monotone as kernels;
@@ -137,25 +137,26 @@ impl<'a> OnGlobe<'a> {
         // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: the gaps and
         // the winners by one kernel each, the indices by the last.
         unsafe {
-            let mut gaps = gpu.uninitialized(cells)?;
+            let mut all = gpu.uninitialized(cells)?;
+            let mut leasts = gpu.uninitialized(width as usize * down as usize)?;
             let arguments = kernels::go_round::Args {
                 nearest: nearest.output(),
                 firsts: firsts.input(),
                 lasts: lasts.input(),
-                gaps: gaps.output(),
+                gaps: kernels::Gaps { all: all.output(), leasts: leasts.output() },
                 globe: self.arguments(),
             };
             gpu.enqueue(kernels::go_round, squares, arguments)?;
             let mut winners = gpu.uninitialized(cells)?;
             let arguments = kernels::solve_columns::Args {
-                gaps: gaps.input(),
+                gaps: kernels::Gaps { all: all.output(), leasts: leasts.output() },
                 winners: winners.output(),
                 globe: self.arguments(),
             };
             let lanes = u64::from(width) * u64::from(kernels::WORD);
             let columns = Blocks::for_each(&kernels::solve_columns, lanes)?;
             gpu.enqueue(kernels::solve_columns, columns, arguments)?;
-            drop(gaps);
+            drop((all, leasts));
             let mut out = gpu.uninitialized::<I>(cells)?;
             let arguments = kernels::name_sites::Args {
                 nearest: nearest.input(),

@@ -1,8 +1,8 @@
 //! Nearest sites on the globe, of a raster in longitude and latitude.
 //!
 //! The square of half the chord between two pixels is `h = A + c (c' B)`: A is a table by the difference of rows, B one by the
-//! difference of columns, c and c' are the cosines of the rows' latitudes. The CPU of `pba_voronoi::geodesic` has the same plan and its
-//! proofs.
+//! difference of columns, c and c' are the cosines of the rows' latitudes. The CPU of `pba_voronoi::geodesic` has the same plan and
+//! its proofs.
 //!
 //! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](const@find_row_ends) keeps each row's
 //!    first and last site. [`go_round`](const@go_round) takes one of these where it is nearer the other way round the globe, and
@@ -83,21 +83,6 @@ impl Globe<'_> {
         nearer(nearer((site, steps), first), last).0
     }
 
-    /// How many rows, from one on, have an A of at most this.
-    #[inline(always)]
-    fn reach(self, most: f64) -> u32 {
-        let (mut low, mut high) = (0, vector::unknown(self.height));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.along.get(middle) <= most {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
     /// A pixel's candidate on the globe, from that on the plane and the row's first and last site.
     #[inline(always)]
     fn candidate(self, [x, row]: [u32; 2], site: u32, [first, last]: [u32; 2]) -> u32 {
@@ -144,6 +129,27 @@ const fn square<T: Plain>(carver: &mut Carver) -> SharedArray<T> {
     carver.array(SQUARE * (SQUARE + 1))
 }
 
+/// Gaps, column by column.
+#[arguments]
+pub struct Gaps<'a> {
+    /// `height` for each column.
+    pub all: Out<'a, f64>,
+    /// For each column and each [`SQUARE`] rows the upper word of the least of their gaps.
+    pub leasts: Out<'a, u32>,
+}
+
+/// The upper word of a number's bits. Those of numbers that are not negative are in order.
+#[inline(always)]
+fn upper(number: f64) -> u32 {
+    (number.to_bits() >> 32) as u32
+}
+
+/// The least number with this upper word, if it is not negative.
+#[inline(always)]
+fn from_upper(word: u32) -> f64 {
+    f64::from_bits((word as u64) << 32)
+}
+
 /// The square of a block, of those that lie row by row over the raster.
 struct Square {
     /// Its first column and row.
@@ -172,21 +178,21 @@ impl Square {
 }
 
 /// Makes candidates on the plane those on the globe: across the raster's edges, and at the poles, where all sites of a row are
-/// one place and the first counts. Writes their gaps column by column, infinite where there is none. Grid: a block a square of
-/// [`SQUARE`] by `SQUARE` pixels.
+/// one place and the first counts. Writes their gaps column by column, infinite where there is none, and of the gaps of each [`SQUARE`] rows
+/// the upper word of the least. Grid: a block a square of `SQUARE` by `SQUARE` pixels.
 ///
 /// In a strip, which has no rows at the poles, `firsts` and `lasts` are the sites that one meets going from it to the west and to the
 /// east; those that are not in the whole count as none.
 ///
 /// # Safety
 /// `nearest` has `pitch * height` elements, of a strip as [`reach_beyond`](const@super::reach_beyond) gives them; `firsts` and `lasts`
-/// have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`; `gaps` has `width * height`.
+/// have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`; [`struct@Gaps`] says the rest.
 #[kernel(block = BLOCK, carve = |carver| square::<f64>(carver))]
 pub unsafe fn go_round(
     nearest: Out<'_, u32>,
     firsts: In<'_, u32>,
     lasts: In<'_, u32>,
-    gaps: Out<'_, f64>,
+    gaps: Gaps<'_>,
     globe: Globe<'_>,
 ) {
     let turned = square::<f64>(&mut Carver::new());
@@ -215,38 +221,87 @@ pub unsafe fn go_round(
         let mut c = row;
         while c < SQUARE {
             let (x, y) = (left + c, top + column);
+            let mut gap = f64::INFINITY;
             if (x < globe.width) & (y < globe.height) {
-                let gap = turned.load(column * (SQUARE + 1) + c);
-                gaps.set(x as u64 * globe.height as u64 + y as u64, gap);
+                gap = turned.load(column * (SQUARE + 1) + c);
+                gaps.all.set(x as u64 * globe.height as u64 + y as u64, gap);
+            }
+            let least = warp::min(upper(gap));
+            if (column == 0) & (x < globe.width) {
+                let squares = globe.height.div_ceil(SQUARE) as u64;
+                gaps.leasts.set(x as u64 * squares + (top / SQUARE) as u64, least);
             }
             c += Square::STEP;
         }
     }
 }
 
-/// Candidates beyond which it is worth finding out which can be near at all.
-const MANY: u32 = 64;
-
 /// Candidates up to which the rows of a warp are not divided.
-const FEW: u32 = 256;
+const FEW: u32 = 128;
 
 /// Rows, or candidates, from one on, and the one after the last.
 type Range = [u32; 2];
 
+/// What a lane knows of the candidates that it has seen, in their order.
+struct Best {
+    least: f64,
+    winner: u32,
+    /// All that are near lie there, and perhaps others.
+    near: Range,
+}
+
+impl Best {
+    const NONE: Self = Self { least: f64::INFINITY, winner: NONE, near: [NONE, 0] };
+
+    #[inline(always)]
+    fn see(&mut self, candidate: u32, h: f64, slack: f64) {
+        // Those before are not near, if this is so much nearer than the nearest of them.
+        if h + slack < self.least {
+            self.near[0] = candidate;
+        }
+        if h <= self.least + slack {
+            self.near[1] = candidate + 1;
+        }
+        if h < self.least {
+            (self.least, self.winner) = (h, candidate);
+        }
+    }
+
+    /// The winner of all lanes, and where those lie that are near; `None` where no lane has seen any.
+    ///
+    /// # Safety
+    /// The whole warp comes here.
+    #[inline(always)]
+    unsafe fn of_warp(self, slack: f64) -> Option<(u32, Range)> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let least = least_of_warp(self.least);
+            if least == f64::INFINITY {
+                return None;
+            }
+            let winner = warp::min(if self.least == least { self.winner } else { NONE });
+            let near = if self.least <= least + slack { self.near } else { [NONE, 0] };
+            Some((winner, [warp::min(near[0]), warp::max(near[1])]))
+        }
+    }
+}
+
 /// A column of the raster, whose rows a warp solves. All lanes come to all its functions with the same arguments.
 struct Column<'a> {
     globe: Globe<'a>,
-    gaps: In<'a, f64>,
+    gaps: Gaps<'a>,
     winners: Out<'a, u32>,
-    /// Of the column's first row in both.
+    /// Of the column's first row in gaps and winners.
     first: u64,
+    /// Of its first square in the least gaps.
+    first_square: u64,
     lane: u32,
 }
 
 impl Column<'_> {
     #[inline(always)]
     fn gap(&self, candidate: u32) -> f64 {
-        self.gaps.get(self.first + candidate as u64)
+        self.gaps.all.get(self.first + candidate as u64)
     }
 
     /// h of a row and a candidate; infinite where there is none, no number in a row at a pole. Both are less than nothing else.
@@ -260,19 +315,32 @@ impl Column<'_> {
         self.winners.set(self.first + row as u64, winner);
     }
 
+    /// Gives rows to one winner. All lanes go round as often: after a loop that they leave one by one, ptxas of CUDA 13.0 shuffled before they had met
+    /// again.
     #[inline(always)]
     fn fill(&self, [start, end]: Range, winner: u32) {
-        let mut row = start + self.lane;
-        while row < vector::unknown(end) {
-            self.win(row, winner);
-            row += warp::SIZE;
+        let mut first = start;
+        while first < vector::unknown(end) {
+            let row = first + self.lane;
+            if row < end {
+                self.win(row, winner);
+            }
+            first += warp::SIZE;
         }
+    }
+
+    /// The least h of a row and any of three candidates: its own row's, or the nearest to it, the first and the last.
+    #[inline(always)]
+    fn known(&self, row: u32, cosine: f64, [low, high]: Range) -> f64 {
+        let own = u32::min(u32::max(row, low), high - 1);
+        let [own, first, last] = [own, low, high - 1].map(|place| self.h(row, cosine, place));
+        f64::min(own, f64::min(first, f64::min(last, f64::INFINITY)))
     }
 
     /// Solves the rows of a warp, a lane a row.
     ///
-    /// A candidate's h is nowhere less than its *bound*, from the rows' least cosine and the row that is nearest to it. It wins no row if the bound
-    /// is more than each row has from the first or the last candidate. Sums and products of f64 keep their order when they are rounded.
+    /// A candidate's h is nowhere less than its *bound*, from the rows' least cosine and the row that is nearest to it. It wins no row if the bound is
+    /// more than what is known of each row. Sums and products of f64 keep their order when they are rounded.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -280,23 +348,21 @@ impl Column<'_> {
     unsafe fn compare(&self, [start, end]: Range, [low, high]: Range) {
         let row = u32::min(start + self.lane, end - 1);
         let cosine = self.globe.cosine.get(row);
-        let known = f64::min(self.h(row, cosine, low), self.h(row, cosine, high - 1));
+        let known = self.known(row, cosine, [low, high]);
         let (mut least, mut winner) = (f64::INFINITY, NONE);
         // SAFETY: passed on to the caller: all lanes have the same ranges.
         unsafe {
-            // Words of the bits of numbers that are not negative are in order. What comes after infinity is no number.
-            let known = f64::min(known, f64::INFINITY);
-            let most = f64::from_bits((warp::max((known.to_bits() >> 32) as u32) as u64 + 1) << 32);
-            let is_any = !(most < f64::INFINITY);
-            let cosine_least =
-                f64::from_bits((warp::min((cosine.to_bits() >> 32) as u32) as u64) << 32);
+            // Above all that is known. What comes after infinity is no number.
+            let most = from_upper(warp::max(upper(known)) + 1);
+            let least_cosine = from_upper(warp::min(upper(cosine)));
             let mut first = low;
             while first < vector::unknown(high) {
                 let candidate = first + self.lane;
                 let mut can_win = false;
                 if candidate < high {
                     let nearest = u32::min(u32::max(candidate, start), end - 1);
-                    can_win = is_any || self.h(nearest, cosine_least, candidate) <= most;
+                    let bound = self.h(nearest, least_cosine, candidate);
+                    can_win = !(bound > most);
                 }
                 let mut left = warp::ballot(warp::FULL, can_win);
                 while left != 0 {
@@ -315,66 +381,45 @@ impl Column<'_> {
         }
     }
 
-    /// The candidates that can be within the slack of a row's nearest, as far as their rows tell.
-    #[inline(always)]
-    fn within_reach(&self, row: u32, cosine: f64, [low, high]: Range) -> Range {
-        let own = u32::min(u32::max(row, low), high - 1);
-        let [own, first, last] = [own, low, high - 1].map(|place| self.h(row, cosine, place));
-        let known = f64::min(own, f64::min(first, last));
-        let reach = self.globe.reach(known + self.globe.slack);
-        // One of the three is among these.
-        [u32::max(low, (row + 1).saturating_sub(reach)), u32::min(high, row + reach)]
-    }
-
-    /// Finds a row's winner among candidates. Gives those that are as near but for rounding, if there is any.
+    /// Finds a row's winner among candidates. Gives a range with all those that are as near but for rounding, if there is any.
+    ///
+    /// Squares of candidates are left out that are farther than what is known, as the nearest of their rows and the least of their gaps tell.
     ///
     /// # Safety
     /// The whole warp comes here.
     #[inline(always)]
     unsafe fn near(&self, row: u32, candidates: Range) -> Option<Range> {
+        let [low, high] = candidates;
         let cosine = self.globe.cosine.get(row);
-        let [low, high] = match candidates[1] - candidates[0] > MANY {
-            true => self.within_reach(row, cosine, candidates),
-            false => candidates,
-        };
-        let of_lane = |first: u32| {
-            let candidate = first + self.lane;
-            if candidate < high { self.h(row, cosine, candidate) } else { f64::INFINITY }
-        };
-        let of_first = of_lane(low);
-        let mut least = f64::min(of_first, f64::INFINITY);
-        let mut first = low + warp::SIZE;
-        while first < vector::unknown(high) {
-            least = f64::min(least, of_lane(first));
-            first += warp::SIZE;
-        }
+        let slack = self.globe.slack;
+        let most = self.known(row, cosine, candidates) + slack;
+        let mut best = Best::NONE;
+        let end = (high - 1) / SQUARE + 1;
+        let mut first = low / SQUARE;
         // SAFETY: passed on to the caller: all lanes have the same ranges.
         unsafe {
-            let least = least_of_warp(least);
-            if least == f64::INFINITY {
-                return None;
-            }
-            let most = least + self.globe.slack;
-            let (mut winner, mut near) = (NONE, [NONE, 0]);
-            let (mut first, mut h) = (low, of_first);
-            loop {
-                let close = warp::ballot(warp::FULL, h <= most);
-                let best = warp::ballot(warp::FULL, h == least);
-                if (best != 0) & (winner == NONE) {
-                    winner = first + best.trailing_zeros();
+            while first < vector::unknown(end) {
+                let square = first + self.lane;
+                let mut is_wanted = false;
+                if square < end {
+                    let least = from_upper(self.gaps.leasts.get(self.first_square + square as u64));
+                    let rows = [square * SQUARE, square * SQUARE + SQUARE - 1];
+                    let nearest = u32::min(u32::max(row, rows[0]), rows[1]);
+                    let bound = self.globe.along.get(nearest.abs_diff(row)) + cosine * least;
+                    // Also where nothing is known.
+                    is_wanted = !(bound > most);
                 }
-                if close != 0 {
-                    near = [
-                        u32::min(near[0], first + close.trailing_zeros()),
-                        first + warp::SIZE - close.leading_zeros(),
-                    ];
+                let mut left = warp::ballot(warp::FULL, is_wanted);
+                while left != 0 {
+                    let candidate = (first + left.trailing_zeros()) * SQUARE + self.lane;
+                    left &= left - 1;
+                    if (candidate >= low) & (candidate < high) {
+                        best.see(candidate, self.h(row, cosine, candidate), slack);
+                    }
                 }
                 first += warp::SIZE;
-                if first >= vector::unknown(high) {
-                    break;
-                }
-                h = of_lane(first);
             }
+            let (winner, near) = best.of_warp(slack)?;
             if self.lane == 0 {
                 self.win(row, winner);
             }
@@ -445,45 +490,47 @@ const COLUMNS_BLOCK: u32 = 128;
 /// The row of each pixel's winner, column by column; [`NONE`] where there is no site. Grid: a warp a column.
 ///
 /// # Safety
-/// `gaps` has `width * height` elements as [`go_round`](const@go_round) writes them, `winners` as many.
+/// [`struct@Gaps`] has what [`go_round`](const@go_round) wrote, `winners` `width * height` elements.
 #[kernel(block = COLUMNS_BLOCK)]
-pub unsafe fn solve_columns(gaps: In<'_, f64>, winners: Out<'_, u32>, globe: Globe<'_>) {
+pub unsafe fn solve_columns(gaps: Gaps<'_>, winners: Out<'_, u32>, globe: Globe<'_>) {
     let x = thread::index_1d() / warp::SIZE as u64;
     if x >= globe.width as u64 {
         return;
     }
     let height = globe.height;
     let lane = warp::lane_id();
-    let column = Column { globe, gaps, winners, first: x * height as u64, lane };
+    let first_square = x * height.div_ceil(SQUARE) as u64;
+    let column = Column { globe, gaps, winners, first: x * height as u64, first_square, lane };
     // Where rows are so near that the slack spans several, those beside a site are as near as it.
     let are_apart = height > 1 && globe.along.get(1) > globe.slack;
-    // Rows before `start` are solved, of which the last is the site `low`, if it is one.
-    let (mut start, mut low, mut base) = (0, 0, 0);
-    while base < vector::unknown(height) {
-        let row = base + lane;
-        let is_site = are_apart && row < height && column.gap(row) == 0.0;
-        if is_site {
-            column.win(row, row);
-        }
-        // SAFETY: the whole warp comes here.
-        unsafe {
-            let mut sites = warp::ballot(warp::FULL, is_site);
-            while sites != 0 {
-                let skipped = sites.trailing_zeros();
-                let site = base + skipped;
-                if start < site {
-                    column.solve([start, site], [low, site + 1]);
+    // Rows before `start` are solved, of which the last is the site `low`, if it is one. Rows before `base` were looked at; bits of
+    // `sites` are those sites of the last 32 of them that are yet to come.
+    let (mut start, mut low, mut base, mut sites) = (0, 0, 0, 0);
+    // SAFETY: the whole warp comes here, with the same numbers but for its lanes.
+    unsafe {
+        loop {
+            while sites == 0 && base < vector::unknown(height) {
+                let row = base + lane;
+                let is_site = are_apart && row < height && column.gap(row) == 0.0;
+                if is_site {
+                    column.win(row, row);
                 }
-                let many = (sites >> skipped).trailing_ones();
-                (start, low) = (site + many, site + many - 1);
-                sites &= u32::MAX.checked_shl(skipped + many).unwrap_or(0);
+                sites = warp::ballot(warp::FULL, is_site);
+                base += warp::SIZE;
             }
+            let skipped = sites.trailing_zeros();
+            let site = if sites == 0 { height } else { base - warp::SIZE + skipped };
+            if start < site {
+                column.solve([start, site], [low, u32::min(site + 1, height)]);
+            }
+            if sites == 0 {
+                return;
+            }
+            // Sites that follow each other.
+            let many = (sites >> skipped).trailing_ones();
+            (start, low) = (site + many, site + many - 1);
+            sites &= u32::MAX.checked_shl(skipped + many).unwrap_or(0);
         }
-        base += warp::SIZE;
-    }
-    if start < height {
-        // SAFETY: the whole warp comes here.
-        unsafe { column.solve([start, height], [low, height]) };
     }
 }
 

@@ -86,6 +86,8 @@ fn require_text(path: &Path, start: &[u8]) -> Result<()> {
         &[a, b, c, d, ..] => {
             [a, b, c, d].map(|b| b != 0) == [true, false, true, false]
                 || [a, b, c, d].map(|b| b != 0) == [false, true, false, true]
+                || [a, b, c, d].map(|b| b != 0) == [true, false, false, false]
+                || [a, b, c, d].map(|b| b != 0) == [false, false, false, true]
         }
         _ => false,
     };

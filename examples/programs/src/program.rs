@@ -97,9 +97,8 @@ fn in_a_line(error: &clap::Error, command: &Command) -> String {
         let is_tip = part.starts_with("tip: ");
         // An option that is not known is none of the values.
         let is_of_value = part.starts_with("tip: to pass '-");
-        !part.starts_with("For more information")
-            && !is_of_value
-            && !(is_tip && elsewhere.is_some())
+        let is_answered = is_tip && elsewhere.is_some();
+        !(is_answered || is_of_value || part.starts_with("For more information"))
     });
     let parts: Vec<_> = parts.chain(elsewhere.clone()).collect();
     parts.join("; ").trim_start_matches("error: ").to_owned()

@@ -1,7 +1,7 @@
 //! Neighbours: the points near each target.
 //!
 //! In the plane a warp takes 32 targets that lie side by side, and finds up to 64 nearest points of each, or 16 of each
-//! quadrant, in the R-tree of the points: [`together`].
+//! quadrant, in the R-tree of the points: [`warp_search`].
 //!
 //! For more neighbours, and on the sphere, a thread takes a target, and searches the index of module
 //! [`index`](super::index):

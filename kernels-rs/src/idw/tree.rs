@@ -19,7 +19,7 @@
 //! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
 //!    them, and lists what must be computed anew.
 //!
-//! [`globe`] has the same on the sphere, [`double`] in f64.
+//! [`globe`] has the same on the sphere, [`f64_tree`] in f64.
 //!
 //! Where there are few targets, blocks share the items: with n rows of blocks, each row takes every n-th
 //! item that is visited.

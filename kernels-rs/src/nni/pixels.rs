@@ -4,9 +4,9 @@
 //!    occupied pixels become `sites` with values.
 //! 2. The Voronoi diagram of the sites (module `voronoi`).
 //! 3. A query for each DEM cell, the sums over the pixels that the cell's centre would steal from
-//!    their sites: by `near`, pixel by pixel in shared memory, where the query circle is small; else, and by other
+//!    their sites: by `small_circles`, pixel by pixel in shared memory, where the query circle is small; else, and by other
 //!    [`weights`], by `boxed`, in shared memory where the stolen pixels are near, and row by row by [`spans`] where not.
-//! 4. The same on the raster [`turned`] by half a circle, for ties without a lean, and the mean of both.
+//! 4. The same on the raster turned by half a circle ([`tie_balance`]), for ties without a lean, and the mean of both.
 //! 5. If the parameters say so, [`finish`]: layers of quality, and the control of NODATA.
 //!
 //! Values are fixed-point integers (`ValueScale` in nni-grid), so sums are exact and the result

@@ -16,7 +16,7 @@ fn write_dem(folder: &Path) {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
         let height = 30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * random.unit();
         // Some heights are those of tables.
-        (if i % 7 == 0 { height.round() } else { height }) as f32
+        (if i.is_multiple_of(7) { height.round() } else { height }) as f32
     };
     let mut heights: Vec<f32> = (0..width * height).map(height_of).collect();
     (heights[12 * 300 + 30], heights[40 * 300 + 5]) = (f32::NAN, f32::NAN);

@@ -344,6 +344,7 @@ impl Column<'_> {
     ///
     /// # Safety
     /// The whole warp comes here.
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "where nothing is known all can be")]
     #[inline(always)]
     unsafe fn compare(&self, [start, end]: Range, [low, high]: Range) {
         let row = u32::min(start + self.lane, end - 1);
@@ -387,6 +388,7 @@ impl Column<'_> {
     ///
     /// # Safety
     /// The whole warp comes here.
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "where nothing is known all can be")]
     #[inline(always)]
     unsafe fn near(&self, row: u32, candidates: Range) -> Option<Range> {
         let [low, high] = candidates;

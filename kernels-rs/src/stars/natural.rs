@@ -418,7 +418,9 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             let turn = (part > 1.0) as i32 - (part < 0.0) as i32;
             // Back where it came from: the nearest place is the corner between.
             let is_at_corner = turn * turns < 0;
-            if turn == 0 || is_at_corner || is_in_line || a == b {
+            // From so far away that rounding decides, the distance may fall all around. Then all of the hull is as near.
+            let is_around = turns != 0 && [a, b] == side;
+            if turn == 0 || is_at_corner || is_around || is_in_line || a == b {
                 let part = within_side(part);
                 return Ok(OnHull { ends: [a, b], part, is_outside: true });
             }

@@ -185,3 +185,15 @@ fn a_cell_on_a_side_of_the_hull_is_not_outside() {
         );
     }
 }
+
+/// Of three points nearly in line, seen from far away across the line, rounding makes every side of the hull nearer than the one before.
+#[test]
+fn a_cell_so_far_away_that_rounding_decides_has_a_value_of_the_hull() {
+    let cloud = Cloud::of([
+        (0.5856952554295133, 1.3666222626688644, 1.0),
+        (0.40396574382945927, 0.9425867356020716, 2.0),
+        (2.791335646054322, 6.513116507460085, 3.0),
+    ]);
+    let dem = on_all(&cloud, GridSpec::new(-7e20, 3e20, 1.0, 1, 1).unwrap(), &unlimited());
+    assert!((1.0..=3.0).contains(&only(&dem)[0]), "{:?}", only(&dem));
+}

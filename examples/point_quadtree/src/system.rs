@@ -155,3 +155,19 @@ impl Beside<'_> {
         Ok(notes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Polygons on the Moon have no other form than those on the Earth, and to count points takes no distances.
+    #[test]
+    fn polygons_without_a_system_lie_on_the_body_of_the_points() {
+        let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
+        let moon = Crs::from_wkt(moon).unwrap();
+        let bounds = Bounds::of(&[1.0, 3.0], &[40.0, 50.0]).unwrap();
+        let path = Path::new("polygons.geojson");
+        let beside = Beside { path, stated: None, bounds, points: Some(&moon), meets: true };
+        assert!(beside.notes().unwrap().is_empty());
+    }
+}

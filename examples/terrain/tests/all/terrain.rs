@@ -240,7 +240,7 @@ fn what_is_wrong_gets_one_line() {
     let with = |more: &[&str], parts: &[&str]| fails(&[&slope[..], more].concat(), parts);
     with(&["--gradient", "sobel"], &["--gradient", "sobel", "horn"]);
     with(&["--edges", "wrap"], &["--edges", "level"]);
-    with(&["--z-factor", "0"], &["--z-factor", "positive"]);
+    with(&["--z-factor", "0"], &["--z-factor", "above 0"]);
     with(&["--z-factor", "nan"], &["--z-factor", "nan"]);
     for angle in ["inf", "361", "-361"] {
         with(&["--azimuth", angle], &["--azimuth", "from -360 to 360"]);
@@ -249,7 +249,7 @@ fn what_is_wrong_gets_one_line() {
     for angle in ["inf", "91", "90.5", "-1"] {
         with(&["--altitude", angle], &["--altitude", "from 0 to 90"]);
     }
-    with(&["--contour-interval", "-1"], &["--contour-interval", "positive"]);
+    with(&["--contour-interval", "-1"], &["--contour-interval", "above 0"]);
     with(&["--cell-size", "2"], &["--cell-size", "plane.tif"]);
     with(&["--flat", "0"], &["--flat", "--aspect"]);
     with(&["--aspect-angle", "trigonometric"], &["--aspect-angle", "--aspect"]);

@@ -111,7 +111,7 @@ const SHARED: u32 = {
     block = BLOCK,
     shared = SHARED,
     resident = 16,
-    instances(quick: <Quick>, spills = 250; exact: <Predicates>, spills = 850)
+    instances(quick: <Quick>, spills = 250; exact: <Predicates>, spills = 1150)
 )]
 pub unsafe fn find_near_stars<D: Decide + From<Predicates>>(
     tree: Tree<'_, f64>,

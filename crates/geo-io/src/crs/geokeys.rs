@@ -216,7 +216,6 @@ impl GeoKeys {
 
     /// The code of a system of UTM that is stated by its datum and its zone.
     fn utm(&self) -> Option<u16> {
-        const PROJECTION: u16 = 3074;
         const DATUM: u16 = 2050;
         let zones = match (self.short(GEOGRAPHIC_TYPE)?, self.short(DATUM)) {
             (4326, _) | (USER_DEFINED, Some(6326)) => 32600,
@@ -225,14 +224,24 @@ impl GeoKeys {
             (4258, _) | (USER_DEFINED, Some(6258)) => 25800,
             _ => return None,
         };
-        let zone = match self.short(PROJECTION)? {
-            north @ 16001..=16060 => north - 16000,
-            south @ 16101..=16160 if zones == 32600 => south - 16000,
+        let zone = match self.utm_zone()? {
+            north @ 1.. => north,
+            south if zones == 32600 => 100 - south,
             _ => return None,
         };
         let is_metre = self.short(LINEAR_UNITS).is_none_or(|unit| unit == 9001 || unit == 0);
-        let code = zones + zone;
+        let code = zones + zone as u16;
         crs_definitions::from_code(code).filter(|_| is_metre).map(|_| code)
+    }
+
+    /// The zone of UTM, negative in the south.
+    pub(super) fn utm_zone(&self) -> Option<i32> {
+        const PROJECTION: u16 = 3074;
+        match self.short(PROJECTION)? {
+            north @ 16001..=16060 => Some(i32::from(north) - 16000),
+            south @ 16101..=16160 => Some(16100 - i32::from(south)),
+            _ => None,
+        }
     }
 
     /// The projected system's citation, else the general one, up to its closing bar; else the name in that of a geographic one.

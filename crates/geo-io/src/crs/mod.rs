@@ -682,6 +682,30 @@ mod tests {
                 2056,
                 r#"PROJCRS["CH1903+ / LV95",BASEGEOGCRS["CH1903+",DATUM["CH1903+",ELLIPSOID["Bessel 1841",6377397.155,299.1528128,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],CONVERSION["Swiss Oblique Mercator 1995",METHOD["Hotine Oblique Mercator (variant B)"],PARAMETER["Latitude of projection centre",46.9524055555556,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Longitude of projection centre",7.43958333333333,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Azimuth of initial line",90,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Angle from Rectified to Skew Grid",90,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Scale factor on initial line",1,SCALEUNIT["unity",1]],PARAMETER["Easting at projection centre",2600000,LENGTHUNIT["metre",1]],PARAMETER["Northing at projection centre",1200000,LENGTHUNIT["metre",1]]],CS[Cartesian,2],AXIS["(E)",east,ORDER[1],LENGTHUNIT["metre",1]],AXIS["(N)",north,ORDER[2],LENGTHUNIT["metre",1]]]"#,
             ),
+            (
+                3375,
+                r#"PROJCS["GDM_2000_MRSO_Peninsular_Malaysia",GEOGCS["GCS_GDM_2000",DATUM["D_GDM_2000",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Rectified_Skew_Orthomorphic_Natural_Origin"],PARAMETER["False_Easting",804671.0],PARAMETER["False_Northing",0.0],PARAMETER["Scale_Factor",0.99984],PARAMETER["Azimuth",-36.9742035333334],PARAMETER["Longitude_Of_Center",102.25],PARAMETER["Latitude_Of_Center",4.0],PARAMETER["XY_Plane_Rotation",-36.8698976388889],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                5514,
+                r#"PROJCS["S-JTSK_Krovak_East_North",GEOGCS["GCS_S_JTSK",DATUM["D_S_JTSK",SPHEROID["Bessel_1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Pseudo_Standard_Parallel_1",78.5],PARAMETER["Scale_Factor",0.9999],PARAMETER["Azimuth",30.28813975277778],PARAMETER["Longitude_Of_Center",24.83333333333333],PARAMETER["Latitude_Of_Center",49.5],PARAMETER["X_Scale",-1.0],PARAMETER["Y_Scale",1.0],PARAMETER["XY_Plane_Rotation",90.0],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                5514,
+                r#"PROJCS["S-JTSK / Krovak East North",GEOGCS["S-JTSK",DATUM["System_of_the_Unified_Trigonometrical_Cadastral_Network",SPHEROID["Bessel 1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["latitude_of_center",49.5],PARAMETER["longitude_of_center",24.8333333333333],PARAMETER["azimuth",30.2881397527778],PARAMETER["pseudo_standard_parallel_1",78.5],PARAMETER["scale_factor",0.9999],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1],AXIS["Easting",EAST],AXIS["Northing",NORTH]]"#,
+            ),
+            (
+                5514,
+                r#"PROJCRS["S-JTSK / Krovak East North",BASEGEOGCRS["S-JTSK",DATUM["System of the Unified Trigonometrical Cadastral Network",ELLIPSOID["Bessel 1841",6377397.155,299.1528128,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],CONVERSION["Krovak East North (Greenwich)",METHOD["Krovak (North Orientated)"],PARAMETER["Latitude of projection centre",49.5,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Longitude of origin",24.8333333333333,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Co-latitude of cone axis",30.2881397527778,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Latitude of pseudo standard parallel",78.5,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Scale factor on pseudo standard parallel",0.9999,SCALEUNIT["unity",1]],PARAMETER["False easting",0,LENGTHUNIT["metre",1]],PARAMETER["False northing",0,LENGTHUNIT["metre",1]]],CS[Cartesian,2],AXIS["easting (X)",east,ORDER[1],LENGTHUNIT["metre",1]],AXIS["northing (Y)",north,ORDER[2],LENGTHUNIT["metre",1]]]"#,
+            ),
+            (
+                6933,
+                r#"PROJCS["WGS_1984_EASE-Grid_2.0_Global",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Behrmann"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",30.0],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                3832,
+                r#"PROJCS["WGS_1984_PDC_Mercator",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",150.0],PARAMETER["Standard_Parallel_1",0.0],UNIT["Meter",1.0]]"#,
+            ),
         ];
         for (code, text) in all {
             let own = Crs::from_wkt(text).unwrap();
@@ -764,6 +788,48 @@ mod tests {
         let named = of(&degrees, &grs80, &[(2049, "GCS Name = x|Datum = D_RGF_1993||")]);
         assert_eq!(named.compare(&listed("EPSG:4171")), Ok(None));
         assert!(!named.same_as(&listed("EPSG:4258")) && named.to_string() == "x (user-defined)");
+        // A zone of UTM on another datum, which has a code alone.
+        let brazil = [
+            [MODEL_TYPE, 1],
+            [GEOGRAPHIC_TYPE, user],
+            [2050, 6618],
+            [2054, 9102],
+            [PROJECTED_TYPE, user],
+            [3074, 16123],
+            [LINEAR_UNITS, 9001],
+        ];
+        let brazil = of(&brazil, &[(2057, 6_378_160.0), (2059, 298.25), (2061, 0.0)], &[]);
+        assert_eq!(brazil.compare(&listed("EPSG:29193")), Ok(None));
+        for other in ["EPSG:29192", "EPSG:31983", "EPSG:4618"] {
+            assert!(!brazil.same_as(&listed(other)), "{other}");
+        }
+        let oblique = |datum: u16, method: u16, doubles: &[(u16, f64)]| {
+            let shorts = [
+                [MODEL_TYPE, 1],
+                [GEOGRAPHIC_TYPE, user],
+                [2050, datum],
+                [2054, 9102],
+                [PROJECTED_TYPE, user],
+                [3075, method],
+                [LINEAR_UNITS, 9001],
+            ];
+            of(&shorts, doubles, &[])
+        };
+        let malaysia = [
+            (3082, 804_671.0),
+            (3083, 0.0),
+            (3088, 102.25),
+            (3089, 4.0),
+            (3093, 0.99984),
+            (3094, 323.025_796_466_667),
+            (3096, 323.130_102_361_111),
+        ];
+        let malaysia = [&grs80[..], &malaysia].concat();
+        let peninsula = oblique(6742, 3, &malaysia);
+        assert_eq!(peninsula.compare(&listed("EPSG:3375")), Ok(None));
+        // Another point from which eastings count, and another island.
+        assert!(!oblique(6742, 9815, &malaysia).same_as(&listed("EPSG:3375")));
+        assert!(!peninsula.same_as(&listed("EPSG:3376")));
         // Heights whose unit is in their name alone.
         let feet = of(
             &[[MODEL_TYPE, 1], [PROJECTED_TYPE, 26910]],

@@ -1,5 +1,7 @@
 //! Whether two systems are the same, however each is written: by codes where both have one, else by what defines them.
 
+use std::f64::consts::TAU;
+
 use super::datums;
 use super::geokeys::{GEOGRAPHIC_TYPE, GeoKeys, USER_DEFINED};
 use super::wkt::{DATUMS, Kind, Node, horizontal, outermost};
@@ -25,7 +27,7 @@ const DATUM_WORDS: [(&str, &str); 16] = [
 ];
 
 /// Names of one projection.
-const METHODS: [(&str, &str); 17] = [
+const METHODS: [(&str, &str); 25] = [
     ("lambertconicconformal2sp", "lambertconformalconic2sp"),
     ("lambertconformalconic", "lambertconformalconic2sp"),
     ("lambertconicconformal1sp", "lambertconformalconic1sp"),
@@ -37,6 +39,14 @@ const METHODS: [(&str, &str); 17] = [
     ("doublestereographic", "obliquestereographic"),
     ("polarstereographicvarianta", "polarstereographic"),
     ("cassini", "cassinisoldner"),
+    ("mercator", "mercator2sp"),
+    ("equidistantcylindrical", "equirectangular"),
+    ("equidistantcylindricalspherical", "equirectangular"),
+    ("modifiedazimuthalequidistant", "azimuthalequidistant"),
+    ("lambertcylindricalequalarea", "cylindricalequalarea"),
+    ("lambertcylindricalequalareaspherical", "cylindricalequalarea"),
+    ("behrmann", "cylindricalequalarea"),
+    ("americanpolyconic", "polyconic"),
     ("mercatorauxiliarysphere", PSEUDO_MERCATOR),
     ("hotineobliquemercator", "hotineobliquemercatorvarianta"),
     ("hotineobliquemercatorazimuthnaturalorigin", "hotineobliquemercatorvarianta"),
@@ -49,17 +59,35 @@ const METHODS: [(&str, &str); 17] = [
 const PSEUDO_MERCATOR: &str = "popularvisualisationpseudomercator";
 
 /// Methods of key 3075 of a GeoTIFF.
-const METHODS_OF_KEYS: [(u16, &str); 9] = [
-    (1, "transversemercator"),
+const METHODS_OF_KEYS: [(u16, &str); 25] = [
+    (1, TRANSVERSE_MERCATOR),
+    (3, "hotineobliquemercatorvarianta"),
     (7, "mercator1sp"),
     (8, "lambertconformalconic2sp"),
     (9, "lambertconformalconic1sp"),
     (10, "lambertazimuthalequalarea"),
     (11, "albersconicequalarea"),
+    (12, "azimuthalequidistant"),
+    (13, "equidistantconic"),
+    (14, "stereographic"),
     (15, "polarstereographic"),
     (16, "obliquestereographic"),
+    (17, "equirectangular"),
     (18, "cassinisoldner"),
+    (19, "gnomonic"),
+    (20, "millercylindrical"),
+    (21, "orthographic"),
+    (22, "polyconic"),
+    (23, "robinson"),
+    (24, "sinusoidal"),
+    (25, "vandergrinten"),
+    (26, "newzealandmapgrid"),
+    (27, "transversemercatorsouthorientated"),
+    (28, "cylindricalequalarea"),
+    (9815, "hotineobliquemercatorvariantb"),
 ];
+
+const TRANSVERSE_MERCATOR: &str = "transversemercator";
 
 /// Parameters of a projection, as [`parameter`] calls them.
 const PARAMETERS: [&str; 9] = [
@@ -75,7 +103,9 @@ const PARAMETERS: [&str; 9] = [
 ];
 
 /// Which of [`PARAMETERS`] the keys of a GeoTIFF from 3078 on state.
-const PARAMETERS_OF_KEYS: [usize; 18] = [5, 6, 1, 0, 3, 4, 1, 0, 3, 4, 1, 0, 3, 4, 2, 2, 7, 1];
+const PARAMETERS_OF_KEYS: [usize; 19] = [5, 6, 1, 0, 3, 4, 1, 0, 3, 4, 1, 0, 3, 4, 2, 2, 7, 1, 8];
+
+type Parameters = [Option<f64>; PARAMETERS.len()];
 
 /// What horizontal coordinates are, in metres and radians.
 pub(super) struct Definition {
@@ -86,7 +116,7 @@ pub(super) struct Definition {
     ellipsoid: Option<[f64; 2]>,
     meridian: f64,
     method: String,
-    parameters: [Option<f64>; PARAMETERS.len()],
+    parameters: Parameters,
     /// Metres or radians.
     unit: f64,
 }
@@ -130,6 +160,7 @@ impl Definition {
                 found.take(&part, angle)?;
             }
             found.take_one_parallel();
+            found.take_krovak(&list, &node);
         }
         Some(found)
     }
@@ -137,7 +168,8 @@ impl Definition {
     /// Takes a parameter; `None` for one that is not known.
     fn take(&mut self, part: &Node, angle: f64) -> Option<()> {
         let (name, value) = (plain(&part.name()?), part.number(1)?);
-        if name == "auxiliaryspheretype" && value == 0.0 {
+        let is_known = name == "auxiliaryspheretype" && value == 0.0;
+        if is_known || ["xscale", "yscale"].contains(&name.as_str()) {
             return Some(());
         }
         let i = parameter(&name)?;
@@ -151,12 +183,37 @@ impl Definition {
         Some(())
     }
 
-    /// Takes Esri's conic with one parallel for what others call it: the parallel is the latitude of origin.
+    /// Takes a projection for what others call it: Esri's conic with one parallel is that of a latitude of origin, and
+    /// Mercator's with a true scale at the equator is that of a scale of 1.
     fn take_one_parallel(&mut self) {
         let [latitude, .., first, second, _, _] = self.parameters;
-        if self.method == "lambertconformalconic2sp" && second.is_none() && first == latitude {
-            self.method = "lambertconformalconic1sp".to_owned();
-            self.parameters[5] = None;
+        let name = match self.method.as_str() {
+            "lambertconformalconic2sp" if second.is_none() && first == latitude => {
+                "lambertconformalconic1sp"
+            }
+            "mercator2sp" if first.unwrap_or(0.0) == 0.0 => "mercator1sp",
+            _ => return,
+        };
+        self.method = name.to_owned();
+        self.parameters[5] = None;
+    }
+
+    /// Takes Krovak's projection by its directions. Its name says them in WKT 2, axes in WKT 1, and signs of axes in Esri's.
+    fn take_krovak(&mut self, list: &Node, system: &Node) {
+        if self.method != "krovak" {
+            return;
+        }
+        let sign = |part: Node| (plain(&part.name()?) == "xscale").then(|| part.number(1))?;
+        let first = system.children().find(|part| part.is("AXIS"));
+        let is_north_up = match list.children().find_map(sign) {
+            Some(sign) => {
+                self.parameters[8] = None;
+                sign < 0.0
+            }
+            None => first.is_some_and(|axis| axis.inside.to_uppercase().contains("EAST")),
+        };
+        if is_north_up {
+            self.method = "krovaknorthorientated".to_owned();
         }
     }
 
@@ -174,8 +231,6 @@ impl Definition {
 
     /// That of keys whose system has no code; `None` where a part is missing that counts.
     pub fn of_keys(keys: &GeoKeys) -> Option<Self> {
-        const METHOD: u16 = 3075;
-        const FIRST_PARAMETER: u16 = 3078;
         if let Some(text) = keys.text() {
             return Self::of_wkt(text);
         }
@@ -185,27 +240,37 @@ impl Definition {
             None => Self::of_datum_in_keys(keys),
         };
         let Some(base) = base else {
-            let has_datum =
-                [GEOGRAPHIC_TYPE, 2050, METHOD].iter().any(|&k| keys.short(k).is_some());
+            let has_datum = [GEOGRAPHIC_TYPE, 2050, 3075].iter().any(|&k| keys.short(k).is_some());
             let unit = keys.linear_unit().filter(|_| !has_datum)?;
             return Some(Self::local(keys.name().unwrap_or_default(), unit));
         };
         if keys.is_geographic() {
             return Some(base);
         }
+        let unit = keys.linear_unit().unwrap_or(1.0);
+        let (method, parameters) = match keys.utm_zone() {
+            Some(zone) => (TRANSVERSE_MERCATOR.to_owned(), parameters_of_utm(zone)),
+            None => Self::projection_in_keys(keys, base.unit, unit)?,
+        };
+        Some(Self { kind: Kind::Projected, method, parameters, unit, ..base })
+    }
+
+    /// The method and the parameters that keys state.
+    fn projection_in_keys(keys: &GeoKeys, angle: f64, unit: f64) -> Option<(String, Parameters)> {
+        const METHOD: u16 = 3075;
+        const FIRST_PARAMETER: u16 = 3078;
         let number = keys.short(METHOD)?;
         let method = METHODS_OF_KEYS.iter().find(|(n, _)| *n == number)?.1.to_owned();
-        let unit = keys.linear_unit().unwrap_or(1.0);
-        let mut parameters: [Option<f64>; PARAMETERS.len()] = Default::default();
+        let mut parameters = Parameters::default();
         for (key, i) in (FIRST_PARAMETER..).zip(PARAMETERS_OF_KEYS) {
             let scale = match i {
                 2 => 1.0,
                 3 | 4 => unit,
-                _ => base.unit,
+                _ => angle,
             };
             parameters[i] = keys.double(key).map(|value| value * scale).or(parameters[i]);
         }
-        Some(Self { kind: Kind::Projected, method, parameters, unit, ..base })
+        Some((method, parameters))
     }
 
     /// Longitudes and latitudes in degrees whose datum keys state, not a code of the system.
@@ -217,7 +282,8 @@ impl Definition {
         const LONGITUDE: u16 = 2061;
         let is_known = |code: &u16| *code != 0 && *code != USER_DEFINED;
         let code = keys.short(DATUM).filter(is_known);
-        let name = keys.datum_name().map(|name| plain_datum(&name)).unwrap_or_default();
+        let name = keys.datum_name().map(|name| plain_datum(&name));
+        let name = name.or_else(|| datum_of_code(code?)).unwrap_or_default();
         let is_other_unit = keys.angular_unit().is_some_and(|unit| (unit - 1.0).abs() > 1e-9);
         if code.is_none() && name.is_empty() || is_other_unit {
             return None;
@@ -284,10 +350,13 @@ impl Definition {
                 _ => 0.0,
             };
             let [a, b] = [a, b].map(|of| of.parameters[i].unwrap_or_else(|| default(of)));
+            // Esri counts angles from -180 degrees.
+            let whole = if i >= 7 { TAU } else { 0.0 };
+            let [a, b] = [a, b].map(|v| if v < 0.0 { v + whole } else { v });
             let (most, show): (f64, fn(f64) -> f64) = match i {
                 2 => (1e-9, |v| v),
                 3 | 4 => (1e-3, |v| v),
-                _ => (1e-10, f64::to_degrees),
+                _ => (1e-9, f64::to_degrees),
             };
             if away(a, b, most) {
                 return Some(format!("{name} is {} in one and {} in the other", show(a), show(b)));
@@ -296,6 +365,23 @@ impl Definition {
         let is_unit = away(a.unit / b.unit, 1.0, 1e-7);
         is_unit.then(|| format!("a unit is {} in one and {} in the other", a.unit, b.unit))
     }
+}
+
+/// Those of a zone of UTM, which is negative in the south.
+fn parameters_of_utm(zone: i32) -> Parameters {
+    let longitude = f64::from(6 * zone.abs() - 183).to_radians();
+    let northing = if zone < 0 { 1e7 } else { 0.0 };
+    [Some(0.0), Some(longitude), Some(0.9996), Some(5e5), Some(northing), None, None, None, None]
+}
+
+/// The name by which a datum with a code is compared: that of a geographic system which is on it.
+fn datum_of_code(code: u16) -> Option<String> {
+    let geographic = |wkt: &&str| wkt.starts_with("GEOGCS");
+    let systems = (1..=u16::MAX).filter_map(crs_definitions::from_code).map(|system| system.wkt);
+    systems.filter(geographic).find_map(|wkt| {
+        let datum = outermost(wkt)?.child(&DATUMS)?;
+        (datum.code() == Some(code)).then(|| plain_datum(&datum.name().unwrap_or_default()))
+    })
 }
 
 /// The code of the horizontal part of a system with a code: of a compound one, that within.
@@ -337,9 +423,9 @@ fn parameter(name: &str) -> Option<usize> {
         _ if has("easting") => 3,
         _ if has("northing") => 4,
         _ if has("scale") => 2,
-        _ if has("1ststandard") || has("parallel1") => 5,
+        _ if has("1ststandard") || has("parallel1") || has("pseudostandard") => 5,
         _ if has("2ndstandard") || has("parallel2") => 6,
-        _ if has("azimuth") => 7,
+        _ if has("azimuth") || has("colatitude") => 7,
         _ if has("rectified") || has("planerotation") => 8,
         _ if has("latitude") && (has("origin") || has("center") || has("centre")) => 0,
         _ if has("centralmeridian") || has("longitude") => 1,

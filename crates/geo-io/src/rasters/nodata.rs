@@ -163,14 +163,16 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// The f32 in place of a number within 10^-14 of it, or the greatest or the least finite one within 10^-10, as GDAL takes NODATA of
-    /// any float: files state them with fewer digits than an f64 has.
-    fn or_f32(self) -> Self {
+    /// The f32 that a text's number is with the text's fifteen digits or more, or the greatest or the least finite one within 10^-10, as GDAL
+    /// takes NODATA of any float: files state them with fewer digits than an f64 has.
+    fn or_f32(self, text: &str) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
         let near = f64::from(value as f32);
+        let digits = significant_digits(text);
+        let is_near = || format!("{near:.*e}", digits - 1).parse() == Ok(value);
         match value {
             _ if (value.abs() - most).abs() < 1e-10 * most => most.copysign(value).into(),
-            _ if (value - near).abs() < 1e-14 * value.abs() => near.into(),
+            _ if digits >= 15 && is_near() => near.into(),
             _ => self,
         }
     }
@@ -384,7 +386,7 @@ impl SampleType {
                 // The first of the two decides.
                 let at = text.find([',', '.']);
                 let has_comma = at.is_some_and(|at| text[at..].starts_with(','));
-                leading_number(&text.replacen(',', ".", usize::from(has_comma))).map(Number::or_f32)
+                self.number_of_text(&text.replacen(',', ".", usize::from(has_comma)))
             }
         }
     }
@@ -393,7 +395,7 @@ impl SampleType {
     pub(crate) fn number_of_text(self, text: &str) -> Option<Number> {
         match self {
             Self::I64 | Self::U64 => self.leading_integer(text),
-            _ => leading_number(text).map(Number::or_f32),
+            _ => leading_number(text).map(|number| number.or_f32(text)),
         }
     }
 
@@ -434,6 +436,16 @@ impl fmt::Display for SampleType {
             Self::F64 => "f64",
         })
     }
+}
+
+/// How many digits of the number that a text begins with count: all from the first that is not 0.
+fn significant_digits(text: &str) -> usize {
+    let mantissa = text.trim_start().trim_start_matches(['-', '+', '0', '.']);
+    mantissa
+        .bytes()
+        .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
+        .filter(u8::is_ascii_digit)
+        .count()
 }
 
 /// The number that a text begins with, by the grammar of C's `strtod`.
@@ -783,7 +795,9 @@ mod tests {
         // What netCDF fills floats of 32 bits with, in fifteen digits.
         let fill = SampleType::F64.number_of_tag("9.96920996838687e+36").unwrap();
         assert_eq!(fill, f64::from(9.969_21e36f32).into());
-        for text in ["0.1", "-9999.00000001", "-1.7976931348623157e+308"] {
+        // No f32 has these digits.
+        let of_64_bits = ["1.00000000000001", "-0.10000000149011609", "-1.7976931348623157e+308"];
+        for text in ["0.1", "-9999.00000001"].into_iter().chain(of_64_bits) {
             assert_eq!(SampleType::F64.number_of_tag(text), Some(number(text)), "{text}");
         }
         assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));

@@ -22,12 +22,22 @@ pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     }
     let mut seen = Vec::new();
     files.retain(|file: &PathBuf| {
-        let place = file.canonicalize().unwrap_or_else(|_| file.clone());
+        let place = place_of(file);
         let is_new = !seen.contains(&place);
         seen.push(place);
         is_new
     });
     Ok(files)
+}
+
+/// Where a file is, however its name is written.
+fn place_of(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
+}
+
+/// Whether two names are of one file.
+pub fn is_one_file(a: &Path, b: &Path) -> bool {
+    place_of(a) == place_of(b)
 }
 
 /// A name with a wildcard is one, unless there is a file of that very name.

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use programs::args::{Extent, RunArgs, count, ending};
+use programs::inputs::is_one_file;
 use programs::scale::RunTileArgs;
 
 use crate::numbers::check_bins;
@@ -195,10 +196,10 @@ impl QueryArgs {
         inputs.extend(others.iter().map(|(path, _)| path.clone()));
         for [tree, raster] in self.rasters_of_others() {
             let (tree_name, raster) = (tree.display(), raster.display());
-            let is_asked = others.iter().any(|(path, _)| path == tree);
+            let is_asked = others.iter().any(|(path, _)| is_one_file(path, tree));
             ensure!(
                 is_asked,
-                "--raster-of {tree_name} {raster}: --and has no index that is written so; --raster is for the first index"
+                "--raster-of {tree_name} {raster}: --and does not have that index; --raster is for the first index"
             );
         }
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());

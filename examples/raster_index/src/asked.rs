@@ -6,6 +6,7 @@ use anyhow::{Result, bail, ensure};
 use ccq_tree::{Bound, ClassSet, Condition, first_mismatch};
 use geo_io::Number;
 use gpu_core::GridSpec;
+use programs::inputs::is_one_file;
 
 use crate::args::{QueryArgs, Range};
 use crate::cells::Part;
@@ -51,7 +52,7 @@ impl Indices {
         }
         first.take_rasters(args, &args.raster)?;
         for other in &mut others {
-            let own = args.rasters_of_others().filter(|[tree, _]| *tree == other.path);
+            let own = args.rasters_of_others().filter(|[tree, _]| is_one_file(tree, &other.path));
             let own: Vec<PathBuf> = own.map(|[_, raster]| raster.clone()).collect();
             other.take_rasters(args, &own)?;
         }

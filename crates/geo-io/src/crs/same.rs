@@ -160,7 +160,7 @@ impl Definition {
                 found.take(&part, angle)?;
             }
             found.take_one_parallel();
-            found.take_krovak(&list, &node);
+            found.take_krovak(list, &node);
         }
         Some(found)
     }

@@ -57,7 +57,7 @@ fn several_rasters_refine_one_index_and_indices_beside_it() {
     assert_ne!(found(&and)["unsure"], 0);
     let words = ["--and b.ccq 3,5 cuts through bins of b.ccq", "--raster-of b.ccq"];
     PROGRAM.fails(path, &[&and[..], &["-o", "x.npy"]].concat(), &words);
-    let of = ["--raster-of", "b.ccq", "west.tif", "--raster-of", "b.ccq", "east.tif"];
+    let of = ["--raster-of", "./b.ccq", "west.tif", "--raster-of", "b.ccq", "east.tif"];
     // 3 and 4.
     assert_eq!(found(&[&and[..], &of].concat()), json!({"quadrants": 2, "cells": 2, "unsure": 0}));
     write(path, "wrong.tif", (104.0, SQUARE), &[5.0, 6.0, 7.0, 1.0]);

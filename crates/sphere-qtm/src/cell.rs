@@ -9,9 +9,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use kernels_rs::sphere_qtm::locate::locate;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector, dot};
 
+use crate::locate::locate_direction;
 use crate::place::{cross, minus};
 use crate::{Error, LonLat, MAX_LEVEL, Result, UnitVector};
 
@@ -61,7 +61,7 @@ impl Cell {
     /// What lies between cells belongs to one of them: between siblings to the middle one, between octants to
     /// the northern and to the eastern one; a pole to the first octant of its side.
     pub fn containing(place: impl Into<UnitVector>, level: Level) -> Self {
-        Self::at(level, locate(place.into().0, level.0))
+        Self::at(level, locate_direction(place.into().0, level.0))
     }
 
     /// The cell at a place in the order of its level.

@@ -8,7 +8,6 @@
 mod shapes;
 
 use gpu_core::{Points, Progress, host_memory};
-use kernels_rs::sphere_qtm::locate::locate_degrees;
 use kernels_rs::sphere_qtm::nearest::{NONE, NearSite, Pruning, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
@@ -16,6 +15,7 @@ use rayon::prelude::*;
 
 pub use shapes::voronoi_of_shapes;
 
+use crate::locate::{BLOCK, locate_degrees};
 use crate::params::check_count;
 use crate::{Cell, Diagram, Level, Params, Result, sites};
 
@@ -172,11 +172,15 @@ pub(crate) fn cells_of_points(
     progress: &dyn Progress,
 ) -> Result<Vec<Cell>> {
     progress.at("cells", 0.0)?;
-    let mut cells = host_memory::with_capacity(points.len())?;
-    let all = points.x.par_iter().zip(points.y);
-    cells.par_extend(all.map(|(&longitude, &latitude)| {
-        Cell::at(level, locate_degrees(longitude, latitude, level.get()))
-    }));
+    let mut cells = host_memory::filled(Cell::at(level, 0), points.len())?;
+    let blocks = cells.par_chunks_mut(BLOCK).zip(points.x.par_chunks(BLOCK));
+    blocks.zip(points.y.par_chunks(BLOCK)).for_each(|((cells, longitudes), latitudes)| {
+        let mut indices = [0; BLOCK];
+        locate_degrees(longitudes, latitudes, level.get(), &mut indices);
+        for (cell, index) in cells.iter_mut().zip(indices) {
+            *cell = Cell::at(level, index);
+        }
+    });
     progress.at("cells", 1.0)?;
     Ok(cells)
 }

@@ -52,6 +52,7 @@ mod diagram;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod locate;
 mod nearest;
 mod neighbours;
 mod params;

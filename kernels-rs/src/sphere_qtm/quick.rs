@@ -19,7 +19,7 @@ use super::triangle::Vector;
 use crate::spatial::morton;
 
 /// Levels of an octant's cells that have factors in the table.
-const TABLED: u32 = 5;
+pub const TABLED: u32 = 5;
 
 /// The cells of an octant from level 1 to `TABLED`: the table has three factors for each.
 pub const FACTORS: u32 = 1364;
@@ -102,43 +102,91 @@ impl Start {
     /// The place of the cell in its level, if it is certain.
     #[inline(always)]
     pub fn locate(&self, level: u32, table: &impl Table) -> Option<u64> {
-        let mut weights = self.weights;
-        let (mut index, mut before, mut step) = (0, 0, 0);
+        let (mut way, mut before, mut step) = (Way::new(self.weights), 0, 0);
         let curved = curved_levels(level);
         while step < u32::min(curved, TABLED) {
-            let child = Child::of(weights);
-            index = index << 2 | child.digit();
-            let (base, factors) = (child.bases(weights, 1.0), table.factors(before + index));
-            weights = [base[0] * factors[0], base[1] * factors[1], base[2] * factors[2]];
+            way = way.down().multiplied(before, table);
             before = 4 * before + 4;
             step += 1;
         }
-        let mut depths = if step < curved { table.depths(index) } else { [0.0; 3] };
+        way.depths = if step < curved { table.depths(way.index) } else { [0.0; 3] };
         while step < curved {
-            let child = Child::of(weights);
-            index = index << 2 | child.digit();
-            let (base, own) = (child.bases(weights, 2.0), child.depths(depths));
-            let by = |k: usize| {
-                let product = math::mul_add(-(own[k] as f64), base[k], base[k]);
-                choose(child.middle, -product, product)
-            };
-            weights = [by(0), by(1), by(2)];
-            // The squares of the first are no less than what the flat levels err by.
-            depths =
-                if step == TABLED { child.finer(depths) } else { depths.map(|depth| 0.25 * depth) };
+            way = way.curved(step == TABLED);
             step += 1;
         }
-        let deepest = f32::max(depths[0], f32::max(depths[1], depths[2]));
+        let (index, is_certain) = way.flat(self.octant, level, curved);
+        if is_certain { Some(index) } else { None }
+    }
+}
+
+/// A place on its way down from an octant.
+#[derive(Clone, Copy)]
+pub struct Way {
+    /// The weights of the vertices of the cell that it has come to, or as large multiples.
+    pub weights: Vector,
+    /// The cell, by its place in the octant.
+    pub index: u32,
+    /// Below the levels that are tabled, what the cosines of half the edges differ from 1 by.
+    pub depths: [f32; 3],
+}
+
+impl Way {
+    /// In the octant.
+    #[inline(always)]
+    pub fn new(weights: Vector) -> Self {
+        Self { weights, index: 0, depths: [0.0; 3] }
+    }
+
+    /// A level down, but for the factors of the child that it has come to.
+    #[inline(always)]
+    pub fn down(self) -> Self {
+        let child = Child::of(self.weights);
+        let index = self.index << 2 | child.digit();
+        Self { weights: child.bases(self.weights, 1.0), index, ..self }
+    }
+
+    /// With the factors of its cell, which a table has; it has `before` cells of the levels above.
+    #[inline(always)]
+    pub fn multiplied(self, before: u32, table: &impl Table) -> Self {
+        let ([u, v, w], [by_u, by_v, by_w]) = (self.weights, table.factors(before + self.index));
+        Self { weights: [u * by_u, v * by_v, w * by_w], ..self }
+    }
+
+    /// A level down by the depths.
+    #[inline(always)]
+    pub fn curved(self, is_first: bool) -> Self {
+        let child = Child::of(self.weights);
+        let index = self.index << 2 | child.digit();
+        let (base, own) = (child.bases(self.weights, 2.0), child.depths(self.depths));
+        let by = |k: usize| {
+            let product = math::mul_add_relaxed(-(own[k] as f64), base[k], base[k]);
+            choose(child.middle, -product, product)
+        };
+        let weights = [by(0), by(1), by(2)];
+        // The squares of the first are no less than what the flat levels err by.
+        let depths = match is_first {
+            true => child.finer(self.depths),
+            false => self.depths.map(|depth| 0.25 * depth),
+        };
+        Self { weights, index, depths }
+    }
+
+    /// The rest of the way, through flat cells: the place of the cell in its level, and whether it is certain.
+    #[inline(always)]
+    pub fn flat(self, octant: u32, level: u32, curved: u32) -> (u64, bool) {
+        let [p, q, r] = self.depths;
+        let deepest = f32::max(p, f32::max(q, r));
         let rest = level - curved;
-        let digits = flat_levels(weights, rest, error(level, curved, deepest))?;
-        let curved_part = (self.octant as u64) << (2 * curved) | index as u64;
-        Some(curved_part << (2 * rest) | digits as u64)
+        let error = error(level, curved, deepest);
+        let (digits, is_certain) = flat_levels(self.weights, rest, error);
+        let curved_part = (octant as u64) << (2 * curved) | self.index as u64;
+        (curved_part << (2 * rest) | digits as u64, is_certain)
     }
 }
 
 /// The levels that are divided as curved, of so many. Those below err by the square of a cell's size, and each halves it.
 #[inline(always)]
-fn curved_levels(level: u32) -> u32 {
+pub fn curved_levels(level: u32) -> u32 {
     u32::min(level, (level + 12) / 3)
 }
 
@@ -165,11 +213,11 @@ fn sine_cosine(turns: f64) -> [f64; 2] {
         [1.0 / 479_001_600.0, -1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5];
     let mut k = 0;
     while k < 6 {
-        sine = math::mul_add(sine, square, sines[k]);
-        cosine = math::mul_add(cosine, square, cosines[k]);
+        sine = math::mul_add_relaxed(sine, square, sines[k]);
+        cosine = math::mul_add_relaxed(cosine, square, cosines[k]);
         k += 1;
     }
-    [angle * sine, math::mul_add(cosine, square, 1.0)]
+    [angle * sine, math::mul_add_relaxed(cosine, square, 1.0)]
 }
 
 /// Which child a place is in, as three flags and none: so that what depends on it is chosen, not branched to.
@@ -236,25 +284,23 @@ impl Child {
     }
 }
 
-/// The digits of `levels` flat levels, at most 16, if it is certain that they are those of all places whose shares of
+/// The digits of `levels` flat levels, at most 16, and whether it is certain that they are those of all places whose shares of
 /// the weights are as these but for `error`.
 ///
 /// In a flat triangle the three shares sum to 1. Where it stands like its ancestor, a bit of one of them is set at each
 /// level, which names the corner, or none in the middle; and the middle one stands on its head, where bits are the other
 /// way round. So a triangle stands on its head exactly if the three bits of the level above sum to an even number.
 #[inline(always)]
-fn flat_levels([u, v, w]: Vector, levels: u32, error: f64) -> Option<u32> {
+fn flat_levels([u, v, w]: Vector, levels: u32, error: f64) -> (u32, bool) {
     let scale = (1u32 << levels) as f64 / (u + v + w);
     let (u, v, w) = (Share::of(u * scale), Share::of(v * scale), Share::of(w * scale));
     // What is NaN is not certain.
-    if !(u.apart > error && v.apart > error && w.apart > error) {
-        return None;
-    }
+    let is_certain = (u.apart > error) & (v.apart > error) & (w.apart > error);
     let odd = u.whole ^ v.whole ^ w.whole;
     let all = (1u32 << levels) - 1;
     let on_head = (!odd & all) >> 1;
     let (u, v, w) = (u.whole ^ on_head, v.whole ^ on_head, w.whole ^ on_head);
-    Some(morton::encode32((u | w) as u16, (v | w) as u16))
+    (morton::encode32((u | w) as u16, (v | w) as u16), is_certain)
 }
 
 /// A number that is not negative.

@@ -9,6 +9,8 @@ use geo_io::{CsvColumns, Existing, Output};
 use programs::args::{RunArgs, ending};
 use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
+use crate::ids::Grid;
+
 /// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
@@ -30,9 +32,13 @@ pub struct Args {
     #[arg(long = "kernel", value_enum, default_value_t = How::Auto)]
     pub method: How,
     /// The site of each cell, its row from 0: an array (.npy) in the order of the cells' ids, or a table (.csv) of
-    /// ids and sites
+    /// ids and sites, which --ids asks for
     #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
     pub output: PathBuf,
+    /// Give --output the cells of another grid, h3:LEVEL, healpix:LEVEL (nested) or a5:LEVEL: their ids, the sites nearest to their centres,
+    /// and the distances in metres
+    #[arg(long, value_name = "GRID:LEVEL")]
+    pub ids: Option<Grid>,
     /// The unit vectors of the cells' centres, three a cell (.npy)
     #[arg(long, value_name = "PATH")]
     pub centres: Option<PathBuf>,
@@ -150,6 +156,11 @@ impl Args {
             let shown = path.display();
             ensure!(known, "{option} {shown}: the name must end in .{}", endings.join(" or ."));
         }
+        ensure!(
+            self.ids.is_none() || ending(&self.output) == "csv",
+            "--output {}: with --ids the name must end in .csv",
+            self.output.display()
+        );
         let inputs: Vec<PathBuf> = self.sites.iter().cloned().collect();
         let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();
         geo_io::check_distinct(&inputs, &paths)?;

@@ -4,6 +4,7 @@
 //! are siblings; the latter launches the kernels of `kernels-rs/src/sphere_qtm`.
 
 mod args;
+mod ids;
 mod map;
 mod shapes;
 
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use geo_io::{Crs, Filter, Properties};
+use geo_io::{Crs, Filter, Output, Properties};
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -22,9 +23,13 @@ use programs::units::require_degrees;
 use sphere_qtm::{Diagram, Latitude, LonLat, Polygon, Shapes, UnitVector};
 
 use args::Args;
+use ids::Grid;
 
 /// The area of the Earth in square kilometres (of the ellipsoid WGS 84), over that of the sphere of radius 1.
 const SQUARE_KILOMETRES: f64 = 510_065_621.724 / (4.0 * std::f64::consts::PI);
+
+/// The radius in metres of the sphere that has the Earth's area.
+const EARTH_RADIUS: f64 = 6_371_007.180_918_474;
 
 fn main() -> ExitCode {
     program::run("sphere_voronoi", run)
@@ -52,7 +57,7 @@ fn run(args: &Args) -> Result<()> {
     report.field("level", args.level);
     report.field("cells", cells);
     report.field("sites", sites.count());
-    stages.run("write", |_| write(args, &sites, &diagram, &mut report))?;
+    stages.run("write", |p| write(args, &sites, &diagram, &mut report, p))?;
     report.stages(&stages);
     report.written(&args.written());
     report.print(&args.run, false);
@@ -83,6 +88,11 @@ impl Sites {
             return Ok(sites);
         };
         if matches!(ending(path).as_str(), "geojson" | "json") {
+            ensure!(
+                args.ids.is_none(),
+                "--ids: sites of {} are shapes, give points",
+                path.display()
+            );
             return shapes::read(path, latitude, report);
         }
         let columns = args.columns.names();
@@ -174,10 +184,18 @@ fn require_degrees_of(path: &Path, crs: Option<&Crs>) -> Result<()> {
 }
 
 /// Writes what is wanted.
-fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> Result<()> {
+fn write(
+    args: &Args,
+    sites: &Sites,
+    diagram: &Diagram,
+    report: &mut Report,
+    progress: &dyn Progress,
+) -> Result<()> {
     let count = sites.x.len();
     let output = args.to(&args.output);
-    if ending(&args.output) == "csv" {
+    if let Some(grid) = args.ids {
+        write_ids(output, grid, sites, progress)?;
+    } else if ending(&args.output) == "csv" {
         let rows = diagram.cells().map(|(cell, site)| format!("{cell},{site}"));
         geo_io::write_rows(output, "cell,site", rows)?;
     } else {
@@ -243,6 +261,24 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
         geo_io::write_colours(args.to(path), &pixels, width, height)?;
     }
     Ok(())
+}
+
+/// Writes the site that is nearest to the centre of each cell of another grid.
+fn write_ids(output: Output, grid: Grid, sites: &Sites, progress: &dyn Progress) -> Result<()> {
+    let ids = grid.ids()?;
+    let places = ids.iter().map(|&id| {
+        let [longitude, latitude] = grid.centre(id)?;
+        Ok((longitude, sites.latitude.on_sphere(latitude)))
+    });
+    let (x, y): (Vec<f64>, Vec<f64>) = places.collect::<Result<_>>()?;
+    let latitudes = sites.latitudes_on_sphere();
+    let all = Points::new(&sites.x, &latitudes);
+    let found = sphere_qtm::nearest_sites(&all, &Points::new(&x, &y), 1, progress)?;
+    let nearest = found.sites.iter().zip(&found.distances);
+    let rows = ids.iter().zip(nearest).map(|(&id, (site, distance))| {
+        format!("{},{site},{}", grid.text(id), distance * EARTH_RADIUS)
+    });
+    Ok(geo_io::write_rows(output, "cell,site,metres", rows)?)
 }
 
 /// A polygon's rings as GeoJSON has them: closed, and of geodetic latitudes.

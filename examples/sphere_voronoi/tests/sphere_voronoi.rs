@@ -1,5 +1,6 @@
 //! The program `sphere_voronoi` as its users meet it: exit codes, messages, files.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use geo_io::{ArrayData, read_npy};
@@ -450,4 +451,55 @@ fn airports_have_regions() {
 #[test]
 fn version_completions_and_page_are_printed() {
     PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
+}
+
+/// Cells whose centres are published: of H3's base cell 0, and of HEALPix's squares, whose latitudes are those of sines 2/3 and 1/12.
+#[test]
+fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
+    let folder = with_sites();
+    let sites = [[116.4, 39.9], [-0.1, 51.5], [-78.5, -0.2], [180.0, -17.0]];
+    let metres = |[a, b]: [f64; 2], [c, d]: [f64; 2]| {
+        let [a, b, c, d] = [a, b, c, d].map(f64::to_radians);
+        let [x, y] = [(b - d) / 2.0, (a - c) / 2.0].map(|half| half.sin().powi(2));
+        2.0 * 6_371_007.180_918_474 * (x + b.cos() * d.cos() * y).sqrt().asin()
+    };
+    let sine = |of: f64| of.asin().to_degrees();
+    for (grid, cells, centres) in [
+        ("h3:0", 122, vec![("8001fffffffffff", [38.023_407_007_969_89, 79.242_398_509_759_04])]),
+        ("h3:2", 5882, vec![]),
+        ("healpix:0", 12, vec![("0", [45.0, sine(2.0 / 3.0)]), ("11", [315.0, sine(-2.0 / 3.0)])]),
+        ("healpix:3", 768, vec![("0", [45.0, sine(1.0 / 12.0)])]),
+        ("a5:0", 12, vec![]),
+        ("a5:3", 960, vec![]),
+    ] {
+        let all = ["sites.csv", "--level", "3", "--latitude", "geodetic", "--device", "cpu"];
+        let more = ["--ids", grid, "-o", "ids.csv", "--overwrite"];
+        PROGRAM.succeeds(folder.path(), &[&all[..], &more].concat());
+        let table = std::fs::read_to_string(folder.path().join("ids.csv")).unwrap();
+        let (head, rows) = table.split_once('\n').unwrap();
+        let rows: HashMap<&str, Vec<&str>> = rows
+            .lines()
+            .map(|line| (line.split_once(',').unwrap().0, line.split(',').collect()))
+            .collect();
+        assert_eq!((head, rows.len()), ("cell,site,metres", cells), "{grid}");
+        for (id, centre) in centres {
+            let far = sites.map(|site| metres(site, centre));
+            let nearest = (0..4).min_by(|&a, &b| far[a].total_cmp(&far[b])).unwrap();
+            let row = &rows[id];
+            assert_eq!(row[1], nearest.to_string(), "{grid} {id}");
+            assert!((row[2].parse::<f64>().unwrap() - far[nearest]).abs() < 0.01, "{grid} {row:?}");
+        }
+    }
+    for (arguments, words) in [
+        (&["sites.csv", "--ids", "h3:16", "-o", "x.csv"][..], "expected h3:0 to h3:15"),
+        (&["sites.csv", "--ids", "s2:3", "-o", "x.csv"], "healpix:0 to healpix:29"),
+        (&["sites.csv", "--ids", "h3:3", "-o", "x.npy"], "with --ids the name must end in .csv"),
+        (&["sites.csv", "--ids", "healpix:29", "-o", "x.csv"], "memory"),
+    ] {
+        PROGRAM.fails(folder.path(), arguments, &[words]);
+    }
+    let shapes = r#"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[[0,0],[10,5]]}}"#;
+    std::fs::write(folder.path().join("line.geojson"), shapes).unwrap();
+    let arguments = ["line.geojson", "--ids", "h3:1", "-o", "x.csv"];
+    PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "give points"]);
 }

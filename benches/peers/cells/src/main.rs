@@ -1,5 +1,6 @@
-//! Times from a place in degrees to the id of its cell, on one thread: `cells [PLACES]`, a million random ones without. Cells of all are
-//! some 10 m wide, but for QTM's at level 29, the deepest. A row: the library, the level, the median of 7 runs in nanoseconds a place.
+//! Times from places in degrees to the ids of their cells, on one thread: `cells [PLACES]`, a million random ones without. Cells are some
+//! 10 m wide at QTM's level 20, HEALPix's and S2's 20, H3's 12 and A5's 19. Rows as `benches` prints them: the median, the least and the most
+//! milliseconds of 7 runs.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -20,16 +21,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let latitudes: Vec<f64> = (0..count).map(|_| latitude(random.unit())).collect();
     let places = || longitudes.iter().copied().zip(latitudes.iter().copied());
 
-    println!("library\tlevel\tplaces\tns_a_place");
+    println!("# threads: 1");
     for level in [10, 20, 25, 29] {
         let (level, points) = (Level::new(level)?, Points::new(&longitudes, &latitudes));
-        time("sphere-qtm", level.get(), count, || {
+        time("tessera", level.get(), count, || {
             black_box(cells_of_points(&Device::Cpu, &points, level).expect("places"));
         });
     }
     let level = Level::new(20)?;
     let one = |(x, y)| Cell::containing(LonLat::new(x, y).expect("a place"), level);
-    time("sphere-qtm one by one", 20, count, || all(places().map(one)));
+    time("tessera_each", 20, count, || all(places().map(one)));
     let layer = cdshealpix::nested::get(20);
     time("cdshealpix", 20, count, || {
         all(places().map(|(x, y)| layer.hash(x.to_radians(), y.to_radians())));
@@ -53,12 +54,13 @@ fn time(library: &str, level: u32, count: usize, mut work: impl FnMut()) {
     let mut run = || {
         let start = Instant::now();
         work();
-        start.elapsed().as_secs_f64() * 1e9 / count as f64
+        start.elapsed().as_secs_f64() * 1e3
     };
     run();
     let mut times: Vec<f64> = (0..RUNS).map(|_| run()).collect();
     times.sort_by(f64::total_cmp);
-    println!("{library}\t{level}\t{count}\t{:.1}", times[RUNS / 2]);
+    let [median, least, most] = [RUNS / 2, 0, RUNS - 1].map(|i| times[i]);
+    println!("{library}\tcell_{level}\t{count}\t{count}\t{median:.5}\t{least:.5}\t{most:.5}");
 }
 
 /// splitmix64.

@@ -107,20 +107,27 @@ fn kernel_functions_have_the_same_bits_on_every_device_and_on_the_globe() {
     for shape in SHAPES {
         for geographic in [false, true] {
             let bandwidth = if geographic { 35_000.0 } else { 0.4 };
-            let params = Params::nearest(20).kernel(Kernel::new(shape, bandwidth));
-            let params = params.geographic(geographic);
-            let mut all = devices().into_iter().map(|device| {
-                let bits = |v: &f64| v.to_bits();
-                values::<f64>(&device, &cloud, Targets::Grid(grid), &params)
-                    .iter()
-                    .map(bits)
-                    .collect::<Vec<_>>()
-            });
-            let first = all.next().unwrap();
-            all.for_each(|other| assert!(other == first, "{params:?}"));
+            let kernel = Params::default().kernel(Kernel::new(shape, bandwidth));
+            let kernel = kernel.geographic(geographic);
+            let params = kernel.max_points(20);
+            same_bits(&cloud, grid, &params);
+            same_bits(&cloud, grid, &kernel.max_points(60));
+            same_bits(&cloud, grid, &kernel.max_points_per_quadrant(8).max_points(32));
             check(&cloud, &places, &params, 1e-9);
         }
     }
+}
+
+fn same_bits(cloud: &Cloud, grid: GridSpec, params: &Params) {
+    let mut all = devices().into_iter().map(|device| {
+        let bits = |v: &f64| v.to_bits();
+        values::<f64>(&device, cloud, Targets::Grid(grid), params)
+            .iter()
+            .map(bits)
+            .collect::<Vec<_>>()
+    });
+    let first = all.next().unwrap();
+    all.for_each(|other| assert!(other == first, "{params:?}"));
 }
 
 /// Each point from the others, and what a kernel function does not go with.

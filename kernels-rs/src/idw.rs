@@ -7,7 +7,8 @@
 //! - [`baselines`]: all pairs as in Mei (2014).
 //!
 //! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and what is
-//! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
+//! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power,
+//! [`kernel_weights`] what weighs neighbours in place of powers.
 
 #[cfg(feature = "idw_pairs")]
 pub mod baselines;
@@ -15,6 +16,7 @@ pub mod baselines;
 mod error_bound;
 #[cfg(feature = "idw_index")]
 pub mod index;
+pub mod kernel_weights;
 #[cfg(feature = "idw_neighbours")]
 pub mod neighbours;
 #[cfg(feature = "idw_pairs")]

@@ -6,7 +6,7 @@
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]), into room taken before ([`NpyRoom`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
-//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
+//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`], [`write_tiff_colour_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]), triangles as PLY ([`write_ply`]) and OBJ ([`write_obj`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_features`]), polygons alone ([`read_polygons`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
@@ -57,11 +57,13 @@ pub use rasters::npy::arrays::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };
 pub use rasters::npy::parts::{ArrayFile, write_npy_rows};
-pub use rasters::picture::{write_colours, write_picture};
+pub use rasters::picture::{write_colour_rows, write_colours, write_picture};
 pub use rasters::raster::{Raster, RasterFile, read_raster};
-pub use rasters::relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use rasters::relief::{
+    finite_range, relief_colours, shade_bytes, write_relief, write_shade, write_shade_rows,
+};
 pub use rasters::table::{write_rows, write_table};
-pub use rasters::tiff::rows::{FillRows, write_tiff_rows};
+pub use rasters::tiff::rows::{FillRows, write_tiff_colour_rows, write_tiff_rows};
 pub use rasters::tiff::write::{
     Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };

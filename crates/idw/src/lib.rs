@@ -5,7 +5,7 @@
 //! values. All points may count for every target ([`Params::default`]), or the nearest
 //! ([`Params::nearest`]), those within a radius or an ellipse, or some of each quadrant; the names of the
 //! options are `gdal_grid`'s. Coordinates are in ground units, or degrees on a sphere, where distances
-//! are metres.
+//! are metres. In place of powers, weights may be a kernel function of the distance ([`Params::kernel`]).
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -64,6 +64,7 @@ mod expansion;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod ground;
+mod kernel;
 mod number;
 mod params;
 mod part;
@@ -78,6 +79,7 @@ use points::Data;
 pub use error::{Error, Result};
 pub use gpu_core::{Points, Targets, ValueRange};
 pub use ground::RADIUS;
+pub use kernel::{Kernel, KernelShape};
 pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
 pub use params::{Adaptive, Baseline, Method, NonFinite, Params, TooFewPoints};

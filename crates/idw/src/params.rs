@@ -3,7 +3,7 @@
 use gpu_core::{ValueRange, require_parameter};
 
 use crate::points::{LEAST_LENGTH, has_square};
-use crate::{Error, Result, expansion};
+use crate::{Error, Kernel, Result, expansion};
 
 /// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
 ///
@@ -42,6 +42,10 @@ pub struct Params {
     pub geographic: bool,
     /// The power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,
+    /// Weights by a kernel function of the distance, instead of a power: the local mean of Nadaraya (1964, doi:10.1137/1109020) and Watson
+    /// (1964, Sankhya A 26, 359-372). It smooths: a target on a point does not have its value. With a search; where no neighbour weighs
+    /// anything a target has no value.
+    pub kernel: Option<Kernel>,
     /// What becomes of points that are not finite.
     pub non_finite: NonFinite,
     /// How all pairs are summed.
@@ -171,6 +175,7 @@ impl Default for Params {
             too_few_points: TooFewPoints::Nodata,
             geographic: false,
             adaptive: None,
+            kernel: None,
             non_finite: NonFinite::Refuse,
             method: Method::Auto,
             statistics: false,
@@ -209,6 +214,17 @@ impl Params {
         Self { adaptive: adaptive.into(), ..self }
     }
 
+    /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, that becomes the radius.
+    #[must_use]
+    pub fn kernel(self, kernel: impl Into<Option<Kernel>>) -> Self {
+        let kernel = kernel.into();
+        let params = Self { kernel, ..self };
+        match kernel.filter(|kernel| kernel.shape.ends() && self.radius1 == 0.0) {
+            Some(kernel) => params.radius(kernel.bandwidth),
+            None => params,
+        }
+    }
+
     /// Sets the range of the whole: the field of that name.
     #[must_use]
     pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
@@ -239,17 +255,28 @@ impl Params {
     /// Whether the points within a radius can be summed without a list of them.
     pub(crate) fn are_summed_within(&self) -> bool {
         let is_of_all = self.max_points == 0 && self.radius1 > 0.0 && !self.has_quadrants();
-        is_of_all && !self.statistics && self.highest_power() <= expansion::HIGHEST_POWER
+        is_of_all
+            && !self.statistics
+            && self.kernel.is_none()
+            && self.highest_power() <= expansion::HIGHEST_POWER
     }
 
     pub(crate) fn has_quadrants(&self) -> bool {
         self.max_points_per_quadrant > 0 || self.min_points_per_quadrant > 0
     }
 
-    /// The power where it has a specialised weight, else 0.
+    /// The power where it has a specialised weight, else 0; or the kernel function.
     pub(crate) fn law(&self) -> u32 {
+        if let Some(kernel) = self.kernel {
+            return kernel.law();
+        }
         let law = (1..=4).find(|&law| f64::from(law) == self.power);
         if self.adaptive.is_some() { 0 } else { law.unwrap_or(0) }
+    }
+
+    /// Minus half the power; of a kernel function the square of its bandwidth.
+    pub(crate) fn exponent(&self) -> f64 {
+        self.kernel.map_or(-0.5 * self.power, |kernel| kernel.bandwidth * kernel.bandwidth)
     }
 
     /// The highest power that a target may have.
@@ -280,6 +307,7 @@ impl Params {
             return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
         }
         self.check_method()?;
+        self.kernel.map_or(Ok(()), |kernel| kernel.check(self))?;
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 

@@ -3,7 +3,7 @@
 use gpu_core::{On, Points};
 
 use crate::points::Data;
-use crate::{Params, Result, leave_one_out};
+use crate::{Error, Params, Result, leave_one_out};
 
 /// How well points follow from each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,13 +85,16 @@ pub fn cross_validate<'on>(
 /// Cross-validates by several powers, to choose one.
 ///
 /// # Errors
-/// As [`cross_validate`].
+/// As [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.
 pub fn best_power<'on>(
     on: impl Into<On<'on>>,
     points: Points,
     params: &PowerParams,
 ) -> Result<Comparison> {
     let On { device, progress } = on.into();
+    if params.interpolation.kernel.is_some() {
+        return Err(Error::Conflict { option: "a kernel function", with: "powers" });
+    }
     let mut all = Vec::with_capacity(params.powers.len());
     for (i, &power) in params.powers.iter().enumerate() {
         let fraction = i as f64 / params.powers.len() as f64;

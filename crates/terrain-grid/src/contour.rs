@@ -1,7 +1,7 @@
 //! Contour lines, as CPU and GPU give them.
 
 use gpu_core::GridSpec;
-use kernels_rs::terrain::{CellPlaces, NONE};
+use kernels_rs::terrain::{CellPlaces, NONE, Piece};
 
 use crate::Result;
 
@@ -21,12 +21,20 @@ impl Contour {
     }
 }
 
+/// A line, and where it begins.
+pub(crate) struct Found {
+    pub line: Contour,
+    /// Its first piece; of a ring the lowest.
+    pub first: Piece,
+    pub is_ring: bool,
+}
+
 /// Checks that pieces can be numbered.
 pub(crate) fn check_count(pieces: u64) -> Result<()> {
     Ok(gpu_core::require_at_most("pieces of contour lines", pieces, u64::from(NONE) - 1)?)
 }
 
-/// Where a grid's cells lie on the ground.
-pub(crate) fn ground(grid: &GridSpec) -> CellPlaces {
-    CellPlaces { x: grid.origin_x, y: grid.origin_y, cell_size: grid.cell_size }
+/// Where the cells of a grid lie on the ground, or those of a part that begins at a column and a row.
+pub(crate) fn ground(grid: &GridSpec, [column, row]: [u32; 2]) -> CellPlaces {
+    CellPlaces { x: grid.origin_x, y: grid.origin_y, cell_size: grid.cell_size, column, row }
 }

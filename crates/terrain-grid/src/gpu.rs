@@ -3,12 +3,12 @@
 mod contours;
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, GridView, Progress};
-use kernels_rs::terrain::{self as kernels, Parallels, Recipe};
+use kernels_rs::terrain::{self as kernels, CellPlaces, Parallels, Recipe};
 
 pub use contours::contours;
 pub use gpu_scan::gpu::Workspace;
 
-use crate::contour::Contour;
+use crate::contour::Found;
 use crate::ground::Scales;
 use crate::params::check_grid;
 use crate::{ContourParams, Edges, ProductParams, Result};
@@ -77,14 +77,17 @@ pub(crate) fn product_host(
     })
 }
 
-/// [`contours`](fn@crate::contours) on a GPU. Waits for the result.
+/// [`contours`](fn@crate::contours) on a GPU, of cells that lie somewhere, and where each begins. Waits for the result.
 pub(crate) fn contours_host(
     gpu: &Gpu,
     dem: GridView<'_, f32>,
     params: &ContourParams,
+    ground: CellPlaces,
     progress: &dyn Progress,
-) -> Result<Vec<Contour>> {
-    through(gpu, dem, progress, "contours", |dem| contours(&mut Workspace::new(gpu)?, dem, params))
+) -> Result<Vec<Found>> {
+    through(gpu, dem, progress, "contours", |dem| {
+        contours::find(&mut Workspace::new(gpu)?, dem, params, ground)
+    })
 }
 
 /// Copies a DEM to the device, lets `work` make something of it, and tells the caller of both.

@@ -52,6 +52,8 @@
 //! value on the level counts as high. In a saddle, where the two high corners of a square face each
 //! other, they are joined if the mean of the four is high; else they are apart. Squares with a NaN
 //! have no line, so lines end there, as at the border. Lines have the high ground on their right.
+//! A DEM that is cut into parts has the same lines: [`contours_of_part`] finds what each part has of them, and [`join`] puts
+//! that together.
 //!
 //! CPU and GPU give the same bits.
 #![deny(missing_docs)]
@@ -63,15 +65,20 @@ mod error;
 pub mod gpu;
 mod ground;
 mod params;
+mod parts;
 mod product;
 
 use gpu_core::{Grid, GridView, On};
+use kernels_rs::terrain::CellPlaces;
+
+use contour::Found;
 
 pub use contour::Contour;
 pub use cpu::averaged;
 pub use error::{Error, Result};
 pub use ground::{Ground, metres_of_degree};
 pub use params::{ContourParams, Levels, MAX_LEVELS};
+pub use parts::{Fragment, JoinedLine, Part, contours_of_part, join};
 pub use product::{
     Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
     SlopeUnit,
@@ -109,10 +116,20 @@ pub fn contours<'on>(
     dem: GridView<'_, f32>,
     params: &ContourParams,
 ) -> Result<Vec<Contour>> {
-    let On { device, progress } = on.into();
+    let lines = find_contours(on.into(), dem, params, contour::ground(dem.grid(), [0; 2]))?;
+    Ok(lines.into_iter().map(|found| found.line).collect())
+}
+
+/// The contour lines of cells that lie somewhere, and where each begins.
+fn find_contours(
+    On { device, progress }: On<'_>,
+    dem: GridView<'_, f32>,
+    params: &ContourParams,
+    ground: CellPlaces,
+) -> Result<Vec<Found>> {
     gpu_core::on_device!(
         device,
-        cpu => cpu::contours(dem, params, progress),
-        gpu => gpu::contours_host(gpu, dem, params, progress),
+        cpu => cpu::contours(dem, params, ground, progress),
+        gpu => gpu::contours_host(gpu, dem, params, ground, progress),
     )
 }

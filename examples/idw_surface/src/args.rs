@@ -31,8 +31,8 @@ pub struct Args {
     pub output: PathBuf,
     #[command(flatten)]
     pub surface: SurfaceArgs,
-    /// Predict each point from the others and report the errors, for several powers unless --power
-    /// or --variogram is given
+    /// Predict each point from the others and report the errors, for several powers unless --power,
+    /// --kernel or --variogram is given
     #[arg(long)]
     pub cross_validate: bool,
     /// Write the prediction error as a second band, of a GeoTIFF: each point is predicted from the others, and a cell has the root of the

@@ -139,11 +139,15 @@ impl Call<'_> {
         let surface = stages.run("interpolate", |p| {
             idw::interpolate::<f32>(device.with_progress(p), Input::new(points, grid), &params)
         })?;
-        match params.adaptive {
-            Some(_) => report.line("power", "adaptive"),
-            None => report.line("power", Shortest(params.power)),
+        let kernel = args.surface.kernel_text();
+        match (params.adaptive, &kernel) {
+            (Some(_), _) => report.line("power", "adaptive"),
+            (None, Some(kernel)) => report.line("kernel", kernel),
+            (None, None) => report.line("power", Shortest(params.power)),
         }
-        report.field("power", params.adaptive.is_none().then_some(params.power));
+        let has_power = params.adaptive.is_none() && kernel.is_none();
+        report.field("power", has_power.then_some(params.power));
+        report.field("kernel", kernel);
         let mut bands = surface::bands_of(surface, args.surface.deviation);
         if args.prediction_error {
             bands.push(self.prediction_error(&params, stages)?);
@@ -214,7 +218,7 @@ fn reach(args: &Args) -> Option<Bounds> {
     let b = args.points.bounds?.0;
     // On the sphere a distance has no one width in degrees; a variogram is that of all points.
     let takes_all = args.surface.geographic || args.cross_validate || args.surface.kriging.fits();
-    let radius = args.surface.radius.filter(|_| !takes_all)?;
+    let radius = args.surface.reach().filter(|_| !takes_all)?;
     Some(Bounds {
         min_x: b.min_x - radius - cell_of(args, b),
         min_y: b.min_y - radius - cell_of(args, b),
@@ -240,17 +244,14 @@ fn power(
     if !args.cross_validate {
         return Ok(given);
     }
-    let powers = if args.surface.power.is_some() || args.surface.adaptive {
-        vec![given]
-    } else {
-        POWERS.to_vec()
-    };
-    if args.surface.adaptive {
+    let powers = if args.surface.power.is_some() { vec![given] } else { POWERS.to_vec() };
+    let adaptive = args.surface.adaptive.then(|| "adaptive power".to_owned());
+    if let Some(what) = adaptive.or(args.surface.kernel_text()) {
         let params = args.surface.params(given);
         let found = stages.run("cross-validate", |p| {
             idw::cross_validate(device.with_progress(p), points, &params)
         })?;
-        report_validation(report, "adaptive power", &found);
+        report_validation(report, &what, &found);
         return Ok(given);
     }
     let params = idw::PowerParams::new(powers).interpolation(args.surface.params(given));

@@ -3,11 +3,13 @@
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use geo_io::Crs;
-use idw::{Adaptive, Params, Surface};
+use gpu_core::Shortest;
+use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
 use programs::args::{Extent, fraction, positive};
 use programs::units::{note_on_degrees, require_degrees};
+use serde::{Deserialize, Serialize};
 
 use crate::kriging::{self, KrigingArgs};
 
@@ -27,6 +29,14 @@ pub struct SurfaceArgs {
     /// The power of each cell from the pattern of the points around it (Lu and Wong 2008)
     #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
     pub adaptive: bool,
+    /// A point's weight is a function of its distance over --bandwidth, in place of a power: the surface is smooth, and does not go
+    /// through its points (Nadaraya 1964, Watson 1964)
+    #[arg(long, value_name = "NAME", value_enum, requires = "bandwidth",
+        conflicts_with_all = ["power", "adaptive", "smoothing", "variogram"])]
+    pub kernel: Option<KernelName>,
+    /// Where the function of --kernel ends, or the standard deviation of the Gaussian; in metres with --geographic
+    #[arg(long, value_name = "DISTANCE", value_parser = positive, allow_negative_numbers = true, requires = "kernel")]
+    pub bandwidth: Option<f64>,
     /// Added to distances: sqrt(distance^2 + SMOOTHING^2)
     #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
     pub smoothing: f64,
@@ -53,6 +63,43 @@ pub struct SurfaceArgs {
     pub kriging: KrigingArgs,
 }
 
+/// A function of a distance over the bandwidth, u.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelName {
+    /// 1 up to the bandwidth
+    Uniform,
+    /// 1 - u
+    Triangular,
+    /// 1 - u^2
+    Epanechnikov,
+    /// (1 - u^2)^2, also called quartic
+    #[value(alias = "quartic")]
+    Biweight,
+    /// (1 - u^2)^3
+    Triweight,
+    /// (1 - u^3)^3
+    Tricube,
+    /// exp(-u^2 / 2), without end: with --radius, --max-points or --per-quadrant
+    Gaussian,
+}
+
+impl KernelName {
+    /// As the library has it, with a bandwidth.
+    pub fn with(self, bandwidth: f64) -> Kernel {
+        let shape = match self {
+            Self::Uniform => KernelShape::Uniform,
+            Self::Triangular => KernelShape::Triangular,
+            Self::Epanechnikov => KernelShape::Epanechnikov,
+            Self::Biweight => KernelShape::Biweight,
+            Self::Triweight => KernelShape::Triweight,
+            Self::Tricube => KernelShape::Tricube,
+            Self::Gaussian => KernelShape::Gaussian,
+        };
+        Kernel::new(shape, bandwidth)
+    }
+}
+
 /// The power where nothing says otherwise.
 pub const DEFAULT_POWER: f64 = 2.0;
 
@@ -64,7 +111,11 @@ impl SurfaceArgs {
             bail!("--min-points {} is above --max-points {most}", self.min_points);
         }
         let is_search =
-            self.max_points.is_some() || self.radius.is_some() || self.per_quadrant.is_some();
+            self.max_points.is_some() || self.reach().is_some() || self.per_quadrant.is_some();
+        ensure!(
+            is_search || self.kernel.is_none(),
+            "--kernel gaussian has no end: give --radius, --max-points or --per-quadrant"
+        );
         ensure!(
             is_search || !self.deviation,
             "--deviation is that of the points near a cell: give --max-points, --radius or --per-quadrant"
@@ -114,9 +165,27 @@ impl SurfaceArgs {
         variance.or(self.deviation.then_some("deviation"))
     }
 
+    /// The kernel function, with its bandwidth.
+    pub fn kernel(&self) -> Option<Kernel> {
+        self.kernel.zip(self.bandwidth).map(|(name, bandwidth)| name.with(bandwidth))
+    }
+
+    /// The kernel function in words.
+    pub fn kernel_text(&self) -> Option<String> {
+        let (name, bandwidth) = self.kernel.zip(self.bandwidth)?;
+        let value = name.to_possible_value()?;
+        Some(format!("{}, bandwidth {}", value.get_name(), Shortest(bandwidth)))
+    }
+
+    /// The distance up to which points count: by `--radius`, or where the kernel function ends.
+    pub fn reach(&self) -> Option<f64> {
+        let end = self.kernel().filter(|kernel| kernel.shape.ends());
+        self.radius.or(end.map(|kernel| kernel.bandwidth))
+    }
+
     /// How to interpolate, by this power.
     pub fn params(&self, power: f64) -> Params {
-        let radius = self.radius.unwrap_or(0.0);
+        let radius = self.reach().unwrap_or(0.0);
         let quadrants = self.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
         Params::default()
             .power(power)
@@ -128,6 +197,7 @@ impl SurfaceArgs {
             .max_points_per_quadrant(quadrants.max)
             .geographic(self.geographic)
             .adaptive(self.adaptive.then(Adaptive::default))
+            .kernel(self.kernel())
             .statistics(self.deviation)
     }
 }

@@ -334,6 +334,6 @@ fn write_contours(
     let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
     let lines = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
-    contours::write(output, &lines, crs)?;
+    contours::write(output, lines.iter().map(|line| Ok((line.level, &line.points))), crs)?;
     Ok(lines.len())
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use geo_io::{Crs, Output};
 use serde_json::json;
-use terrain_grid::Contour;
 
 use crate::args::ending;
 use crate::report::Report;
@@ -31,12 +30,15 @@ pub fn format(path: &Path) -> Result<LinesFormat> {
     }
 }
 
-/// Writes contour lines in a coordinate system.
+/// Writes contour lines, each its level and its points, in a coordinate system. They need not fit the memory together.
 ///
 /// # Errors
-/// Those of writing.
-pub fn write(output: Output, contours: &[Contour], crs: Option<&Crs>) -> Result<()> {
-    let lines = contours.iter().map(|line| (line.level, &line.points[..]));
+/// Those of lines, and of writing.
+pub fn write<L: AsRef<[[f64; 2]]>>(
+    output: Output,
+    lines: impl IntoIterator<Item = geo_io::Result<(f64, L)>>,
+    crs: Option<&Crs>,
+) -> Result<()> {
     match format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,
         LinesFormat::FlatGeobuf => geo_io::write_flatgeobuf(output, lines, crs)?,

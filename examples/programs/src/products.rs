@@ -123,7 +123,8 @@ impl<'a> Products<'a> {
         match Format::of(option, path, &Self::PICTURES)? {
             Format::Png => geo_io::write_relief(output, values, brightness, width, height)?,
             _ => {
-                let colours = geo_io::relief_colours(values, brightness)?;
+                let range = geo_io::finite_range(values);
+                let colours = geo_io::relief_colours(values, brightness, range)?;
                 let (place, options) = (self.place(), self.how.options());
                 geo_io::write_tiff(
                     output,

@@ -9,8 +9,8 @@ use programs::args::{Format, RasterArgs, RunArgs, positive};
 use programs::contours;
 use programs::products::Products;
 
-use crate::choices::{MethodArgs, Name};
-use crate::colours::Between;
+use crate::choices::{Kind, MethodArgs, Name};
+use crate::drawing::DrawingArgs;
 
 /// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
 #[derive(Parser, Debug)]
@@ -23,32 +23,8 @@ pub struct Args {
     pub dem: PathBuf,
     #[command(flatten)]
     pub outputs: OutputArgs,
-    /// Draw the relief: heights in colours under the light (.png, .tif)
-    #[arg(long, value_name = "PATH", help_heading = "Products")]
-    pub relief: Option<PathBuf>,
-    /// Draw heights in the colours of --colours, without light, as gdaldem color-relief -alpha does (.png, .tif)
-    #[arg(long, value_name = "PATH", requires = "colours", help_heading = "Products")]
-    pub color_relief: Option<PathBuf>,
-    /// The table of colours: a height, a share such as 20% of the heights' range, or nv for NODATA, and red, green, blue and opacity or
-    /// a name, on each line; or a GMT palette (.cpt) with the line `# COLOR_MODEL = RGB`
-    #[arg(long, value_name = "TABLE", requires = "color_relief", help_heading = "Products")]
-    pub colours: Option<PathBuf>,
-    /// The colours of heights between two of the table
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_enum,
-        default_value = "linear",
-        requires = "color_relief",
-        help_heading = "Products"
-    )]
-    pub between: Between,
-    /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
-    #[arg(long, value_name = "PATH", help_heading = "Products")]
-    pub contours: Option<PathBuf>,
-    /// From one contour line to the next, in the unit of heights
-    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = "Products")]
-    pub contour_interval: f64,
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
     #[command(flatten)]
@@ -65,8 +41,8 @@ hillshade and curvature count both, and in degrees the length of a degree at eac
 position (tpi), roughness and contour lines are in the unit of heights as they are, whatever --z-factor says. \
 Rows of the DEM run east from the north; others are refused.\n\n\
 A hillshade is written as gdaldem does, as bytes from 1 to 255 with 0 as NODATA (.tif), as a picture (.png), or as numbers from 0 to 1 (.npy). \
-All other products are float32, NODATA in an array being NaN.\n\n\
-Products are made of some rows after the other, so the DEM need not fit the memory; --relief, --color-relief, --contours and pictures hold all of it. \
+Relief is colours with opacity, contour lines are lines; all other products are float32, NODATA in an array being NaN.\n\n\
+Products are made of some rows after the other, so the DEM need not fit the memory; --contours holds all of it, but in tiles (terrain plan). \
 NODATA is what GDAL takes for it, by the file or by .aux.xml beside it; no scale is applied.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
@@ -99,6 +75,15 @@ pub struct OutputArgs {
     /// The highest less the lowest of the nine cells (.tif, .npy)
     #[arg(long, value_name = "PATH")]
     pub roughness: Option<PathBuf>,
+    /// Draw the relief: heights in colours under the light (.png, .tif)
+    #[arg(long, value_name = "PATH")]
+    pub relief: Option<PathBuf>,
+    /// Draw heights in the colours of --colours, without light, as gdaldem color-relief -alpha does (.png, .tif)
+    #[arg(long, value_name = "PATH")]
+    pub color_relief: Option<PathBuf>,
+    /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
+    #[arg(long, value_name = "PATH")]
+    pub contours: Option<PathBuf>,
 }
 
 impl OutputArgs {
@@ -117,6 +102,9 @@ impl OutputArgs {
             Name::Tri => self.tri.as_ref(),
             Name::Tpi => self.tpi.as_ref(),
             Name::Roughness => self.roughness.as_ref(),
+            Name::Relief => self.relief.as_ref(),
+            Name::ColorRelief => self.color_relief.as_ref(),
+            Name::Contours => self.contours.as_ref(),
         }
     }
 }
@@ -135,38 +123,39 @@ const ROWS: [Format; 2] = [Format::GeoTiff, Format::Npy];
 /// The formats of a hillshade.
 const SHADES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
 
-/// The format that a product's name asks for.
+/// The format that the name of a raster asks for.
 pub fn format(name: Name, path: &Path) -> Result<Format> {
-    let known = if name == Name::Hillshade { &SHADES[..] } else { &ROWS };
+    let known = match name.kind() {
+        Kind::Colours => &Products::PICTURES[..],
+        _ if name == Name::Hillshade => &SHADES,
+        _ => &ROWS,
+    };
     Format::of(&name.option(), path, known)
+}
+
+/// Refuses the name of a product that asks for a format it has not.
+pub fn check_format(name: Name, path: &Path) -> Result<()> {
+    match name.kind() {
+        Kind::Lines => contours::format(path).map(drop),
+        _ => format(name, path).map(drop),
+    }
 }
 
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
         for (name, path) in self.outputs.wanted() {
-            format(name, path)?;
+            check_format(name, path)?;
         }
-        if let Some(path) = &self.relief {
-            Format::of("--relief", path, &Products::PICTURES)?;
-        }
-        if let Some(path) = &self.color_relief {
-            Format::of("--color-relief", path, &Products::PICTURES)?;
-        }
-        if let Some(path) = &self.contours {
-            contours::format(path)?;
-        }
-        let names: Vec<Name> = self.outputs.wanted().map(|(name, _)| name).collect();
+        let names = self.names();
         self.method.check(&names)?;
+        self.drawing.check(&names)?;
         let outputs = self.paths();
         let options = Name::ALL.map(Name::option).join(", ");
-        ensure!(
-            !outputs.is_empty(),
-            "no product is asked for: give {options}, --relief, --color-relief or --contours"
-        );
+        ensure!(!outputs.is_empty(), "no product is asked for: give one of {options}");
         let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
         let inputs: Vec<PathBuf> =
-            std::iter::once(&self.dem).chain(&self.colours).cloned().collect();
+            std::iter::once(&self.dem).chain(&self.drawing.colours).cloned().collect();
         geo_io::check_distinct(&inputs, &outputs)?;
         for path in outputs {
             geo_io::check_output(Output { path, existing: self.run.existing() })?;
@@ -174,25 +163,26 @@ impl Args {
         Ok(())
     }
 
+    /// The products that are asked for.
+    pub fn names(&self) -> Vec<Name> {
+        self.outputs.wanted().map(|(name, _)| name).collect()
+    }
+
     /// All files to be written.
     pub fn paths(&self) -> Vec<&PathBuf> {
-        let products = self.outputs.wanted().map(|(_, path)| path);
-        products.chain(&self.relief).chain(&self.color_relief).chain(&self.contours).collect()
+        self.outputs.wanted().map(|(_, path)| path).collect()
     }
 
     /// Whether an output needs all heights at once.
     pub fn needs_all(&self) -> bool {
-        let mut pictures = self.outputs.wanted().map(|(name, path)| format(name, path).ok());
-        self.relief.is_some()
-            || self.color_relief.is_some()
-            || self.contours.is_some()
-            || pictures.any(|format| format == Some(Format::Png))
+        self.outputs.contours.is_some()
     }
 
     /// How often the heights are gone through.
     pub fn passes(&self) -> usize {
         let of_each = if self.raster.cog { 3 } else { 1 };
-        self.paths().len() * of_each
+        let of_range = usize::from(self.outputs.relief.is_some() || self.drawing.colours.is_some());
+        self.paths().len() * of_each + of_range
     }
 }
 

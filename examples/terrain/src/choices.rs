@@ -9,7 +9,7 @@ use terrain_grid::{
     SlopeUnit,
 };
 
-/// A product that is a number for each cell.
+/// A product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Name {
@@ -21,11 +21,25 @@ pub enum Name {
     Tri,
     Tpi,
     Roughness,
+    Relief,
+    ColorRelief,
+    Contours,
+}
+
+/// What a product is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number for each cell.
+    Numbers,
+    /// A colour for each cell.
+    Colours,
+    /// Lines.
+    Lines,
 }
 
 impl Name {
     /// All, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Slope,
         Self::Aspect,
         Self::Hillshade,
@@ -34,6 +48,9 @@ impl Name {
         Self::Tri,
         Self::Tpi,
         Self::Roughness,
+        Self::Relief,
+        Self::ColorRelief,
+        Self::Contours,
     ];
 
     /// Its word, which is also its option without the hyphens.
@@ -47,12 +64,27 @@ impl Name {
             Self::Tri => "tri",
             Self::Tpi => "tpi",
             Self::Roughness => "roughness",
+            Self::Relief => "relief",
+            Self::ColorRelief => "color-relief",
+            Self::Contours => "contours",
+        }
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Relief | Self::ColorRelief => Kind::Colours,
+            Self::Contours => Kind::Lines,
+            _ => Kind::Numbers,
         }
     }
 
     /// Whether it depends on how large cells are on the ground.
     pub fn needs_lengths(self) -> bool {
-        !matches!(self, Self::Tri | Self::Tpi | Self::Roughness)
+        !matches!(
+            self,
+            Self::Tri | Self::Tpi | Self::Roughness | Self::ColorRelief | Self::Contours
+        )
     }
 
     /// Its option.
@@ -177,22 +209,25 @@ impl MethodArgs {
         Ok(())
     }
 
-    /// The parameters of a product, on square cells of side 1.
-    pub fn params(&self, name: Name) -> ProductParams {
+    /// The parameters of a product, on square cells of side 1: those of the light for relief, and none for what is made of heights
+    /// alone.
+    pub fn params(&self, name: Name) -> Option<ProductParams> {
         let gradient = match self.gradient {
             GradientName::Horn => Gradient::Horn,
             GradientName::ZevenbergenThorne => Gradient::ZevenbergenThorne,
         };
         let edges = match self.edges {
-            EdgesName::Nodata => Edges::Nodata,
-            EdgesName::Level => Edges::Level,
+            // The light of a picture has no frame.
+            EdgesName::Nodata if name != Name::Relief => Edges::Nodata,
+            _ => Edges::Level,
         };
-        let params = ProductParams::new(self.product(name)).gradient(gradient).edges(edges);
-        params.z_factor(self.light.z_factor)
+        let params = ProductParams::new(self.product(name)?).gradient(gradient).edges(edges);
+        Some(params.z_factor(self.light.z_factor))
     }
 
-    fn product(&self, name: Name) -> Product {
-        match name {
+    fn product(&self, name: Name) -> Option<Product> {
+        Some(match name {
+            Name::ColorRelief | Name::Contours => return None,
             Name::Slope => Product::Slope(match self.slope_unit {
                 UnitName::Degrees => SlopeUnit::Degrees,
                 UnitName::Percent => SlopeUnit::Percent,
@@ -204,7 +239,7 @@ impl MethodArgs {
                 };
                 Product::Aspect(Aspect::new().angle(angle).flat(self.flat.unwrap_or(f32::NAN)))
             }
-            Name::Hillshade => {
+            Name::Hillshade | Name::Relief => {
                 let shading = match self.shading {
                     ShadingName::Lambert => Shading::Lambert,
                     ShadingName::Multidirectional => Shading::Multidirectional,
@@ -222,17 +257,17 @@ impl MethodArgs {
             }),
             Name::Tpi => Product::Position,
             Name::Roughness => Product::Roughness,
-        }
+        })
     }
 
-    /// What a product is measured in.
+    /// What the numbers of a product are measured in.
     pub fn unit(&self, name: Name) -> &'static str {
         match name {
             Name::Slope if self.slope_unit == UnitName::Percent => "percent",
             Name::Slope | Name::Aspect => "degrees",
             Name::Hillshade => "from 0, dark, to 1",
             Name::PlanCurvature | Name::ProfileCurvature => "over one unit of the ground",
-            Name::Tri | Name::Tpi | Name::Roughness => "in the unit of heights",
+            _ => "in the unit of heights",
         }
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use gpu_core::parallel::{self, FINE};
+use serde::{Deserialize, Serialize};
 
 /// Colours by name, as gdaldem knows them.
 const NAMES: [(&str, [u8; 3]); 16] = [
@@ -28,10 +29,11 @@ const NAMES: [(&str, [u8; 3]); 16] = [
 ];
 
 /// Red, green, blue and opacity.
-type Colour = [u8; 4];
+pub type Colour = [u8; 4];
 
 /// Which colour a height between two of the table has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Between {
     /// One between theirs
     Linear,
@@ -50,9 +52,19 @@ enum Height {
     Nodata,
 }
 
-/// The colours of heights.
+/// A table of colours.
 #[derive(Debug, PartialEq)]
 pub struct Table(Vec<(Height, Colour)>);
+
+/// The colours of the heights of a DEM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Colours {
+    /// Heights that ascend, and their colours.
+    known: Vec<(f64, Colour)>,
+    of_nodata: Colour,
+    between: Between,
+}
 
 impl FromStr for Table {
     type Err = anyhow::Error;
@@ -156,11 +168,16 @@ impl Table {
         text.parse().with_context(|| format!("{name} is no table of colours"))
     }
 
-    /// The colours of heights, of which NaN are NODATA, for which a number may stand in the DEM: a line with that number is one of
+    /// Whether colours depend on the range of heights.
+    pub fn has_shares(&self) -> bool {
+        self.0.iter().any(|(height, _)| matches!(height, Height::Share(_)))
+    }
+
+    /// The colours of a DEM from a lowest to a highest height, for whose NODATA a number may stand: a line with that number is one of
     /// NODATA.
-    pub fn of(&self, heights: &[f32], nodata: Option<f64>, between: Between) -> Vec<Colour> {
-        let [low, high] = range(heights);
-        let nodata = nodata.map(|nodata| nodata as f32).filter(|nodata| !nodata.is_nan());
+    pub fn colours(&self, range: [f32; 2], nodata: Option<f64>, between: Between) -> Colours {
+        let [low, high] = range.map(f64::from);
+        let nodata = nodata.map(|nodata| nodata as f32).filter(|nodata| nodata.is_finite());
         let is_nodata = |height: f64| nodata == Some(height as f32);
         let (mut known, mut of_nodata) = (Vec::new(), None);
         for &(height, colour) in &self.0 {
@@ -188,13 +205,20 @@ impl Table {
                 part_at(&mut known, nodata.into(), colour);
             }
         }
-        let of_nodata = of_nodata.unwrap_or_default();
+        Colours { known, of_nodata: of_nodata.unwrap_or_default(), between }
+    }
+}
+
+impl Colours {
+    /// The colours of heights, of which NaN are NODATA.
+    pub fn of(&self, heights: &[f32]) -> Vec<Colour> {
+        let &Self { ref known, of_nodata, between } = self;
         parallel::map(heights.len(), FINE, |i| {
             let height = f64::from(heights[i]);
             match (height.is_nan(), known.is_empty(), between) {
                 (false, true, Between::Exact) => Colour::default(),
                 (true, ..) | (_, true, _) => of_nodata,
-                _ => colour(&known, height, between),
+                _ => colour(known, height, between),
             }
         })
     }
@@ -234,16 +258,6 @@ fn part_at(known: &mut Vec<(f64, Colour)>, nodata: f64, colour: Colour) {
     known.splice(at..at, sides.into_iter().filter_map(|(height, colour)| Some((height, colour?))));
 }
 
-/// The lowest and the highest finite height.
-fn range(heights: &[f32]) -> [f64; 2] {
-    let both = |[low, high]: [f32; 2], [a, b]: [f32; 2]| [low.min(a), high.max(b)];
-    let parts = parallel::map_ranges(heights.len(), FINE, &|range| {
-        let finite = heights[range].iter().filter(|height| height.is_finite());
-        finite.fold([f32::INFINITY, f32::NEG_INFINITY], |all, &v| both(all, [v, v]))
-    });
-    parts.into_iter().fold([f32::INFINITY, f32::NEG_INFINITY], both).map(f64::from)
-}
-
 /// The colour of a height, of some that ascend.
 fn colour(known: &[(f64, Colour)], height: f64, between: Between) -> Colour {
     let after = known.partition_point(|(known, _)| *known < height);
@@ -271,10 +285,19 @@ fn colour(known: &[(f64, Colour)], height: f64, between: Between) -> Colour {
 mod tests {
     use super::*;
 
+    /// The colours of heights that are all of a DEM.
+    fn of(table: &Table, heights: &[f32], nodata: Option<f64>, between: Between) -> Vec<Colour> {
+        let colours = table.colours(geo_io::finite_range(heights), nodata, between);
+        // As a plan keeps them.
+        let text = serde_json::to_string(&colours).unwrap();
+        assert_eq!(serde_json::from_str::<Colours>(&text).unwrap(), colours);
+        colours.of(heights)
+    }
+
     #[test]
     fn heights_are_met_exactly_as_f32_and_infinite_ones_are_refused() {
         let table: Table = "0.1 red\n0% blue".parse().unwrap();
-        let found = table.of(&[0.1, -3.0, f32::NEG_INFINITY], None, Between::Exact);
+        let found = of(&table, &[0.1, -3.0, f32::NEG_INFINITY], None, Between::Exact);
         assert_eq!(found, [[255, 0, 0, 255], [0, 0, 255, 255], [0; 4]]);
         for text in ["-inf blue", "inf red", "nan red"] {
             assert!(text.parse::<Table>().is_err(), "{text}");
@@ -330,7 +353,7 @@ mod tests {
             let table: Table =
                 format!("-10000 red\n{word} 1 2 3\n0 blue\n10 white").parse().unwrap();
             let heights = [f32::NAN, -10000.0, -9999.5, -9000.0, 0.0, 11.0];
-            let found = table.of(&heights, Some(-9999.0), Between::Linear);
+            let found = of(&table, &heights, Some(-9999.0), Between::Linear);
             let [red, blue, white] = [[255, 0, 0, 255], [0, 0, 255, 255], [255; 4]];
             assert_eq!(found, [[1, 2, 3, 255], red, red, blue, blue, white], "{word}");
         }
@@ -340,11 +363,11 @@ mod tests {
     #[test]
     fn without_heights_or_lines_of_heights_cells_are_nodata_or_clear() {
         let table: Table = "0% blue\n100% red\nnv 1 2 3\n".parse().unwrap();
-        assert_eq!(table.of(&[f32::NAN; 2], None, Between::Linear), [[1, 2, 3, 255]; 2]);
+        assert_eq!(of(&table, &[f32::NAN; 2], None, Between::Linear), [[1, 2, 3, 255]; 2]);
         let table: Table = "0% blue\n100% red\n".parse().unwrap();
-        assert_eq!(table.of(&[f32::NAN], None, Between::Nearest), [[0; 4]]);
+        assert_eq!(of(&table, &[f32::NAN], None, Between::Nearest), [[0; 4]]);
         let table: Table = "-9999 1 2 3\n".parse().unwrap();
-        let found = table.of(&[f32::NAN, 5.0], Some(-9999.0), Between::Exact);
+        let found = of(&table, &[f32::NAN, 5.0], Some(-9999.0), Between::Exact);
         assert_eq!(found, [[1, 2, 3, 255], [0; 4]]);
     }
 }

@@ -76,17 +76,35 @@ impl Dem {
         let (width, height) = self.size();
         let name = self.path.display();
         let mut all = host_memory::with_capacity(width * height).with_context(|| {
-            format!(
-                "{name}: --relief, --color-relief, --contours and pictures hold all of its heights"
-            )
+            format!("{name}: --contours holds all of its heights, but in tiles (terrain plan)")
         })?;
-        let step = (AT_ONCE / width).max(1).next_multiple_of(TILE);
-        for first in (0..height).step_by(step) {
-            progress.at("heights", first as f64 / height as f64)?;
-            all.extend(heights(&self.file, first..height.min(first + step), 0..width)?);
+        for rows in self.strips() {
+            progress.at("heights", rows.start as f64 / height as f64)?;
+            all.extend(heights(&self.file, rows, 0..width)?);
         }
         self.all = Some(all);
         Ok(())
+    }
+
+    /// The lowest and the highest finite height, the wrong way round where there is none.
+    ///
+    /// # Errors
+    /// As [`heights`].
+    pub fn range(&self, progress: &dyn Progress) -> Result<[f32; 2]> {
+        let (mut strip, mut range) = (Strip::new(self), [f32::MAX, f32::MIN]);
+        for rows in self.strips() {
+            progress.at("range", rows.start as f64 / self.size().1 as f64)?;
+            let [low, high] = geo_io::finite_range(strip.rows(rows)?);
+            range = [range[0].min(low), range[1].max(high)];
+        }
+        Ok(range)
+    }
+
+    /// Rows that are read together.
+    fn strips(&self) -> impl Iterator<Item = Range<usize>> {
+        let (width, height) = self.size();
+        let step = (AT_ONCE / width).max(1).next_multiple_of(TILE);
+        (0..height).step_by(step).map(move |first| first..height.min(first + step))
     }
 
     /// All heights, which have been read.
@@ -260,6 +278,8 @@ impl Lie {
 
 /// A part of a DEM, and the window with the cells beside it that its products depend on.
 pub struct Part {
+    /// Columns and rows of the whole.
+    size: (usize, usize),
     rows: Range<usize>,
     columns: Range<usize>,
     window: [Range<usize>; 2],
@@ -276,7 +296,12 @@ impl Part {
             range.start.saturating_sub(halo)..side.min(range.end + halo)
         };
         let window = [wider(&rows, height), wider(&columns, width)];
-        Self { rows, columns, window }
+        Self { size: (width, height), rows, columns, window }
+    }
+
+    /// Its first row.
+    pub fn first_row(&self) -> usize {
+        self.rows.start
     }
 
     /// The rows and columns whose heights are needed.
@@ -311,9 +336,33 @@ impl Part {
         if (rows, columns) == (&self.rows, &self.columns) {
             return Ok(made.into_values());
         }
-        let (top, left) = (self.rows.start - rows.start, self.columns.start - columns.start);
-        let lines = made.values().chunks_exact(columns.len()).skip(top).take(self.rows.len());
-        Ok(lines.flat_map(|line| &line[left..left + self.columns.len()]).copied().collect())
+        Ok(self.cut(made.values(), self.rows.clone(), self.columns.clone()))
+    }
+
+    /// The part's own of what there is for each cell of its window.
+    pub fn own(&self, window: &[f32]) -> Vec<f32> {
+        self.cut(window, self.rows.clone(), self.columns.clone())
+    }
+
+    /// The cells of the part and, where there is one, a further row and a further column, so that each square between four cell centres
+    /// is in one part; how many columns and rows they are, and where they lie in the whole.
+    pub fn squares(&self, window: &[f32]) -> (Vec<f32>, (u32, u32), terrain_grid::Part) {
+        let (width, height) = self.size;
+        let rows = self.rows.start..height.min(self.rows.end + 1);
+        let columns = self.columns.start..width.min(self.columns.end + 1);
+        let cells = self.cut(window, rows.clone(), columns.clone());
+        let whole = GridSpec::of_pixels(width as u32, height as u32);
+        let first_cell = [columns.start as u32, rows.start as u32];
+        let size = (columns.len() as u32, rows.len() as u32);
+        (cells, size, terrain_grid::Part { whole, first_cell })
+    }
+
+    /// Some rows and columns of the window.
+    fn cut(&self, window: &[f32], rows: Range<usize>, columns: Range<usize>) -> Vec<f32> {
+        let [all_rows, all_columns] = &self.window;
+        let (top, left) = (rows.start - all_rows.start, columns.start - all_columns.start);
+        let lines = window.chunks_exact(all_columns.len()).skip(top).take(rows.len());
+        lines.flat_map(|line| &line[left..left + columns.len()]).copied().collect()
     }
 }
 

@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 use geo_io::{Bands, FillRows, Georeference, Output};
-use gpu_core::{Device, Progress, host_memory};
+use gpu_core::{Device, Progress};
 use programs::args::{Format, RasterArgs};
 use programs::report::{Report, digits};
 use serde_json::json;
 use terrain_grid::ProductParams;
 
 use crate::args::format;
-use crate::choices::Name;
+use crate::choices::{Kind, MethodArgs, Name};
 use crate::dem::{Dem, Part, Strip};
+use crate::drawing::Drawing;
 
 /// A raster that is written, without its values.
 pub struct Whole<'a> {
@@ -25,7 +26,7 @@ pub struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Writes a product whose rows `fill` gives, NaN where there is none; of a picture all at once.
+    /// Writes a product whose rows `fill` gives, NaN where there is none.
     ///
     /// # Errors
     /// What `fill` gives, a value that is NODATA, and those of writing.
@@ -36,9 +37,7 @@ impl Whole<'_> {
         if format == Format::Npy {
             geo_io::write_npy_rows(output, (width, height), fill)?;
         } else if format == Format::Png {
-            let mut brightness = host_memory::filled(f32::NAN, width * height)?;
-            fill(0, &mut brightness)?;
-            geo_io::write_shade(output, &brightness, size.0, size.1)?;
+            geo_io::write_shade_rows(output, size, fill)?;
         } else if name == Name::Hillshade {
             let mut brightness = Vec::new();
             let mut fill = |first: usize, rows: &mut [u8]| {
@@ -54,59 +53,103 @@ impl Whole<'_> {
         }
         Ok(())
     }
-}
 
-/// Makes a product of a DEM and writes it, and gives the range of its values.
-///
-/// # Errors
-/// Those of reading, making and writing.
-pub fn make_and_write(
-    (dem, device): (&Dem, &Device),
-    (name, params): (Name, &ProductParams),
-    (output, how): (Output, &RasterArgs),
-    progress: &dyn Progress,
-) -> Result<Tally> {
-    let (width, height) = dem.size();
-    let (mut strip, mut tally) = (Strip::new(dem), Tally::default());
-    // The writer knows its own errors alone.
-    let mut failed = None;
-    let mut fill = |first: usize, rows: &mut [f32]| {
-        let made = progress.at("rows", first as f64 / height as f64).map_err(Into::into);
-        let count = rows.len() / width;
-        match made.and_then(|()| make((dem, &mut strip), device, params, first..first + count)) {
-            Ok(made) => {
-                rows.copy_from_slice(&made);
-                tally.add(first, rows, width);
-                Ok(())
-            }
-            Err(error) => {
-                failed = Some(error);
-                Err(geo_io::Error::Cancelled)
+    /// Writes colours whose rows `fill` gives.
+    ///
+    /// # Errors
+    /// What `fill` gives, and those of writing.
+    pub fn write_colours(&self, output: Output, name: Name, fill: &mut FillRows<u8>) -> Result<()> {
+        match format(name, output.path)? {
+            Format::Png => geo_io::write_colour_rows(output, self.size, fill)?,
+            _ => {
+                let options = self.how.options();
+                geo_io::write_tiff_colour_rows(output, self.place, self.size, &options, fill)?;
             }
         }
-    };
-    let whole = Whole { place: &dem.lie.place, size: (width as u32, height as u32), how };
-    let written = whole.write(output, name, &mut fill);
-    match failed {
-        Some(error) => Err(error.context(name.option())),
-        None => written.map(|()| tally),
+        Ok(())
     }
 }
 
-/// Some rows of a product.
-///
-/// # Errors
-/// Those of reading and making.
-pub fn make(
-    (dem, strip): (&Dem, &mut Strip),
-    device: &Device,
-    params: &ProductParams,
-    rows: Range<usize>,
-) -> Result<Vec<f32>> {
-    let part = Part::new(dem.size(), rows, 0..dem.size().0);
-    let heights = strip.rows(part.window().0)?;
-    let made = part.make((heights, &dem.lie), params, device);
-    made.with_context(|| dem.path().display().to_string())
+/// A product that is made of a DEM some rows after the other.
+pub struct Making<'a> {
+    pub dem: &'a Dem,
+    pub device: &'a Device,
+    pub name: Name,
+    /// Where it goes.
+    pub output: Output<'a>,
+    pub how: &'a RasterArgs,
+}
+
+impl Making<'_> {
+    /// Makes numbers and writes them, and gives the range of their values.
+    ///
+    /// # Errors
+    /// Those of reading, making and writing.
+    pub fn numbers(&self, params: &ProductParams, progress: &dyn Progress) -> Result<Tally> {
+        let (mut tally, width) = (Tally::default(), self.dem.size().0);
+        let make = |part: &Part, heights: &[f32]| {
+            let made = part.make((heights, &self.dem.lie), params, self.device)?;
+            tally.add(part.first_row(), &made, width);
+            Ok(made)
+        };
+        self.fill(progress, make, |whole, fill| whole.write(self.output, self.name, fill))?;
+        Ok(tally)
+    }
+
+    /// Draws colours and writes them.
+    ///
+    /// # Errors
+    /// As [`numbers`](Self::numbers).
+    pub fn colours(
+        &self,
+        (drawing, method): (&Drawing, &MethodArgs),
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let make = |part: &Part, heights: &[f32]| {
+            let how = (self.name, method);
+            let colours = drawing.draw(part, (heights, &self.dem.lie), how, self.device)?;
+            Ok(colours.into_flattened())
+        };
+        self.fill(progress, make, |whole, fill| whole.write_colours(self.output, self.name, fill))
+    }
+
+    /// Lets `write` take rows that `make` makes of the heights of their window.
+    fn fill<T: Copy>(
+        &self,
+        progress: &dyn Progress,
+        mut make: impl FnMut(&Part, &[f32]) -> Result<Vec<T>>,
+        write: impl FnOnce(&Whole, &mut FillRows<T>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { dem, how, .. } = self;
+        let (width, height) = dem.size();
+        let mut strip = Strip::new(dem);
+        let per_row = if self.name.kind() == Kind::Colours { 4 * width } else { width };
+        let mut rows_of = |rows: Range<usize>| -> Result<Vec<T>> {
+            progress.at("rows", rows.start as f64 / height as f64)?;
+            let part = Part::new((width, height), rows, 0..width);
+            let made = make(&part, strip.rows(part.window().0)?);
+            made.with_context(|| dem.path().display().to_string())
+        };
+        // The writer knows its own errors alone.
+        let mut failed = None;
+        let mut fill =
+            |first: usize, rows: &mut [T]| match rows_of(first..first + rows.len() / per_row) {
+                Ok(made) => {
+                    rows.copy_from_slice(&made);
+                    Ok(())
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    Err(geo_io::Error::Cancelled)
+                }
+            };
+        let whole = Whole { place: &dem.lie.place, size: (width as u32, height as u32), how };
+        let written = write(&whole, &mut fill);
+        match failed {
+            Some(error) => Err(error.context(self.name.option())),
+            None => written,
+        }
+    }
 }
 
 /// How many cells have a value, and the lowest and the highest.

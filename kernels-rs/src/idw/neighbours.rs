@@ -19,6 +19,8 @@
 //! Distances are squares of differences in f64, the same on every back end, so the same neighbours are
 //! found; equal distances go by the index of the point. On the sphere they are those of the chord.
 //!
+//! Weights are powers of the distance, or a kernel function of it: [`kernel_weights`](super::kernel_weights).
+//!
 //! The adaptive power of each target follows from its neighbours' distances: [`powers`].
 
 pub mod circle;
@@ -65,11 +67,12 @@ pub trait Method {
 /// How much a neighbour weighs.
 #[arguments]
 pub struct Weights<'a> {
-    /// The power where its weight has a short form: 1 to 4; else 0.
+    /// The power where its weight has a short form: 1 to 4, else 0; or a kernel function
+    /// ([`kernel_weight`](super::kernel_weights::kernel_weight)).
     pub law: u32,
     /// The square of the smoothing, on the ground.
     pub smoothing: f64,
-    /// Minus half the power.
+    /// Minus half the power; of a kernel function the square of its bandwidth.
     pub exponent: f64,
     /// The same of each target, in place of `exponent`.
     pub exponents: Option<In<'a, f64>>,

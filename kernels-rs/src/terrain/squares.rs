@@ -98,22 +98,26 @@ impl Piece {
     }
 }
 
-/// Where the cells of a raster lie on the ground: the north-western corner, and a cell's side.
+/// Where the cells of a raster, or of a part of one, lie on the ground.
 #[arguments]
 pub struct CellPlaces {
-    /// To the west.
+    /// The raster's western border.
     pub x: f64,
-    /// To the north.
+    /// The raster's northern border.
     pub y: f64,
-    /// Of a cell.
+    /// The side of a cell.
     pub cell_size: f64,
+    /// The column of the part's first cell in the raster.
+    pub column: u32,
+    /// The row of the part's first cell in the raster.
+    pub row: u32,
 }
 
 /// Where a level crosses a side of a square, in ground coordinates. `height` gives that of a cell
 /// (column, row).
 ///
-/// It goes along the side from north to south or from west to east, so both squares beside it give the
-/// same bits.
+/// It goes along the side from north to south or from west to east, and counts columns and rows from those of the whole raster.
+/// So both squares beside it give the same bits, in whichever part of the raster they are.
 #[inline(always)]
 pub fn crossing(
     square: [u32; 2],
@@ -128,7 +132,7 @@ pub fn crossing(
     let a = height(column, row) as f64;
     let b = height(column + !goes_south as u32, row + goes_south as u32) as f64;
     let t = (level - a) / (b - a);
-    let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
+    let (x, y) = ((ground.column + column) as f64 + 0.5, (ground.row + row) as f64 + 0.5);
     let (x, y) = if goes_south { (x, y + t) } else { (x + t, y) };
     [ground.x + x * ground.cell_size, ground.y - y * ground.cell_size]
 }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::output::Output;
 use crate::rasters::png;
-use crate::{Error, Result};
+use crate::{Error, FillRows, Result};
 
 /// Colours from distance 0 to the largest, evenly spaced: land, shallows, deep water, night.
 const RAMP: [[f32; 3]; 5] = [
@@ -61,6 +61,19 @@ pub fn write_colours<'a>(
         return Err(Error::BadValue { what: "number of pixels", value: 0.0, expected: "positive" });
     }
     png::write_rgba(output.into(), pixels.as_flattened(), width, height)
+}
+
+/// [`write_colours`] of a picture that need not fit the memory: `fill` gives whole rows, four bytes a pixel, from the first on, each
+/// once.
+///
+/// # Errors
+/// What `fill` gives, [`Error::BadValue`] for a picture without pixels, and those of writing.
+pub fn write_colour_rows<'a>(
+    output: impl Into<Output<'a>>,
+    size: (u32, u32),
+    fill: &mut FillRows<u8>,
+) -> Result<()> {
+    png::write_rgba_rows(output.into(), size, fill)
 }
 
 fn colour(value: f32, largest: f32) -> [u8; 4] {

@@ -1,7 +1,7 @@
 //! PNG, through the crate `png`: pictures out, rasters of stored values in.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::Path;
 
 use ::png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder};
@@ -13,29 +13,67 @@ use crate::output::{Output, write_atomic};
 use crate::rasters::georeference::Place;
 use crate::rasters::pam::Band;
 use crate::rasters::tiff::samples::require_no_mask_beside;
-use crate::{ArrayData, Error, Number, Raster, Result};
+use crate::{ArrayData, Error, FillRows, Number, Raster, Result};
+
+/// Bytes of rows that are taken at once, about.
+const AT_ONCE: usize = 1 << 22;
+
+/// Bytes of a chunk of a file.
+const CHUNK: usize = 1 << 16;
 
 /// Writes four bytes a pixel: red, green, blue and opacity.
 pub(crate) fn write_rgba(output: Output, pixels: &[u8], width: u32, height: u32) -> Result<()> {
-    write(output, ColorType::Rgba, pixels, width, height)
+    let row = 4 * width as usize;
+    write_rgba_rows(output, (width, height), &mut |first, rows| {
+        rows.copy_from_slice(&pixels[first * row..][..rows.len()]);
+        Ok(())
+    })
 }
 
-/// Writes two bytes a pixel: brightness and opacity.
-pub(crate) fn write_grey(output: Output, pixels: &[u8], width: u32, height: u32) -> Result<()> {
-    write(output, ColorType::GrayscaleAlpha, pixels, width, height)
+/// Writes rows of four bytes a pixel as they come.
+pub(crate) fn write_rgba_rows(
+    output: Output,
+    size: (u32, u32),
+    fill: &mut FillRows<u8>,
+) -> Result<()> {
+    write(output, ColorType::Rgba, size, fill)
 }
 
-fn write(output: Output, colour: ColorType, bytes: &[u8], width: u32, height: u32) -> Result<()> {
+/// Writes rows of two bytes a pixel, brightness and opacity, as they come.
+pub(crate) fn write_grey_rows(
+    output: Output,
+    size: (u32, u32),
+    fill: &mut FillRows<u8>,
+) -> Result<()> {
+    write(output, ColorType::GrayscaleAlpha, size, fill)
+}
+
+fn write(
+    output: Output,
+    colour: ColorType,
+    (width, height): (u32, u32),
+    fill: &mut FillRows<u8>,
+) -> Result<()> {
+    if width == 0 || height == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    let row = colour.samples() * width as usize;
     write_atomic(output, |file| {
+        let failed = |e: &dyn std::fmt::Display| Error::write(output.path, e);
         let mut encoder = Encoder::new(file, width, height);
         encoder.set_color(colour);
         encoder.set_depth(BitDepth::Eight);
         encoder.set_compression(Compression::Fast);
-        let written = encoder.write_header().and_then(|mut image| {
-            image.write_image_data(bytes)?;
-            image.finish()
-        });
-        written.map_err(|e| Error::write(output.path, e))
+        let mut image = encoder.write_header().map_err(|e| failed(&e))?;
+        let mut stream = image.stream_writer_with_size(CHUNK).map_err(|e| failed(&e))?;
+        let (height, step) = (height as usize, (AT_ONCE / row).max(1));
+        let mut rows = vec![0; step.min(height) * row];
+        for first in (0..height).step_by(step) {
+            rows.truncate((height - first) * row);
+            fill(first, &mut rows)?;
+            stream.write_all(&rows).map_err(|e| failed(&e))?;
+        }
+        stream.finish().and_then(|()| image.finish()).map_err(|e| failed(&e))
     })
 }
 

@@ -4,7 +4,7 @@ use gpu_core::parallel::{self, FINE};
 
 use crate::output::Output;
 use crate::rasters::png;
-use crate::{Error, Result};
+use crate::{Error, FillRows, Result};
 
 /// Colours from the lowest to the highest elevation, evenly spaced: lowland green, straw, brown,
 /// grey, snow.
@@ -36,7 +36,7 @@ pub fn write_relief<'a>(
     let expected = u64::from(width) * u64::from(height);
     check(values, "raster", expected)?;
     check(brightness, "brightness", expected)?;
-    let pixels = relief_colours(values, brightness)?;
+    let pixels = relief_colours(values, brightness, finite_range(values))?;
     png::write_rgba(output.into(), &pixels, width, height)
 }
 
@@ -52,9 +52,31 @@ pub fn write_shade<'a>(
     height: u32,
 ) -> Result<()> {
     check(brightness, "brightness", u64::from(width) * u64::from(height))?;
-    let opaque = |v: u8| [v, if v == 0 { 0 } else { 255 }];
-    let pixels: Vec<u8> = shade_bytes(brightness).into_iter().flat_map(opaque).collect();
-    png::write_grey(output.into(), &pixels, width, height)
+    write_shade_rows(output, (width, height), &mut |first, rows| {
+        rows.copy_from_slice(&brightness[first * width as usize..][..rows.len()]);
+        Ok(())
+    })
+}
+
+/// [`write_shade`] of a raster that need not fit the memory: `fill` gives whole rows, from the first on, each once.
+///
+/// # Errors
+/// What `fill` gives, and as [`write_shade`].
+pub fn write_shade_rows<'a>(
+    output: impl Into<Output<'a>>,
+    size: (u32, u32),
+    fill: &mut FillRows,
+) -> Result<()> {
+    let mut brightness = Vec::new();
+    png::write_grey_rows(output.into(), size, &mut |first, rows| {
+        brightness.resize(rows.len() / 2, f32::NAN);
+        fill(first, &mut brightness)?;
+        let pixels = rows.as_chunks_mut::<2>().0.iter_mut();
+        for (pixel, grey) in pixels.zip(shade_bytes(&brightness)) {
+            *pixel = [grey, if grey == 0 { 0 } else { 255 }];
+        }
+        Ok(())
+    })
 }
 
 fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
@@ -77,21 +99,29 @@ pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
     parallel::map(brightness.len(), FINE, |i| byte(brightness[i]))
 }
 
-/// The colours of [`write_relief`]: red, green, blue and opacity, four bytes a cell.
-///
-/// # Errors
-/// [`Error::Shape`] unless there is a brightness for each value.
-pub fn relief_colours(values: &[f32], brightness: &[f32]) -> Result<Vec<u8>> {
-    let (expected, found) = (values.len() as u64, brightness.len() as u64);
-    if expected != found {
-        return Err(Error::Shape { what: "brightness", expected, found });
-    }
+/// Returns the lowest and the highest finite value, the wrong way round where there is none.
+pub fn finite_range(values: &[f32]) -> [f32; 2] {
     let of_parts = parallel::map_ranges(values.len(), FINE, &|range| {
         let finite = values[range].iter().filter(|v| v.is_finite());
         finite.fold([f32::MAX, f32::MIN], |[low, high], &v| [low.min(v), high.max(v)])
     });
     let unite = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    let [low, high] = of_parts.into_iter().fold([f32::MAX, f32::MIN], unite);
+    of_parts.into_iter().fold([f32::MAX, f32::MIN], unite)
+}
+
+/// The colours of [`write_relief`], with the ramp from `low` to `high`: red, green, blue and opacity, four bytes a cell.
+///
+/// # Errors
+/// [`Error::Shape`] unless there is a brightness for each value.
+pub fn relief_colours(
+    values: &[f32],
+    brightness: &[f32],
+    [low, high]: [f32; 2],
+) -> Result<Vec<u8>> {
+    let (expected, found) = (values.len() as u64, brightness.len() as u64);
+    if expected != found {
+        return Err(Error::Shape { what: "brightness", expected, found });
+    }
     let span = if high > low { high - low } else { 1.0 };
     let mut pixels = vec![0; 4 * values.len()];
     parallel::for_chunks(&mut pixels, 4, |i, pixel| {

@@ -10,7 +10,8 @@ use crate::output::{Output, write_atomic};
 use crate::{Crs, Error, Result};
 
 /// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property
-/// `elevation`. A line is its height and its points (x, y).
+/// `elevation`. A line is its height and its points (x, y). Lines are taken one after the other, so that they need not fit the memory
+/// together; an error in place of one ends the call.
 ///
 /// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
 /// are, and any other reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and
@@ -18,13 +19,17 @@ use crate::{Crs, Error, Result};
 /// whether it can be, and [`has_named_heights`] whether its vertical part can.
 ///
 /// # Errors
-/// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
-pub fn write_lines<'a>(
+/// [`Error::BadValue`] for a coordinate that is not finite, that of a line, and those of writing.
+pub fn write_lines<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
-    lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
+    lines: impl IntoIterator<Item = Result<(f64, L)>>,
     crs: Option<&Crs>,
 ) -> Result<()> {
-    write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
+    let features = lines.into_iter().map(|line| {
+        let (elevation, points) = line?;
+        feature(elevation, points.as_ref())
+    });
+    write_collection(output.into(), features, crs)
 }
 
 /// Returns whether readers of our GeoJSON files know the system: it has an EPSG code, or is known as WKT.
@@ -89,9 +94,9 @@ fn of_code(code: u16) -> Option<String> {
 ///
 /// # Errors
 /// As [`write_lines`].
-pub fn write_flatgeobuf<'a>(
+pub fn write_flatgeobuf<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
-    lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
+    lines: impl IntoIterator<Item = Result<(f64, L)>>,
     crs: Option<&Crs>,
 ) -> Result<()> {
     let output = output.into();
@@ -102,7 +107,9 @@ pub fn write_flatgeobuf<'a>(
         let mut writer =
             FgbWriter::create_with_options("contours", kind, options).map_err(|e| failed(&e))?;
         writer.add_column("elevation", ColumnType::Double, |_, _| {});
-        for (elevation, points) in lines {
+        for line in lines {
+            let (elevation, points) = line?;
+            let points = points.as_ref();
             check(elevation, points)?;
             let mut stated = Ok(false);
             let added = writer.add_feature_geom(Line(points), |feature| {
@@ -165,13 +172,17 @@ mod tests {
     use super::*;
     use geojson::GeoJson;
 
+    fn nothing() -> [Result<(f64, Vec<[f64; 2]>)>; 0] {
+        []
+    }
+
     #[test]
     fn lines_come_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines.geojson");
         let (a, b) = ([[0.5, 1.0], [2.0, 3.25]], [[7.0, 8.0], [9.0, 10.0], [7.0, 8.0]]);
         let lines = [(10.0, &a[..]), (12.5, &b[..])];
-        write_lines(&path, lines, Some(&Crs::parse("EPSG:26910").unwrap())).unwrap();
+        write_lines(&path, lines.map(Ok), Some(&Crs::parse("EPSG:26910").unwrap())).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains("EPSG::26910"));
         let GeoJson::FeatureCollection(collection) = text.parse::<GeoJson>().unwrap() else {
@@ -186,10 +197,10 @@ mod tests {
             assert_eq!(line, &points.iter().map(|p| p.to_vec()).collect::<Vec<_>>());
         }
         let wkt = "LOCAL_CS[\"site\",UNIT[\"metre\",1]]";
-        write_lines(&path, [], Crs::from_wkt(wkt).as_ref()).unwrap();
+        write_lines(&path, nothing(), Crs::from_wkt(wkt).as_ref()).unwrap();
         let found = std::fs::read_to_string(&path).unwrap().parse::<geojson::JsonValue>().unwrap();
         assert_eq!(found["crs"]["properties"]["name"], wkt);
-        write_lines(&path, [], None).unwrap();
+        write_lines(&path, nothing(), None).unwrap();
         let empty = std::fs::read_to_string(&path).unwrap().parse::<GeoJson>().unwrap();
         assert!(matches!(empty, GeoJson::FeatureCollection(c) if c.features.is_empty()));
     }
@@ -219,7 +230,7 @@ mod tests {
             (Some(&degrees), "GEOGCRS[\"WGS 84\"", false),
             (None, "GEOGCRS[\"WGS 84\"", false),
         ] {
-            write_lines(&path, [(1.0, &line[..])], crs).unwrap();
+            write_lines(&path, [Ok((1.0, &line[..]))], crs).unwrap();
             let text = std::fs::read_to_string(&path).unwrap();
             assert_eq!(text.contains("\"crs\""), has_member, "{text}");
             assert_eq!(
@@ -243,10 +254,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines.geojson");
         let line = [[0.0, f64::NAN], [1.0, 1.0]];
-        let result = write_lines(&path, [(1.0, &line[..])], None);
+        let result = write_lines(&path, [Ok((1.0, &line[..]))], None);
         assert!(matches!(result, Err(Error::BadValue { .. })));
-        let result = write_flatgeobuf(&path, [(1.0, &line[..])], None);
+        let result = write_flatgeobuf(&path, [Ok((1.0, &line[..]))], None);
         assert!(matches!(result, Err(Error::BadValue { .. })));
+        // So does a line that cannot be had.
+        let lines = || [Ok((1.0, &line[1..])), Err(Error::Cancelled)];
+        assert!(matches!(write_lines(&path, lines(), None), Err(Error::Cancelled)));
+        assert!(matches!(write_flatgeobuf(&path, lines(), None), Err(Error::Cancelled)));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -94,6 +94,47 @@ fn rows_of_bytes_give_the_bytes_of_the_whole() {
     }
 }
 
+/// Colours of which some are transparent, as GeoTIFF and as a picture; and brightness as a picture.
+#[test]
+fn rows_of_colours_give_the_bytes_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let is_same = |a: &str, b: &str| std::fs::read(at(a)).unwrap() == std::fs::read(at(b)).unwrap();
+    for (width, height, cloud_optimised) in
+        [(1, 1, true), (30, 7, false), (600, 530, false), (600, 530, true), (1900, 1200, true)]
+    {
+        let values = raster(width, height, 2).1;
+        let colour = |v: &f32| [*v as u8, (*v * 7.0) as u8, 9, if v.is_nan() { 0 } else { 255 }];
+        let colours: Vec<[u8; 4]> = values.iter().map(colour).collect();
+        let place = Georeference::north_up((5e5, 4e6), (2.0, 3.0));
+        let (size, options) =
+            ((width, height), TiffOptions { cloud_optimised, ..Default::default() });
+        let cells = Cells::Colours(colours.as_flattened());
+        write_tiff(&at("whole.tif"), &place, size, cells, &options).unwrap();
+        write_colours(&at("whole.png"), &colours, width, height).unwrap();
+        let mut fill = |first: usize, rows: &mut [u8]| {
+            rows.copy_from_slice(
+                &colours.as_flattened()[4 * first * width as usize..][..rows.len()],
+            );
+            Ok(())
+        };
+        write_tiff_colour_rows(&at("rows.tif"), &place, size, &options, &mut fill).unwrap();
+        write_colour_rows(&at("rows.png"), size, &mut fill).unwrap();
+        assert!(is_same("whole.tif", "rows.tif") && is_same("whole.png", "rows.png"), "{size:?}");
+        write_shade(&at("whole.png"), &values, width, height).unwrap();
+        write_shade_rows(&at("rows.png"), size, &mut |first, rows| {
+            rows.copy_from_slice(&values[first * width as usize..][..rows.len()]);
+            Ok(())
+        })
+        .unwrap();
+        assert!(is_same("whole.png", "rows.png"), "{size:?}");
+    }
+    let nothing = write_colour_rows(&at("no.png"), (0, 3), &mut |_, _| Ok(()));
+    assert!(matches!(nothing, Err(Error::BadValue { .. })));
+    let failed = write_colour_rows(&at("no.png"), (2, 3), &mut |_, _| Err(Error::Cancelled));
+    assert!(matches!(failed, Err(Error::Cancelled)) && !at("no.png").exists());
+}
+
 /// Wider than is taken at once: strips of one row of tiles.
 #[test]
 fn a_wide_raster_is_the_same_too() {

@@ -199,7 +199,7 @@ impl Call<'_> {
         Weights {
             law: params.law(),
             smoothing: params.smoothing * params.smoothing,
-            exponent: -0.5 * params.power,
+            exponent: params.exponent(),
             exponents: exponents.map(|exponents| exponents.input()),
         }
     }

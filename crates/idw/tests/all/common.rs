@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
 use gpu_core::Device;
-use idw::{Adaptive, Input, Number, Params, Targets, TooFewPoints, interpolate};
+use idw::{Adaptive, Input, KernelShape, Number, Params, Targets, TooFewPoints, interpolate};
 
 pub use testing::{Cloud, Random, devices};
 
@@ -130,6 +130,25 @@ pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive, geograp
 /// The value at a target by the definition, in f64.
 pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 {
     let taken = neighbours(cloud, target, params);
+    if let Some(kernel) = params.kernel {
+        let weight = |d: f64| {
+            let u = d / kernel.bandwidth;
+            match kernel.shape {
+                KernelShape::Gaussian => (-0.5 * u * u).exp(),
+                _ if u > 1.0 => 0.0,
+                KernelShape::Uniform => 1.0,
+                KernelShape::Triangular => 1.0 - u,
+                KernelShape::Epanechnikov => 1.0 - u.powi(2),
+                KernelShape::Biweight => (1.0 - u.powi(2)).powi(2),
+                KernelShape::Triweight => (1.0 - u.powi(2)).powi(3),
+                KernelShape::Tricube => (1.0 - u.powi(3)).powi(3),
+                other => panic!("{other:?}"),
+            }
+        };
+        let weights: f64 = taken.iter().map(|&(d, _)| weight(d)).sum();
+        let sum: f64 = taken.iter().map(|&(d, i)| weight(d) * cloud.z[i]).sum();
+        return if weights > 0.0 { sum / weights } else { f64::NAN };
+    }
     let of_pattern = |how| adaptive_power(cloud, target, &how, params.geographic);
     let power = params.adaptive.map_or(params.power, of_pattern);
     let smooth = params.smoothing * params.smoothing;

@@ -2,10 +2,13 @@
 
 use crate::common::{
     Cloud, assert_close, by_definition, devices, expected, haversine, neighbours, random_cloud,
-    targets_at, values,
+    targets_at, values, without,
 };
 use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Input, Params, TooFewPoints, ValueRange, interpolate};
+use idw::{
+    Adaptive, Input, Kernel, KernelShape, Params, PowerParams, Targets, TooFewPoints, ValueRange,
+    best_power, cross_validate, interpolate,
+};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -57,6 +60,113 @@ fn the_nearest_points_are_found() {
             check(&cloud, &targets, &params, 1e-12);
         }
     }
+}
+
+const SHAPES: [KernelShape; 7] = [
+    KernelShape::Uniform,
+    KernelShape::Triangular,
+    KernelShape::Epanechnikov,
+    KernelShape::Biweight,
+    KernelShape::Triweight,
+    KernelShape::Tricube,
+    KernelShape::Gaussian,
+];
+
+/// On points too, and where none is within the bandwidth or, for the Gaussian, far within it.
+#[test]
+fn kernel_functions_weigh_neighbours() {
+    let cloud = random_cloud(300, SQUARE, 71);
+    let mut targets = random_cloud(80, [-30.0, -30.0, 130.0, 130.0], 72);
+    for i in 0..20 {
+        (targets.x[i], targets.y[i]) = (cloud.x[i], cloud.y[i]);
+    }
+    for shape in SHAPES {
+        let kernel = |bandwidth| Params::default().kernel(Kernel::new(shape, bandwidth));
+        let searches = [
+            kernel(9.0).radius(9.0),
+            kernel(9.0).max_points(12),
+            kernel(1.5).max_points(4).min_points(2),
+            kernel(40.0).max_points(40).max_points_per_quadrant(10),
+            kernel(25.0).radius1(30.0).radius2(6.0).angle(20.0).max_points(200),
+            kernel(6.0).min_points(3).max_points(9).too_few_points(TooFewPoints::Nearest),
+        ];
+        for params in searches {
+            check(&cloud, &targets, &params, 1e-11);
+        }
+        if shape.ends() {
+            assert_eq!((kernel(9.0).radius1, kernel(9.0).radius2), (9.0, 9.0));
+        }
+    }
+}
+
+#[test]
+fn kernel_functions_have_the_same_bits_on_every_device_and_on_the_globe() {
+    let cloud = random_cloud(400, [5.0, 40.0, 9.0, 43.0], 73);
+    let grid = GridSpec::new(4.9, 43.1, 0.11, 39, 29).unwrap();
+    let places = random_cloud(60, [5.0, 40.0, 9.0, 43.0], 74);
+    for shape in SHAPES {
+        for geographic in [false, true] {
+            let bandwidth = if geographic { 35_000.0 } else { 0.4 };
+            let kernel = Params::default().kernel(Kernel::new(shape, bandwidth));
+            let kernel = kernel.geographic(geographic);
+            let params = kernel.max_points(20);
+            same_bits(&cloud, grid, &params);
+            same_bits(&cloud, grid, &kernel.max_points(60));
+            same_bits(&cloud, grid, &kernel.max_points_per_quadrant(8).max_points(32));
+            check(&cloud, &places, &params, 1e-9);
+        }
+    }
+}
+
+fn same_bits(cloud: &Cloud, grid: GridSpec, params: &Params) {
+    let mut all = devices().into_iter().map(|device| {
+        let bits = |v: &f64| v.to_bits();
+        values::<f64>(&device, cloud, Targets::Grid(grid), params)
+            .iter()
+            .map(bits)
+            .collect::<Vec<_>>()
+    });
+    let first = all.next().unwrap();
+    all.for_each(|other| assert!(other == first, "{params:?}"));
+}
+
+/// Each point from the others, and what a kernel function does not go with.
+#[test]
+fn kernel_functions_are_validated_and_checked() {
+    let cloud = random_cloud(200, SQUARE, 75);
+    let biweight =
+        |bandwidth| Params::default().kernel(Kernel::new(KernelShape::Biweight, bandwidth));
+    for params in [biweight(12.0), biweight(30.0).max_points(10)] {
+        for device in devices() {
+            let found = cloud.with(|points| cross_validate(&device, points, &params).unwrap());
+            for (i, error) in found.errors.iter().enumerate() {
+                let expected = without(&cloud, i, &params) - cloud.z[i];
+                let is_near =
+                    (error - expected).abs() < 1e-9 || (error.is_nan() && expected.is_nan());
+                assert!(is_near, "{}, {i}: {error}, not {expected}", device.name());
+            }
+        }
+    }
+    let refused = |params: Params, words: &[&str]| {
+        let run = cloud.with(|points| {
+            interpolate::<f32>(&Device::Cpu, Input::new(points, targets_at(&cloud)), &params)
+        });
+        let error = run.unwrap_err().to_string();
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    };
+    for bandwidth in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-140] {
+        refused(
+            biweight(1.0).kernel(Kernel::new(KernelShape::Biweight, bandwidth)),
+            &["bandwidth"],
+        );
+    }
+    let gaussian = Params::default().kernel(Kernel::new(KernelShape::Gaussian, 3.0));
+    refused(gaussian, &["kernel function", "all points", "radius"]);
+    refused(biweight(1.0).smoothing(1.0), &["kernel function", "smoothing"]);
+    refused(biweight(1.0).adaptive(Adaptive::default()), &["kernel function", "adaptive"]);
+    let powers = PowerParams::new(vec![1.0, 2.0]).interpolation(biweight(1.0));
+    let error = cloud.with(|points| best_power(&Device::Cpu, points, &powers)).unwrap_err();
+    assert!(error.to_string().contains("kernel function does not go with powers"), "{error}");
 }
 
 #[test]

@@ -12,29 +12,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridView, Progress, host_memory};
-use kernels_rs::terrain::{NONE, Piece, continuation, crossing, levels_of, pieces};
+use kernels_rs::terrain::{CellPlaces, NONE, Piece, continuation, crossing, levels_of, pieces};
 
 use super::{bands, report};
-use crate::contour::{Contour, check_count, ground};
+use crate::contour::{Contour, Found, check_count};
 use crate::params::check_grid;
 use crate::{ContourParams, Result};
 
-/// [`contours`](fn@crate::contours) on the CPU.
+/// [`contours`](fn@crate::contours) on the CPU, of cells that lie somewhere, and where each begins.
 ///
 /// # Errors
 /// As [`contours`](fn@crate::contours).
 pub fn contours(
     dem: GridView<'_, f32>,
     params: &ContourParams,
+    ground: CellPlaces,
     progress: &dyn Progress,
-) -> Result<Vec<Contour>> {
+) -> Result<Vec<Found>> {
     check_grid(dem.grid())?;
     params.check()?;
     let (low, high) = if params.needs_range() { range(dem.values()) } else { (0.0, 0.0) };
     let levels = params.within(low, high)?;
     let pieces = Pieces::find(dem, &levels, progress)?;
     report(progress, "contour lines", 0, 1)?;
-    let lines = join(dem, &levels, &pieces)?;
+    let lines = join(dem, &levels, &pieces, ground)?;
     report(progress, "contour lines", 1, 1)?;
     Ok(lines)
 }
@@ -117,7 +118,12 @@ fn pieces_of_row(dem: GridView<'_, f32>, levels: &[f64], y: usize) -> Vec<Piece>
 }
 
 /// The lines, level by level; in a level the open ones first, each by the order of its first piece.
-fn join(dem: GridView<'_, f32>, levels: &[f64], pieces: &Pieces) -> Result<Vec<Contour>> {
+fn join(
+    dem: GridView<'_, f32>,
+    levels: &[f64],
+    pieces: &Pieces,
+    ground: CellPlaces,
+) -> Result<Vec<Found>> {
     let (grid, dem) = (dem.grid(), dem.values());
     check_count(pieces.all.len() as u64)?;
     let mut of_level: Vec<Vec<u32>> = vec![Vec::new(); levels.len()];
@@ -137,7 +143,7 @@ fn join(dem: GridView<'_, f32>, levels: &[f64], pieces: &Pieces) -> Result<Vec<C
             is_continued[i as usize].store(true, Ordering::Relaxed);
         }
     });
-    let (ground, width) = (ground(grid), grid.width as usize);
+    let width = grid.width as usize;
     let height = |column: u32, row: u32| dem[row as usize * width + column as usize];
     // The points of the line from a piece on, if it has not been followed.
     let line = |first: u32, level: f64| {
@@ -151,7 +157,8 @@ fn join(dem: GridView<'_, f32>, levels: &[f64], pieces: &Pieces) -> Result<Vec<C
                 points.push(crossing(piece.square, piece.to, level, ground, height));
             }
         }
-        (!points.is_empty()).then_some(Contour { level, points })
+        let (first, is_ring) = (pieces.all[first as usize], i == first);
+        (!points.is_empty()).then_some(Found { line: Contour { level, points }, first, is_ring })
     };
     let lines = parallel::map(levels.len(), 1, |k| {
         let (of_level, level) = (&of_level[k], levels[k]);

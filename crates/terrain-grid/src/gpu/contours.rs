@@ -2,12 +2,12 @@
 
 use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec, Slice, host_memory};
-use gpu_scan::gpu::{Workspace, reduce, scan_in_place, select_if, sort_in_place};
+use gpu_scan::gpu::{Workspace, gather, reduce, scan_in_place, select_if, sort_in_place};
 use gpu_scan::{Max, Min, Predicate, Scan, Sort, Sum};
-use kernels_rs::terrain as kernels;
+use kernels_rs::terrain::{self as kernels, CellPlaces, Piece};
 use rayon::prelude::*;
 
-use crate::contour::{Contour, check_count, ground};
+use crate::contour::{Contour, Found, check_count, ground};
 use crate::params::check_grid;
 use crate::{ContourParams, Result};
 
@@ -21,7 +21,19 @@ pub fn contours<'a>(
     dem: impl Into<GridSlice<'a, f32>>,
     params: &ContourParams,
 ) -> Result<Vec<Contour>> {
-    let (dem, gpu) = (dem.into(), workspace.gpu().clone());
+    let dem = dem.into();
+    let lines = find(workspace, dem, params, ground(dem.grid(), [0; 2]))?;
+    Ok(lines.into_iter().map(|found| found.line).collect())
+}
+
+/// The lines of cells that lie somewhere, and where each begins.
+pub(crate) fn find(
+    workspace: &mut Workspace,
+    dem: GridSlice<'_, f32>,
+    params: &ContourParams,
+    ground: CellPlaces,
+) -> Result<Vec<Found>> {
+    let gpu = workspace.gpu().clone();
     let GridSpec { width, height, .. } = *dem.grid();
     check_grid(dem.grid())?;
     params.check()?;
@@ -40,8 +52,9 @@ pub fn contours<'a>(
     }
     let chains = pieces.join(&gpu)?;
     let lines = Lines::of(workspace, &pieces, &chains)?;
-    let points = lines.points(&gpu, &pieces, &chains, dem, &levels)?;
-    lines.to_host(&gpu, &points, &heights)
+    let points = lines.points(&gpu, &pieces, &chains, (dem, ground), &levels)?;
+    let first = lines.first_pieces(workspace, &pieces)?;
+    lines.to_host(&gpu, &points, &first, &heights)
 }
 
 /// The lowest and the highest value; the wrong way round where there is none.
@@ -249,7 +262,7 @@ impl Lines {
         gpu: &Gpu,
         pieces: &Pieces,
         chains: &Chains,
-        dem: GridSlice<'_, f32>,
+        (dem, ground): (GridSlice<'_, f32>, CellPlaces),
         levels: &Column<f64>,
     ) -> Result<Column<[f64; 2]>> {
         let count = self.starts.last().copied().unwrap_or(0);
@@ -268,12 +281,22 @@ impl Lines {
                     dem: dem.values().input(),
                     width: dem.grid().width,
                     levels: levels.input(),
-                    ground: ground(dem.grid()),
+                    ground,
                     points: points.output().cast(),
                 },
             )?;
             Ok(points)
         }
+    }
+
+    /// The first piece of each line.
+    fn first_pieces(&self, workspace: &mut Workspace, pieces: &Pieces) -> Result<Vec<Piece>> {
+        let words = |key: &u64| [0, 1].map(|word| 2 * u64::from(*key as u32) + word);
+        let indices: Vec<u64> = self.keys.iter().flat_map(words).collect();
+        let indices = workspace.gpu().upload(&indices)?;
+        let mut first = workspace.gpu().zeroed::<u64>(indices.len())?;
+        gather(workspace, &indices, &pieces.words, &mut first)?;
+        Ok(first.to_host()?.as_chunks().0.iter().map(|&words| Piece::from_words(words)).collect())
     }
 
     /// The lines on the host.
@@ -283,19 +306,20 @@ impl Lines {
         &self,
         gpu: &Gpu,
         points: &Column<[f64; 2]>,
+        first: &[Piece],
         heights: &[f64],
-    ) -> Result<Vec<Contour>> {
+    ) -> Result<Vec<Found>> {
         const POINTS: u64 = 1 << 18;
         let mut contours = host_memory::with_capacity(self.keys.len())?;
         let longest = self.starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
         let most = self.starts.last().map_or(0, |&end| end.min(POINTS)).max(longest);
         let mut staged = gpu.page_locked::<[f64; 2]>(most as usize)?;
         while contours.len() < self.keys.len() {
-            let first = contours.len();
-            let most = self.starts[first] + POINTS;
+            let done = contours.len();
+            let most = self.starts[done] + POINTS;
             // At least one line, however long.
-            let fit = self.starts[first + 1..].partition_point(|&end| end <= most);
-            let lines = first..first + fit.max(1);
+            let fit = self.starts[done + 1..].partition_point(|&end| end <= most);
+            let lines = done..done + fit.max(1);
             let (start, end) = (self.starts[lines.start], self.starts[lines.end]);
             let part = &mut staged[..(end - start) as usize];
             let from = points.slice(start as usize..end as usize)?;
@@ -305,8 +329,10 @@ impl Lines {
             copied?;
             let line = |i: usize| {
                 let [from, to] = [i, i + 1].map(|i| (self.starts[i] - start) as usize);
-                let level = heights[(self.keys[i] >> 33) as usize];
-                Contour { level, points: staged[from..to].to_vec() }
+                let key = self.keys[i];
+                let (level, points) = (heights[(key >> 33) as usize], staged[from..to].to_vec());
+                let is_ring = (key >> 32) & 1 == 1;
+                Found { line: Contour { level, points }, first: first[i], is_ring }
             };
             contours.par_extend(lines.into_par_iter().map(line));
         }

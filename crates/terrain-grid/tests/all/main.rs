@@ -2,6 +2,7 @@
 
 mod gdal;
 mod made;
+mod parts;
 mod products;
 mod surfaces;
 

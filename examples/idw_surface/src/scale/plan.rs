@@ -131,8 +131,9 @@ fn try_divide(
     recipe: Recipe,
 ) -> Result<tile_plan::Result<Plan>> {
     let reads = recipe.reads();
-    let (parameter, reach) = match (reads, args.surface.radius) {
-        (Reads::Halo, Some(radius)) => ("--radius", Reach::Ground(radius)),
+    let of_reach = if args.surface.radius.is_some() { "--radius" } else { "--bandwidth" };
+    let (parameter, reach) = match (reads, args.surface.reach()) {
+        (Reads::Halo, Some(radius)) => (of_reach, Reach::Ground(radius)),
         (Reads::Nearest, _) => {
             ("--max-points", Reach::Ground(first_reach(recipe.max_points, headers, &grid)))
         }

@@ -16,7 +16,7 @@ use tile_plan::Tile;
 use crate::kriging::DEFAULT_POINTS;
 use crate::scale::needs::{Kind, Reads};
 use crate::scale::{Planned, needs, tile};
-use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs, bands};
+use crate::surface::{DEFAULT_POWER, KernelName, Quadrants, SurfaceArgs, bands};
 
 /// All ground.
 const EVERYWHERE: Bounds = Bounds {
@@ -41,6 +41,9 @@ pub struct Recipe {
     #[serde(flatten)]
     points: Selection,
     power: f64,
+    /// In place of the power.
+    kernel: Option<KernelName>,
+    bandwidth: Option<f64>,
     smoothing: f64,
     /// `None` for the nearest points, however far.
     radius: Option<f64>,
@@ -81,8 +84,10 @@ impl Recipe {
         Ok(Self {
             points: Selection::of(points),
             power: surface.power.unwrap_or(DEFAULT_POWER),
+            kernel: surface.kernel,
+            bandwidth: surface.bandwidth,
             smoothing: surface.smoothing,
-            radius: surface.radius,
+            radius: surface.reach(),
             max_points,
             min_points: surface.min_points,
             per_quadrant: [min, max],
@@ -115,6 +120,7 @@ impl Recipe {
             .max_points_per_quadrant(most)
             .geographic(self.geographic)
             .adaptive(self.adaptive.then(Adaptive::default))
+            .kernel(self.kernel.zip(self.bandwidth).map(|(name, bandwidth)| name.with(bandwidth)))
             .statistics(self.deviation);
         // As in one run.
         let range = (!params.is_all_pairs()).then_some(ValueRange { min, max });
@@ -188,7 +194,7 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
     type Read = Cloud;
     type Made = Vec<Vec<f32>>;
 

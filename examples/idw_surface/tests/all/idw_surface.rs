@@ -101,6 +101,63 @@ fn neighbours_leave_nodata_and_every_format_is_written() {
     }
 }
 
+/// The local mean of the points within the bandwidth, beside the formula.
+#[test]
+fn a_kernel_function_smooths() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let mut random = testing::Random::new(3);
+    let points: Vec<[f64; 3]> =
+        (0..60).map(|_| [9.0 * random.unit(), 9.0 * random.unit(), random.unit()]).collect();
+    let rows: String = points.iter().map(|[x, y, z]| format!("{x},{y},{z}\n")).collect();
+    std::fs::write(here.join("p.csv"), format!("x,y,z\n{rows}")).unwrap();
+    let base = ["p.csv", "--resolution", "1", "--bounds=-3,0,9,9", "--overwrite", "-o", "k.npy"];
+    for device in ["cpu", "software"] {
+        for (words, weight) in [
+            (&["--kernel", "quartic", "--bandwidth", "2.5"][..], biweight as fn(f64) -> f64),
+            (&["--kernel", "gaussian", "--bandwidth", "0.7", "--max-points", "60"], gaussian),
+        ] {
+            let report = PROGRAM.json(here, &[&base[..], words, &["--device", device]].concat());
+            assert!(report["kernel"].as_str().unwrap().contains(", bandwidth "), "{report}");
+            assert!(report["power"].is_null(), "{report}");
+            let (_, values) = values(&here.join("k.npy"));
+            for (cell, value) in values.into_iter().enumerate() {
+                let at = [(cell % 12) as f64 - 2.5, 8.5 - (cell / 12) as f64];
+                let of = |[x, y, _]: &[f64; 3]| weight((x - at[0]).hypot(y - at[1]));
+                let weights: f64 = points.iter().map(of).sum();
+                let sum: f64 = points.iter().map(|point| of(point) * point[2]).sum();
+                let is_near = (f64::from(value) - sum / weights).abs() < 1e-6;
+                assert!(if weights > 0.0 { is_near } else { value.is_nan() }, "{cell}: {value}");
+            }
+        }
+    }
+    let kernel = ["p.csv", "--kernel", "epanechnikov", "--bandwidth", "2", "--size", "4x4"];
+    let report = succeeds(here, &[&kernel[..], &["--cross-validate"]].concat());
+    assert!(report.contains("left out    epanechnikov, bandwidth 2: rmse"), "{report}");
+    assert_eq!(report.matches("left out").count(), 1, "{report}");
+    for (words, parts) in [
+        (&["--kernel", "biweight"][..], &["--bandwidth"][..]),
+        (&["--bandwidth", "3"], &["--kernel"]),
+        (&["--kernel", "gaussian", "--bandwidth", "3"], &["gaussian has no end", "--radius"]),
+        (&["--kernel", "cosine", "--bandwidth", "3"], &["cosine", "tricube"]),
+        (&["--kernel", "uniform", "--bandwidth", "0"], &["--bandwidth", "above 0"]),
+        (&["--kernel", "uniform", "--bandwidth", "1", "--power", "2"], &["--power"]),
+        (&["--kernel", "uniform", "--bandwidth", "1", "--smoothing", "2"], &["--smoothing"]),
+        (&["--kernel", "uniform", "--bandwidth", "1", "--variogram", "fit"], &["--variogram"]),
+    ] {
+        fails(here, &[&["p.csv"], words].concat(), parts);
+    }
+}
+
+fn biweight(distance: f64) -> f64 {
+    let rest = 1.0 - (distance / 2.5).powi(2);
+    if rest > 0.0 { rest * rest } else { 0.0 }
+}
+
+fn gaussian(distance: f64) -> f64 {
+    (-0.5 * (distance / 0.7).powi(2)).exp()
+}
+
 #[test]
 fn cross_validation_reports_powers_and_takes_the_best() {
     let folder = tempfile::tempdir().unwrap();

@@ -88,6 +88,10 @@ fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String>
     names
 }
 
+/// Weights that have no end, and some that end farther than a radius, or nearer.
+const GAUSSIAN: [&str; 4] = ["--kernel", "gaussian", "--bandwidth", "4"];
+const TRICUBE: [&str; 4] = ["--kernel", "tricube", "--bandwidth", "7"];
+
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
@@ -129,7 +133,7 @@ fn case() -> impl Strategy<Value = Case> {
         ((None, Some(7), None), &["--geographic"]),
     ];
     let search = prop_oneof![
-        2 => near.prop_map(|search| (search, &[][..])),
+        2 => (near, prop::sample::select(vec![&[][..], &[], &GAUSSIAN, &TRICUBE])),
         1 => prop::sample::select(far),
     ];
     let cells = prop_oneof![Just(1.0), Just(0.7), Just(3.0), 0.5..4.0];
@@ -140,8 +144,8 @@ fn case() -> impl Strategy<Value = Case> {
         |(seed, points, cell, ((radius, nearest, quadrants), more), least, power, size)| {
             let (tile, memory, has_bins, on_device) = size;
             // A device adds what is no short list in the order of its index.
-            let is_short =
-                quadrants.is_none() && nearest.is_some_and(|k| k <= 24) && more.is_empty();
+            let is_near = more.is_empty() || more.contains(&"--kernel");
+            let is_short = quadrants.is_none() && nearest.is_some_and(|k| k <= 24) && is_near;
             let device = match on_device && is_short && cfg!(feature = "cuda") {
                 true => "software",
                 false => "cpu",
@@ -179,7 +183,7 @@ proptest! {
         let (radius, nearest) = (case.radius.map(|r| r.to_string()), case.nearest.map(|k| k.to_string()));
         let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
         words.extend(["--resolution", &cell, "--min-points", &least]);
-        if !case.more.contains(&"--adaptive") {
+        if !case.more.contains(&"--adaptive") && !case.more.contains(&"--kernel") {
             words.extend(["--power", &power]);
         }
         words.extend(case.more);

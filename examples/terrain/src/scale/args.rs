@@ -8,6 +8,7 @@ use programs::scale::{BudgetArgs, RunTileArgs};
 
 use crate::args::{AFTER_HELP, Args, OutputArgs, PlaceArgs};
 use crate::choices::{MethodArgs, Name};
+use crate::drawing::DrawingArgs;
 
 /// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
 #[derive(Parser, Debug)]
@@ -41,7 +42,7 @@ pub struct PlanArgs {
     /// The DEM (.tif, .npy), row 0 in the north
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
-    /// The products that tiles have, with commas between. Relief and contour lines are made of a whole DEM alone
+    /// The products that tiles have, with commas between
     #[arg(
         long,
         value_name = "LIST",
@@ -58,6 +59,8 @@ pub struct PlanArgs {
     pub place: PlaceArgs,
     #[command(flatten)]
     pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
     #[command(flatten)]
     pub method: MethodArgs,
     #[command(flatten)]

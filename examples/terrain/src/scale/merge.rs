@@ -1,20 +1,23 @@
-//! Putting tiles together.
+//! Putting tiles together: rasters some rows at a time, contour lines one after the other.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use geo_io::{Output, RasterFile};
+use geo_io::{ArrayFile, Georeference, Output, RasterFile};
+use programs::contours;
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
 use serde_json::json;
 
 use super::args::MergeArgs;
+use super::tile::Lines;
 use super::{Planned, tile};
-use crate::args::format;
+use crate::args::check_format;
+use crate::choices::{Kind, Name};
 use crate::rows::{Tally, Whole};
 
-/// Writes products of all tiles, some rows at a time.
+/// Writes products of all tiles.
 pub fn merge(args: &MergeArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;
     check(args, &planned)?;
@@ -30,18 +33,21 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.field("tiles", tiles);
     for (name, path) in args.outputs.wanted() {
         let output = Output { path, existing: args.run.existing() };
-        let mut tally = Tally::default();
-        stages.run(name.word(), |_| {
-            let open = |number| RasterFile::open(&planned.path_of(number, &tile::end(name)));
-            let mut mosaic = Mosaic::new(&planned.plan, &open);
-            let mut fill = |first: usize, rows: &mut [f32]| {
-                mosaic.fill(first, rows)?;
-                tally.add(first, rows, width as usize);
-                Ok(())
-            };
-            whole.write(output, name, &mut fill)
-        })?;
-        tally.report(&mut report, name, planned.recipe.method.unit(name));
+        match name.kind() {
+            Kind::Numbers => {
+                let tally =
+                    stages.run(name.word(), |_| merge_numbers(&planned, &whole, output, name))?;
+                tally.report(&mut report, name, planned.recipe.method.unit(name));
+            }
+            Kind::Colours => {
+                stages.run(name.word(), |_| merge_colours(&planned, &whole, output, name))?;
+            }
+            Kind::Lines => {
+                let lines = stages.run(name.word(), |_| merge_lines(&planned, output, &place))?;
+                let about = (lines, planned.recipe.drawing.contour_interval);
+                contours::report(&mut report, path, place.crs.as_ref(), about);
+            }
+        }
     }
     report.stages(&stages);
     report.written(outputs(args));
@@ -49,12 +55,63 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     Ok(())
 }
 
+fn merge_numbers(planned: &Planned, whole: &Whole, output: Output, name: Name) -> Result<Tally> {
+    let open = |number| RasterFile::open(&planned.path_of(number, &tile::end(name)));
+    let (mut mosaic, mut tally) = (Mosaic::new(&planned.plan, &open), Tally::default());
+    let mut fill = |first: usize, rows: &mut [f32]| {
+        mosaic.fill(first, rows)?;
+        tally.add(first, rows, whole.size.0 as usize);
+        Ok(())
+    };
+    whole.write(output, name, &mut fill)?;
+    Ok(tally)
+}
+
+fn merge_colours(planned: &Planned, whole: &Whole, output: Output, name: Name) -> Result<()> {
+    let open = |number| ArrayFile::open(&planned.path_of(number, &tile::end(name)));
+    let (mut mosaic, mut words) = (Mosaic::new(&planned.plan, &open), Vec::<u32>::new());
+    let mut fill = |first: usize, rows: &mut [u8]| {
+        words.resize(rows.len() / 4, 0);
+        mosaic.fill(first, &mut words)?;
+        let colours = rows.as_chunks_mut().0.iter_mut();
+        colours.zip(&words).for_each(|(colour, word)| *colour = word.to_le_bytes());
+        Ok(())
+    };
+    whole.write_colours(output, name, &mut fill)
+}
+
+/// Joins the contour lines of all tiles, and gives how many there are. Fragments are in memory, and the points of one line.
+fn merge_lines(planned: &Planned, output: Output, place: &Georeference) -> Result<usize> {
+    let mut tiles = Vec::new();
+    let (mut fragments, mut places) = (Vec::new(), Vec::new());
+    for number in 0..planned.plan.tiles().len() {
+        let mut tile = Lines::open(planned, number)?;
+        let mut first = 0;
+        for fragment in &tile.fragments {
+            places.push((number, first));
+            first += fragment.points();
+        }
+        fragments.append(&mut tile.fragments);
+        tiles.push(tile);
+    }
+    let lines = terrain_grid::join(&fragments)?;
+    let of_file = lines.iter().map(|line| {
+        let points = line.points(|i| {
+            let (number, first) = places[i];
+            tiles[number].points(first, fragments[i].points())
+        })?;
+        Ok((line.level, points))
+    });
+    contours::write(output, of_file, place.crs.as_ref())?;
+    Ok(lines.len())
+}
+
 /// Checks what clap does not, before any tile is opened.
 fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     let products = &planned.recipe.products;
     let options: Vec<String> = products.iter().map(|name| name.option()).collect();
     for (name, path) in args.outputs.wanted() {
-        format(name, path)?;
+        check_format(name, path)?;
         ensure!(
             products.contains(&name),
             "{}: the plan has no such product, but {}",
@@ -79,7 +136,7 @@ fn look(args: &MergeArgs, planned: &Planned) -> Result<()> {
     require_whole(planned)?;
     for number in 0..planned.plan.tiles().len() {
         for (name, _) in args.outputs.wanted() {
-            tile::open(planned, number, name)?;
+            tile::check(planned, number, name)?;
         }
     }
     Ok(())

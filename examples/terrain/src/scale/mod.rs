@@ -1,7 +1,7 @@
 //! Products of a DEM larger than memory, in tiles.
 //!
 //! A product depends on a cell and its eight neighbours, so a tile is made of its cells and one more on each side, and has the
-//! bits of the whole. What is not this program's own is in `programs::scale`.
+//! bits of the whole. Contour lines are joined when tiles are put together. What is not this program's own is in `programs::scale`.
 
 mod args;
 mod merge;

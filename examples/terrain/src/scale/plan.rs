@@ -1,7 +1,7 @@
-//! Making a plan.
+//! Making a plan: the DEM's header is read, and for colours that depend on the range of heights all of these.
 
 use anyhow::{Result, ensure};
-use gpu_core::GridSpec;
+use gpu_core::{GridSpec, Progress};
 use programs::args::ending;
 use programs::report::Report;
 use programs::scale::{Planning, folder_name, name, stamp};
@@ -16,7 +16,7 @@ use crate::dem::{Dem, HALO};
 /// The most cells on a side of a tile: more than terrain-grid takes are in no square of this side and its halo.
 const MOST_SIDE: u32 = 65_000;
 
-/// Reads the DEM's header, divides the raster and writes the plan.
+/// Reads what there is to know of the DEM, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let dem = args.dem.display();
     let of = ending(&args.dem);
@@ -27,19 +27,22 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let products: Vec<Name> =
         Name::ALL.into_iter().filter(|name| args.product.contains(name)).collect();
     args.method.check(&products)?;
-    let mut planning = Planning::begin(std::slice::from_ref(&args.dem), &args.output, &args.run)?;
-    let (plan, dem) = planning.stages.run("divide", |_| divide(args, products))?;
+    args.drawing.check(&products)?;
+    let read: Vec<_> = std::iter::once(&args.dem).chain(&args.drawing.colours).cloned().collect();
+    let mut planning = Planning::begin(&read, &args.output, &args.run)?;
+    let (plan, dem) = planning.stages.run("divide", |progress| divide(args, products, progress))?;
     planning.end(&plan, report(&plan, &dem))
 }
 
-fn divide(args: &PlanArgs, products: Vec<Name>) -> Result<(Plan, Dem)> {
+fn divide(args: &PlanArgs, products: Vec<Name>, progress: &dyn Progress) -> Result<(Plan, Dem)> {
     // Before it is read: where it changes meanwhile a tile's job sees that.
     let about = stamp(&args.dem)?;
     let dem = Dem::open(&args.dem, args.place.cell_size)?;
     dem.require_lengths(products.iter().copied())?;
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
-    let recipe = Recipe::new(products, &args.method, &dem.lie, dem.file())?;
+    let drawing = args.drawing.of(&dem, &products, progress)?;
+    let recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;
     let models = (recipe.model(), recipe.on_device());
     let params = args.budget.params(grid, models, recipe)?;
     let most_side = args.budget.tile_size.map_or(MOST_SIDE, |side| side.min(MOST_SIDE));

@@ -9,9 +9,18 @@ use programs::scale::{self, FIXED, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::{Model, Tile};
 
+use super::tile::Layer;
 use super::{Planned, tile};
-use crate::choices::{MethodArgs, Name};
+use crate::choices::{Kind, MethodArgs, Name};
 use crate::dem::Lie;
+use crate::drawing::Drawing;
+
+/// Bytes of a piece of a contour line while lines are found, and of its point. How many pieces there are is not known before: one in
+/// each cell is taken for granted, and is far more than contour lines have that can be told apart on a map.
+const PIECE: u64 = 64;
+const POINT: u64 = 24;
+/// Bytes of a piece on a card, and of the square that it lies in.
+const ON_DEVICE: u64 = 112;
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +30,7 @@ pub struct Recipe {
     pub products: Vec<Name>,
     /// How they are made.
     pub method: MethodArgs,
+    pub drawing: Drawing,
     /// GDAL's geotransform of the whole.
     transform: [f64; 6],
     crs: Option<System>,
@@ -34,13 +44,14 @@ impl Recipe {
     /// That of the command line, for a DEM that lies somewhere.
     pub fn new(
         products: Vec<Name>,
-        method: &MethodArgs,
+        (method, drawing): (&MethodArgs, Drawing),
         lie: &Lie,
         file: &ValuesFile,
     ) -> Result<Self> {
         Ok(Self {
             products,
             method: method.clone(),
+            drawing,
             transform: lie.place.transform,
             crs: lie.place.crs.as_ref().map(System::of).transpose()?,
             value_bytes: file.value_bytes(),
@@ -61,12 +72,17 @@ impl Recipe {
 
     /// A cell of the window while products are made: its height, one product with what a device's copies take, and all that are kept.
     fn made(&self) -> u64 {
-        4 + 8 + self.written()
+        4 + 8 + self.written() + if self.has_lines() { PIECE } else { 0 }
     }
 
     /// A cell of the tile while it is written.
     fn written(&self) -> u64 {
-        4 * self.products.len() as u64
+        let of = |name: &Name| if name.kind() == Kind::Lines { POINT } else { 4 };
+        self.products.iter().map(of).sum()
+    }
+
+    fn has_lines(&self) -> bool {
+        self.products.iter().any(|name| name.kind() == Kind::Lines)
     }
 
     /// A tile that is made while one like it is read and another is written.
@@ -77,15 +93,16 @@ impl Recipe {
 
     /// A tile on a card: the heights, and a product. The rest is for the table of rows and for memory that the card's pool keeps.
     pub fn on_device(&self) -> Model {
-        Model { fixed: 32 << 20, per_point: 0, per_cell: 12 }
+        let per_cell = 12 + if self.has_lines() { ON_DEVICE } else { 0 };
+        Model { fixed: 32 << 20, per_point: 0, per_cell }
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "terrain";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Read = Vec<f32>;
-    type Made = Vec<Vec<f32>>;
+    type Made = Vec<Layer>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         let recipe = &planned.recipe;
@@ -100,13 +117,13 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        let products = planned.recipe.products.iter();
-        products.map(|&name| planned.path_of(number, &tile::end(name))).collect()
+        let ends = planned.recipe.products.iter().flat_map(|&name| tile::ends(name));
+        ends.map(|end| planned.path_of(number, &end)).collect()
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
         let products = &mut planned.recipe.products.iter();
-        products.all(|&name| tile::open(planned, number, name).is_ok())
+        products.all(|&name| tile::check(planned, number, name).is_ok())
             && planned.check_sums(number).is_ok()
     }
 
@@ -120,11 +137,11 @@ impl scale::Recipe for Recipe {
         heights: Vec<f32>,
         device: &Device,
         _: &dyn Progress,
-    ) -> Result<Vec<Vec<f32>>> {
+    ) -> Result<Vec<Layer>> {
         tile::make(planned, tile, &heights, device)
     }
 
-    fn write(planned: &Planned, number: usize, made: Vec<Vec<f32>>) -> Result<()> {
+    fn write(planned: &Planned, number: usize, made: Vec<Layer>) -> Result<()> {
         tile::write(planned, number, &made)
     }
 }

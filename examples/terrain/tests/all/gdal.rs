@@ -1,5 +1,6 @@
 //! Files beside those of gdaldem, where it is installed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -176,4 +177,61 @@ fn colours_are_those_of_gdaldem() {
     let bad = ["dem.tif", "--color-relief", "c.png", "--colours", "bad.txt", "--device", "cpu"];
     PROGRAM.fails(folder, &bad, &["bad.txt", "line 1"]);
     PROGRAM.fails(folder, &["dem.tif", "--color-relief", "c.png"], &["--colours"]);
+}
+
+/// The points of all lines of a GeoJSON file, with their level, in millionths.
+fn points(path: &Path) -> BTreeSet<[i64; 3]> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let collection: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut all = BTreeSet::new();
+    for feature in collection["features"].as_array().unwrap() {
+        let level = feature["properties"]["elevation"].as_f64().unwrap();
+        for point in feature["geometry"]["coordinates"].as_array().unwrap() {
+            let [x, y] = [&point[0], &point[1]].map(|number| number.as_f64().unwrap());
+            all.insert([x, y, level].map(|number| (1e6 * number).round() as i64));
+        }
+    }
+    all
+}
+
+/// Where no height is a level and no cell is NODATA, contour lines go through the points of gdal_contour's, in tiles too. GDAL's go on
+/// for half a cell to the border.
+#[test]
+fn contour_lines_go_through_the_points_of_gdal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (width, height) = (90, 70);
+    let heights: Vec<f32> = (0..width * height)
+        .map(|i| {
+            let (x, y) = (f64::from(i % width), f64::from(i / width));
+            (30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 0.013) as f32
+        })
+        .collect();
+    let place = Georeference::north_up((1000.0, 2000.0), (2.0, 4.0));
+    write_georeferenced(&folder.join("dem.tif"), &place, (width, height), &heights, -9999.0)
+        .unwrap();
+    let words =
+        ["-q", "-i", "5", "-a", "elevation", "-f", "GeoJSON", "-lco", "COORDINATE_PRECISION=12"];
+    let words = [&words[..], &["dem.tif", "theirs.geojson"]].concat();
+    match Command::new("gdal_contour").current_dir(folder).args(words).output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(_) => return println!("skipped: gdal_contour is not installed"),
+    }
+    let plan = ["dem.tif", "--product", "contours", "--contour-interval", "5", "--tile-size", "32"];
+    testing::tiles::in_tiles(&PROGRAM, folder, &plan, &[], "cpu", &["--contours", "ours.geojson"]);
+    let [ours, theirs] =
+        ["ours", "theirs"].map(|name| points(&folder.join(name).with_extension("geojson")));
+    let is_near = |set: &BTreeSet<[i64; 3]>, &[x, y, level]: &[i64; 3]| {
+        let around = [-1, 0, 1];
+        around.iter().any(|dx| around.iter().any(|dy| set.contains(&[x + dx, y + dy, level])))
+    };
+    assert!(ours.len() > 3000);
+    let lost: Vec<_> = ours.iter().filter(|point| !is_near(&theirs, point)).collect();
+    assert!(lost.is_empty(), "{} of {}: {:?}", lost.len(), ours.len(), &lost[..3.min(lost.len())]);
+    let is_inner = |&[x, y, _]: &[i64; 3]| {
+        (1_001_000_000..=1_179_000_000).contains(&x) && (1_722_000_000..=1_998_000_000).contains(&y)
+    };
+    let added: Vec<_> =
+        theirs.iter().filter(|point| is_inner(point) && !is_near(&ours, point)).collect();
+    assert!(added.is_empty(), "{} of {}: {added:?}", added.len(), theirs.len());
 }

@@ -9,7 +9,7 @@ use testing::tiles::{Suite, in_tiles, number};
 use testing::{Random, suite_of_tiles};
 
 use crate::PROGRAM;
-use crate::terrain::products;
+use crate::terrain::{DRAWN, TABLE, drawings, products};
 
 /// Hills with holes.
 fn heights(random: &mut Random, (width, height): (u32, u32), holes: f64) -> Vec<f32> {
@@ -100,25 +100,21 @@ proptest! {
         let heights = heights(&mut Random::new(case.seed), case.size, case.holes);
         let dem = write_dem(folder, case.form, &heights, case.size);
         let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
-        let outputs = |ending: &str| products(ending).concat();
-        let (plain, arrays) = (outputs("-plain.tif"), outputs("-plain.npy"));
-        for outputs in [&plain, &arrays] {
-            let mut words = [&[dem, "--device", "cpu"], &case.method[..], cog].concat();
-            words.extend(outputs.iter().map(String::as_str));
-            PROGRAM.succeeds(folder, &words);
-        }
+        std::fs::write(folder.join("table.txt"), TABLE).unwrap();
+        let plain = [products("-plain.tif").concat(), drawings("-plain")].concat();
+        let mut words = [&[dem, "--device", "cpu"], &case.method[..], cog, &DRAWN].concat();
+        words.extend(plain.iter().map(String::as_str));
+        PROGRAM.succeeds(folder, &words);
         let tile = case.tile.to_string();
-        let all = products("").concat();
-        let all: Vec<&str> = all.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
+        let merged = [products(".tif").concat(), drawings("")].concat();
+        let all: Vec<&str> = merged.iter().filter_map(|word| word.strip_prefix("--")).collect();
         let all = all.join(",");
-        let plan = [&[dem, "--product", &all, "--tile-size", &tile], &case.method[..]].concat();
-        let merged = outputs(".tif");
+        let plan = [&[dem, "--product", &all, "--tile-size", &tile], &case.method[..], &DRAWN].concat();
         let mut merge: Vec<&str> = merged.iter().map(String::as_str).collect();
         merge.extend(cog);
         in_tiles(&PROGRAM, folder, &plan, &[], case.device, &merge);
-        for [_, stem] in products("") {
-            let (a, b) = (format!("{stem}-plain.tif"), format!("{stem}.tif"));
-            prop_assert!(is_same(folder, &a, &b), "{} is not {}", b, a);
+        for (a, b) in plain.iter().zip(&merged).filter(|(word, _)| !word.starts_with("--")) {
+            prop_assert!(is_same(folder, a, b), "{} is not {}", b, a);
         }
     }
 }
@@ -130,14 +126,14 @@ const SUITE: Suite = Suite {
         write_dem(folder, "feet", &values, (400, 300));
     },
     input: "dem.tif",
-    at_once: &["--slope", "plain.tif", "--hillshade", "plain-shade.tif"],
-    words: &["dem.tif", "--gradient", "zevenbergen-thorne"],
-    plan: &["--product", "hillshade,slope"],
+    at_once: &["--slope", "plain.tif", "--relief", "plain.png", "--contours", "plain.fgb"],
+    words: &["dem.tif", "--gradient", "zevenbergen-thorne", "--contour-interval", "4"],
+    plan: &["--product", "relief,contours,slope"],
     sides: ["48", "150"],
     before: &[],
-    merge: &["--slope", "merged.tif", "--hillshade", "merged-shade.tif"],
-    same: &[["plain.tif", "merged.tif"], ["plain-shade.tif", "merged-shade.tif"]],
-    ends: &[".slope.tif", ".hillshade.tif"],
+    merge: &["--slope", "merged.tif", "--relief", "merged.png", "--contours", "merged.fgb"],
+    same: &[["plain.tif", "merged.tif"], ["plain.png", "merged.png"], ["plain.fgb", "merged.fgb"]],
+    ends: &[".slope.tif", ".relief.npy", ".contours.npy", ".fragments.npy"],
     damaged: &["tile 2 is damaged", "terrain run"],
     changed: ["\"edges\": \"nodata\"", "\"edges\": \"level\""],
 };
@@ -169,7 +165,15 @@ fn what_a_plan_cannot_have_gets_one_line() {
     std::fs::write(folder.join("dem.png"), "x").unwrap();
     let fails = |words: &[&str], parts: &[&str]| PROGRAM.fails(folder, words, parts);
     fails(&["plan", "dem.tif"], &["--product"]);
-    fails(&["plan", "dem.tif", "--product", "relief"], &["relief", "slope"]);
+    fails(&["plan", "dem.tif", "--product", "reliefs"], &["reliefs", "slope", "contours"]);
+    std::fs::write(folder.join("table.txt"), "1 2 3\n").unwrap();
+    let coloured = ["plan", "dem.tif", "--product", "color-relief", "--colours"];
+    fails(&coloured[..4], &["--color-relief", "--colours"]);
+    fails(&[&coloured[..], &["table.txt"]].concat(), &["table.txt", "line 1"]);
+    fails(&[&coloured[..], &["missing.txt"]].concat(), &["missing.txt"]);
+    fails(&["plan", "dem.tif", "--product", "slope", "--colours", "table.txt"], &["--colours"]);
+    let interval = ["plan", "dem.tif", "--product", "contours", "--contour-interval"];
+    fails(&[&interval[..], &["0"]].concat(), &["--contour-interval", "above 0"]);
     fails(&["plan", "dem.png", "--product", "slope"], &["dem.png", "a part cannot be read alone"]);
     fails(&["plan", "dem.tif", "--product", "slope", "--azimuth", "inf"], &["--azimuth"]);
     fails(&["plan", "dem.tif", "--product", "tpi", "--flat", "0"], &["--flat", "--aspect"]);
@@ -184,7 +188,31 @@ fn what_a_plan_cannot_have_gets_one_line() {
         &["--tpi", "no such product", "--slope, --tri"],
     );
     fails(&["merge", "plan.json", "--slope", "s.png"], &["--slope s.png", ".npy"]);
+    fails(&["merge", "plan.json", "--contours", "c.shp"], &["--contours c.shp", ".fgb"]);
+    fails(&["merge", "plan.json", "--relief", "r.tif"], &["--relief", "no such product"]);
     PROGRAM.succeeds(folder, &["merge", "plan.json", "--tri", "t.npy"]);
+}
+
+/// A height without end, and an interval of too many lines, are those of a tile.
+#[test]
+fn lines_without_end_are_refused_by_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut values = heights(&mut Random::new(4), (40, 30), 0.0);
+    values[17 * 40 + 33] = f32::INFINITY;
+    write_dem(folder, "feet", &values, (40, 30));
+    let plan = ["plan", "dem.tif", "--product", "contours", "--tile-size", "16"];
+    PROGRAM.succeeds(folder, &plan);
+    let lines = PROGRAM.errors(folder, &["run", "plan.json", "--all"]);
+    let words = ["dem.tif", "--contours", "height inf in row 17, column 33"];
+    assert!(words.iter().all(|word| lines[0].contains(word)), "{lines:?}");
+    let small = ["--contour-interval", "1e-300", "--overwrite"];
+    PROGRAM.succeeds(folder, &[&plan[..], &small].concat());
+    let lines = PROGRAM.errors(folder, &["run", "plan.json", "--tile", "0"]);
+    assert!(
+        lines[0].contains("--contour-interval") && lines[0].contains("every 1e-300"),
+        "{lines:?}"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -194,6 +222,6 @@ fn tiles_keep_the_memory_of_the_plan() {
     let size = (3000, 2500);
     let values = heights(&mut Random::new(9), size, 0.001);
     write_dem(folder.path(), "feet", &values, size);
-    let plan = ["dem.tif", "--product", "slope,aspect,tpi"];
+    let plan = ["dem.tif", "--product", "slope,aspect,tpi,relief"];
     testing::tiles::keeps_the_memory(&PROGRAM, folder.path(), &plan, &[], (110, 4));
 }

@@ -10,7 +10,7 @@ use testing::program::is_same;
 
 use crate::PROGRAM;
 
-/// All products but the two of a whole DEM, with names of files that end so.
+/// All products that are numbers, with names of files that end so.
 pub fn products(ending: &str) -> Vec<[String; 2]> {
     let names = [
         "slope",
@@ -24,6 +24,17 @@ pub fn products(ending: &str) -> Vec<[String; 2]> {
     ];
     names.map(|name| [format!("--{name}"), format!("{name}{ending}")]).to_vec()
 }
+
+/// All others, with names of files that have this in them. Colours depend on the range of heights.
+pub fn drawings(word: &str) -> Vec<String> {
+    let of =
+        |option: &str, ending: &str| [format!("--{option}"), format!("{option}{word}.{ending}")];
+    [of("relief", "tif"), of("color-relief", "tif"), of("contours", "geojson")].concat()
+}
+
+/// Their options. The table is to be written first.
+pub const DRAWN: [&str; 4] = ["--colours", "table.txt", "--contour-interval", "7"];
+pub const TABLE: &str = "0% blue\n910 10 200 30\n85% brown\n100% white\nnv 1 2 3 4\n";
 
 /// The values of an array.
 fn floats(path: &Path) -> Vec<f32> {
@@ -224,6 +235,16 @@ fn what_is_wrong_gets_one_line() {
     let folder = folder_of_inputs();
     let fails = |words: &[&str], parts: &[&str]| PROGRAM.fails(folder.path(), words, parts);
     fails(&["plane.tif"], &["no product is asked for", "--slope", "--contours"]);
+    std::fs::write(folder.path().join("t.txt"), "0% red\n").unwrap();
+    fails(
+        &["plane.tif", "--slope", "s.tif", "--colours", "t.txt"],
+        &["--colours", "--color-relief"],
+    );
+    fails(
+        &["plane.tif", "--slope", "s.tif", "--between", "exact"],
+        &["--between", "--color-relief"],
+    );
+    fails(&["plane.tif", "--color-relief", "c.npy", "--colours", "t.txt"], &["c.npy", ".png"]);
     fails(&["plane.tif", "--slope", "s.png"], &["--slope s.png", ".tif", ".npy"]);
     fails(&["plane.tif", "--hillshade", "h.csv"], &["--hillshade h.csv", ".png"]);
     fails(&["plane.tif", "--relief", "r.npy"], &["--relief r.npy", ".png"]);
@@ -298,7 +319,7 @@ fn an_option_of_another_command_is_named_with_it() {
     let path = folder.path();
     let words = [
         "unexpected argument '--contours'",
-        "--contours is an option of terrain without a command",
+        "--contours is an option of terrain without a command, merge",
     ];
     PROGRAM.fails(path, &["plan", "plane.tif", "--contours", "c.geojson"], &words);
     PROGRAM.fails(
@@ -328,19 +349,29 @@ fn reports_and_files_are_those_of_every_program() {
     PROGRAM.refuses_one_file_twice(path, twice);
 }
 
-/// A DEM of 160 MB, of which no more than some rows are in memory.
+/// A DEM of 160 MB as floats, of which no more than some rows are in memory. For a picture one of 270 MB, which is not kept between two
+/// passes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_dem_is_not_held() {
     let folder = tempfile::tempdir().unwrap();
-    let (width, height) = (5000, 8000);
-    let mut fill = |first: usize, rows: &mut [f32]| {
+    let path = folder.path().join("dem.npy");
+    let mut floats = |first: usize, rows: &mut [f32]| {
         rows.iter_mut().enumerate().for_each(|(i, z)| *z = ((i + first) % 1009) as f32);
         Ok(())
     };
-    geo_io::write_npy_rows(&folder.path().join("dem.npy"), (width, height), &mut fill).unwrap();
-    let words = ["dem.npy", "--slope", "s.npy", "--device", "cpu"];
-    let peak = testing::tiles::peak_memory(&PROGRAM, folder.path(), &words);
-    println!("{} MiB", peak >> 20);
-    assert!(peak < 140 << 20, "{} MiB", peak >> 20);
+    geo_io::write_npy_rows(&path, (5000, 8000), &mut floats).unwrap();
+    let peak = |output: [&str; 2]| {
+        let words = [&["dem.npy", "--device", "cpu"], &output[..]].concat();
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder.path(), &words);
+        println!("{output:?}: {} MiB", peak >> 20);
+        peak
+    };
+    assert!(peak(["--slope", "s.npy"]) < 140 << 20);
+    let mut bytes = |first: usize, rows: &mut [u8]| {
+        rows.iter_mut().enumerate().for_each(|(i, z)| *z = ((i + first) % 251) as u8);
+        Ok(())
+    };
+    geo_io::write_npy_rows(&path, (5000, 13_500), &mut bytes).unwrap();
+    assert!(peak(["--relief", "r.png"]) < 140 << 20);
 }

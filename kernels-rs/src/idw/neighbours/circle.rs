@@ -217,12 +217,10 @@ fn interpolate(
     let (circle, enough) = (&taken.circle, taken.enough);
     let [first_offset, _, _] = values.range(0);
     let mut all = Sums::EMPTY;
-    let smooth = search.smoothing > 0.0;
     let mut nearest = f64::INFINITY;
     circle.visit(index, search, target, |candidate, of| {
         if taken.has(index, candidate, of) {
             nearest = f64::min(nearest, candidate.squared);
-            all.coincident += (candidate.squared == 0.0 && !smooth) as u32 as f64;
             if results.has_statistics() {
                 let point = index.point(candidate.at);
                 let distance = math::sqrt(search.on_ground(candidate.squared));
@@ -233,8 +231,8 @@ fn interpolate(
     if results.has_statistics() {
         all.write(first_offset, target.index, results);
     }
-    let coincident = all.coincident > 0.0;
     let nearest = search.smoothed(nearest);
+    let coincident = search.is_exact(nearest);
     let mut v = 0;
     while v < values.columns {
         let [offset, low, high] = values.range(v);

@@ -74,8 +74,6 @@ pub trait Neighbours {
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
     count: f64,
-    /// Neighbours that lie on the target.
-    pub coincident: f64,
     values: f64,
     squares: f64,
     min: f64,
@@ -87,7 +85,6 @@ pub(super) struct Sums {
 impl Sums {
     pub const EMPTY: Self = Self {
         count: 0.0,
-        coincident: 0.0,
         values: 0.0,
         squares: 0.0,
         min: f64::INFINITY,
@@ -207,7 +204,7 @@ unsafe fn interpolate_one(
         neighbours.visit(|squared, point| {
             if nearest < 0.0 {
                 nearest = search.smoothed(squared);
-                coincident = nearest == 0.0;
+                coincident = search.is_exact(nearest);
                 offset = if coincident { 0.0 } else { range_offset };
             }
             let weight = if coincident {

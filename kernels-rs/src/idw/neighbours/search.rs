@@ -3,6 +3,7 @@
 use device_std::real::Real;
 use device_std::{In, arguments, math};
 
+use crate::idw::kernel_weights::{FIRST_KERNEL, kernel_weight};
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
 use crate::spatial::cells::Cells;
@@ -34,8 +35,9 @@ pub struct Index<'a> {
 pub struct Search {
     /// The squared smoothing, on the ground.
     pub smoothing: f64,
-    /// Minus half the power.
+    /// Minus half the power; of a kernel function the square of its bandwidth.
     pub exponent: f64,
+    /// That of powers, or of [`kernel_weight`].
     pub law: u32,
     /// The sphere's radius, or 0.
     pub sphere: f64,
@@ -151,10 +153,19 @@ impl Search {
         self.on_ground(squared) + self.smoothing
     }
 
-    /// The weight at a squared distance, over that of the nearest neighbour, whose smoothed square is
-    /// given: at most 1, so that none overflows.
+    /// Whether points on the target alone count, where the nearest is at a smoothed square.
+    #[inline(always)]
+    pub fn is_exact(&self, nearest: f64) -> bool {
+        nearest == 0.0 && self.law < FIRST_KERNEL
+    }
+
+    /// The weight at a squared distance: of powers and the Gaussian over that of the nearest neighbour, whose smoothed square is
+    /// given. At most 1, so that none overflows.
     #[inline(always)]
     pub fn weight(&self, squared: f64, nearest: f64) -> f64 {
+        if self.law >= FIRST_KERNEL {
+            return kernel_weight(self.law, self.smoothed(squared), nearest, self.exponent);
+        }
         let ratio = nearest / self.smoothed(squared);
         match self.law {
             2 => ratio,

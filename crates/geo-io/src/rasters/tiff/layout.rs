@@ -60,7 +60,8 @@ pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// Returns whether one of the values would be lost, since it is what the file has where there is none.
     fn holds(values: &[Self], nodata: f32) -> bool;
 
-    /// Puts the mean of what has a value, in each band of some cells, into a cell.
+    /// Puts the mean of what has a value, in each band of some cells, into a cell; of four bytes, which are colours, of what is not
+    /// transparent.
     fn mean(cells: &[Self], out: &mut [Self]);
 
     /// Says what several samples of a cell are.
@@ -124,9 +125,10 @@ impl Sample for u8 {
 
     fn mean(cells: &[Self], out: &mut [Self]) {
         let bands = out.len();
+        // The last byte is the brightness, or the opacity.
+        let known = || cells.chunks_exact(bands).filter(|cell| cell[bands - 1] != 0);
         for (band, out) in out.iter_mut().enumerate() {
-            let known = cells.iter().skip(band).step_by(bands).filter(|v| **v != 0);
-            *out = rounded_mean(known.map(|v| u32::from(*v)));
+            *out = rounded_mean(known().map(|cell| u32::from(cell[band])));
         }
     }
 
@@ -138,7 +140,7 @@ impl Sample for u8 {
 }
 
 /// The mean of bytes, rounded to the nearest; 0 of none.
-pub(crate) fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
+fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
     let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
     (sum + count / 2).checked_div(count).unwrap_or(0) as u8
 }

@@ -45,32 +45,65 @@ pub fn write_tiff_rows<'a, T: Sample>(
     fill: &mut FillRows<T>,
 ) -> Result<()> {
     let output = output.into();
-    if width == 0 || height == 0 {
-        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
-    }
     bands.check()?;
     let (count, expected) = (bands.names.len(), "1 of bytes");
     if count > T::MOST_BANDS {
         return Err(Error::BadValue { what: "number of bands", value: count as f64, expected });
     }
-    let (size, nodata, per_cell) =
-        ((width as usize, height as usize), bands.nodata, bands.names.len());
+    write(output, place, (width, height), count, Stated { bands: Some(bands), options }, fill)
+}
+
+/// Writes colours that need not fit the memory as GeoTIFF: `fill` gives whole rows of red, green, blue and opacity, from the first on,
+/// in one pass or with [`TiffOptions::cloud_optimised`] in two.
+///
+/// # Errors
+/// As [`write_tiff_rows`].
+pub fn write_tiff_colour_rows<'a>(
+    output: impl Into<Output<'a>>,
+    place: &Georeference,
+    size: (u32, u32),
+    options: &TiffOptions,
+    fill: &mut FillRows<u8>,
+) -> Result<()> {
+    write(output.into(), place, size, 4, Stated { bands: None, options }, fill)
+}
+
+/// What a file states of its cells, and how it is written.
+struct Stated<'a> {
+    /// `None` for colours.
+    bands: Option<&'a Bands<'a>>,
+    options: &'a TiffOptions,
+}
+
+fn write<T: Sample>(
+    output: Output,
+    place: &Georeference,
+    (width, height): (u32, u32),
+    per_cell: usize,
+    Stated { bands, options }: Stated,
+    fill: &mut FillRows<T>,
+) -> Result<()> {
+    if width == 0 || height == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    let (size, nodata) = ((width as usize, height as usize), bands.map_or(0.0, |b| b.nodata));
     let (path, cells) = (output.path, Vec::new());
     let mut raster = Made { path, width: size.0, per_cell, cells, nodata, fill, failed: None };
     let mut tags = place.tags();
-    tags.push(nodata_tag(nodata));
+    tags.extend(bands.map(|bands| nodata_tag(bands.nodata)));
+    let names = bands.map_or(&[][..], |bands| bands.names);
     let mut overviews = Vec::new();
-    let mut stated = vec![None; per_cell];
+    let mut stated = vec![None; names.len()];
     if options.cloud_optimised {
         let first;
-        (first, stated) = survey(&mut raster, size, output.path)?;
+        (first, stated) = survey(&mut raster, size, !names.is_empty())?;
         overviews.extend(first);
         while let Some(last) = overviews.last_mut().filter(|o| o.size.0.max(o.size.1) > TILE) {
             let next = last.halved(output.path)?;
             overviews.push(next);
         }
     }
-    tags.extend(metadata_tag(bands.names, &stated));
+    tags.extend(metadata_tag(names, &stated));
     let written = write_atomic(output, |file| {
         let at_once = |size| at_once(size, per_cell, options);
         let raster = Level { size, rows: &mut raster, at_once: at_once(size) };
@@ -136,13 +169,13 @@ impl<T: Sample> Rows<T> for Made<'_, '_, T> {
 type Surveyed<T> = (Option<Overview<T>>, Vec<Option<Statistics>>);
 
 /// Goes through the raster twice: its first overview, unless it is no larger than a tile, and the statistics of each band,
-/// if it has a value.
+/// if it has a value. Once if there are no statistics.
 fn survey<T: Sample>(
     raster: &mut Made<T>,
-    size: (usize, usize),
-    path: &Path,
+    (width, height): (usize, usize),
+    has_statistics: bool,
 ) -> Result<Surveyed<T>> {
-    let ((width, height), per_cell) = (size, raster.per_cell);
+    let (per_cell, path) = (raster.per_cell, raster.path);
     let mut overview = match width.max(height) > TILE {
         true => Some(Overview::new((width.div_ceil(2), height.div_ceil(2)), per_cell, path)?),
         false => None,
@@ -152,7 +185,7 @@ fn survey<T: Sample>(
     for rows in strips(width * per_cell, height) {
         let count = rows.len();
         let cells = raster.fill(rows)?;
-        for cell in cells.chunks_exact(per_cell) {
+        for cell in cells.chunks_exact(per_cell).filter(|_| has_statistics) {
             for ((value, (low, high)), sum) in cell.iter().zip(&mut ends).zip(&mut sums) {
                 let value = value.number().filter(|value| value.is_finite());
                 if let Some(value) = value {
@@ -164,6 +197,9 @@ fn survey<T: Sample>(
         if let Some(overview) = &mut overview {
             overview.append((width, count), cells, path)?;
         }
+    }
+    if !has_statistics {
+        return Ok((overview, Vec::new()));
     }
     let sums: Vec<(f64, u64)> = sums.into_iter().map(Sum::end).collect();
     if sums.iter().all(|&(_, count)| count == 0) {

@@ -13,7 +13,7 @@ use gpu_core::{GridSpec, Shortest, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
-use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, rounded_mean, write_levels};
+use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, write_levels};
 use crate::{Crs, Error, Georeference, Result};
 
 const GDAL_METADATA: u16 = 42112;
@@ -202,13 +202,7 @@ pub fn write_tiff<'a>(
         Cells::Colours(bytes) => {
             check(bytes.len() / 4)?;
             let levels = Levels { size, cells: bytes, per_cell: 4, padding: 0 };
-            let mean = |cells: &[u8], out: &mut [u8]| {
-                for (colour, out) in out.iter_mut().enumerate() {
-                    let opaque = cells.as_chunks::<4>().0.iter().filter(|cell| cell[3] != 0);
-                    *out = rounded_mean(opaque.map(|cell| u32::from(cell[colour])));
-                }
-            };
-            write(output, levels, options, tags, |v| v, mean)
+            write(output, levels, options, tags, |v| v, u8::mean)
         }
     }
 }

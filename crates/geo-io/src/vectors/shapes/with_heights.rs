@@ -252,7 +252,7 @@ mod tests {
         let path = folder.path().join("lines.fgb");
         let (a, b) = ([[0.5, 1.0], [2.0, 3.25]], [[7.0, 8.0], [9.0, 10.0], [7.0, 8.0]]);
         let crs = Crs::parse("EPSG:26910").unwrap();
-        crate::write_flatgeobuf(&path, [(1.0, &a[..]), (2.0, &b[..])], Some(&crs)).unwrap();
+        crate::write_flatgeobuf(&path, [Ok((1.0, &a[..])), Ok((2.0, &b[..]))], Some(&crs)).unwrap();
         let found = read_lines(&path).unwrap();
         let mut places: Vec<_> = found.lines.iter().map(|line| line.places.clone()).collect();
         places.sort_by_key(Vec::len);

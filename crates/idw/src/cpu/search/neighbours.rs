@@ -1,5 +1,7 @@
 //! The neighbours of a target in order of distance: their weights, and what they give.
 
+use kernels_rs::idw::kernel_weights::{FIRST_KERNEL, kernel_weight};
+
 use crate::Params;
 use crate::cpu::f64_value;
 use crate::cpu::index::Index;
@@ -60,7 +62,8 @@ pub(crate) struct Scratch {
 #[derive(Clone, Copy)]
 pub(crate) struct Law {
     law: u32,
-    half_power: f64,
+    /// Minus half the power, or the square of a bandwidth.
+    exponent: f64,
     /// The square of the smoothing.
     smoothing: f64,
     geographic: bool,
@@ -70,7 +73,7 @@ impl Law {
     pub fn of(params: &Params) -> Self {
         Self {
             law: params.law(),
-            half_power: 0.5 * params.power,
+            exponent: params.exponent(),
             smoothing: params.smoothing * params.smoothing,
             geographic: params.geographic,
         }
@@ -79,7 +82,7 @@ impl Law {
     /// Whether a nearest neighbour lies on the target, which then has its value.
     #[inline(always)]
     pub fn is_exact(&self, nearest: f64) -> bool {
-        self.smoothing == 0.0 && nearest == 0.0
+        self.smoothing == 0.0 && nearest == 0.0 && self.law < FIRST_KERNEL
     }
 
     /// The weight of a neighbour relative to that of the nearest, so that none overflows. Those that lie on the target
@@ -89,13 +92,16 @@ impl Law {
         if is_exact {
             return f64::from(u8::from(squared == 0.0));
         }
+        if self.law >= FIRST_KERNEL {
+            return kernel_weight(self.law, self.smoothed(squared), nearest, self.exponent);
+        }
         let ratio = nearest / self.smoothed(squared);
         match self.law {
             1 => ratio.sqrt(),
             2 => ratio,
             3 => ratio * ratio.sqrt(),
             4 => ratio * ratio,
-            _ => ratio.powf(self.half_power),
+            _ => ratio.powf(-self.exponent),
         }
     }
 

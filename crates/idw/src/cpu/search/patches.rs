@@ -279,6 +279,7 @@ mod tests {
     use crate::TooFewPoints;
     use crate::cpu::search::neighbours::Candidate;
     use crate::points::Data;
+    use crate::{Kernel, KernelShape};
 
     /// Random points of a square with a side of 100.
     fn even(count: usize, seed: u64) -> Vec<[f64; 2]> {
@@ -411,6 +412,10 @@ mod tests {
                 let params = params.radius(1.5).min_points(2);
                 assert!(check(&points, targets, &params, false) == [1200; 2], "{params:?}");
             }
+        }
+        for shape in [KernelShape::Triangular, KernelShape::Tricube, KernelShape::Gaussian] {
+            let params = Params::nearest(12).kernel(Kernel::new(shape, 1.5)).min_points(2);
+            assert!(check(&points, targets, &params, false) == [1200; 2], "{params:?}");
         }
     }
 

@@ -1,0 +1,82 @@
+//! Weights by kernel functions in place of powers.
+
+use gpu_core::require_parameter;
+use kernels_rs::idw::kernel_weights::FIRST_KERNEL;
+
+use crate::points::{LEAST_LENGTH, has_square};
+use crate::{Error, Params, Result};
+
+/// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A factor does not count,
+/// since the value is a mean. All but [`Gaussian`](KernelShape::Gaussian) end at the bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KernelShape {
+    /// 1: the mean of all points within the bandwidth.
+    Uniform,
+    /// 1 - u.
+    Triangular,
+    /// 1 - u^2 (Epanechnikov 1969, doi:10.1137/1114019).
+    Epanechnikov,
+    /// (1 - u^2)^2, also called quartic or bisquare.
+    Biweight,
+    /// (1 - u^2)^3.
+    Triweight,
+    /// (1 - u^3)^3 (Cleveland 1979, doi:10.1080/01621459.1979.10481038).
+    Tricube,
+    /// exp(-u^2 / 2): the bandwidth is the standard deviation.
+    Gaussian,
+}
+
+/// A kernel function with its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kernel {
+    /// The function.
+    pub shape: KernelShape,
+    /// In ground units (metres where coordinates are geographic): positive.
+    pub bandwidth: f64,
+}
+
+impl KernelShape {
+    /// Returns whether points beyond the bandwidth weigh nothing.
+    pub fn ends(self) -> bool {
+        self != Self::Gaussian
+    }
+}
+
+impl Kernel {
+    /// Returns a function of the distance over a bandwidth.
+    pub fn new(shape: KernelShape, bandwidth: f64) -> Self {
+        Self { shape, bandwidth }
+    }
+
+    /// How the kernels and the search name it.
+    pub(crate) fn law(self) -> u32 {
+        FIRST_KERNEL
+            + match self.shape {
+                KernelShape::Uniform => 0,
+                KernelShape::Triangular => 1,
+                KernelShape::Epanechnikov => 2,
+                KernelShape::Biweight => 3,
+                KernelShape::Triweight => 4,
+                KernelShape::Tricube => 5,
+                KernelShape::Gaussian => 6,
+            }
+    }
+
+    /// Refuses a bandwidth that is no length, and what a kernel function has no use for.
+    pub(crate) fn check(self, params: &Params) -> Result<()> {
+        let is_length = self.bandwidth >= LEAST_LENGTH && has_square(self.bandwidth);
+        let expected = "from 1e-130 to 1e150";
+        require_parameter("bandwidth", self.bandwidth, is_length, expected)?;
+        let conflicts = [
+            (params.smoothing > 0.0, "smoothing"),
+            (params.adaptive.is_some(), "the adaptive power"),
+            // Of those that end `Params::kernel` makes a search.
+            (params.is_all_pairs(), "all points: give a radius, or the most points"),
+        ];
+        match conflicts.into_iter().find(|(conflicts, _)| *conflicts) {
+            Some((_, with)) => Err(Error::Conflict { option: "a kernel function", with }),
+            None => Ok(()),
+        }
+    }
+}

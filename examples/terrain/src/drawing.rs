@@ -1,0 +1,167 @@
+//! What is drawn of heights: relief in colours, and contour lines.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use geo_io::Number;
+use gpu_core::{Device, GridSpec, GridView, Progress};
+use programs::args::positive;
+use serde::{Deserialize, Serialize};
+use terrain_grid::{Contour, ContourParams, Fragment};
+
+use crate::choices::{MethodArgs, Name};
+use crate::colours::{Between, Colour, Colours, Table};
+use crate::dem::{Dem, Lie, Part};
+
+/// How relief and contour lines are drawn.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Products")]
+pub struct DrawingArgs {
+    /// The table of colours of --color-relief: a height, a share such as 20% of the heights' range, or nv for NODATA, and red, green,
+    /// blue and opacity or a name, on each line; or a GMT palette (.cpt) with the line `# COLOR_MODEL = RGB`
+    #[arg(long, value_name = "TABLE")]
+    pub colours: Option<PathBuf>,
+    /// The colours of heights between two of the table
+    #[arg(long, value_name = "NAME", value_enum, default_value = "linear")]
+    pub between: Between,
+    /// From one contour line to the next, in the unit of heights
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true)]
+    pub contour_interval: f64,
+}
+
+impl DrawingArgs {
+    /// Checks what clap does not.
+    ///
+    /// # Errors
+    /// `--color-relief` without its table, or the reverse.
+    pub fn check(&self, names: &[Name]) -> Result<()> {
+        let is_coloured = names.contains(&Name::ColorRelief);
+        ensure!(
+            !is_coloured || self.colours.is_some(),
+            "--color-relief needs a table of colours: give --colours"
+        );
+        for (is_given, option) in
+            [(self.colours.is_some(), "--colours"), (self.between != Between::Linear, "--between")]
+        {
+            let is_used = !is_given || is_coloured;
+            ensure!(is_used, "{option} is for --color-relief, which is not asked for");
+        }
+        Ok(())
+    }
+
+    /// What drawings of a DEM depend on. Goes through its heights where they depend on the range.
+    ///
+    /// # Errors
+    /// What is wrong with the table or the DEM.
+    pub fn of(&self, dem: &Dem, names: &[Name], progress: &dyn Progress) -> Result<Drawing> {
+        let table = self.colours.as_ref().map(|path| Table::read(path)).transpose()?;
+        let needs_range =
+            names.contains(&Name::Relief) || table.as_ref().is_some_and(Table::has_shares);
+        let range = if needs_range { dem.range(progress)? } else { [f32::MAX, f32::MIN] };
+        let nodata = dem.file().nodata().map(Number::to_f64);
+        let colours = table.map(|table| table.colours(range, nodata, self.between));
+        Ok(Drawing { range, colours, contour_interval: self.contour_interval })
+    }
+}
+
+/// What drawings depend on beside the heights around.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawing {
+    /// The lowest and the highest height of the DEM, where colours depend on them.
+    range: [f32; 2],
+    colours: Option<Colours>,
+    /// From one contour line to the next.
+    pub contour_interval: f64,
+}
+
+impl Drawing {
+    /// The colours of a part, by the heights of its window.
+    ///
+    /// # Errors
+    /// Those of the hillshade.
+    pub fn draw(
+        &self,
+        part: &Part,
+        (heights, lie): (&[f32], &Lie),
+        (name, method): (Name, &MethodArgs),
+        device: &Device,
+    ) -> Result<Vec<Colour>> {
+        let own = part.own(heights);
+        let Some(light) = method.params(name) else {
+            let colours = self.colours.as_ref().context("there is no table of colours")?;
+            return Ok(colours.of(&own));
+        };
+        let brightness = part.make((heights, lie), &light, device)?;
+        let colours = geo_io::relief_colours(&own, &brightness, self.range)?;
+        Ok(colours.as_chunks().0.to_vec())
+    }
+
+    /// The contour lines of a whole DEM, in its coordinates.
+    ///
+    /// # Errors
+    /// An infinite height, and those of terrain-grid.
+    pub fn lines(
+        &self,
+        (heights, dem): (&[f32], &Dem),
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Contour>> {
+        let (width, height) = dem.size();
+        require_finite(heights, width, [0; 2])?;
+        let grid = GridSpec::of_pixels(width as u32, height as u32);
+        let heights = GridView::new(heights, grid)?;
+        let on = device.with_progress(progress);
+        let mut lines = terrain_grid::contours(on, heights, &self.levels()).context(INTERVAL)?;
+        lines.iter_mut().for_each(|line| place(line, &grid, &dem.lie));
+        Ok(lines)
+    }
+
+    /// What a part has of the contour lines, in the coordinates of the DEM, by the heights of its window.
+    ///
+    /// # Errors
+    /// As [`lines`](Self::lines).
+    pub fn fragments(
+        &self,
+        part: &Part,
+        (heights, lie): (&[f32], &Lie),
+        device: &Device,
+    ) -> Result<Vec<(Fragment, Contour)>> {
+        let (cells, size, of_whole) = part.squares(heights);
+        require_finite(&cells, size.0 as usize, of_whole.first_cell)?;
+        let grid = GridSpec::of_pixels(size.0, size.1);
+        let cells = GridView::new(&cells, grid)?;
+        let found = terrain_grid::contours_of_part(device, cells, &self.levels(), &of_whole);
+        let mut found = found.context(INTERVAL)?;
+        found.iter_mut().for_each(|(_, line)| place(line, &of_whole.whole, lie));
+        Ok(found)
+    }
+
+    fn levels(&self) -> ContourParams {
+        ContourParams::every(self.contour_interval)
+    }
+}
+
+/// The option that an error of contour lines is about.
+const INTERVAL: &str = "--contour-interval";
+
+/// Brings a line from pixels of the whole to the coordinates of the DEM.
+fn place(line: &mut Contour, whole: &GridSpec, lie: &Lie) {
+    let [left, across, _, top, _, down] = lie.place.transform;
+    for [x, y] in &mut line.points {
+        (*x, *y) = (left + *x * across, top + (whole.origin_y - *y) * down);
+    }
+}
+
+/// Refuses heights without end, of cells of which the first has a column and a row of the whole.
+fn require_finite(heights: &[f32], width: usize, [column, row]: [u32; 2]) -> Result<()> {
+    if let Some(cell) = heights.iter().position(|height| height.is_infinite()) {
+        let (row, column) = (row as usize + cell / width, column as usize + cell % width);
+        bail!(
+            "--contours: the height {} in row {row}, column {column} is one up to which there is no last line: if it stands for no \
+             value, gdal_edit.py -a_nodata {0} says so",
+            heights[cell]
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Weights by kernel functions of the distance over a bandwidth, in place of powers.
+
+use device_std::math;
+use device_std::real::Real;
+
+/// The least number that stands for a function of the distance over a bandwidth in place of a law of powers.
+pub const FIRST_KERNEL: u32 = 5;
+
+/// How much a point at a squared distance weighs by kernel function `law`, with the square of a bandwidth. Those that end at the bandwidth
+/// weigh at most 1 and beyond it nothing. The Gaussian, the last, is over its value at the nearest point, whose square is given, so that
+/// it does not vanish there. Single operations in this order, so that host and device have the same bits.
+#[inline(always)]
+pub fn kernel_weight(law: u32, squared: f64, nearest: f64, bandwidth: f64) -> f64 {
+    const HALF_LOG2_E: f64 = 0.5 * core::f64::consts::LOG2_E;
+    let share = squared / bandwidth;
+    if law == FIRST_KERNEL + 6 {
+        return Real::exp2((nearest - squared) / bandwidth * HALF_LOG2_E);
+    }
+    if share > 1.0 {
+        return 0.0;
+    }
+    let rest = 1.0 - share;
+    match law - FIRST_KERNEL {
+        0 => 1.0,
+        1 => 1.0 - math::sqrt(share),
+        2 => rest,
+        3 => rest * rest,
+        4 => rest * rest * rest,
+        _ => {
+            let rest = 1.0 - share * math::sqrt(share);
+            rest * rest * rest
+        }
+    }
+}

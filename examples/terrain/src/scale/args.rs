@@ -34,7 +34,7 @@ pub enum Command {
     /// Make one tile of a plan, or all that are not there yet
     Run(RunTileArgs),
     /// Put the tiles of a plan together
-    Merge(MergeArgs),
+    Merge(Box<MergeArgs>),
 }
 
 #[derive(clap::Args, Debug)]

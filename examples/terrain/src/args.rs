@@ -43,7 +43,7 @@ pub struct Args {
         help_heading = "Products"
     )]
     pub between: Between,
-    /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
+    /// Write contour lines: GeoJSON (.geojson, .json), FlatGeobuf (.fgb) or GeoParquet (.parquet)
     #[arg(long, value_name = "PATH", help_heading = "Products")]
     pub contours: Option<PathBuf>,
     /// From one contour line to the next, in the unit of heights

@@ -25,7 +25,7 @@ const DATUM_WORDS: [(&str, &str); 16] = [
 ];
 
 /// Names of one projection.
-const METHODS: [(&str, &str); 17] = [
+const METHODS: [(&str, &str); 18] = [
     ("lambertconicconformal2sp", "lambertconformalconic2sp"),
     ("lambertconformalconic", "lambertconformalconic2sp"),
     ("lambertconicconformal1sp", "lambertconformalconic1sp"),
@@ -36,6 +36,8 @@ const METHODS: [(&str, &str); 17] = [
     ("gausskruger", "transversemercator"),
     ("doublestereographic", "obliquestereographic"),
     ("polarstereographicvarianta", "polarstereographic"),
+    // WKT 1 has one name for both, and the parallel as the latitude of origin.
+    ("polarstereographicvariantb", "polarstereographic"),
     ("cassini", "cassinisoldner"),
     ("mercatorauxiliarysphere", PSEUDO_MERCATOR),
     ("hotineobliquemercator", "hotineobliquemercatorvarianta"),
@@ -339,6 +341,7 @@ fn parameter(name: &str) -> Option<usize> {
         _ if has("scale") => 2,
         _ if has("1ststandard") || has("parallel1") => 5,
         _ if has("2ndstandard") || has("parallel2") => 6,
+        _ if has("latitudeofstandardparallel") => 0,
         _ if has("azimuth") => 7,
         _ if has("rectified") || has("planerotation") => 8,
         _ if has("latitude") && (has("origin") || has("center") || has("centre")) => 0,

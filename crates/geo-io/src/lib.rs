@@ -14,7 +14,7 @@
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
 //!
-//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out), `geopackage` and `shapefile`.
+//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out) and `geopackage`.
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.

@@ -206,6 +206,7 @@ fn notes(
         let meets = all.iter().any(meets);
         notes = Beside { path, stated, bounds, points, meets }.notes()?;
     }
+    notes.extend(features.notes.iter().map(|note| format!("{}: {note}", path.display())));
     if let Some((first, others)) = features.outside.split_first() {
         let (path, others) = (path.display(), if others.is_empty() { "" } else { " and others" });
         notes.push(format!(

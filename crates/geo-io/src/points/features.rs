@@ -92,8 +92,9 @@ impl Layout {
         let z = match (find(z)?, about.has_geometry) {
             _ if z == y => Height::None,
             (Some(column), _) => Height::Column(want(column)),
-            (None, true) => Height::Place,
-            (None, false) => return Err(no_column(path, names, z, false)),
+            // Any other name means a column, and a slip in it is none.
+            (None, true) if z.trim().eq_ignore_ascii_case("z") => Height::Place,
+            (None, _) => return Err(no_column(path, names, z, false)),
         };
         let values = values.iter().map(|name| need(name, true).map(&mut want));
         let values = values.collect::<Result<Vec<_>>>()?;

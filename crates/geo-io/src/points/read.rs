@@ -11,8 +11,8 @@ use crate::{CsvColumns, Error, Result, stream};
 
 /// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
 /// `.xyz`, and by `.parquet`, `.fgb`, `.gpkg` and `.shp`, in upper or lower case. In the last four x, y and the system come with the
-/// geometries, and so do elevations where no column has the name. Other crates read `.parquet`, `.gpkg` and `.shp`: geo-io's features
-/// `parquet`, `geopackage` and `shapefile`. The name `-` stands for standard input; what comes through it or through a pipe without
+/// geometries, and so do elevations where no column has the name. Other crates read `.parquet` and `.gpkg`: geo-io's features `parquet`
+/// and `geopackage`. The name `-` stands for standard input; what comes through it or through a pipe without
 /// an ending is LAS or LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much room among the temporary
 /// files. `columns` names the columns of a table, and further values of each point: of a LAS file its fields
 /// ([`LasField`](crate::LasField)), which are decoded where they are asked for alone.

@@ -1,6 +1,6 @@
 //! FlatGeobuf in.
 
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flatgeobuf::geozero::{self, ColumnValue, FeatureProperties, PropertyProcessor};
@@ -12,7 +12,7 @@ use crate::{Crs, Error, Result};
 
 /// A file that is open.
 pub(super) struct File {
-    reader: FgbReader<BufReader<std::fs::File>>,
+    reader: FgbReader<Bounded>,
     about: About,
     /// The type of all geometries, or unknown.
     kind: GeometryType,
@@ -20,8 +20,9 @@ pub(super) struct File {
 
 impl File {
     pub fn open(path: &Path) -> Result<Self> {
-        let (file, _) = open(path)?;
-        let reader = FgbReader::open(BufReader::new(file)).map_err(|error| match error {
+        let (file, length) = open(path)?;
+        let file = Bounded { file: BufReader::new(file), at: 0, length };
+        let reader = FgbReader::open(file).map_err(|error| match error {
             flatgeobuf::Error::IO(reason) if reason.kind() != io::ErrorKind::UnexpectedEof => {
                 Error::read(path, reason)
             }
@@ -50,8 +51,7 @@ impl Table for File {
     fn each(self: Box<Self>, wanted: &[usize], take: &mut Take<'_>) -> Result<(), Stop> {
         let Self { reader, about, kind } = *self;
         let count = about.rows.unwrap_or(0);
-        // What reads the features without an index reads them to the end of the file, so a count of 0 may mean that it is not known.
-        let mut features = reader.select_all_seq().map_err(|e| Stop::File(e.to_string()))?;
+        let mut features = reader.select_all().map_err(|e| Stop::File(e.to_string()))?;
         let mut row = 0;
         loop {
             let wrong = |reason: &dyn ToString| Stop::Row(row, reason.to_string());
@@ -69,6 +69,35 @@ impl Table for File {
             return Err(Stop::File(format!("it promises {count} features and holds {row}")));
         }
         Ok(())
+    }
+}
+
+/// A file in which no part is longer than what is left of it. The reader takes room for a part as soon as it has its size, which it reads
+/// by itself, in 4 bytes.
+struct Bounded {
+    file: BufReader<std::fs::File>,
+    at: u64,
+    length: u64,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(bytes)?;
+        self.at += count as u64;
+        if let (4, &mut [a, b, c, d]) = (count, bytes) {
+            let size = u64::from(u32::from_le_bytes([a, b, c, d]));
+            if size > self.length.saturating_sub(self.at) {
+                return Err(io::Error::other("it is cut short, or damaged"));
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl Seek for Bounded {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = self.file.seek(to)?;
+        Ok(self.at)
     }
 }
 

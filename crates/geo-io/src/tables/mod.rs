@@ -9,7 +9,6 @@ pub(crate) mod geometry;
 mod geopackage;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
-#[cfg(feature = "shapefile")]
 mod shapefile;
 #[cfg(any(feature = "geopackage", feature = "parquet"))]
 pub(crate) mod wkb;
@@ -133,7 +132,6 @@ pub(crate) fn open(path: &Path, kind: Kind) -> Result<Box<dyn Table>> {
     let open = || -> Result<Box<dyn Table>> {
         match kind {
             Kind::FlatGeobuf => Ok(Box::new(flatgeobuf::File::open(path)?)),
-            #[cfg(feature = "shapefile")]
             Kind::Shapefile => Ok(Box::new(shapefile::Shapefile::open(path)?)),
             #[cfg(feature = "parquet")]
             Kind::Parquet => Ok(Box::new(parquet::Parquet::open(path)?)),
@@ -143,10 +141,8 @@ pub(crate) fn open(path: &Path, kind: Kind) -> Result<Box<dyn Table>> {
             _ => Err(Error::NotBuilt {
                 path: path.to_owned(),
                 feature: match kind {
-                    Kind::FlatGeobuf => "flatgeobuf",
-                    Kind::Shapefile => "shapefile",
-                    Kind::Parquet => "parquet",
                     Kind::GeoPackage => "geopackage",
+                    _ => "parquet",
                 },
             }),
         }

@@ -224,3 +224,88 @@ impl Writer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A head in either order, of a type.
+    fn head(is_big: bool, kind: u32) -> Vec<u8> {
+        let kind = if is_big { kind.to_be_bytes() } else { kind.to_le_bytes() };
+        [&[u8::from(!is_big)][..], &kind].concat()
+    }
+
+    fn floats(is_big: bool, all: &[f64]) -> Vec<u8> {
+        let bytes = |v: &f64| if is_big { v.to_be_bytes() } else { v.to_le_bytes() };
+        all.iter().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn points_of_every_kind_of_wkb_are_read() {
+        for is_big in [false, true] {
+            let of = |kind, rest: &[f64]| [head(is_big, kind), floats(is_big, rest)].concat();
+            let plain = Geometry::Points(vec![[0.1, -2.5, 7.0]]);
+            for kind in [1001, 0x8000_0001] {
+                assert_eq!(read(&of(kind, &[0.1, -2.5, 7.0])), Ok(plain.clone()));
+            }
+            for kind in [3001, 0xC000_0001] {
+                assert_eq!(read(&of(kind, &[0.1, -2.5, 7.0, 9.0])), Ok(plain.clone()));
+            }
+            for (kind, rest) in [(1, &[0.1, -2.5][..]), (2001, &[0.1, -2.5, 9.0])] {
+                let Ok(Geometry::Points(found)) = read(&of(kind, rest)) else { panic!("{kind}") };
+                assert!(found[0][..2] == [0.1, -2.5] && found[0][2].is_nan());
+            }
+            // With the number of a system.
+            let srid = if is_big { 4326_u32.to_be_bytes() } else { 4326_u32.to_le_bytes() };
+            let with_srid =
+                [head(is_big, 0xA000_0001), srid.to_vec(), floats(is_big, &[0.1, -2.5, 7.0])];
+            assert_eq!(read(&with_srid.concat()), Ok(plain));
+        }
+        // Parts may be in another order than the whole.
+        let part = [head(true, 1001), floats(true, &[1.0, 2.0, 3.0])].concat();
+        let whole = [head(false, 1004), 1_u32.to_le_bytes().to_vec(), part].concat();
+        assert_eq!(read(&whole), Ok(Geometry::Points(vec![[1.0, 2.0, 3.0]])));
+    }
+
+    #[test]
+    fn what_is_no_wkb_says_why() {
+        let deep = [head(false, 7), 1_u32.to_le_bytes().to_vec()].concat().repeat(1000);
+        let many = [head(false, 7), u32::MAX.to_le_bytes().to_vec()].concat();
+        let mixed =
+            [head(false, 4), 1_u32.to_le_bytes().to_vec(), head(false, 2), vec![0; 4]].concat();
+        for (bytes, words) in [
+            (vec![], "cut short"),
+            (vec![2], "begins with 2"),
+            (head(false, 1), "cut short"),
+            (head(false, 99), "unknown type 99"),
+            (head(false, 5001), "unknown type 5001"),
+            (head(false, 1008), "curves"),
+            (deep, "more than 16 deep"),
+            (many, "cut short"),
+            (mixed, "another type"),
+        ] {
+            let error = read(&bytes).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn what_is_written_is_read() {
+        let line = |z: f64| vec![[0.1, 0.2, z], [0.3, -1e300, z + 1.0], [5e-324, 7.0, z]];
+        let geometries = [
+            Geometry::Points(vec![[0.1, 0.2, 0.3]]),
+            Geometry::Points(line(1.0)),
+            Geometry::Lines(vec![line(1.0)]),
+            Geometry::Lines(vec![line(1.0), line(2.0)]),
+            Geometry::Polygons(vec![vec![line(1.0), line(2.0)]]),
+            Geometry::Polygons(vec![vec![line(1.0)], vec![line(2.0), line(3.0)]]),
+            Geometry::Several(vec![Geometry::Points(line(4.0)), Geometry::Lines(vec![line(5.0)])]),
+        ];
+        for geometry in geometries {
+            let mut bytes = Vec::new();
+            write(&geometry, &mut bytes);
+            assert_eq!(read(&bytes), Ok(geometry));
+        }
+    }
+}

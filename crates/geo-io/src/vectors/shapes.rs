@@ -41,6 +41,8 @@ pub struct Features<S = Option<Shape>> {
     pub crs: Option<Crs>,
     /// The features with a hole outside of its outer ring, as [`read_polygons`] takes it: their numbers from 0.
     pub outside: Vec<usize>,
+    /// What the file has that was passed over, or lacks, in words.
+    pub notes: Vec<String>,
 }
 
 /// The properties of a feature, by name.
@@ -82,12 +84,12 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 /// what is damaged: it names the feature, from 0, and of GeoJSON in it the ring or line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
     let (mut shapes, mut properties) = (Vec::new(), Vec::new());
-    let crs = rows(path, true, &mut |geometry, fields| {
+    let (crs, notes) = rows(path, true, &mut |geometry, fields| {
         shapes.push(geometry.map(Geometry::into_shape));
         properties.push(Properties(fields));
         Ok(())
     })?;
-    Ok(Features { shapes, properties, crs, outside: Vec::new() })
+    Ok(Features { shapes, properties, crs, outside: Vec::new(), notes })
 }
 
 /// Whether a file has features: geometries with properties, which [`read_features`] reads. True for GeoJSON by the endings `.geojson` and
@@ -104,9 +106,15 @@ pub fn has_features(path: &Path) -> Result<bool> {
 /// What gets a feature: its geometry, and its properties where they are wanted.
 type Take<'a> = dyn FnMut(Option<Geometry>, JsonObject) -> Result<(), String> + 'a;
 
-/// Gives each feature of a file, and the system that it states.
-fn rows(path: &Path, with_properties: bool, take: &mut Take<'_>) -> Result<Option<Crs>> {
-    let Some(kind) = Kind::of(path) else { return geojson_in::rows(path, take) };
+/// Gives each feature of a file, and the system that it states, with what the user should know.
+fn rows(
+    path: &Path,
+    with_properties: bool,
+    take: &mut Take<'_>,
+) -> Result<(Option<Crs>, Vec<String>)> {
+    let Some(kind) = Kind::of(path) else {
+        return geojson_in::rows(path, take).map(|crs| (crs, Vec::new()));
+    };
     let table = tables::open(path, kind)?;
     let about = table.about().clone();
     if !about.has_geometry {
@@ -119,7 +127,7 @@ fn rows(path: &Path, with_properties: bool, take: &mut Take<'_>) -> Result<Optio
         let fields = about.columns.iter().cloned().zip(values).collect();
         take(geometry, fields).map_err(|reason| Stop::Row(row, reason))
     })?;
-    Ok(about.crs)
+    Ok((about.crs, about.notes))
 }
 
 /// Reads the polygons of each feature of a file, as [`read_features`] does: Polygon, MultiPolygon, or collections of them; a feature
@@ -128,7 +136,7 @@ fn rows(path: &Path, with_properties: bool, take: &mut Take<'_>) -> Result<Optio
 /// # Errors
 /// As [`read_features`], and [`Error::Malformed`] for a feature with points or lines.
 pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
-    let Features { shapes, properties, crs, mut outside } = read_features(path)?;
+    let Features { shapes, properties, crs, mut outside, notes } = read_features(path)?;
     let of = |(i, shape): (usize, Option<Shape>)| {
         let mut all = Polygons::new();
         shape
@@ -142,7 +150,7 @@ pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
         Ok(all)
     };
     let shapes = shapes.into_iter().enumerate().map(of).collect::<Result<_>>()?;
-    Ok(Features { shapes, properties, crs, outside })
+    Ok(Features { shapes, properties, crs, outside, notes })
 }
 
 /// Adds the polygons of a shape.

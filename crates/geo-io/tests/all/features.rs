@@ -17,7 +17,6 @@ pub fn points(path: &Path, value: &str) -> Result<PointCloud, String> {
 /// The formats that GDAL writes.
 const OF_GDAL: &[&str] = &[
     "fgb",
-    #[cfg(feature = "shapefile")]
     "shp",
     #[cfg(feature = "geopackage")]
     "gpkg",
@@ -172,8 +171,10 @@ fn multi_points_are_points_and_columns_are_named_as_in_csv() {
     for path in of_gdal(folder.path(), &collection(&two)) {
         let cloud = points(&path, "VALUE").unwrap();
         assert_eq!((&cloud.x[..], &cloud.z[..]), (&[1.0, 3.0][..], &[5.0, 5.0][..]));
+        let error = points(&path, "z").unwrap_err();
+        assert!(error.contains("row 1: its point has no height"), "{error}");
         let error = points(&path, "depth").unwrap_err();
-        assert!(error.contains("has no height") && error.contains("row 1"), "{error}");
+        assert!(error.contains("no column \"depth\"; its columns are"), "{error}");
         let columns = CsvColumns::new(["lon", "lat", "lat"].map(str::to_owned));
         let columns = columns.values(["value".to_owned(), "none".to_owned()]);
         let error = read_points(&path, &Filter::default(), &columns, &Silent).unwrap_err();

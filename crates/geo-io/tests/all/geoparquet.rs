@@ -48,6 +48,9 @@ fn shapes_come_back_with_every_bit_their_numbers_and_their_system() {
             assert_eq!(number(of, "height"), Some(Number::from(i as f64 / 3.0)));
         }
     }
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    assert!(read_features(&path).unwrap_err().to_string().contains("not written whole"));
     write_geoparquet(&path, &columns, rows.clone().take(0), None).unwrap();
     let empty = read_features(&path).unwrap();
     assert_eq!((empty.shapes, empty.crs), (vec![], None));

@@ -18,7 +18,6 @@ mod places;
 mod rasters;
 mod room;
 mod rows;
-#[cfg(feature = "shapefile")]
 mod shapefiles;
 mod tables;
 mod values;

@@ -39,7 +39,7 @@ fn parts_that_are_missing_are_said() {
     std::fs::remove_file(path.with_extension("dbf")).unwrap();
     assert_eq!(read_features(&path).unwrap().shapes.len(), 3);
     let error = points(&path, "value").unwrap_err();
-    assert!(error.contains("row 1: its point has no height"), "{error}");
+    assert!(error.contains("no column \"value\"; its columns are none"), "{error}");
 }
 
 #[test]

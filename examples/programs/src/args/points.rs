@@ -19,7 +19,7 @@ pub struct PointArgs {
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
     /// A table's columns by name, or by number where no name is that number. Where rows have geometries, these have x and y, and z too if
-    /// no column has its name
+    /// no column is called z
     #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
     pub columns: Columns,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water) [default: all

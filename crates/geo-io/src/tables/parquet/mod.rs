@@ -7,6 +7,7 @@ mod system;
 pub(crate) mod write;
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,11 +47,14 @@ enum Form {
 
 impl Parquet {
     pub fn open(path: &Path) -> Result<Self> {
-        let (file, _) = open(path)?;
+        let (mut file, _) = open(path)?;
+        let mut mark = [0; 4];
+        let is_one = file.read_exact(&mut mark).is_ok() && mark == *b"PAR1";
         let copy = file.try_clone().map_err(|reason| Error::read(path, reason))?;
         let reader = SerializedFileReader::new(copy).map_err(|error| match error {
+            _ if !is_one => Error::NotA { path: path.to_owned(), format: "Parquet" },
             ParquetError::General(text) if text.contains("Corrupt footer") => {
-                Error::NotA { path: path.to_owned(), format: "Parquet" }
+                Error::malformed(path, "its end is missing: it was not written whole")
             }
             error => Error::malformed(path, error),
         })?;

@@ -11,8 +11,11 @@ use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 use ruzstd::decoding::StreamingDecoder;
 
-/// The greatest page that is unpacked. Writers make pages of a MiB; none is near to this.
-const MOST: u64 = 1 << 30;
+/// Bytes that a page may unpack to, beside [`DENSEST`] of each of its own. Writers make pages of a MiB.
+const MOST: u64 = 64 << 20;
+
+/// Bytes that a byte may unpack to in a page that is larger.
+const DENSEST: u64 = 1000;
 
 /// Opens the pages of a column.
 ///
@@ -71,7 +74,11 @@ impl Unpacked {
                 ))
             };
             let decoder = StreamingDecoder::new(packed).map_err(|e| failed(&e))?;
-            decoder.take(MOST).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
+            let most = MOST + DENSEST * packed.len() as u64;
+            let read = decoder.take(most + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
+            if read as u64 > most {
+                return Err(failed(&format!("it unpacks to more than {most} bytes")));
+            }
         }
         *buffer = bytes.into();
         Ok(page)

@@ -1,8 +1,4 @@
 //! The fields of a shapefile (.dbf): rows of text of fixed widths.
-//!
-//! The crate that reads shapes reads these too, but into numbers of too few bits (fields of type F into f32, whole numbers into f64),
-//! without deleted rows, so that those behind go with other shapes, and with few code pages.
-
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;

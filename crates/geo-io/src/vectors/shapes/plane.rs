@@ -24,7 +24,6 @@ pub fn extent(ring: &[[f64; 2]]) -> [[f64; 2]; 2] {
 }
 
 /// Twice the area of a ring, above 0 where it goes counterclockwise.
-#[cfg(feature = "shapefile")]
 pub fn area(ring: &[[f64; 2]]) -> f64 {
     let Some(&[x, y]) = ring.first() else { return 0.0 };
     let cross = |ends: &[[f64; 2]]| {

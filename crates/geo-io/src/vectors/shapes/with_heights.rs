@@ -26,6 +26,8 @@ pub struct Lines {
     pub lines: Vec<Line>,
     /// The coordinate system that the file states. GeoJSON without one has longitudes and latitudes on WGS 84 (RFC 7946).
     pub crs: Option<Crs>,
+    /// What the file has that was passed over, or lacks, in words.
+    pub notes: Vec<String>,
 }
 
 /// Reads the lines of a file, with the heights of their vertices, in the formats of [`read_features`](crate::read_features).
@@ -36,11 +38,12 @@ pub struct Lines {
 /// vertices only, or has a coordinate that is not finite. The error names the feature, counted from 0.
 pub fn read_lines(path: &Path) -> Result<Lines> {
     let (mut lines, mut number) = (Lines::default(), 0);
-    lines.crs = rows(path, false, &mut |geometry, _| {
+    let found = rows(path, false, &mut |geometry, _| {
         geometry.map_or(Ok(()), |geometry| add(&mut lines, number, geometry))?;
         number += 1;
         Ok(())
     })?;
+    (lines.crs, lines.notes) = found;
     Ok(lines)
 }
 

@@ -491,5 +491,9 @@ fn sites_of_geoparquet_keep_their_columns_in_regions_and_neighbours() {
     let line = vec![places[first[0]], places[first[1]]];
     assert_eq!(pairs.shapes[0], Some(Shape::Lines(vec![line])));
     write("utm.parquet", "EPSG:32631");
-    PROGRAM.fails(here, &["utm.parquet"], &["utm.parquet", "its coordinates are in EPSG:32631"]);
+    PROGRAM.fails(
+        here,
+        &["utm.parquet", "-o", "u.npy"],
+        &["utm.parquet", "its coordinates are in EPSG:32631"],
+    );
 }

@@ -137,14 +137,12 @@ pub(crate) fn open(path: &Path, kind: Kind) -> Result<Box<dyn Table>> {
             Kind::Parquet => Ok(Box::new(parquet::Parquet::open(path)?)),
             #[cfg(feature = "geopackage")]
             Kind::GeoPackage => Ok(Box::new(geopackage::Layer::open(path)?)),
-            #[allow(unreachable_patterns)]
-            _ => Err(Error::NotBuilt {
-                path: path.to_owned(),
-                feature: match kind {
-                    Kind::GeoPackage => "geopackage",
-                    _ => "parquet",
-                },
-            }),
+            #[cfg(not(feature = "parquet"))]
+            Kind::Parquet => Err(Error::NotBuilt { path: path.to_owned(), feature: "parquet" }),
+            #[cfg(not(feature = "geopackage"))]
+            Kind::GeoPackage => {
+                Err(Error::NotBuilt { path: path.to_owned(), feature: "geopackage" })
+            }
         }
     };
     unwinding(open).map_err(|reason| Error::malformed(path, reason))?

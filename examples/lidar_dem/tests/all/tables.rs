@@ -10,7 +10,7 @@ use crate::common::places;
 /// Points of a slope with steps, as a table of text and as GeoParquet.
 fn points(folder: &Path, crs: &Crs) {
     let all = places(900, [40.0, 40.0], 7);
-    let z = |[x, y]: [f64; 2]| (x / 4.0).floor() + y / 16.0;
+    let z = |[x, y]: [f64; 2]| 5.0 * (x / 4.0).floor() + y / 4.0;
     let rows = all.iter().map(|&p| format!("{},{},{}\n", p[0], p[1], z(p)));
     std::fs::write(folder.join("p.csv"), format!("x,y,z\n{}", rows.collect::<String>())).unwrap();
     let rows = all.iter().map(|&p| (vec![Number::from(z(p))], Shape::Points(vec![p])));

@@ -210,9 +210,9 @@ impl Parquet {
                     return Err("its geometry is no column of bytes".to_owned());
                 };
                 let mut values = values.iter();
-                let one = |is_there: bool| match (is_there, values.next_if(is_there)) {
-                    (true, Some(bytes)) => wkb::read(bytes.data()).map(Some),
-                    _ => Ok(None),
+                let one = |is_there: bool| {
+                    let bytes = if is_there { values.next() } else { None };
+                    bytes.map(|bytes| wkb::read(bytes.data())).transpose()
                 };
                 batch.there(columns[0].of()).map(one).collect()
             }
@@ -223,12 +223,3 @@ impl Parquet {
         }
     }
 }
-
-/// The next element, if it is wanted.
-trait NextIf: Iterator {
-    fn next_if(&mut self, is_wanted: bool) -> Option<Self::Item> {
-        if is_wanted { self.next() } else { None }
-    }
-}
-
-impl<I: Iterator> NextIf for I {}

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ccq_tree::Cell;
-use geo_io::{BinSpec, BinWriter, Cells, Compression, Crs, Georeference, LasPoints, TiffOptions};
+use geo_io::{
+    BinSpec, BinWriter, Cells, Compression, Crs, Georeference, LasPoints, Shape, TiffOptions,
+};
 use gpu_core::{Bounds, Device, Grid, GridSpec, Points};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -43,6 +45,7 @@ fn main() -> Result {
     let corpus = Corpus(folder.into());
     points(&corpus)?;
     tables(&corpus)?;
+    features(&corpus)?;
     rasters(&corpus)?;
     texts(&corpus)?;
     trees(&corpus)?;
@@ -132,6 +135,68 @@ fn rasters(corpus: &Corpus) -> Result {
     let path = tessera_fuzz::empty_folder("seed").join("member.npy");
     geo_io::write_npy(path.as_path(), &bytes, 20, 12)?;
     corpus.add("npy", "stored.npz", &[&[1][..], &stored("mask.npy", &fs::read(path)?)].concat())
+}
+
+/// Tables with geometries. Those of formats that Tessera does not write are made by hand.
+fn features(corpus: &Corpus) -> Result {
+    let line = vec![[1.0, 2.0], [3.5, 4.25], [0.0, 9.0]];
+    let ring = vec![[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 0.0]];
+    let utm = Crs::parse("EPSG:32632")?;
+    let shapes = [
+        Shape::Points(vec![[1.5, 2.0]]),
+        Shape::Lines(vec![line.clone()]),
+        Shape::Polygons(vec![vec![ring.clone()], vec![ring]]),
+        Shape::Several(vec![Shape::Points(line.clone())]),
+    ];
+    for (i, shape) in shapes.into_iter().enumerate() {
+        let row = [(vec![("a", 1.5), ("b", 2.0)], shape)];
+        corpus.add_file("parquet", &format!("{i}.parquet"), None, |path| {
+            Ok(geo_io::write_geoparquet_features(path, row, Some(&utm))?)
+        })?;
+    }
+    corpus.add_file("flatgeobuf", "lines.fgb", None, |path| {
+        Ok(geo_io::write_flatgeobuf(path, [(1.5, &line[..])], Some(&utm))?)
+    })?;
+    let vertices = [[0.0, 0.0, 1.5], [4.0, 0.0, 2.0], [4.0, 4.0, 2.5]];
+    corpus.add_file("flatgeobuf", "mesh.fgb", None, |path| {
+        Ok(geo_io::write_flatgeobuf_mesh(path, &vertices, &[[0, 1, 2]], None)?)
+    })?;
+    corpus.add_file("geopackage", "points.gpkg", None, geopackage)?;
+    corpus.add("shapefile", "point", &shapefile())
+}
+
+/// Writes a GeoPackage of a point and a row without geometry.
+fn geopackage(path: &Path) -> Result {
+    let file = rusqlite::Connection::open(path)?;
+    file.execute_batch(
+        "PRAGMA page_size = 512;
+         CREATE TABLE gpkg_spatial_ref_sys (srs_id, organization, organization_coordsys_id, definition);
+         INSERT INTO gpkg_spatial_ref_sys VALUES (32632, 'EPSG', 32632, '');
+         CREATE TABLE gpkg_contents (table_name, data_type);
+         INSERT INTO gpkg_contents VALUES ('t', 'features');
+         CREATE TABLE gpkg_geometry_columns (table_name, column_name, srs_id);
+         INSERT INTO gpkg_geometry_columns VALUES ('t', 'geom', 32632);
+         CREATE TABLE t (fid INTEGER PRIMARY KEY, geom BLOB, z REAL, name TEXT);
+         INSERT INTO t VALUES (2, NULL, 2.5, 'two');",
+    )?;
+    let places = [1.5_f64, 2.0].map(f64::to_le_bytes).concat();
+    let blob = [&b"GP\0\x01\0\0\0\0\x01\x01\0\0\0"[..], &places].concat();
+    file.execute("INSERT INTO t VALUES (1, ?1, 1.5, 'one')", [blob])?;
+    Ok(())
+}
+
+/// A shapefile of a point with one field, as its target divides it.
+fn shapefile() -> Vec<u8> {
+    let content = [&1_u32.to_le_bytes()[..], &[0; 16]].concat();
+    let record = [&1_u32.to_be_bytes()[..], &10_u32.to_be_bytes(), &content].concat();
+    let words = ((100 + record.len()) / 2) as u32;
+    let head = [&9994_u32.to_be_bytes()[..], &[0; 20], &words.to_be_bytes()].concat();
+    let about = [&1000_u32.to_le_bytes()[..], &1_u32.to_le_bytes(), &[0; 64]].concat();
+    let shapes = [head, about, record].concat();
+    let descriptor = [b"value\0\0\0\0\0\0N\0\0\0\0\x04\x01".as_slice(), &[0; 14]].concat();
+    let head = [&[3, 0, 0, 0, 1, 0, 0, 0, 65, 0, 5, 0][..], &[0; 20]].concat();
+    let fields = [&head[..], &descriptor, b"\r", b"  1.5"].concat();
+    [&(shapes.len() as u16).to_le_bytes()[..], &shapes, &fields].concat()
 }
 
 /// Returns a ZIP archive of one member that is not packed.

@@ -1,6 +1,7 @@
 //! What the fuzz targets share: files in memory, a limit on memory, coordinates that are likely to hurt.
 
 mod checksums;
+mod features;
 mod limited;
 mod numbers;
 
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 pub use checksums::{seal_bins, seal_ccq, seal_qtree};
+pub use features::read_table;
 pub use limited::LIMIT;
 pub use numbers::{Coordinate, Place, columns};
 

@@ -53,6 +53,14 @@ pub enum Error {
         /// The endings known.
         known: &'static str,
     },
+    /// The file is of a format that this build of geo-io does not read.
+    #[error("{}: geo-io was built without its feature {feature}", path.display())]
+    NotBuilt {
+        /// The file.
+        path: PathBuf,
+        /// The feature that reads it.
+        feature: &'static str,
+    },
     /// The file contradicts itself, or uses its format in a way that is not supported.
     #[error("{} is damaged or not supported: {reason}", path.display())]
     Malformed {
@@ -108,16 +116,17 @@ pub enum Error {
     },
     /// A table's field is not a finite number.
     #[error(
-        "{}, row {row} (line {line}), column \"{column}\": \"{text}\" is not {expected}",
-        path.display()
+        "{}, row {row}{}, column \"{column}\": \"{text}\" is not {expected}",
+        path.display(),
+        line.map(|line| format!(" (line {line})")).unwrap_or_default()
     )]
     BadField {
         /// The file.
         path: PathBuf,
         /// Data row; the first below the column names is 1.
         row: u64,
-        /// Line in the file, from 1.
-        line: u64,
+        /// Line in the file, from 1; `None` for a format without lines.
+        line: Option<u64>,
         /// The column's name.
         column: String,
         /// The field as it stands.

@@ -2,17 +2,19 @@
 //!
 //! | what | reads | writes |
 //! |---|---|---|
-//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
+//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ, FlatGeobuf, Shapefile, GeoParquet, GeoPackage ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]), into room taken before ([`NpyRoom`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`], [`write_tiff_colour_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]), triangles as PLY ([`write_ply`]) and OBJ ([`write_obj`]) |
-//! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_features`]), polygons alone ([`read_polygons`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
+//! | areas, rows, colours | points, lines and polygons of GeoJSON and tables ([`read_features`]), polygons alone ([`read_polygons`]), lines with heights ([`read_lines`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]) and as GeoParquet (`write_geoparquet`), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
+//!
+//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out) and `geopackage`.
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
@@ -34,6 +36,7 @@ mod output;
 mod points;
 mod rasters;
 mod stream;
+mod tables;
 mod vectors;
 
 pub use crs::{Crs, GeoKeys};
@@ -68,9 +71,15 @@ pub use rasters::tiff::write::{
     Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use rasters::values_file::ValuesFile;
+#[cfg(feature = "parquet")]
+pub use tables::parquet::write::{
+    ColumnType, write_geoparquet, write_geoparquet_features, write_geoparquet_lines,
+    write_geoparquet_mesh,
+};
 pub use vectors::areas::{Polygons, write_polygons, write_shapes};
 pub use vectors::lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use vectors::mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
 pub use vectors::shapes::{
-    Features, Line, Lines, Properties, Shape, read_features, read_lines, read_polygons,
+    Features, Line, Lines, Properties, Shape, has_features, read_features, read_lines,
+    read_polygons,
 };

@@ -2,8 +2,10 @@
 
 pub(crate) mod bins;
 pub(crate) mod chunk;
+mod collect;
 pub(crate) mod copc;
 pub(crate) mod csv;
+mod features;
 pub(crate) mod las;
 pub(crate) mod multi_file;
 pub(crate) mod read;

@@ -73,7 +73,7 @@ pub struct Args {
     /// Also write the slope in degrees, in the DEM's formats
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub slope: Option<PathBuf>,
-    /// Also write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
+    /// Also write contour lines: GeoJSON (.geojson, .json), FlatGeobuf (.fgb) or GeoParquet (.parquet)
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub contours: Option<PathBuf>,
     /// From one contour line to the next, in units of height

@@ -70,6 +70,7 @@ impl Breaklines {
         }
         let mut notes = self.compare(cloud.crs.as_ref(), !kept.is_empty())?;
         let path = self.path.display();
+        notes.extend(self.file.notes.iter().map(|note| format!("{path}: {note}")));
         ensure!(
             !kept.is_empty(),
             "--breaklines {path}: none of its {ignored} lines reaches the rectangle of the points, {area:?}"

@@ -56,7 +56,7 @@ pub struct SurfaceArgs {
     /// it has none are NODATA
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,
-    /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb). They become
+    /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg) or Shapefile (.shp). They become
     /// sites, a cell apart or nearer; a line without heights takes those of the points. A cell nearer to a line than half its side
     /// may have natural neighbours on both sides
     #[arg(long, value_name = "LINES")]

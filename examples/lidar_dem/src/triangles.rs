@@ -19,6 +19,8 @@ pub enum MeshFormat {
     Obj,
     /// Polygons with heights.
     FlatGeobuf,
+    /// The same, by columns.
+    GeoParquet,
 }
 
 /// The format that the name of a mesh asks for.
@@ -27,7 +29,11 @@ pub fn mesh_format(path: &Path) -> Result<MeshFormat> {
         "ply" => Ok(MeshFormat::Ply),
         "obj" => Ok(MeshFormat::Obj),
         "fgb" => Ok(MeshFormat::FlatGeobuf),
-        _ => bail!("--triangles {}: the name must end in .ply, .obj or .fgb", path.display()),
+        "parquet" => Ok(MeshFormat::GeoParquet),
+        _ => bail!(
+            "--triangles {}: the name must end in .ply, .obj, .fgb or .parquet",
+            path.display()
+        ),
     }
 }
 
@@ -60,6 +66,9 @@ pub fn write(
         MeshFormat::Obj => geo_io::write_obj(output, &vertices, &triangles)?,
         MeshFormat::FlatGeobuf => {
             geo_io::write_flatgeobuf_mesh(output, &vertices, &triangles, cloud.crs.as_ref())?
+        }
+        MeshFormat::GeoParquet => {
+            geo_io::write_geoparquet_mesh(output, &vertices, &triangles, cloud.crs.as_ref())?
         }
     }
     Ok([vertices.len(), triangles.len()])

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use geo_io::{Crs, Features, Output};
+use geo_io::{Crs, Features, Output, Shape};
 use gpu_core::{Bounds, Progress, Shortest};
 use programs::report::Report;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
@@ -21,6 +21,8 @@ const NAMES: [&str; 2] = ["polygon", "points"];
 pub enum PolygonsFormat {
     /// The polygons, with counts.
     GeoJson,
+    /// The same, by columns.
+    GeoParquet,
     /// A line for each point in each polygon.
     Table,
 }
@@ -84,7 +86,7 @@ impl Areas {
     ) -> Result<()> {
         let (found, tree) = (self.found.iter().enumerate(), asked.tree);
         match format {
-            PolygonsFormat::GeoJson => {
+            PolygonsFormat::GeoJson | PolygonsFormat::GeoParquet => {
                 let features = found.map(|(polygon, points)| {
                     let mut properties = self.features.properties[polygon].clone();
                     let counts = [polygon as u64, points.len() as u64];
@@ -95,9 +97,14 @@ impl Areas {
                             properties.set(&property(column, what), value);
                         }
                     }
-                    (properties, self.features.shapes[polygon].clone())
+                    (properties, Shape::Polygons(self.features.shapes[polygon].clone()))
                 });
-                geo_io::write_polygons(output, features, self.crs.as_ref())?;
+                match format {
+                    PolygonsFormat::GeoParquet => {
+                        geo_io::write_geoparquet_features(output, features, self.crs.as_ref())?
+                    }
+                    _ => geo_io::write_shapes(output, features, self.crs.as_ref())?,
+                }
             }
             PolygonsFormat::Table => {
                 let all = found.flat_map(|(polygon, points)| {
@@ -199,6 +206,7 @@ fn notes(
         let meets = all.iter().any(meets);
         notes = Beside { path, stated, bounds, points, meets }.notes()?;
     }
+    notes.extend(features.notes.iter().map(|note| format!("{}: {note}", path.display())));
     if let Some((first, others)) = features.outside.split_first() {
         let (path, others) = (path.display(), if others.is_empty() { "" } else { " and others" });
         notes.push(format!(

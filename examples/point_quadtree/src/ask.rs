@@ -29,7 +29,7 @@ const RADIUS: f64 = 6_371_008.8;
 /// What is asked of a tree.
 #[derive(clap::Args, Debug)]
 pub struct AskArgs {
-    /// Write all of its leaves, whatever else is asked: polygons (.geojson), a table (.csv) or a picture (.png)
+    /// Write all of its leaves, whatever else is asked: polygons (.geojson, .parquet), a table (.csv) or a picture (.png)
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
     /// Count the points in a rectangle, edges included, and say what their values lie between
@@ -51,7 +51,7 @@ pub struct AskArgs {
 
 /// A tree that was saved, and what is asked of it. It does not keep the names of its inputs, so no answer names files and rows.
 #[derive(clap::Args, Debug)]
-#[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson). A point's number is its row in the tree's inputs, one input after the other")))]
+#[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson, .parquet). A point's number is its row in the tree's inputs, one input after the other")))]
 pub struct AskSavedArgs {
     /// The tree, as -o or merge wrote it
     #[arg(value_name = "TREE.qtree")]
@@ -217,8 +217,12 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
 fn polygons_format(path: &Path) -> Result<PolygonsFormat> {
     match ending(path).as_str() {
         "geojson" | "json" => Ok(PolygonsFormat::GeoJson),
+        "parquet" => Ok(PolygonsFormat::GeoParquet),
         "csv" => Ok(PolygonsFormat::Table),
-        _ => bail!("--polygons-out {}: the name must end in .geojson or .csv", path.display()),
+        _ => bail!(
+            "--polygons-out {}: the name must end in .geojson, .parquet or .csv",
+            path.display()
+        ),
     }
 }
 
@@ -226,9 +230,13 @@ fn polygons_format(path: &Path) -> Result<PolygonsFormat> {
 fn leaves_format(path: &Path) -> Result<LeavesFormat> {
     match ending(path).as_str() {
         "geojson" | "json" => Ok(LeavesFormat::GeoJson),
+        "parquet" => Ok(LeavesFormat::GeoParquet),
         "csv" => Ok(LeavesFormat::Table),
         "png" => Ok(LeavesFormat::Png),
-        _ => bail!("--leaves {}: the name must end in .geojson, .csv or .png", path.display()),
+        _ => bail!(
+            "--leaves {}: the name must end in .geojson, .parquet, .csv or .png",
+            path.display()
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The leaves of a tree, as polygons, a table or a picture.
 
 use anyhow::Result;
-use geo_io::{Output, Shape};
+use geo_io::{ColumnType, Output, Shape};
 use gpu_core::{Bounds, Shortest};
 use quadtree_sort::{Node, Quadtree};
 
@@ -18,6 +18,8 @@ const BORDERED: u32 = 4;
 pub enum LeavesFormat {
     /// A polygon each.
     GeoJson,
+    /// The same, by columns.
+    GeoParquet,
     /// A line each.
     Table,
     /// A picture of all.
@@ -30,6 +32,14 @@ pub fn write(format: LeavesFormat, output: Output<'_>, asked: Asked<'_>) -> Resu
     match format {
         LeavesFormat::GeoJson => {
             geo_io::write_shapes(output, tree.leaves().map(|leaf| outline(tree, leaf)), crs)?;
+        }
+        LeavesFormat::GeoParquet => {
+            let columns = [("level", ColumnType::Whole), ("count", ColumnType::Whole)];
+            let row = |leaf| {
+                let (properties, shape) = outline(tree, leaf);
+                (properties.into_iter().map(|(_, number)| number.into()).collect(), shape)
+            };
+            geo_io::write_geoparquet(output, &columns, tree.leaves().map(row), crs)?;
         }
         LeavesFormat::Table => {
             let names = "level,xmin,ymin,xmax,ymax,count";

@@ -516,7 +516,8 @@ fn note_on_left_out(files: &[String]) -> Option<String> {
 /// What an input consists of.
 fn kind(path: &Path) -> &'static str {
     match ending(path).as_str() {
-        "las" | "laz" => "point",
+        // A row of these may have several points.
+        "las" | "laz" | "fgb" | "gpkg" | "shp" | "parquet" | "geoparquet" | "pq" => "point",
         _ => "row",
     }
 }

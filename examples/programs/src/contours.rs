@@ -16,6 +16,8 @@ pub enum LinesFormat {
     GeoJson,
     /// Binary, with an index.
     FlatGeobuf,
+    /// Binary, by columns.
+    GeoParquet,
 }
 
 /// The format that the name of contour lines asks for.
@@ -26,7 +28,11 @@ pub fn format(path: &Path) -> Result<LinesFormat> {
     match ending(path).as_str() {
         "geojson" | "json" => Ok(LinesFormat::GeoJson),
         "fgb" => Ok(LinesFormat::FlatGeobuf),
-        _ => bail!("--contours {}: the name must end in .geojson, .json or .fgb", path.display()),
+        "parquet" => Ok(LinesFormat::GeoParquet),
+        _ => bail!(
+            "--contours {}: the name must end in .geojson, .json, .fgb or .parquet",
+            path.display()
+        ),
     }
 }
 
@@ -42,6 +48,7 @@ pub fn write<L: AsRef<[[f64; 2]]>>(
     match format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,
         LinesFormat::FlatGeobuf => geo_io::write_flatgeobuf(output, lines, crs)?,
+        LinesFormat::GeoParquet => geo_io::write_geoparquet_lines(output, lines, crs)?,
     }
     Ok(())
 }
@@ -55,6 +62,10 @@ pub fn report(
 ) {
     report.line("contours", format_args!("{lines} lines, one every {interval}"));
     report.field("contours", json!({"lines": lines, "interval": interval}));
+    // GeoParquet states all of a system, or is not written.
+    if format(path).is_ok_and(|format| format == LinesFormat::GeoParquet) {
+        return;
+    }
     if crs.is_some_and(|crs| !geo_io::is_named_in_geojson(crs)) {
         let path = path.display();
         report.note(format_args!("{path} names no coordinate system: this one has no EPSG code"));

@@ -100,6 +100,13 @@ fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Endings of point files: those of a folder that are named by the first of these lists that has any.
+const ENDINGS: [&[&str]; 3] = [
+    &["las", "laz"],
+    &["csv", "txt", "xyz"],
+    &["parquet", "geoparquet", "pq", "fgb", "gpkg", "shp"],
+];
+
 /// The LAS and LAZ files of a folder, else its tables; not those of its folders.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
@@ -108,7 +115,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
         paths.push(entry.with_context(|| folder.display().to_string())?.path());
     }
     paths.sort();
-    for endings in [&["las", "laz"][..], &["csv", "txt", "xyz"]] {
+    for endings in ENDINGS {
         let ends = |path: &&PathBuf| endings.contains(&crate::args::ending(path).as_str());
         let found: Vec<_> = paths.iter().filter(|p| p.is_file()).filter(ends).cloned().collect();
         if !found.is_empty() {
@@ -116,7 +123,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     anyhow::bail!(
-        "the folder {} has no point files (.las, .laz, .csv, .txt, .xyz)",
+        "the folder {} has no point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp)",
         folder.display()
     )
 }

@@ -112,10 +112,10 @@ pub struct QueryArgs {
     /// size: the finest are found, and a coarser cell counts for those whose centres lie in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
-    /// What is found: rectangles of cells (.geojson, .csv), or cells (.npy, .png); may be given several times
+    /// What is found: rectangles of cells (.geojson, .parquet, .csv), or cells (.npy, .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
-    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson), or a
+    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson, .parquet), or a
     /// table (.csv)
     #[arg(long, value_name = "PATH")]
     pub regions: Option<PathBuf>,
@@ -182,6 +182,7 @@ impl BuildArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     GeoJson,
+    GeoParquet,
     Csv,
     Npy,
     Png,
@@ -213,8 +214,8 @@ impl QueryArgs {
         }
         if let Some(path) = &self.regions {
             let name = path.display();
-            let is_known = matches!(ending(path).as_str(), "geojson" | "csv");
-            ensure!(is_known, "--regions {name}: the name must end in .geojson or .csv");
+            let is_known = matches!(ending(path).as_str(), "geojson" | "parquet" | "csv");
+            ensure!(is_known, "--regions {name}: the name must end in .geojson, .parquet or .csv");
             outputs.push(path);
         }
         geo_io::check_distinct(&inputs, &outputs)?;
@@ -330,11 +331,15 @@ fn cells_of_bounds(bounds: &Bounds, place: &Place) -> Option<Window> {
 pub fn kind(path: &Path) -> Result<Kind> {
     Ok(match ending(path).as_str() {
         "geojson" => Kind::GeoJson,
+        "parquet" => Kind::GeoParquet,
         "csv" => Kind::Csv,
         "npy" => Kind::Npy,
         "png" => Kind::Png,
         _ => {
-            bail!("--output {}: the name must end in .geojson, .csv, .npy or .png", path.display())
+            bail!(
+                "--output {}: the name must end in .geojson, .parquet, .csv, .npy or .png",
+                path.display()
+            )
         }
     })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use ccq_tree::{Condition, Count, Quadrant, Query, Window};
-use geo_io::{Crs, Number, Output, Polygons};
+use geo_io::{Crs, Number, Output, Polygons, Shape};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -186,6 +186,11 @@ impl Results<'_> {
             Kind::GeoJson => {
                 let outlines = self.found.iter().map(|quadrant| self.outline(quadrant));
                 geo_io::write_polygons(output, outlines, self.place.crs.as_ref())?;
+            }
+            Kind::GeoParquet => {
+                let outlines = self.found.iter().map(|quadrant| self.outline(quadrant));
+                let outlines = outlines.map(|(of, polygons)| (of, Shape::Polygons(polygons)));
+                geo_io::write_geoparquet_features(output, outlines, self.place.crs.as_ref())?;
             }
             Kind::Npy => {
                 let mask = ccq_tree::mask(self.device, self.conditions, self.query)?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use ccq_tree::Outline;
-use geo_io::{Crs, Output, Polygons};
+use geo_io::{ColumnType, Crs, Output, Polygons, Shape};
 use programs::args::ending;
 use programs::report::Report;
 use programs::units::other_body;
@@ -45,12 +45,25 @@ impl<'a> Regions<'a> {
             return Ok(geo_io::write_rows(output, "region,row,col,cells,area", rows)?);
         }
         let outlines = self.found.outlines()?;
+        let crs = self.place.crs.as_ref();
+        if ending(output.path) == "parquet" {
+            let columns = [
+                ("region", ColumnType::Whole),
+                ("cells", ColumnType::Whole),
+                ("area", ColumnType::Real),
+            ];
+            let rows = outlines.iter().enumerate().map(|(i, outline)| {
+                let numbers = vec![(i as u64).into(), regions[i].cells.into(), areas[i].into()];
+                (numbers, Shape::Polygons(self.polygons(outline)))
+            });
+            return Ok(geo_io::write_geoparquet(output, &columns, rows, crs)?);
+        }
         let features = outlines.iter().enumerate().map(|(i, outline)| {
             let (cells, area) = (regions[i].cells as f64, areas[i]);
             let properties = vec![("region", i as f64), ("cells", cells), ("area", area)];
             (properties, self.polygons(outline))
         });
-        Ok(geo_io::write_polygons(output, features, self.place.crs.as_ref())?)
+        Ok(geo_io::write_polygons(output, features, crs)?)
     }
 
     /// Says how many there are, and which is the largest.

@@ -15,8 +15,8 @@ use crate::ids::Grid;
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
 pub struct Args {
-    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json), whose
-    /// edges are arcs of great circles
+    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json, .parquet, .fgb,
+    /// .gpkg, .shp), whose edges are arcs of great circles
     #[arg(value_name = "SITES")]
     pub sites: Option<PathBuf>,
     /// A table's columns of longitudes and latitudes in degrees, by name, or by number where no name is that number
@@ -42,13 +42,13 @@ pub struct Args {
     /// The unit vectors of the cells' centres, three a cell (.npy)
     #[arg(long, value_name = "PATH")]
     pub centres: Option<PathBuf>,
-    /// The outlines of the sites' regions (.geojson)
+    /// The outlines of the sites' regions (.geojson, .parquet)
     #[arg(long, value_name = "PATH")]
     pub regions: Option<PathBuf>,
     /// The area of each site's region (.csv)
     #[arg(long, value_name = "PATH")]
     pub areas: Option<PathBuf>,
-    /// Pairs of sites whose regions touch (.csv)
+    /// Pairs of sites whose regions touch (.csv), with the line between their places (.parquet)
     #[arg(long, value_name = "PATH")]
     pub neighbours: Option<PathBuf>,
     /// A map of the world (.png)
@@ -138,9 +138,9 @@ impl Args {
             vec![("--output", &self.output, &["npy", "csv"])];
         let others: [(&str, &Option<PathBuf>, &[&str]); 5] = [
             ("--centres", &self.centres, &["npy"]),
-            ("--regions", &self.regions, &["geojson", "json"]),
+            ("--regions", &self.regions, &["geojson", "json", "parquet"]),
             ("--areas", &self.areas, &["csv"]),
-            ("--neighbours", &self.neighbours, &["csv"]),
+            ("--neighbours", &self.neighbours, &["csv", "parquet"]),
             ("--map", &self.map, &["png"]),
         ];
         all.extend(others.into_iter().filter_map(|(o, p, e)| Some((o, p.as_deref()?, e))));

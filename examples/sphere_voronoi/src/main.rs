@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use geo_io::{Crs, Filter, Output, Properties};
+use geo_io::{ColumnType, Crs, Filter, Output, Properties, Shape};
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -87,7 +87,7 @@ impl Sites {
             report.line("input", format_args!("a sample of {} sites", sites.x.len()));
             return Ok(sites);
         };
-        if matches!(ending(path).as_str(), "geojson" | "json") {
+        if geo_io::has_features(path)? {
             ensure!(
                 args.ids.is_none(),
                 "--ids: sites of {} are shapes, give points",
@@ -230,29 +230,30 @@ fn write(
         geo_io::write_rows(args.to(path), "site,lon,lat,area_km2", rows)?;
     }
     if let Some(path) = &args.neighbours {
-        let pairs = sphere_qtm::adjacency(diagram, count)?;
-        let rows = pairs.iter().map(|[a, b]| format!("{a},{b}"));
-        geo_io::write_rows(args.to(path), "site,neighbour", rows)?;
+        write_neighbours(args.to(path), &sphere_qtm::adjacency(diagram, count)?, sites)?;
     }
     if let Some(path) = &args.regions {
         let regions = sphere_qtm::outlines(diagram, count)?;
         let features = regions.into_iter().enumerate().filter(|(_, region)| !region.is_empty());
-        geo_io::write_polygons(
-            args.to(path),
-            features.map(|(i, region)| {
-                let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
-                for (name, number) in [
-                    ("site", i as f64),
-                    ("lon", sites.x[i]),
-                    ("lat", sites.y[i]),
-                    ("area_km2", areas[i]),
-                ] {
-                    properties.set(name, number);
-                }
-                (properties, region.iter().map(|polygon| rings(polygon, sites.latitude)).collect())
-            }),
-            None,
-        )?;
+        let features = features.map(|(i, region)| {
+            let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
+            for (name, number) in [
+                ("site", i as f64),
+                ("lon", sites.x[i]),
+                ("lat", sites.y[i]),
+                ("area_km2", areas[i]),
+            ] {
+                properties.set(name, number);
+            }
+            let polygons = region.iter().map(|polygon| rings(polygon, sites.latitude)).collect();
+            (properties, Shape::Polygons(polygons))
+        });
+        match ending(path).as_str() {
+            "parquet" => {
+                geo_io::write_geoparquet_features(args.to(path), features, Some(&wgs_84()?))?
+            }
+            _ => geo_io::write_shapes(args.to(path), features, None)?,
+        }
     }
     if let Some(path) = &args.map {
         let vectors = sites.vectors()?;
@@ -279,6 +280,25 @@ fn write_ids(output: Output, grid: Grid, sites: &Sites, progress: &dyn Progress)
         format!("{},{site},{}", grid.text(id), distance * EARTH_RADIUS)
     });
     Ok(geo_io::write_rows(output, "cell,site,metres", rows)?)
+}
+
+/// The system of files that are not GeoJSON, which has it without a statement.
+fn wgs_84() -> Result<Crs> {
+    Ok(Crs::parse("EPSG:4326")?)
+}
+
+/// Writes pairs of sites whose regions touch: with the line between their places if the format has shapes.
+fn write_neighbours(output: Output<'_>, pairs: &[[u32; 2]], sites: &Sites) -> Result<()> {
+    if ending(output.path) == "csv" {
+        let rows = pairs.iter().map(|[a, b]| format!("{a},{b}"));
+        return Ok(geo_io::write_rows(output, "site,neighbour", rows)?);
+    }
+    let columns = [("site", ColumnType::Whole), ("neighbour", ColumnType::Whole)];
+    let rows = pairs.iter().map(|pair| {
+        let places = pair.map(|site| [sites.x[site as usize], sites.y[site as usize]]);
+        (pair.map(Into::into).to_vec(), Shape::Lines(vec![places.to_vec()]))
+    });
+    Ok(geo_io::write_geoparquet(output, &columns, rows, Some(&wgs_84()?))?)
 }
 
 /// A polygon's rings as GeoJSON has them: closed, and of geodetic latitudes.

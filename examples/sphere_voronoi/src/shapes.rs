@@ -11,7 +11,8 @@ use crate::{Sites, require_degrees_of};
 
 /// Reads the features of a file, and says what was taken of them.
 pub fn read(path: &Path, latitude: Latitude, report: &mut Report) -> Result<Sites> {
-    let Features { shapes, crs, properties, .. } = geo_io::read_features(path)?;
+    let Features { shapes, crs, properties, notes, .. } = geo_io::read_features(path)?;
+    notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
     require_degrees_of(path, crs.as_ref())?;
     let taken = sites(&shapes, latitude).with_context(|| path.display().to_string())?;
     let sites = Sites { properties, ..taken };

@@ -503,3 +503,49 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     let arguments = ["line.geojson", "--ids", "h3:1", "-o", "x.csv"];
     PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "give points"]);
 }
+
+#[test]
+fn sites_of_geoparquet_keep_their_columns_in_regions_and_neighbours() {
+    use geo_io::{ColumnType, Crs, Number, Shape, write_geoparquet};
+    let folder = with_sites();
+    let here = folder.path();
+    let places = [[116.4, 39.9], [-0.1, 51.5], [-78.5, -0.2], [180.0, -17.0]];
+    let rows = places.iter().enumerate();
+    let rows = rows.map(|(i, &p)| (vec![Number::from(i as u64 + 40)], Shape::Points(vec![p])));
+    let columns = [("station", ColumnType::Whole)];
+    let write = |name: &str, system: &str| {
+        let crs = Crs::parse(system).unwrap();
+        write_geoparquet(&here.join(name), &columns, rows.clone(), Some(&crs)).unwrap();
+    };
+    write("sites.parquet", "EPSG:4326");
+    for (sites, cells, regions, neighbours) in [
+        ("sites.parquet", "cells.npy", "regions.parquet", "neighbours.parquet"),
+        ("sites.csv", "csv.npy", "regions.geojson", "neighbours.csv"),
+    ] {
+        let outputs = ["-o", cells, "--regions", regions, "--neighbours", neighbours];
+        PROGRAM
+            .succeeds(here, &[&[sites, "--level", "4", "--device", "cpu"], &outputs[..]].concat());
+    }
+    assert_eq!(cells(&here.join("cells.npy")), cells(&here.join("csv.npy")));
+    let [json, parquet] = ["regions.geojson", "regions.parquet"]
+        .map(|name| geo_io::read_features(&here.join(name)).unwrap());
+    assert_eq!(json.shapes, parquet.shapes);
+    assert_eq!(parquet.crs, Some(Crs::parse("EPSG:4326").unwrap()));
+    assert!(parquet.properties.iter().zip(40..).all(|(of, i)| of.get("station").unwrap() == i));
+    let pairs = geo_io::read_features(&here.join("neighbours.parquet")).unwrap();
+    let text = std::fs::read_to_string(here.join("neighbours.csv")).unwrap();
+    let pair = |of: &geo_io::Properties| {
+        ["site", "neighbour"].map(|name| of.get(name).unwrap().to_string()).join(",")
+    };
+    let found: Vec<String> = pairs.properties.iter().map(pair).collect();
+    assert_eq!(found, text.lines().skip(1).collect::<Vec<_>>());
+    let first: Vec<usize> = found[0].split(',').map(|word| word.parse().unwrap()).collect();
+    let line = vec![places[first[0]], places[first[1]]];
+    assert_eq!(pairs.shapes[0], Some(Shape::Lines(vec![line])));
+    write("utm.parquet", "EPSG:32631");
+    PROGRAM.fails(
+        here,
+        &["utm.parquet", "-o", "u.npy"],
+        &["utm.parquet", "its coordinates are in EPSG:32631"],
+    );
+}

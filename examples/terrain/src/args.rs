@@ -81,7 +81,7 @@ pub struct OutputArgs {
     /// Draw heights in the colours of --colours, without light, as gdaldem color-relief -alpha does (.png, .tif)
     #[arg(long, value_name = "PATH")]
     pub color_relief: Option<PathBuf>,
-    /// Write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
+    /// Write contour lines: GeoJSON (.geojson, .json), FlatGeobuf (.fgb) or GeoParquet (.parquet)
     #[arg(long, value_name = "PATH")]
     pub contours: Option<PathBuf>,
 }

@@ -17,6 +17,7 @@
 
 mod datums;
 mod geokeys;
+mod projjson;
 mod same;
 mod units;
 mod vertical;

@@ -27,7 +27,7 @@ const DATUM_WORDS: [(&str, &str); 16] = [
 ];
 
 /// Names of one projection.
-const METHODS: [(&str, &str); 25] = [
+const METHODS: [(&str, &str); 26] = [
     ("lambertconicconformal2sp", "lambertconformalconic2sp"),
     ("lambertconformalconic", "lambertconformalconic2sp"),
     ("lambertconicconformal1sp", "lambertconformalconic1sp"),
@@ -38,6 +38,8 @@ const METHODS: [(&str, &str); 25] = [
     ("gausskruger", "transversemercator"),
     ("doublestereographic", "obliquestereographic"),
     ("polarstereographicvarianta", "polarstereographic"),
+    // WKT 1 has one name for both, and the parallel as the latitude of origin.
+    ("polarstereographicvariantb", "polarstereographic"),
     ("cassini", "cassinisoldner"),
     ("mercator", "mercator2sp"),
     ("equidistantcylindrical", "equirectangular"),
@@ -426,6 +428,7 @@ fn parameter(name: &str) -> Option<usize> {
         _ if has("1ststandard") || has("parallel1") || has("pseudostandard") => 5,
         _ if has("2ndstandard") || has("parallel2") => 6,
         _ if has("azimuth") || has("colatitude") => 7,
+        _ if has("latitudeofstandardparallel") => 0,
         _ if has("rectified") || has("planerotation") => 8,
         _ if has("latitude") && (has("origin") || has("center") || has("centre")) => 0,
         _ if has("centralmeridian") || has("longitude") => 1,

@@ -259,6 +259,11 @@ impl<'a> Node<'a> {
         split(self.inside).next().map(|part| part.trim().trim_matches('"').to_owned())
     }
 
+    /// A word inside, without its quotes: the name is word 0.
+    pub fn word(&self, number: usize) -> Option<&'a str> {
+        split(self.inside).nth(number).map(|part| part.trim().trim_matches('"'))
+    }
+
     /// A number inside: the name is word 0.
     pub fn number(&self, word: usize) -> Option<f64> {
         split(self.inside).nth(word)?.trim().parse().ok()

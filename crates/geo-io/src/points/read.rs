@@ -4,12 +4,15 @@ use std::path::Path;
 
 use gpu_core::Progress;
 
-use super::{Filter, Header, Keep, PointCloud, Tally, csv, ending, las};
+use super::{Filter, Header, Keep, PointCloud, Tally, csv, ending, features, las};
 use crate::input::is_las;
+use crate::tables::Kind;
 use crate::{CsvColumns, Error, Result, stream};
 
 /// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
-/// `.xyz`, in upper or lower case. The name `-` stands for standard input; what comes through it or through a pipe without
+/// `.xyz`, and by `.parquet`, `.fgb`, `.gpkg` and `.shp`, in upper or lower case. In the last four x, y and the system come with the
+/// geometries, and so do elevations where no column has the name. Other crates read `.parquet` and `.gpkg`: geo-io's features `parquet`
+/// and `geopackage`. The name `-` stands for standard input; what comes through it or through a pipe without
 /// an ending is LAS or LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much room among the temporary
 /// files. `columns` names the columns of a table, and further values of each point: of a LAS file its fields
 /// ([`LasField`](crate::LasField)), which are decoded where they are asked for alone.
@@ -19,7 +22,7 @@ use crate::{CsvColumns, Error, Result, stream};
 /// A file without points gives an empty cloud. `progress` is told the share of the file read.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; [`Error::NoAttribute`] where a table
+/// [`Error::UnknownEnding`], [`Error::NotBuilt`]; what is wrong with the file; [`Error::NoAttribute`] where a table
 /// lacks what the filter asks for; [`Error::NoField`] and [`Error::NoColumn`] for values that a file lacks;
 /// [`Error::Cancelled`].
 pub fn read_points(
@@ -63,6 +66,7 @@ pub(crate) fn read(
     let read = match Format::of(path)? {
         Format::Las => las::read(path, filter, &columns.values, progress, keep),
         Format::Table => csv::read(path, filter, columns, progress, keep),
+        Format::Features(kind) => features::read(path, kind, filter, columns, progress, keep),
     };
     stream::forget(path);
     read
@@ -83,6 +87,7 @@ pub fn read_header(path: &Path) -> Result<Option<Header>> {
 enum Format {
     Las,
     Table,
+    Features(Kind),
 }
 
 impl Format {
@@ -90,13 +95,16 @@ impl Format {
     fn of(path: &Path) -> Result<Self> {
         let is_nameless =
             || path.as_os_str() == "-" || path.starts_with("/dev") || stream::is_stream(path);
+        if let Some(kind) = Kind::of(path) {
+            return Ok(Self::Features(kind));
+        }
         match ending(path).as_str() {
             "las" | "laz" => Ok(Self::Las),
             "csv" | "txt" | "xyz" => Ok(Self::Table),
             _ if is_nameless() => Ok(if is_las(path)? { Self::Las } else { Self::Table }),
             _ => Err(Error::UnknownEnding {
                 path: path.to_owned(),
-                known: ".las, .laz, .csv, .txt or .xyz",
+                known: ".las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg or .shp",
             }),
         }
     }

@@ -1,14 +1,15 @@
-//! Points, lines and polygons from GeoJSON.
+//! Points, lines and polygons of GeoJSON, and of the tables of features.
 
-mod plane;
+mod geojson_in;
+pub(crate) mod plane;
 mod with_heights;
 
 use std::path::Path;
 
 use geojson::JsonObject;
-use serde_json::Value;
 
-use crate::vectors::json_text::documents;
+use crate::points::ending;
+use crate::tables::{self, Geometry, Kind, Stop, feature_name};
 use crate::{Crs, Error, Number, Polygons, Result};
 pub use with_heights::{Line, Lines, read_lines};
 
@@ -26,7 +27,7 @@ pub enum Shape {
     Several(Vec<Shape>),
 }
 
-/// The features of a GeoJSON file, in their order.
+/// The features of a file, in their order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {
@@ -40,6 +41,8 @@ pub struct Features<S = Option<Shape>> {
     pub crs: Option<Crs>,
     /// The features with a hole outside of its outer ring, as [`read_polygons`] takes it: their numbers from 0.
     pub outside: Vec<usize>,
+    /// What the file has that was passed over, or lacks, in words.
+    pub notes: Vec<String>,
 }
 
 /// The properties of a feature, by name.
@@ -51,6 +54,11 @@ impl Properties {
     /// bits as an integer with all of its digits, an infinity or NaN as a string.
     pub fn set(&mut self, name: &str, number: impl Into<Number>) {
         self.0.insert(name.to_owned(), number.into().to_json());
+    }
+
+    /// The value of a property, as JSON has it.
+    pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
+        self.0.get(name)
     }
 
     /// Whether a property has the name.
@@ -67,29 +75,68 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
     }
 }
 
-/// Reads the features of a GeoJSON file; a geometry by itself is one feature, and texts of JSON one after the other
-/// (newline-delimited GeoJSON, RFC 8142) are read as well. Heights are left out, and rings that are not closed are
-/// closed.
+/// Reads the features of a file: of FlatGeobuf, a shapefile, GeoParquet or a GeoPackage by the endings `.fgb`, `.shp`, `.parquet` and
+/// `.gpkg`, else of GeoJSON. There a geometry by itself is one feature, and texts of JSON one after the other (newline-delimited
+/// GeoJSON, RFC 8142) are read as well. Heights are left out, and rings that are not closed are closed.
 ///
 /// # Errors
-/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no JSON object, and [`Error::Malformed`] for what is no GeoJSON:
-/// it names the feature, from 0, and in it the ring or line and the position, from 0.
+/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is of another format, [`Error::NotBuilt`], and [`Error::Malformed`] for
+/// what is damaged: it names the feature, from 0, and of GeoJSON in it the ring or line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
-    let (shapes, properties, outside) = (Vec::new(), Vec::new(), Vec::new());
-    let mut features = Features { shapes, properties, crs: None, outside };
-    for document in documents(path)? {
-        features.add(document).map_err(|reason| malformed(path, reason))?;
-    }
-    Ok(features)
+    let (mut shapes, mut properties) = (Vec::new(), Vec::new());
+    let (crs, notes) = rows(path, true, &mut |geometry, fields| {
+        shapes.push(geometry.map(Geometry::into_shape));
+        properties.push(Properties(fields));
+        Ok(())
+    })?;
+    Ok(Features { shapes, properties, crs, outside: Vec::new(), notes })
 }
 
-/// Reads the polygons of each feature of a GeoJSON file: Polygon, MultiPolygon, or collections of them; a feature
+/// Whether a file has features: geometries with properties, which [`read_features`] reads. True for GeoJSON by the endings `.geojson` and
+/// `.json`, false for a table with columns alone.
+///
+/// # Errors
+/// What is wrong with the beginning of the file.
+pub fn has_features(path: &Path) -> Result<bool> {
+    let is_geojson = ["geojson", "json"].contains(&ending(path).as_str());
+    let of_table = |kind| Ok(tables::open(path, kind)?.about().has_geometry);
+    Kind::of(path).map_or(Ok(is_geojson), of_table)
+}
+
+/// What gets a feature: its geometry, and its properties where they are wanted.
+type Take<'a> = dyn FnMut(Option<Geometry>, JsonObject) -> Result<(), String> + 'a;
+
+/// Gives each feature of a file, and the system that it states, with what the user should know.
+fn rows(
+    path: &Path,
+    with_properties: bool,
+    take: &mut Take<'_>,
+) -> Result<(Option<Crs>, Vec<String>)> {
+    let Some(kind) = Kind::of(path) else {
+        return geojson_in::rows(path, take).map(|crs| (crs, Vec::new()));
+    };
+    let table = tables::open(path, kind)?;
+    let about = table.about().clone();
+    if !about.has_geometry {
+        return Err(malformed(path, "it has no geometries".to_owned()));
+    }
+    let whole = about.columns.len() - about.parts;
+    let wanted: Vec<usize> = if with_properties { (0..whole).collect() } else { Vec::new() };
+    tables::each(path, table, &wanted, feature_name, &mut |row, geometry, fields| {
+        let values = fields.into_iter().map(tables::Field::into_json);
+        let fields = about.columns.iter().cloned().zip(values).collect();
+        take(geometry, fields).map_err(|reason| Stop::Row(row, reason))
+    })?;
+    Ok((about.crs, about.notes))
+}
+
+/// Reads the polygons of each feature of a file, as [`read_features`] does: Polygon, MultiPolygon, or collections of them; a feature
 /// without geometry has none. Holes that lie outside of their outer ring, in the plane of the coordinates, become polygons.
 ///
 /// # Errors
 /// As [`read_features`], and [`Error::Malformed`] for a feature with points or lines.
 pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
-    let Features { shapes, properties, crs, mut outside } = read_features(path)?;
+    let Features { shapes, properties, crs, mut outside, notes } = read_features(path)?;
     let of = |(i, shape): (usize, Option<Shape>)| {
         let mut all = Polygons::new();
         shape
@@ -103,7 +150,7 @@ pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
         Ok(all)
     };
     let shapes = shapes.into_iter().enumerate().map(of).collect::<Result<_>>()?;
-    Ok(Features { shapes, properties, crs, outside })
+    Ok(Features { shapes, properties, crs, outside, notes })
 }
 
 /// Adds the polygons of a shape.
@@ -134,140 +181,9 @@ fn malformed(path: &Path, reason: String) -> Error {
     Error::Malformed { path: path.to_owned(), reason }
 }
 
-impl Features {
-    /// Adds those of a document.
-    fn add(&mut self, document: Value) -> Result<(), String> {
-        let Value::Object(mut object) = document else {
-            return Err(format!("{} is no GeoJSON object", shown(&document)));
-        };
-        if let Some(member) = object.get("crs") {
-            self.crs = system(member)?;
-        }
-        match kind(&object)? {
-            "FeatureCollection" => {
-                let Some(Value::Array(features)) = object.remove("features") else {
-                    return Err("its FeatureCollection has no list \"features\"".to_owned());
-                };
-                features.into_iter().try_for_each(|feature| self.push(feature))
-            }
-            _ => self.push(Value::Object(object)),
-        }
-    }
-
-    /// Adds a feature, or a geometry by itself.
-    fn push(&mut self, feature: Value) -> Result<(), String> {
-        let number = self.shapes.len();
-        let (shape, properties) =
-            read(feature).map_err(|reason| format!("feature {number}: {reason}"))?;
-        self.shapes.push(shape);
-        self.properties.push(Properties(properties));
-        Ok(())
-    }
-}
-
-/// A feature, or a geometry by itself.
-fn read(value: Value) -> Result<(Option<Shape>, JsonObject), String> {
-    let Value::Object(mut object) = value else {
-        return Err(format!("{} is no feature", shown(&value)));
-    };
-    if kind(&object)? != "Feature" {
-        return Ok((shape(&object)?, JsonObject::new()));
-    }
-    let shape = match object.get("geometry") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(geometry)) => shape(geometry)?,
-        Some(other) => return Err(format!("its geometry is {}", shown(other))),
-    };
-    let properties = match object.remove("properties") {
-        Some(Value::Object(properties)) => properties,
-        _ => JsonObject::new(),
-    };
-    Ok((shape, properties))
-}
-
-/// The type of an object.
-fn kind(object: &JsonObject) -> Result<&str, String> {
-    match object.get("type") {
-        Some(Value::String(kind)) if kind == "Topology" => {
-            Err("it is TopoJSON: convert it first, as by ogr2ogr out.geojson in.json".to_owned())
-        }
-        Some(Value::String(kind)) => Ok(kind),
-        Some(other) => Err(format!("its \"type\" is {}, not a word", shown(other))),
-        None if object.contains_key("geometryType") || object.contains_key("rings") => {
-            Err("it is Esri's JSON: convert it first, as by ogr2ogr out.geojson in.json".to_owned())
-        }
-        None => Err("it has no \"type\", as all GeoJSON objects have".to_owned()),
-    }
-}
-
-/// A geometry; `None` for one without places, which RFC 7946 lets stand for none.
-fn shape(geometry: &JsonObject) -> Result<Option<Shape>, String> {
-    let kind = kind(geometry)?;
-    if kind == "GeometryCollection" {
-        let Some(Value::Array(parts)) = geometry.get("geometries") else {
-            return Err("its GeometryCollection has no list \"geometries\"".to_owned());
-        };
-        let of = |part: &Value| match part {
-            Value::Object(geometry) => shape(geometry),
-            other => Err(format!("{} is no geometry", shown(other))),
-        };
-        let parts = parts.iter().filter_map(|part| of(part).transpose());
-        let parts = parts.collect::<Result<Vec<_>, _>>()?;
-        return Ok((!parts.is_empty()).then_some(Shape::Several(parts)));
-    }
-    let at = geometry.get("coordinates").unwrap_or(&Value::Null);
-    let shape = match kind {
-        "Point" if at.as_array().is_some_and(Vec::is_empty) => Shape::Points(vec![]),
-        "Point" => Shape::Points(vec![place(at)?]),
-        "MultiPoint" => Shape::Points(places(at)?),
-        "LineString" => Shape::Lines(some(vec![places(at)?])),
-        "MultiLineString" => Shape::Lines(some(all("line", at, places)?)),
-        "Polygon" => Shape::Polygons(some(vec![rings(at)?])),
-        "MultiPolygon" => Shape::Polygons(some(all("part", at, rings)?)),
-        "FeatureCollection" | "Feature" => return Err(format!("a {kind} stands in a feature")),
-        _ => return Err(format!("\"{kind}\" is no type of GeoJSON")),
-    };
-    let is_empty = match &shape {
-        Shape::Points(places) => places.is_empty(),
-        Shape::Lines(lines) => lines.is_empty(),
-        Shape::Polygons(polygons) => polygons.is_empty(),
-        Shape::Several(_) => false,
-    };
-    Ok((!is_empty).then_some(shape))
-}
-
-/// The lists that are not empty.
-fn some<T>(lists: Vec<Vec<T>>) -> Vec<Vec<T>> {
-    lists.into_iter().filter(|list| !list.is_empty()).collect()
-}
-
-/// Each element of a list.
-fn all<T>(
-    what: &str,
-    value: &Value,
-    each: impl Fn(&Value) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let Value::Array(items) = value else {
-        return Err(format!("{} is no list of {what}s", shown(value)));
-    };
-    let of = |(i, item)| each(item).map_err(|reason| format!("{what} {i}: {reason}"));
-    items.iter().enumerate().map(of).collect()
-}
-
-fn rings(value: &Value) -> Result<Vec<Vec<[f64; 2]>>, String> {
-    let ring = |value: &Value| {
-        let mut ring = places(value)?;
-        if let Some(&first) = ring.first().filter(|first| ring.last() != Some(first)) {
-            ring.push(first);
-        }
-        Ok(once(ring))
-    };
-    Ok(some(all("ring", value, ring)?))
-}
-
 /// Keeps one round of a closed ring that goes round the same vertices several times. The rule of odd and even would let such a ring
 /// hold nothing after an even number of rounds.
-fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+pub(crate) fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     let mut cycle = ring.clone();
     cycle.dedup();
     cycle.pop();
@@ -287,79 +203,6 @@ fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     cycle.truncate(period);
     cycle.push(cycle[0]);
     cycle
-}
-
-fn places(value: &Value) -> Result<Vec<[f64; 2]>, String> {
-    all("position", value, place)
-}
-
-/// Two numbers; JSON has none that is not finite.
-fn place(value: &Value) -> Result<[f64; 2], String> {
-    let number = |i: usize| value.get(i).and_then(Value::as_f64);
-    match (number(0), number(1)) {
-        (Some(x), Some(y)) => Ok([x, y]),
-        _ => Err(format!("{} is no position: expected two numbers, as [8.5, 47.4]", shown(value))),
-    }
-}
-
-/// The beginning of a value's text.
-fn shown(value: &Value) -> String {
-    const MOST: usize = 40;
-    let text = match value {
-        Value::Array(items) if items.len() > 3 => format!("a list of {}", items.len()),
-        Value::Object(_) => "an object".to_owned(),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
-}
-
-/// The system that a member `crs` names (GeoJSON of 2008, section 3); `None` where it is null.
-fn system(member: &Value) -> Result<Option<Crs>, String> {
-    if member.is_null() {
-        return Ok(None);
-    }
-    let name = member.pointer("/properties/name").and_then(Value::as_str);
-    let code = member.pointer("/properties/code").and_then(Value::as_u64);
-    let of_name = |name: &str| {
-        // Of a compound system: urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703, or two addresses behind a third.
-        let parts: Vec<&str> = match name.contains("crs-compound") {
-            true => name.split(['?', '&']).skip(1).collect(),
-            false => name.split(",crs:").skip(1).collect(),
-        };
-        if let [horizontal, vertical] = parts[..]
-            && !name.contains('[')
-        {
-            let is_listed = |part: &&str| part.to_ascii_uppercase().contains("EPSG");
-            let code = |part: &str| part.rsplit([':', '/']).next().unwrap_or("").to_owned();
-            let both = format!("EPSG:{}+{}", code(horizontal), code(vertical));
-            return Crs::parse(&both).ok().filter(|_| parts.iter().all(is_listed));
-        }
-        let words: Vec<&str> = name.split([':', '/']).filter(|word| !word.is_empty()).collect();
-        match words[..] {
-            _ if name.contains('[') => Crs::from_wkt(name),
-            [.., "CRS84"] => Crs::parse("EPSG:4326").ok(),
-            [.., code] if words.iter().any(|word| word.eq_ignore_ascii_case("EPSG")) => {
-                Crs::parse(&format!("EPSG:{code}")).ok()
-            }
-            _ => None,
-        }
-    };
-    let found = match (name, code) {
-        (Some(name), _) => of_name(name),
-        (None, Some(code)) => Crs::parse(&format!("EPSG:{code}")).ok(),
-        (None, None) => None,
-    };
-    let words = || {
-        let stated = name.map_or_else(|| member.to_string(), |name| format!("{name:?}"));
-        format!(
-            "its member \"crs\" states {stated}, which is not known: write the file in a system of the EPSG list, as by \
-             ogr2ogr -t_srs EPSG:4326"
-        )
-    };
-    found.map(Some).ok_or_else(words)
 }
 
 #[cfg(test)]

@@ -2,8 +2,13 @@
 
 mod bins;
 mod bounds;
+mod features;
 mod foreign_arrays;
 mod foreign_tiffs;
+#[cfg(feature = "geopackage")]
+mod geopackages;
+#[cfg(feature = "parquet")]
+mod geoparquet;
 mod las;
 mod las_fields;
 mod meshes;
@@ -13,6 +18,7 @@ mod places;
 mod rasters;
 mod room;
 mod rows;
+mod shapefiles;
 mod tables;
 mod values;
 mod windows;

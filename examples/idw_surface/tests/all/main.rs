@@ -3,6 +3,7 @@
 mod idw_surface;
 mod kriging;
 mod scale;
+mod tables;
 
 use testing::program::Program;
 

@@ -11,6 +11,7 @@ mod grid;
 mod layers;
 mod lidar_dem;
 mod scale;
+mod tables;
 mod values;
 
 use testing::program::Program;

@@ -3,6 +3,7 @@
 mod geographic;
 mod point_quadtree;
 mod scale;
+mod tables;
 
 use testing::program::Program;
 

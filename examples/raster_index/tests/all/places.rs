@@ -309,3 +309,29 @@ fn rasters_without_cells_or_of_types_that_are_not_read_are_refused_in_the_same_w
         PROGRAM.fails(path, &asked, &[name, words]);
     }
 }
+
+#[test]
+fn what_is_found_is_the_same_as_geoparquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "utm.tif", 500_000.0, Some("EPSG:32633"));
+    PROGRAM.succeeds(path, &["build", "utm.tif", "-o", "a.ccq"]);
+    let query = ["query", "a.ccq", "--range", "2,4", "--overwrite"];
+    for ending in ["geojson", "parquet"] {
+        let [found, regions] = ["found", "regions"].map(|name| format!("{name}.{ending}"));
+        PROGRAM.succeeds(path, &[&query[..], &["-o", &found, "--regions", &regions]].concat());
+    }
+    for name in ["found", "regions"] {
+        let read =
+            |ending: &str| geo_io::read_features(&path.join(name).with_extension(ending)).unwrap();
+        let (json, parquet) = (read("geojson"), read("parquet"));
+        assert_eq!((&json.shapes, json.crs), (&parquet.shapes, parquet.crs));
+        assert!(!json.shapes.is_empty());
+        for (a, b) in json.properties.iter().zip(&parquet.properties) {
+            for of in ["row", "min", "max", "region", "cells", "area"] {
+                let number = |p: &geo_io::Properties| p.get(of).and_then(|value| value.as_f64());
+                assert_eq!(number(a), number(b), "{of}");
+            }
+        }
+    }
+}

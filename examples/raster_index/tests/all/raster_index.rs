@@ -743,7 +743,11 @@ fn what_is_wrong_is_said_in_a_line() {
         &["query", "h.ccq", "--window", "0,0,4,4"],
         &["--window 0,0,4,4", "h.ccq has 3 rows"],
     );
-    fails(path, &["query", "h.ccq", "-o", "x.jpg"], &["must end in .geojson, .csv, .npy or .png"]);
+    fails(
+        path,
+        &["query", "h.ccq", "-o", "x.jpg"],
+        &["must end in .geojson, .parquet, .csv, .npy or .png"],
+    );
     fails(path, &["query", "h.ccq", "--raster", "long.npy"], &["long.npy"]);
     fails(path, &["query", "h.ccq", "--classes", "1,63"], &["63", "0 to 62"]);
     succeeds(path, &["build", "heights.npy", "-o", "b.ccq", "--bins", "2"]);

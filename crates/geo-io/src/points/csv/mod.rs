@@ -12,8 +12,9 @@ use std::path::Path;
 use gpu_core::Progress;
 
 use crate::input::open;
-use crate::points::{Attributes, Keep, report};
-use crate::{Error, Filter, Number, PointCloud, Result, Returns};
+use crate::points::collect::Collector;
+use crate::points::{Keep, report};
+use crate::{Error, Filter, Number, PointCloud, Result};
 
 use fields::Field;
 use layout::Layout;
@@ -61,11 +62,11 @@ const OTHER_FORMATS: [(&[u8], &str); 23] = [
     (b"7z\xBC\xAF\x27\x1C", "a 7z archive: unpack it first"),
     (b"PK\x03\x04", "a ZIP archive, as .xlsx and .ods are: unpack it, or save it as CSV"),
     (b"\xD0\xCF\x11\xE0", "an old spreadsheet (.xls): save it as CSV"),
-    (b"SQLite format 3\0", "a GeoPackage or another SQLite file: save it as CSV"),
-    (b"PAR1", "a Parquet file: save it as CSV"),
+    (b"SQLite format 3\0", "a GeoPackage or another SQLite file: its name must end in .gpkg"),
+    (b"PAR1", "a Parquet file: its name must end in .parquet"),
     (b"ARROW1", "an Arrow file: save it as CSV"),
-    (b"fgb\x03", "a FlatGeobuf file: save it as CSV"),
-    (b"\0\0\x27\x0A", "a shapefile: save it as CSV"),
+    (b"fgb\x03", "a FlatGeobuf file: its name must end in .fgb"),
+    (b"\0\0\x27\x0A", "a shapefile: its name must end in .shp"),
     (b"LASF", "a LAS or LAZ file: its name must end in .las or .laz"),
     (b"ASTM-E57", "an E57 file: save it as LAS or CSV"),
     (b"ply\n", "a PLY file: save it as LAS or CSV"),
@@ -112,7 +113,7 @@ pub(crate) fn read(
     filter: &Filter,
     columns: &CsvColumns,
     progress: &dyn Progress,
-    mut keep: Keep,
+    keep: Keep,
 ) -> Result<PointCloud> {
     let (file, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin().lock()), 0)
@@ -123,60 +124,27 @@ pub(crate) fn read(
     let mut file = BufReader::with_capacity(1 << 20, file);
     require_text(path, file.fill_buf().map_err(|e| Error::read(path, e))?)?;
     let mut rows = Rows::open(path, Lines::new(path, file), columns)?;
-    let layout = &rows.layout;
-    if filter.classes.is_some() && layout.class.is_none() {
-        return Err(Error::NoAttribute { path: path.to_owned(), what: "classes" });
-    }
-    if filter.returns != Returns::All {
-        return Err(Error::NoAttribute { path: path.to_owned(), what: "return numbers" });
-    }
-
-    let (values, ranges) = (vec![Vec::new(); layout.values.len()], vec![None; layout.values.len()]);
-    let class = layout.class.map(|_| Vec::new());
-    let numbers = filter.numbered.then(Vec::new);
-    let mut cloud = PointCloud { class, values, numbers, ranges, ..Default::default() };
-    while let Some(([x, y, z], class)) = rows.next()? {
+    let shape = (rows.layout.values.len(), rows.layout.class.is_some());
+    let mut points = Collector::new(path, filter, keep, shape)?;
+    while let Some((place, class)) = rows.next()? {
         if rows.read % 65_536 == 1 {
             report(progress, rows.line.end, size)?;
-            cloud.reserve(path, 65_536)?;
         }
-        let point =
-            Attributes { x, y, class, return_number: 1, number_of_returns: 1, withheld: false };
-        widen(&mut cloud.heights, z);
-        cloud.ranges.iter_mut().zip(&rows.values).for_each(|(range, &value)| widen(range, value));
-        if filter.keeps(point, &mut cloud.tally) {
-            cloud.x.push(x);
-            cloud.y.push(y);
-            cloud.z.push(z);
-            cloud.class.iter_mut().for_each(|column| column.push(point.class));
-            cloud.numbers.iter_mut().for_each(|column| column.push((rows.read - 1) as u32));
-            cloud
-                .values
-                .iter_mut()
-                .zip(&rows.values)
-                .for_each(|(column, &value)| column.push(value));
-            keep.hand_on(&mut cloud, false)?;
-        }
+        points.push(place, class, &rows.values)?;
     }
-    keep.hand_on(&mut cloud, true)?;
+    let mut cloud = points.finish()?;
     report(progress, size, size)?;
     cloud.notes = rows.notes();
     Ok(cloud)
 }
 
 /// A text of which an error shows no more than the beginning.
-fn shortened(text: &str) -> Cow<'_, str> {
+pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),
     }
-}
-
-/// Makes a range hold a value.
-fn widen(range: &mut Option<[f64; 2]>, value: f64) {
-    let [low, high] = range.unwrap_or([value; 2]);
-    *range = Some([low.min(value), high.max(value)]);
 }
 
 /// The rows of a table, one after the other.
@@ -353,7 +321,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         Error::BadField {
             path: self.path.to_owned(),
             row: self.row,
-            line: self.line.number,
+            line: Some(self.line.number),
             column: self.layout.names.get(column).cloned().unwrap_or_default(),
             text: shortened(&text.unwrap_or_default()).chars().map(printed).collect(),
             expected,

@@ -16,11 +16,20 @@ pub fn meets(a: &[[f64; 2]], b: &[[f64; 2]]) -> bool {
 }
 
 /// The least and the greatest coordinates.
-fn extent(ring: &[[f64; 2]]) -> [[f64; 2]; 2] {
+pub fn extent(ring: &[[f64; 2]]) -> [[f64; 2]; 2] {
     let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
     ring.iter().fold(none, |[low, high], place| {
         [[0, 1].map(|k| low[k].min(place[k])), [0, 1].map(|k| high[k].max(place[k]))]
     })
+}
+
+/// Twice the area of a ring, above 0 where it goes counterclockwise.
+pub fn area(ring: &[[f64; 2]]) -> f64 {
+    let Some(&[x, y]) = ring.first() else { return 0.0 };
+    let cross = |ends: &[[f64; 2]]| {
+        (ends[0][0] - x) * (ends[1][1] - y) - (ends[1][0] - x) * (ends[0][1] - y)
+    };
+    ring.windows(2).map(cross).sum()
 }
 
 /// Which side of a line a place is on: 1, 0 or -1, exact.
@@ -31,7 +40,7 @@ fn side(from: [f64; 2], to: [f64; 2], place: [f64; 2]) -> i32 {
 }
 
 /// Whether a ring goes round a place an odd number of times.
-fn holds(ring: &[[f64; 2]], place: [f64; 2]) -> bool {
+pub fn holds(ring: &[[f64; 2]], place: [f64; 2]) -> bool {
     let crossings = ring.windows(2).filter(|ends| {
         let is_above = |end: [f64; 2]| end[1] > place[1];
         match [is_above(ends[0]), is_above(ends[1])] {

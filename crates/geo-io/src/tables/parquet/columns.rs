@@ -1,0 +1,215 @@
+//! The values of a column, and what fields they are.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::basic::{ConvertedType, LogicalType};
+use ::parquet::column::reader::{ColumnReader, get_column_reader};
+use ::parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
+use ::parquet::file::metadata::ColumnChunkMetaData;
+use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+
+use super::{Field, pages};
+use crate::{Number, f16};
+
+/// A column of a row group.
+pub(super) struct Column {
+    reader: ColumnReader,
+    of: ColumnDescPtr,
+}
+
+/// Values of some rows: how often each repeats and how much of it is there, and those that are there.
+pub(super) struct Batch {
+    pub repeats: Vec<i16>,
+    pub levels: Vec<i16>,
+    pub values: Values,
+}
+
+/// Values by their types.
+pub(super) enum Values {
+    Bools(Vec<bool>),
+    Ints(Vec<i32>),
+    Longs(Vec<i64>),
+    Times(Vec<Int96>),
+    Floats(Vec<f32>),
+    Doubles(Vec<f64>),
+    Bytes(Vec<ByteArray>),
+    Fixed(Vec<FixedLenByteArray>),
+}
+
+impl Column {
+    pub fn open(
+        file: &Arc<File>,
+        chunk: &ColumnChunkMetaData,
+        of: ColumnDescPtr,
+        rows: usize,
+    ) -> Result<Self, String> {
+        let pages = pages::open(file, chunk, rows).map_err(|error| plain(&error))?;
+        Ok(Self { reader: get_column_reader(of.clone(), pages), of })
+    }
+
+    pub fn of(&self) -> &ColumnDescriptor {
+        &self.of
+    }
+
+    /// The values of so many rows.
+    pub fn read(&mut self, rows: usize) -> Result<Batch, String> {
+        let (mut levels, mut repeats) = (Vec::new(), Vec::new());
+        macro_rules! read {
+            ($reader:expr, $variant:ident) => {{
+                let mut values = Vec::new();
+                let (levels, repeats) = (Some(&mut levels), Some(&mut repeats));
+                let read = $reader.read_records(rows, levels, repeats, &mut values);
+                (read, Values::$variant(values))
+            }};
+        }
+        let (read, values) = match &mut self.reader {
+            ColumnReader::BoolColumnReader(reader) => read!(reader, Bools),
+            ColumnReader::Int32ColumnReader(reader) => read!(reader, Ints),
+            ColumnReader::Int64ColumnReader(reader) => read!(reader, Longs),
+            ColumnReader::Int96ColumnReader(reader) => read!(reader, Times),
+            ColumnReader::FloatColumnReader(reader) => read!(reader, Floats),
+            ColumnReader::DoubleColumnReader(reader) => read!(reader, Doubles),
+            ColumnReader::ByteArrayColumnReader(reader) => read!(reader, Bytes),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => read!(reader, Fixed),
+        };
+        let (records, found, _) = read.map_err(|error| plain(&error))?;
+        if records < rows {
+            let name = self.of.path().string();
+            return Err(format!("its column \"{name}\" ends {} rows early", rows - records));
+        }
+        if self.of.max_def_level() == 0 {
+            levels = vec![0; found];
+        }
+        Ok(Batch { repeats, levels, values })
+    }
+}
+
+/// An error in words, without the name of its kind.
+fn plain(error: &::parquet::errors::ParquetError) -> String {
+    let text = error.to_string();
+    text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
+}
+
+impl Batch {
+    /// Of each row, whether it has a value.
+    pub fn there<'a>(&'a self, of: &ColumnDescriptor) -> impl Iterator<Item = bool> + 'a {
+        let most = of.max_def_level();
+        self.levels.iter().map(move |&level| level == most)
+    }
+
+    /// The fields of the rows.
+    pub fn into_fields(self, of: &ColumnDescriptor) -> std::vec::IntoIter<Field> {
+        let Self { levels, values, .. } = self;
+        let mut values: Box<dyn Iterator<Item = Field> + '_> = match values {
+            Values::Bools(all) => Box::new(all.into_iter().map(Field::Bool)),
+            Values::Ints(all) => Box::new(all.into_iter().map(|v| integer(v.into(), 32, of))),
+            Values::Longs(all) => Box::new(all.into_iter().map(|v| integer(v, 64, of))),
+            Values::Times(all) => Box::new(all.into_iter().map(|_| TIME)),
+            Values::Floats(all) => {
+                Box::new(all.into_iter().map(|v| Field::Number(f64::from(v).into())))
+            }
+            Values::Doubles(all) => Box::new(all.into_iter().map(|v| Field::Number(v.into()))),
+            Values::Bytes(all) => Box::new(all.into_iter().map(|v| bytes(v.data(), of))),
+            Values::Fixed(all) => Box::new(all.into_iter().map(|v| bytes(v.data(), of))),
+        };
+        let most = of.max_def_level();
+        let field = |level| match level == most {
+            true => values.next().unwrap_or(Field::Null),
+            false => Field::Null,
+        };
+        levels.into_iter().map(field).collect::<Vec<_>>().into_iter()
+    }
+}
+
+const TIME: Field = Field::Other("a time");
+
+/// The date so many days after 1970 began (Howard Hinnant's days_from_civil, the other way).
+fn date(days: i64) -> Field {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + 400 * era + i64::from(month <= 2);
+    Field::Text(format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// Digits behind the point of a decimal.
+fn scale(of: &ColumnDescriptor) -> Option<usize> {
+    let scale = match of.logical_type_ref() {
+        Some(LogicalType::Decimal(decimal)) => decimal.scale,
+        _ if of.converted_type() == ConvertedType::DECIMAL => of.type_scale(),
+        _ => return None,
+    };
+    usize::try_from(scale).ok()
+}
+
+fn integer(value: i64, bits: u32, of: &ColumnDescriptor) -> Field {
+    if let Some(scale) = scale(of) {
+        return decimal(value.into(), scale);
+    }
+    let is_unsigned = match of.logical_type_ref() {
+        Some(LogicalType::Integer(int)) => !int.is_signed,
+        Some(LogicalType::Date) => return date(value),
+        Some(LogicalType::Time(_) | LogicalType::Timestamp(_)) => return TIME,
+        _ => match of.converted_type() {
+            ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64 => true,
+            ConvertedType::DATE => return date(value),
+            ConvertedType::TIME_MILLIS
+            | ConvertedType::TIME_MICROS
+            | ConvertedType::TIMESTAMP_MILLIS
+            | ConvertedType::TIMESTAMP_MICROS => return TIME,
+            _ => false,
+        },
+    };
+    Field::Number(match (is_unsigned, bits) {
+        (true, 32) => (value as u32).into(),
+        (true, _) => (value as u64).into(),
+        _ => value.into(),
+    })
+}
+
+/// A whole number with so many of its digits behind the point.
+fn decimal(value: i128, scale: usize) -> Field {
+    let sign = if value < 0 { "-" } else { "" };
+    let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);
+    let (whole, part) = digits.split_at(digits.len() - scale);
+    let number = format!("{sign}{whole}.{part}").parse::<Number>();
+    number.map_or(Field::Other("a decimal"), Field::Number)
+}
+
+fn bytes(bytes: &[u8], of: &ColumnDescriptor) -> Field {
+    if let Some(scale) = scale(of) {
+        let Some(&first) = bytes.first().filter(|_| bytes.len() <= 16) else {
+            return Field::Other("a decimal of more than 128 bits");
+        };
+        let sign = if first & 0x80 == 0 { 0 } else { -1 };
+        let value = bytes.iter().fold(sign, |value: i128, &byte| value << 8 | i128::from(byte));
+        return decimal(value, scale);
+    }
+    match (of.logical_type_ref(), bytes) {
+        (Some(LogicalType::Float16), &[low, high]) => {
+            Field::Number(f16::from_le_bytes([low, high]).to_f64().into())
+        }
+        (
+            Some(
+                LogicalType::Uuid
+                | LogicalType::Bson
+                | LogicalType::Geometry(_)
+                | LogicalType::Geography(_),
+            ),
+            _,
+        ) => Field::Other("bytes"),
+        // Some writers do not say that a text is one.
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => Field::Text(text.to_owned()),
+            Err(_) => Field::Other("bytes"),
+        },
+    }
+}

@@ -1,0 +1,207 @@
+//! Points, lines and polygons of FlatGeobuf, shapefiles, GeoParquet and GeoPackages.
+
+use std::path::Path;
+
+use geo_io::{
+    Crs, CsvColumns, Features, Filter, Line, Number, PointCloud, Properties, Shape, read_features,
+    read_lines, read_points,
+};
+use gpu_core::Silent;
+
+/// Reads points with the values of a column.
+pub fn points(path: &Path, value: &str) -> Result<PointCloud, String> {
+    let columns = CsvColumns::new(["x", "y", value].map(str::to_owned));
+    read_points(path, &Filter::default(), &columns, &Silent).map_err(|error| error.to_string())
+}
+
+/// The formats that GDAL writes.
+const OF_GDAL: &[&str] = &[
+    "fgb",
+    "shp",
+    #[cfg(feature = "geopackage")]
+    "gpkg",
+];
+
+const OTHERS: &[&str] = &[
+    #[cfg(feature = "parquet")]
+    "parquet",
+];
+
+/// Files that GDAL makes of GeoJSON, one of each format that it writes; none without GDAL.
+fn of_gdal(folder: &Path, text: &str) -> Vec<std::path::PathBuf> {
+    let json = folder.join("in.geojson");
+    std::fs::write(&json, text).unwrap();
+    let mut made = Vec::new();
+    for &ending in OF_GDAL {
+        let path = folder.join("out").with_extension(ending);
+        let ran = std::process::Command::new("ogr2ogr").arg(&path).arg(&json).output();
+        match ran {
+            Ok(ran) if ran.status.success() => made.push(path),
+            Ok(ran) => panic!("{}", String::from_utf8_lossy(&ran.stderr)),
+            Err(_) => println!("skipped: no ogr2ogr"),
+        }
+    }
+    made
+}
+
+fn collection(features: &str) -> String {
+    let crs = r#"{"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32631"}}"#;
+    format!(r#"{{"type": "FeatureCollection", "crs": {crs}, "features": [{features}]}}"#)
+}
+
+fn feature(value: f64, geometry: &str) -> String {
+    format!(
+        r#"{{"type": "Feature", "properties": {{"value": {value}, "code": 9007199254740993}}, "geometry": {geometry}}}"#
+    )
+}
+
+/// A number among properties.
+pub fn number(of: &Properties, name: &str) -> Option<Number> {
+    of.get(name)?.to_string().parse().ok()
+}
+
+/// The features in the order of their values.
+fn sorted(features: Features) -> Vec<(f64, Option<Shape>)> {
+    let all = features.properties.iter().zip(features.shapes);
+    let value = |of: &Properties| number(of, "value").unwrap().to_f64();
+    let mut all: Vec<_> = all.map(|(of, shape)| (value(of), shape)).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all
+}
+
+#[test]
+fn points_come_with_every_bit_their_values_and_their_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let places: [[f64; 3]; 2] =
+        [[500_000.1, 4_000_000.333_333_333_5, 7.1], [0.1 + 0.2, -1e-300, 1e17]];
+    let [a, b] = places.map(|[x, y, z]| {
+        feature(
+            (x * 4.0).round() / 8.0,
+            &format!(r#"{{"type": "Point", "coordinates": [{x:e}, {y:e}, {z:e}]}}"#),
+        )
+    });
+    let utm = Crs::parse("EPSG:32631").unwrap();
+    for path in of_gdal(folder.path(), &collection(&format!("{a}, {b}"))) {
+        for column in ["z", "value"] {
+            let cloud = points(&path, column).unwrap();
+            let mut found: Vec<_> =
+                (0..cloud.len()).map(|i| [cloud.x[i], cloud.y[i], cloud.z[i]]).collect();
+            found.sort_by(|a, b| b[0].total_cmp(&a[0]));
+            let z = |p: [f64; 3]| if column == "z" { p[2] } else { (p[0] * 4.0).round() / 8.0 };
+            let expected = places.map(|p| [p[0], p[1], z(p)]);
+            // A shapefile has values as text of few digits.
+            assert_eq!(found, expected, "{} {column}", path.display());
+            assert!(cloud.crs.as_ref().unwrap().same_as(&utm), "{}", path.display());
+        }
+        let found = read_features(&path).unwrap();
+        assert!(found.properties.iter().all(|of| {
+            number(of, "code").is_none_or(|id| id.to_i128() == Some(9_007_199_254_740_993))
+        }));
+    }
+}
+
+#[test]
+fn polygons_and_lines_of_gdal_are_those_of_its_geojson() {
+    let holed = "[[0,0],[10,0],[10,10],[0,10],[0,0]],[[1,1],[1,2],[2,2],[2,1],[1,1]]";
+    let island = "[[1.25,1.25],[1.5,1.25],[1.5,1.5],[1.25,1.25]]";
+    let other = "[[20,0],[30,0],[30,10],[20,0]],[[25,1],[26,2],[26,1],[25,1]]";
+    let polygons = [
+        feature(
+            1.0,
+            &format!(
+                r#"{{"type": "MultiPolygon", "coordinates": [[{holed}],[{island}],[{other}]]}}"#
+            ),
+        ),
+        feature(2.0, "null"),
+        feature(3.0, &format!(r#"{{"type": "Polygon", "coordinates": [{holed}]}}"#)),
+    ];
+    let lines = [
+        feature(1.0, r#"{"type": "MultiLineString", "coordinates": [[[0.1,0,1],[10,0,2]]]}"#),
+        feature(
+            2.0,
+            r#"{"type": "MultiLineString", "coordinates": [[[0,0,1],[10,0,2]],[[5,5,5],[6,6,6.5],[7,7,7]]]}"#,
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for path in of_gdal(folder.path(), &collection(&polygons.join(","))) {
+        let mut found = sorted(read_features(&path).unwrap());
+        let mut expected = sorted(read_features(&folder.path().join("in.geojson")).unwrap());
+        // The FlatGeobuf writer of GDAL leaves out what has no geometry.
+        if found.len() == 2 {
+            expected.remove(1);
+        }
+        for (_, shape) in found.iter_mut().chain(&mut expected) {
+            shape.iter_mut().for_each(turn);
+        }
+        assert_eq!(found, expected, "{}", path.display());
+        let error = points(&path, "value").unwrap_err();
+        assert!(error.contains("row 1: its geometry is a polygon, not a point"), "{error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for path in of_gdal(folder.path(), &collection(&lines.join(","))) {
+        let of = |path: &Path| {
+            let lines = read_lines(path).unwrap().lines.into_iter();
+            let mut lines: Vec<_> =
+                lines.map(|Line { places, heights, .. }| (places, heights)).collect();
+            lines.sort_by_key(|line| format!("{line:?}"));
+            lines
+        };
+        assert_eq!(of(&path), of(&folder.path().join("in.geojson")), "{}", path.display());
+    }
+}
+
+/// Shapefiles have rings the other way round: each begins with its least vertex, and goes counterclockwise.
+fn turn(shape: &mut Shape) {
+    let Shape::Polygons(polygons) = shape else { return };
+    for ring in polygons.iter_mut().flatten() {
+        ring.pop();
+        let least = (0..ring.len()).min_by(|&a, &b| ring[a].partial_cmp(&ring[b]).unwrap());
+        ring.rotate_left(least.unwrap());
+        if ring[1] > ring[ring.len() - 1] {
+            ring[1..].reverse();
+        }
+        ring.push(ring[0]);
+    }
+}
+
+#[test]
+fn multi_points_are_points_and_columns_are_named_as_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let two = feature(5.0, r#"{"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}"#);
+    for path in of_gdal(folder.path(), &collection(&two)) {
+        let cloud = points(&path, "VALUE").unwrap();
+        assert_eq!((&cloud.x[..], &cloud.z[..]), (&[1.0, 3.0][..], &[5.0, 5.0][..]));
+        let error = points(&path, "z").unwrap_err();
+        assert!(error.contains("row 1: its point has no height"), "{error}");
+        let error = points(&path, "depth").unwrap_err();
+        assert!(error.contains("no column \"depth\"; its columns are"), "{error}");
+        let columns = CsvColumns::new(["lon", "lat", "lat"].map(str::to_owned));
+        let columns = columns.values(["value".to_owned(), "none".to_owned()]);
+        let error = read_points(&path, &Filter::default(), &columns, &Silent).unwrap_err();
+        assert!(error.to_string().contains("no column \"none\"; its columns are"), "{error}");
+    }
+}
+
+#[test]
+fn damaged_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for &ending in OF_GDAL.iter().chain(OTHERS) {
+        let path = folder.path().join("bad").with_extension(ending);
+        assert!(points(&path, "z").unwrap_err().contains("cannot read"), "{ending}");
+        std::fs::write(&path, "").unwrap();
+        assert!(points(&path, "z").unwrap_err().ends_with("is empty"), "{ending}");
+        std::fs::write(&path, [b'x'; 200]).unwrap();
+        let error = points(&path, "z").unwrap_err();
+        assert!(error.contains("is not a"), "{error}");
+    }
+    let point = feature(1.0, r#"{"type": "Point", "coordinates": [1, 2, 3]}"#);
+    let all = vec![point; 40].join(",");
+    for path in of_gdal(folder.path(), &collection(&all)) {
+        let bytes = std::fs::read(&path).unwrap();
+        for part in 1..16 {
+            std::fs::write(&path, &bytes[..bytes.len() * part / 16]).unwrap();
+            let error = points(&path, "z").unwrap_err();
+            assert!(error.contains("out.") && !error.contains('\n'), "{error}");
+        }
+    }
+}

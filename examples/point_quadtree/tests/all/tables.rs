@@ -1,0 +1,84 @@
+//! Points and polygons of GeoParquet, and leaves and counts as GeoParquet.
+
+use geo_io::{ColumnType, Crs, Number, Shape, read_features, read_polygons, write_geoparquet};
+
+use crate::PROGRAM;
+
+#[test]
+fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let crs = Crs::parse("EPSG:32631").unwrap();
+    let points: Vec<[f64; 3]> = (0..500)
+        .map(|i| [f64::from(i * 37 % 101), f64::from(i * 53 % 97), f64::from(i) / 8.0])
+        .collect();
+    let rows: String = points.iter().map(|[x, y, v]| format!("{x},{y},{v}\n")).collect();
+    std::fs::write(here.join("p.csv"), format!("x,y,rain\n{rows}")).unwrap();
+    let rows = points.iter().map(|&[x, y, v]| (vec![Number::from(v)], Shape::Points(vec![[x, y]])));
+    write_geoparquet(&here.join("p.parquet"), &[("rain", ColumnType::Real)], rows, Some(&crs))
+        .unwrap();
+    let ring = |x: f64, side: f64| {
+        vec![[x, x], [x + side, x], [x + side, x + side], [x, x + side], [x, x]]
+    };
+    let parcels = [
+        (vec![Number::from(7)], Shape::Polygons(vec![vec![ring(10.5, 30.0), ring(20.5, 5.0)]])),
+        (vec![Number::from(8)], Shape::Polygons(vec![])),
+        (
+            vec![Number::from(9)],
+            Shape::Polygons(vec![vec![ring(50.5, 9.0)], vec![ring(70.5, 9.0)]]),
+        ),
+    ];
+    write_geoparquet(
+        &here.join("a.parquet"),
+        &[("parcel", ColumnType::Whole)],
+        parcels.clone(),
+        Some(&crs),
+    )
+    .unwrap();
+    let parcels = parcels.map(|(n, shape)| (vec![("parcel", n[0])], shape));
+    geo_io::write_shapes(&here.join("a.geojson"), parcels, Some(&crs)).unwrap();
+    let run = |words: &[&str]| {
+        let always = ["--value", "rain", "--device", "cpu", "--overwrite"];
+        PROGRAM.succeeds(here, &[words, &always].concat());
+    };
+    let outputs = |ending: &str| [format!("leaves.{ending}"), format!("found.{ending}")];
+    for (points, areas, ending, more) in [
+        ("p.csv", "a.geojson", "geojson", &["--crs", "EPSG:32631"][..]),
+        ("p.parquet", "a.parquet", "parquet", &[]),
+    ] {
+        let [leaves, found] = outputs(ending);
+        let words = [points, "--polygons", areas, "--leaves", &leaves, "--polygons-out", &found];
+        run(&[&words[..], more].concat());
+    }
+    for (json, parquet) in outputs("geojson").iter().zip(&outputs("parquet")) {
+        let [json, parquet] = [json, parquet].map(|name| read_features(&here.join(name)).unwrap());
+        assert_eq!((&json.shapes, json.crs), (&parquet.shapes, parquet.crs));
+        assert!(!json.shapes.is_empty());
+        for (a, b) in json.properties.iter().zip(&parquet.properties) {
+            for name in [
+                "level",
+                "count",
+                "parcel",
+                "polygon",
+                "points",
+                "rain_min",
+                "rain_mean",
+                "rain_max",
+            ] {
+                let number =
+                    |of: &geo_io::Properties| of.get(name).and_then(|value| value.as_f64());
+                assert_eq!(number(a), number(b), "{name}");
+            }
+        }
+    }
+    let found = read_polygons(&here.join("found.parquet")).unwrap();
+    assert_eq!(found.properties[0].get("parcel").unwrap(), 7);
+    // Polygons on another plane.
+    let other = [(vec![], Shape::Polygons(vec![vec![ring(0.0, 5.0)]]))];
+    write_geoparquet(&here.join("b.parquet"), &[], other, Some(&Crs::parse("EPSG:4326").unwrap()))
+        .unwrap();
+    let words = ["b.parquet is in EPSG:4326, and the points are in EPSG:32631"];
+    PROGRAM.fails(here, &["p.parquet", "--polygons", "b.parquet"], &words);
+    let words = ["feature 0: a point is no polygon"];
+    PROGRAM.fails(here, &["p.parquet", "--polygons", "p.parquet"], &words);
+}

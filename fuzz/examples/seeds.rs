@@ -155,7 +155,7 @@ fn features(corpus: &Corpus) -> Result {
         })?;
     }
     corpus.add_file("flatgeobuf", "lines.fgb", None, |path| {
-        Ok(geo_io::write_flatgeobuf(path, [(1.5, &line[..])], Some(&utm))?)
+        Ok(geo_io::write_flatgeobuf(path, [Ok((1.5, &line[..]))], Some(&utm))?)
     })?;
     let vertices = [[0.0, 0.0, 1.5], [4.0, 0.0, 2.0], [4.0, 4.0, 2.5]];
     corpus.add_file("flatgeobuf", "mesh.fgb", None, |path| {

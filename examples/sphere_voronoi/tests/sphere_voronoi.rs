@@ -347,8 +347,8 @@ fn what_no_site_can_be_is_said_with_its_reason() {
     fails(&metres, &["EPSG:32631", "ogr2ogr"]);
     fails(&metres.replace("32631", "4807"), &["a.geojson", "EPSG:4807", "0.9 degrees"]);
     fails(r#"{"type":"FeatureCollection","features":[]}"#, &["there are no sites"]);
-    std::fs::write(folder.path().join("s.gpkg"), "").unwrap();
-    PROGRAM.fails(folder.path(), &["s.gpkg"], &["s.gpkg", ".csv", ".geojson"]);
+    std::fs::write(folder.path().join("s.kml"), "").unwrap();
+    PROGRAM.fails(folder.path(), &["s.kml"], &["s.kml", ".csv", ".geojson"]);
     let wide = r#"{"type":"Feature","properties":{"name":"A","lon":"x"},"geometry":
         {"type":"Polygon","coordinates":[[[-170,0],[170,0],[170,9],[-170,9],[-170,0]]]}}"#;
     std::fs::write(folder.path().join("w.geojson"), wide).unwrap();

@@ -726,28 +726,32 @@ mod tests {
         assert!(Crs::from_wkt(&text).unwrap().compare(&Crs::parse("EPSG:29873").unwrap()).is_err());
     }
 
+    /// A system of keys: numbers of 16 and of 64 bits, and texts.
+    fn of_keys(shorts: &[[u16; 2]], doubles: &[(u16, f64)], texts: &[(u16, &str)]) -> Crs {
+        let mut entries: Vec<[u16; 4]> = shorts.iter().map(|&[k, v]| [k, 0, 1, v]).collect();
+        for (i, (key, _)) in doubles.iter().enumerate() {
+            entries.push([*key, DOUBLES_TAG, 1, i as u16]);
+        }
+        let mut ascii = String::new();
+        for (key, text) in texts {
+            entries.push([*key, ASCII_TAG, text.len() as u16, ascii.len() as u16]);
+            ascii += text;
+        }
+        entries.sort_unstable();
+        let directory = [&[1, 1, 0, entries.len() as u16], entries.as_flattened()].concat();
+        let doubles = doubles.iter().map(|(_, value)| *value).collect();
+        Crs::from_geokeys(GeoKeys { directory, doubles, ascii }).unwrap().unwrap()
+    }
+
+    const GRS_80: [(u16, f64); 2] = [(2057, 6_378_137.0), (2059, 298.257_222_101)];
+
     /// As GDAL writes systems of the list without their codes.
     #[test]
     fn keys_that_state_a_datum_are_compared_by_it() {
-        let of = |shorts: &[[u16; 2]], doubles: &[(u16, f64)], texts: &[(u16, &str)]| {
-            let mut entries: Vec<[u16; 4]> = shorts.iter().map(|&[k, v]| [k, 0, 1, v]).collect();
-            for (i, (key, _)) in doubles.iter().enumerate() {
-                entries.push([*key, DOUBLES_TAG, 1, i as u16]);
-            }
-            let mut ascii = String::new();
-            for (key, text) in texts {
-                entries.push([*key, ASCII_TAG, text.len() as u16, ascii.len() as u16]);
-                ascii += text;
-            }
-            entries.sort_unstable();
-            let directory = [&[1, 1, 0, entries.len() as u16], entries.as_flattened()].concat();
-            let doubles = doubles.iter().map(|(_, value)| *value).collect();
-            Crs::from_geokeys(GeoKeys { directory, doubles, ascii }).unwrap().unwrap()
-        };
         let listed = |code: &str| Crs::parse(code).unwrap();
-        let (user, grs80) = (USER_DEFINED, [(2057, 6_378_137.0), (2059, 298.257_222_101)]);
+        let user = USER_DEFINED;
         let words = [(2049, "GCS Name = NAD83(HARN)|Ellipsoid = GRS 1980|Primem = Greenwich||")];
-        let washington = of(
+        let washington = of_keys(
             &[
                 [MODEL_TYPE, 1],
                 [GEOGRAPHIC_TYPE, user],
@@ -758,7 +762,7 @@ mod tests {
                 [LINEAR_UNITS, 9003],
             ],
             &[
-                &grs80[..],
+                &GRS_80[..],
                 &[
                     (2061, 0.0),
                     (3078, 47.333_333_333_333_3),
@@ -784,11 +788,24 @@ mod tests {
             [PROJECTED_TYPE, user],
             [3074, 16032],
         ];
-        assert_eq!(of(&utm, &grs80, &[]).epsg(), Some(25832));
+        assert_eq!(of_keys(&utm, &GRS_80, &[]).epsg(), Some(25832));
         let degrees = [[MODEL_TYPE, 2], [GEOGRAPHIC_TYPE, user], [2054, 9102]];
-        let named = of(&degrees, &grs80, &[(2049, "GCS Name = x|Datum = D_RGF_1993||")]);
+        let named = of_keys(&degrees, &GRS_80, &[(2049, "GCS Name = x|Datum = D_RGF_1993||")]);
         assert_eq!(named.compare(&listed("EPSG:4171")), Ok(None));
         assert!(!named.same_as(&listed("EPSG:4258")) && named.to_string() == "x (user-defined)");
+        // Heights whose unit is in their name alone.
+        let feet = of_keys(
+            &[[MODEL_TYPE, 1], [PROJECTED_TYPE, 26910]],
+            &[],
+            &[(4097, "NAVD88 height (ftUS)|")],
+        );
+        assert_eq!(feet.compare(&listed("EPSG:26910+6360")), Ok(None));
+    }
+
+    #[test]
+    fn keys_that_state_a_projection_are_compared_by_it() {
+        let listed = |code: &str| Crs::parse(code).unwrap();
+        let user = USER_DEFINED;
         // A zone of UTM on another datum, which has a code alone.
         let brazil = [
             [MODEL_TYPE, 1],
@@ -799,7 +816,7 @@ mod tests {
             [3074, 16123],
             [LINEAR_UNITS, 9001],
         ];
-        let brazil = of(&brazil, &[(2057, 6_378_160.0), (2059, 298.25), (2061, 0.0)], &[]);
+        let brazil = of_keys(&brazil, &[(2057, 6_378_160.0), (2059, 298.25), (2061, 0.0)], &[]);
         assert_eq!(brazil.compare(&listed("EPSG:29193")), Ok(None));
         for other in ["EPSG:29192", "EPSG:31983", "EPSG:4618"] {
             assert!(!brazil.same_as(&listed(other)), "{other}");
@@ -814,7 +831,7 @@ mod tests {
                 [3075, method],
                 [LINEAR_UNITS, 9001],
             ];
-            of(&shorts, doubles, &[])
+            of_keys(&shorts, doubles, &[])
         };
         let malaysia = [
             (3082, 804_671.0),
@@ -825,19 +842,12 @@ mod tests {
             (3094, 323.025_796_466_667),
             (3096, 323.130_102_361_111),
         ];
-        let malaysia = [&grs80[..], &malaysia].concat();
+        let malaysia = [&GRS_80[..], &malaysia].concat();
         let peninsula = oblique(6742, 3, &malaysia);
         assert_eq!(peninsula.compare(&listed("EPSG:3375")), Ok(None));
         // Another point from which eastings count, and another island.
         assert!(!oblique(6742, 9815, &malaysia).same_as(&listed("EPSG:3375")));
         assert!(!peninsula.same_as(&listed("EPSG:3376")));
-        // Heights whose unit is in their name alone.
-        let feet = of(
-            &[[MODEL_TYPE, 1], [PROJECTED_TYPE, 26910]],
-            &[],
-            &[(4097, "NAVD88 height (ftUS)|")],
-        );
-        assert_eq!(feet.compare(&listed("EPSG:26910+6360")), Ok(None));
     }
 
     #[test]

@@ -215,7 +215,7 @@ fn regions_are_written_with_areas_and_holes() {
     PROGRAM.fails(
         path,
         &["query", "utm.ccq", "--regions", "r.npy"],
-        &["--regions r.npy", ".geojson or .csv"],
+        &["--regions r.npy", ".geojson, .parquet or .csv"],
     );
     PROGRAM.fails(path, &["query", "utm.ccq", "--connectivity", "8"], &["--regions"]);
 }

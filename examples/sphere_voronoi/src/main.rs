@@ -28,9 +28,6 @@ use ids::Grid;
 /// The area of the Earth in square kilometres (of the ellipsoid WGS 84), over that of the sphere of radius 1.
 const SQUARE_KILOMETRES: f64 = 510_065_621.724 / (4.0 * std::f64::consts::PI);
 
-/// The radius in metres of the sphere that has the Earth's area.
-const EARTH_RADIUS: f64 = 6_371_007.180_918_474;
-
 fn main() -> ExitCode {
     program::run("sphere_voronoi", run)
 }
@@ -276,9 +273,12 @@ fn write_ids(output: Output, grid: Grid, sites: &Sites, progress: &dyn Progress)
     let all = Points::new(&sites.x, &latitudes);
     let found = sphere_qtm::nearest_sites(&all, &Points::new(&x, &y), 1, progress)?;
     let nearest = found.sites.iter().zip(&found.distances);
-    let rows = ids.iter().zip(nearest).map(|(&id, (site, distance))| {
-        format!("{},{site},{}", grid.text(id), distance * EARTH_RADIUS)
-    });
+    // Of the sphere with the Earth's area.
+    let radius = 1e3 * SQUARE_KILOMETRES.sqrt();
+    let rows = ids
+        .iter()
+        .zip(nearest)
+        .map(|(&id, (site, distance))| format!("{},{site},{}", grid.text(id), distance * radius));
     Ok(geo_io::write_rows(output, "cell,site,metres", rows)?)
 }
 

@@ -185,8 +185,8 @@ impl Definition {
         Some(())
     }
 
-    /// Takes a projection for what others call it: Esri's conic with one parallel is that of a latitude of origin, and
-    /// Mercator's with a true scale at the equator is that of a scale of 1.
+    /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of a latitude of
+    /// origin, and a Mercator projection that is true to scale at the equator has a scale of 1.
     fn take_one_parallel(&mut self) {
         let [latitude, .., first, second, _, _] = self.parameters;
         let name = match self.method.as_str() {
@@ -369,7 +369,7 @@ impl Definition {
     }
 }
 
-/// Those of a zone of UTM, which is negative in the south.
+/// Returns the parameters of a zone of UTM. Southern zones are negative.
 fn parameters_of_utm(zone: i32) -> Parameters {
     let longitude = f64::from(6 * zone.abs() - 183).to_radians();
     let northing = if zone < 0 { 1e7 } else { 0.0 };

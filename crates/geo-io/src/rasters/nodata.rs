@@ -163,8 +163,8 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// The f32 that a text's number is with the text's fifteen digits or more, or the greatest or the least finite one within 10^-10, as GDAL
-    /// takes NODATA of any float: files state them with fewer digits than an f64 has.
+    /// Returns the f32 that a text stands for with fewer digits than tell an f64: fifteen to seventeen of its digits, or the greatest or the
+    /// least f32 within 10^-10, as GDAL reads NODATA of any float. Any other number stays as it is.
     fn or_f32(self, text: &str) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
         let near = f64::from(value as f32);
@@ -172,7 +172,7 @@ impl Number {
         let is_near = || format!("{near:.*e}", digits - 1).parse() == Ok(value);
         match value {
             _ if (value.abs() - most).abs() < 1e-10 * most => most.copysign(value).into(),
-            _ if digits >= 15 && is_near() => near.into(),
+            _ if (15..=17).contains(&digits) && is_near() => near.into(),
             _ => self,
         }
     }
@@ -800,6 +800,9 @@ mod tests {
         for text in ["0.1", "-9999.00000001"].into_iter().chain(of_64_bits) {
             assert_eq!(SampleType::F64.number_of_tag(text), Some(number(text)), "{text}");
         }
+        // More digits than a number is written with.
+        let long = format!("0.1{}", "1".repeat(70_000));
+        assert_eq!(SampleType::F64.number_of_tag(&long), Some(number("0.1111111111111111")));
         assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));
     }
 }

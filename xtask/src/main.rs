@@ -6,12 +6,14 @@
 //!   fit for every GPU it is meant for.
 //! - `cargo xtask gpu-bundle [PACKAGE..]` collects tests and benches for a GPU machine without Rust, in the
 //!   folder `gpu-bundle`.
+//! - `cargo xtask guide` runs the commands of docs/guide with the programs in `target/debug`.
 //! - `cargo xtask algorithms` lists the crates that have a feature `cuda`, a line each; `cargo xtask published`
 //!   those that go into the registry.
 
 mod bundle;
 mod check;
 mod compiler;
+mod guide;
 mod miscompiled;
 mod modules;
 mod packages;
@@ -23,7 +25,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ptx [MODULE..] | check-ptx | gpu-bundle [PACKAGE..] | algorithms | published";
+const USAGE: &str = "usage: cargo xtask ptx [MODULE..] | check-ptx | gpu-bundle [PACKAGE..] | guide | algorithms | published";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["ptx", modules @ ..] => ptx::write(modules),
         ["check-ptx"] => check::check(),
         ["gpu-bundle", packages @ ..] => bundle::collect(&root().join("gpu-bundle"), packages),
+        ["guide"] => guide::run(),
         ["published"] => packages::published().map(|names| println!("{}", names.join("\n"))),
         ["algorithms"] => packages::algorithms().map(|names| println!("{}", names.join("\n"))),
         _ => {

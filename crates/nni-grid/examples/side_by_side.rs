@@ -1,4 +1,4 @@
-//! Draws the picture of docs/nni-grid.md: one surface by exact Sibson interpolation, and by this
+//! Draws the picture of docs/internals/nni-grid.md: one surface by exact Sibson interpolation, and by this
 //! crate at supersample 1 and 4.
 //!
 //! `cargo run --release --package nni-grid --example side_by_side -- OUT.png`

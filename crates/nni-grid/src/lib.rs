@@ -42,7 +42,7 @@
 //! NODATA. The exact method gives every other cell the weights of all its natural neighbours, however far away they are.
 //! On pixels a site may have a region of influence, as published, beyond which no cell uses it
 //! ([`Params::region_of_influence`]; Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817). CPU and GPU give
-//! the same bits. `docs/nni-grid.md` has the definitions.
+//! the same bits. `docs/internals/nni-grid.md` has the definitions.
 //!
 //! # Accuracy
 //!

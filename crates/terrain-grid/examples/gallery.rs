@@ -1,4 +1,4 @@
-//! Draws the picture of docs/terrain.md: products of one DEM beside each other.
+//! Draws the picture of docs/guide/terrain-grid.md: products of one DEM beside each other.
 //!
 //! `cargo run --release --package terrain-grid --example gallery -- DEM.tif OUT.png`
 

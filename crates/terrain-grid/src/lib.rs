@@ -46,7 +46,7 @@
 //! beside a cell (1987, Quantitative analysis of land surface topography, doi:10.1002/esp.3290120107), whose curvatures are the
 //! second derivatives of the polynomial through the nine heights. The light is Lambert's. Slopes, aspects,
 //! brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding (gdaldem writes a
-//! brightness b as the byte 1 + 254 b). docs/terrain.md has all formulas, their sources, and where gdaldem differs.
+//! brightness b as the byte 1 + 254 b). docs/internals/terrain-grid.md has all formulas and their sources.
 //!
 //! Contour lines are by marching squares between cell centres, linear along the squares' sides. A
 //! value on the level counts as high. In a saddle, where the two high corners of a square face each

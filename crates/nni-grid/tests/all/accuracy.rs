@@ -2,7 +2,7 @@
 //! on real points; and a real lake.
 //!
 //! `cargo test --package nni-grid --test all accuracy:: -- --nocapture` prints the table of
-//! docs/nni-grid.md.
+//! docs/internals/nni-grid.md.
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use gpu_core::GridSpec;
 use nni_grid::{Duplicates, Error, Input, Params, ValueScale, interpolate};
 use proptest::prelude::*;
 
-/// The definition of docs/nni-grid.md in plain loops.
+/// The definition of docs/internals/nni-grid.md in plain loops.
 fn by_definition(cloud: &Cloud, grid: GridSpec, params: &Params) -> (Vec<f32>, Vec<u32>) {
     let s = i64::from(params.supersample);
     let raster = grid.refined(params.supersample).unwrap();

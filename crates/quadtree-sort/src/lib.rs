@@ -71,7 +71,7 @@
 //! Two ways of sorting give the same tree. [`Baseline::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
 //! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
 //! stable counting sort. [`Method::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
-//! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
+//! base), and finds the nodes by common prefixes. `docs/internals/quadtree-sort.md` has definitions, differences from the
 //! thesis, and the file's layout.
 #![deny(missing_docs)]
 // The page names items of files, which are not there without the feature.

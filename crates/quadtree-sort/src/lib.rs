@@ -30,8 +30,8 @@
 //! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
 //! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
 //!
-//! If nearest points are all that is asked for, an [`Index`] serves: made by [`index()`], with no cells and no levels, it costs
-//! the same wherever the points lie.
+//! If nearest points are the only question, [`index()`] makes an [`Index`]. It has no cells and no levels, and stays fast for
+//! clusters, for points along lines and for many points at one place.
 //!
 //! # What points carry
 //!

@@ -19,7 +19,7 @@ fn seal(bytes: &mut [u8], range: std::ops::Range<usize>, at: usize) -> Option<()
     Some(())
 }
 
-/// Seals a .ccq file: sums of nodes, of flags and of the header (docs/ccq-tree.md).
+/// Seals a .ccq file: sums of nodes, of flags and of the header (docs/internals/ccq-tree.md).
 pub fn seal_ccq(bytes: &mut [u8]) -> Option<()> {
     let sizes = [4, 6, 6, 12, 12, 12];
     let (levels, bins) = (word(bytes, 24)?.min(30) + 2, word(bytes, 28)?.min(255));

@@ -1,7 +1,7 @@
 //! Trees in files.
 //!
 //! A file is a header, the nodes, the flags of children and, of a coded tree, what codes stand for, each at a multiple of 64
-//! bytes, numbers with the lowest byte first: so the nodes lie in a mapped file as they do in memory. `docs/ccq-tree.md` has
+//! bytes, numbers with the lowest byte first: so the nodes lie in a mapped file as they do in memory. `docs/internals/ccq-tree.md` has
 //! the fields. The header's last number is its own CRC-32, and it has those of the other parts: a file that was cut short
 //! or changed is refused.
 

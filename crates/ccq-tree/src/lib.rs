@@ -27,7 +27,7 @@
 //!
 //! # Method
 //!
-//! `docs/ccq-tree.md` defines the tree to the bit, and says where it differs from the paper. CPU and GPU give the same
+//! `docs/internals/ccq-tree.md` defines the tree to the bit, and says where it differs from the paper. CPU and GPU give the same
 //! bytes, and a [`Forest`] of tiles merges into the same bytes as one build of the whole.
 #![deny(missing_docs)]
 

@@ -136,7 +136,7 @@ impl Place {
 }
 
 /// A min/max quadtree over a raster: its nodes in one array, level after level from the root, each level in Z-order.
-/// `docs/ccq-tree.md` defines it to the bit.
+/// `docs/internals/ccq-tree.md` defines it to the bit.
 pub struct Tree<T: Cell> {
     pub(crate) grid: GridSpec,
     /// Levels below the root.

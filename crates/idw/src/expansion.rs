@@ -44,7 +44,7 @@ pub(crate) fn least_pairs_in_f64(points: usize) -> f64 {
 }
 
 /// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
-/// half of its sides, from its middle. Measured: `docs/idw.md`. Where targets have powers of their own, the highest
+/// half of its sides, from its middle. Measured: `docs/internals/idw.md`. Where targets have powers of their own, the highest
 /// that they may have counts for all.
 pub(crate) fn separation(params: &Params) -> f64 {
     2.25 + 0.5 * params.highest_power()

@@ -37,8 +37,8 @@
 //! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
 //! kernels remain selectable ([`Baseline`]). For many points and targets those far from each other
 //! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
-//! direct sum is chosen. `docs/idw.md` has the definition, the differences from the papers and from
-//! `gdal_grid`, and what was measured.
+//! direct sum is chosen. `docs/internals/idw.md` has the definition, the differences from the papers and from
+//! `gdal_grid`; `docs/notes/idw.md` has what was measured.
 //!
 //! # Accuracy
 //!

@@ -95,7 +95,7 @@ pub enum Method {
     /// Every pair of a point and a target, one after the other.
     Direct,
     /// Groups of points far from a group of targets by a few nodes each, which stand for them within
-    /// the accuracy that is promised for the type of the results (`docs/idw.md`). For powers of at most 4, adaptive ones
+    /// the accuracy that is promised for the type of the results (`docs/internals/idw.md`). For powers of at most 4, adaptive ones
     /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
     /// a target's value depend on the other targets.
     Expansion,

@@ -33,8 +33,8 @@
 //! Matheron, *Principles of geostatistics* (1963, doi:10.2113/gsecongeo.58.8.1246); Cressie, *Statistics for Spatial Data* (1993).
 //! Names and parameters are those of gstat: Pebesma, *Multivariable geostatistics in S* (2004, doi:10.1016/j.cageo.2004.03.012),
 //! whose values this crate gives. The neighbours come from quadtree-sort's R-tree. Each system is solved in f64 by Cholesky's
-//! method on correlations, since covariances make a positive definite matrix where semivariances do not. `docs/kriging.md` has the
-//! definition, what is different from gstat, limits and cost.
+//! method on correlations, since covariances make a positive definite matrix where semivariances do not.
+//! `docs/internals/kriging.md` has the definition, what is different from gstat, limits and cost.
 //!
 //! # Conventions
 //!

@@ -30,8 +30,8 @@
 //! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
 //! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
 //!
-//! If nearest points are all that is asked for, an [`Index`] serves: made by [`index()`], with no cells and no levels, it costs
-//! the same wherever the points lie.
+//! If nearest points are the only question, [`index()`] makes an [`Index`]. It has no cells and no levels, and stays fast for
+//! clusters, for points along lines and for many points at one place.
 //!
 //! # What points carry
 //!
@@ -71,7 +71,7 @@
 //! Two ways of sorting give the same tree. [`Baseline::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
 //! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
 //! stable counting sort. [`Method::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
-//! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
+//! base), and finds the nodes by common prefixes. `docs/internals/quadtree-sort.md` has definitions, differences from the
 //! thesis, and the file's layout.
 #![deny(missing_docs)]
 // The page names items of files, which are not there without the feature.

@@ -2,7 +2,7 @@
 //!
 //! A cell on a border is given whole to one side. So a region's area is off by what its border cells are off, of
 //! both signs: about the root of their number times a third of a cell's area. From level to level twice as many cells of a
-//! quarter of the area lie on a border, so the error falls by 2.8 on average, and that is what docs/sphere-qtm.md says.
+//! quarter of the area lie on a border, so the error falls by 2.8 on average, and that is what docs/internals/sphere-qtm.md says.
 
 use std::f64::consts::PI;
 

@@ -2,7 +2,7 @@
 //!
 //! Plan, where it differs from that in f32:
 //!
-//! 1. 16 x 16 nodes a box keep 1e-12 of a weight, as 9 x 9 keep 1e-5 in f32 (`docs/idw.md`). They are as many as the
+//! 1. 16 x 16 nodes a box keep 1e-12 of a weight, as 9 x 9 keep 1e-5 in f32 (`docs/internals/idw.md`). They are as many as the
 //!    points of a leaf, so leaves have none: items above do, those of the next level from the points themselves.
 //! 2. Points are summed by differences of their coordinates, as the direct sum in f64 has them. Nodes lie relative to
 //!    the middle of their box, and so do targets where nodes are summed: places far from the origin lose nothing.

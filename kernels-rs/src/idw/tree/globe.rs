@@ -23,7 +23,7 @@ use device_std::vector::Vector;
 use device_std::{Out, arguments};
 
 /// How far antipodes must be for an item to be far, in multiples of half the longer side of its box. The cone there is
-/// faint: `docs/idw.md`.
+/// faint: `docs/internals/idw.md`.
 const FROM_ANTIPODE: f32 = 2.0;
 
 /// The data points and the nodes, and the boxes of the items.

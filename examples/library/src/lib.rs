@@ -9,6 +9,8 @@
 //! Each has a function for the host, which calls the crates one by one, and one of the same name in `gpu`, which copies no points,
 //! values or rasters to the host. Both give the same bits. The programs of the same names show them.
 
+#[cfg(doctest)]
+mod guide;
 pub mod places;
 pub mod regions;
 pub mod segments;

@@ -1,0 +1,20 @@
+//! The Rust of the guide, which `cargo test --doc` compiles and runs. A test of xtask finds pages that are missing here.
+
+macro_rules! pages {
+    ($($name:ident: $page:literal,)*) => {
+        $(#[doc = include_str!(concat!("../../../docs/guide/", $page))]
+        mod $name {})*
+    };
+}
+
+pages! {
+    ccq_tree: "ccq-tree.md",
+    delaunay_stars: "delaunay-stars.md",
+    idw: "idw.md",
+    kriging: "kriging.md",
+    nni_grid: "nni-grid.md",
+    pba_voronoi: "pba-voronoi.md",
+    quadtree_sort: "quadtree-sort.md",
+    sphere_qtm: "sphere-qtm.md",
+    terrain_grid: "terrain-grid.md",
+}

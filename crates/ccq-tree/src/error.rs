@@ -145,12 +145,12 @@ pub enum Error {
         /// Its rows.
         first_height: u32,
     },
-    /// Trees of unequal sides that a search on a device does not take: their cells are not 2^n of the finest on a side, from the same
-    /// corner to the same end.
+    /// Trees of unequal sides that a device cannot search together. It needs the same corners for all of them, and
+    /// cells of 2^n times the side of the finest.
     #[error(
-        "a tree of {width} x {height} cells begins in the north-west at {} {} and ends in the south-east at {} {}, the finest, of \
-         {first_width} x {first_height}, begins at {} {} and ends at {} {}: a device searches trees together that begin and end at the \
-         same places, with cells 2^n times the side of the finest; search these on the CPU",
+        "a tree of {width} x {height} cells lies from {} {} (north-west) to {} {} (south-east), but the finest, of \
+         {first_width} x {first_height}, lies from {} {} to {} {}. A device searches trees together only if their corners \
+         are the same, and their cells 2^n times the side of the finest. Search these trees on the CPU",
         corners[0][0], corners[0][1], corners[1][0], corners[1][1],
         first_corners[0][0], first_corners[0][1], first_corners[1][0], first_corners[1][1]
     )]

@@ -18,9 +18,10 @@ use crate::query::{FoundNode, Searched, each_found};
 use crate::tree::{Children, Place};
 use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
-/// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
-/// there, and are made on a device, too ([`Resident`]), of trees whose nodes hold the values themselves; others are the user's to write,
-/// and are made on the CPU.
+/// A data field, and how it is made: from the value of cells that are alike, and from the fields of quadrants.
+///
+/// [`Sum`] and [`Classes`] are provided. They can be made on a device too ([`Resident`]), for trees whose nodes
+/// hold the values themselves. You can write others, which are made on the CPU.
 ///
 /// ```
 /// use ccq_tree::{Aggregate, Params, Query, build, cpu};

@@ -155,14 +155,16 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
-/// [`top_k`](crate::top_k()) gives them on the host. Waits for them; so it cannot be captured.
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Of equal values the first in
+/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it
+/// cannot be captured.
 ///
-/// The least of their values is found by bisection, at most 32 counts; then the leaves from it on are fetched,
-/// which are more than `k` where many cells have that value.
+/// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
+/// are fetched. Where many cells have that value, these leaves have more than `k` cells.
 ///
 /// # Errors
-/// As [`statistics`], and [`Error::Binned`] for a tree of bins.
+/// - The errors of [`statistics`].
+/// - [`Error::Binned`]: the tree has bins.
 pub fn top_k<T: Cell>(
     workspace: &mut Workspace,
     tree: &DeviceTree<T>,

@@ -83,8 +83,8 @@ pub enum Error {
         /// As given.
         radius2: f64,
     },
-    /// The range of the whole is none, or beyond what an f32 holds, in which results are wanted.
-    #[error("values from {min:e} to {max:e} are no range of the results' type")]
+    /// The value range is empty, not finite, or beyond what an f32 holds, in which results are wanted.
+    #[error("the value range from {min:e} to {max:e} is empty, or beyond the results' type")]
     ValueRange {
         /// As given.
         min: f64,
@@ -92,7 +92,7 @@ pub enum Error {
         max: f64,
     },
     /// The least number of points is above the greatest.
-    #[error("at least {min} points of at most {max}")]
+    #[error("the minimum of {min} points is above the maximum of {max}")]
     MinAboveMax {
         /// The least.
         min: u32,

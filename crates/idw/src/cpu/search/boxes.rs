@@ -70,8 +70,9 @@ impl<'a, 'b> Place<'a, 'b> {
         }
     }
 
-    /// The cells within a radius of the place, on the sphere an angle, and whether every point counts as within: in the
-    /// plane not where the box is the whole index and the circle in it need not be.
+    /// Returns the cells within a radius of the place (on the sphere an angle), and whether every point of the
+    /// index counts as within. In the plane that is false for a finite radius: even where the box is the whole
+    /// index, the circle may not be.
     pub fn disc_of(&self, radius: f64) -> (CellBox, bool) {
         let (cells, is_whole) = self.box_of([radius; 2]);
         let is_round = !self.index.geographic && radius < f64::INFINITY;

@@ -167,8 +167,9 @@ impl AddAssign for Tally {
     }
 }
 
-/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding: kept or
-/// dropped by their place, not those dropped by what they are.
+/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding.
+/// Points that are kept count, and points that are dropped by their place. Points that are dropped by their class,
+/// return or flags do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strays {
     /// How many.

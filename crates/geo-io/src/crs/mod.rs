@@ -178,8 +178,8 @@ impl Crs {
         self.is_geographic().then(|| stated.map_or(1.0, |unit| known(unit).unwrap_or(unit)))
     }
 
-    /// The radius at the equator, in metres, of the ellipsoid that coordinates lie on; `None` where the system does not say. That of
-    /// the Moon tells its maps from those of the Earth.
+    /// Returns the radius at the equator, in metres, of the ellipsoid that coordinates lie on. It tells maps of the
+    /// Moon from maps of the Earth. `None` where the system does not say.
     pub fn equatorial_radius(&self) -> Option<f64> {
         let of_text = self.text_behind().and_then(Defined::of_wkt).and_then(|of| of.radius());
         let of_keys = || match &self.0 {

@@ -159,7 +159,7 @@ impl BinWriter {
     /// Writes the last run.
     ///
     /// # Errors
-    /// Those of writing, which name the file.
+    /// The errors of writing, which name the file.
     pub fn finish(mut self) -> Result<()> {
         if self.is_whole { Ok(()) } else { self.write_run(true) }
     }

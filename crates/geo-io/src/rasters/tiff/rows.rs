@@ -25,17 +25,17 @@ const AT_ONCE: usize = 64 * TILE * TILE;
 /// cell, one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
-/// Writes a raster of values that need not fit the memory as GeoTIFF: `fill` gives whole rows, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one band,
-/// whose NODATA is 0.
+/// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` gives whole rows, from the
+/// first on, in one pass, or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one
+/// band, whose NODATA is 0.
 ///
-/// The memory is that of 256 rows, or of 4 million numbers where that is more, a few times. Overviews take a third of
-/// the raster's size in the output's folder while the file is written.
+/// The memory is a few times that of 256 rows, or of 4 million numbers where that is more. Overviews take a third
+/// of the raster's size in the output's folder while the file is written.
 ///
 /// # Errors
-/// - What `fill` gives.
+/// - The errors of `fill`.
 /// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals NODATA.
-/// - Those of writing.
+/// - The errors of writing.
 pub fn write_tiff_rows<'a, T: Sample>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
@@ -53,11 +53,11 @@ pub fn write_tiff_rows<'a, T: Sample>(
     write(output, place, (width, height), count, Stated { bands: Some(bands), options }, fill)
 }
 
-/// Writes colours that need not fit the memory as GeoTIFF: `fill` gives whole rows of red, green, blue and opacity, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in two.
+/// Writes colours as GeoTIFF. They need not fit the memory: `fill` gives whole rows of red, green, blue and
+/// opacity. It does so from the first row on, in one pass, or with [`TiffOptions::cloud_optimised`] in two.
 ///
 /// # Errors
-/// As [`write_tiff_rows`].
+/// The errors of [`write_tiff_rows`].
 pub fn write_tiff_colour_rows<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

@@ -76,7 +76,7 @@ pub enum Error {
         y: f64,
     },
     /// The radii are neither both 0 (no limit) nor both positive (at least 1e-130), or are not finite.
-    #[error("radii {radius1} and {radius2} are neither both positive (1e-130 or more) nor both 0")]
+    #[error("radii {radius1} and {radius2} must be finite, and both 0 or both at least 1e-130")]
     Radius {
         /// As given.
         radius1: f64,
@@ -99,12 +99,12 @@ pub enum Error {
         /// The most.
         max: u32,
     },
-    /// An option that does not go with another.
-    #[error("{option} does not go with {with}")]
+    /// An option that cannot be combined with another.
+    #[error("{option} cannot be combined with {with}")]
     Conflict {
         /// The option.
         option: &'static str,
-        /// What it does not go with.
+        /// What it cannot be combined with.
         with: &'static str,
     },
     /// The caller's progress ended the call.

@@ -162,7 +162,7 @@ impl<T: Cell> Tree<T> {
         &self.grid
     }
 
-    /// Returns the reference system in whose units the grid is, in the words of whoever gave it; `None` where nobody did.
+    /// Returns the reference system in whose units the grid is, as it was given; `None` where none was given.
     pub fn system(&self) -> Option<&str> {
         (!self.system.is_empty()).then_some(&self.system[..])
     }

@@ -49,8 +49,8 @@ impl<'a> Condition<'a> {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// Consults the raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the
-    /// tree, the search makes a raster of marks on the finest grid first.
+    /// Consults the raster that the tree was built from. Its cells may be larger than the finest of a search, or of
+    /// another type than the tree. Then the search makes a raster of marks on the finest grid first.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }

@@ -14,12 +14,13 @@ use crate::cell::{Keys, Ranges};
 use crate::params::Window;
 use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
-/// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
-/// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
+/// Returns a raster of the same sides, with 1 in the cells that satisfy all conditions and 0 in the others. The
+/// result is that of [`mask`](crate::mask()) on the host. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
-/// As [`count`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given, also if no such
-/// cell is found, which is not known before.
+/// - The errors of [`count`].
+/// - [`Error::NeedsRaster`]: a range cuts through a bin, and its raster is not given. This is an error even if no
+///   such cell is found, since that is not known before.
 pub fn mask(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

@@ -57,7 +57,7 @@ struct Both<'a> {
     raster: RasterRef<'a>,
     /// The cells of each bin.
     bins: Vec<Wanted>,
-    /// Those that have a value.
+    /// The cells that have a value.
     any: Wanted,
 }
 

@@ -159,7 +159,7 @@ impl Triangulation {
         })
     }
 
-    /// Whether all sites are in line, so that there are no triangles: as where there are fewer than three.
+    /// Whether all sites are in line, so that no triangles exist. True also for fewer than three sites.
     pub fn is_in_line(&self) -> bool {
         self.neighbours.len() < 2 * self.sites().max(1)
     }
@@ -197,7 +197,7 @@ struct Stars {
 }
 
 impl Stars {
-    /// Those of a triangulation's edges. `hull` is an edge with the outside on its right.
+    /// Returns the stars of a triangulation's edges. `hull` is an edge with the outside on its right.
     ///
     /// Sites and edges are read in their own order, in which neighbours lie near each other; only whole stars go elsewhere.
     fn of(sites: &[Site], edges: &[Edge], hull: u32, points: usize) -> Result<Self> {

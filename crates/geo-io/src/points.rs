@@ -125,9 +125,9 @@ impl PointCloud {
     }
 }
 
-/// What a reader read, kept, and dropped for which reason. A dropped point counts once: as
-/// withheld, else as noise or by its class, else by its return, else by its place. Points that lie in a
-/// file, or in a chunk of a file, of which the header says that all of it is outside count by their place.
+/// What a reader read, what it kept, and what it dropped for which reason. A dropped point counts once: as
+/// withheld, else as noise or by its class, else by its return, else by its place. If a header says that all of a
+/// file or chunk is outside, all its points count by their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.

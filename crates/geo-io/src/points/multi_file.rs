@@ -110,7 +110,7 @@ struct State {
     next: usize,
     /// The file whose turn it is.
     turn: usize,
-    /// Of each file, how much is read.
+    /// The share of each file that is read.
     fractions: Vec<f64>,
     is_stopped: bool,
 }

@@ -34,7 +34,8 @@ impl MaskFile {
     /// Opens a mask by its name's ending, and reads no values.
     ///
     /// # Errors
-    /// [`Error::UnknownEnding`] for another format, of which no part can be had alone; what is wrong with the file.
+    /// - [`Error::UnknownEnding`]: another format, whose files cannot be read in parts.
+    /// - Any other error of the file.
     pub fn open(path: &Path) -> Result<Self> {
         ValuesFile::open(path).map(Self)
     }

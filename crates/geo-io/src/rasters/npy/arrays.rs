@@ -187,11 +187,11 @@ pub fn read_npy(path: &Path) -> Result<Array> {
     read_array(path, BufReader::with_capacity(1 << 20, file), size)
 }
 
-/// The names of the arrays in an NPZ archive, in the archive's order: its entries that end in `.npy`, as `numpy.savez` names
-/// them, or all where none does.
+/// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in
+/// `.npy`, as `numpy.savez` names them, or all entries where none does.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// An error of the file.
 pub fn npz_names(path: &Path) -> Result<Vec<String>> {
     Ok(entries(path)?.into_iter().map(|(_, name)| name).collect())
 }

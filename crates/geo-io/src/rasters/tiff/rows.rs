@@ -21,8 +21,9 @@ use crate::{Error, Georeference, Result, TiffOptions};
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
 const AT_ONCE: usize = 64 * TILE * TILE;
 
-/// What fills rows of a raster: it is told the first of them, and gives NaN, or of bytes 0, where there is no value. The numbers of a
-/// cell, one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
+/// Fills rows of a raster. It gets the number of the first row and a buffer. Where no value is, it writes NaN, or 0
+/// for bytes. The numbers of a cell, one of each band, stand one behind the other. The same rows may be asked for
+/// three times, and must be the same each time.
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
 /// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` gives whole rows, from the

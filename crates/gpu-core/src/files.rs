@@ -64,12 +64,13 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
 #[error("the folder {} does not exist", .0.display())]
 pub struct NoFolder(pub PathBuf);
 
-/// Returns the file that a path means: its folder without links, and the name of what a symbolic link there leads to in the
-/// end, whether that exists or not.
+/// Returns the file that a path means: its folder without links, and its name. If the path is a symbolic link, the
+/// name is that of the link's final target, whether it exists or not.
 ///
 /// # Errors
-/// [`NoFolder`]; a path that names no file, a folder, which is what a slash at its end makes it, or what is no regular file; links
-/// that lead nowhere.
+/// - [`NoFolder`]: the folder does not exist.
+/// - [`ErrorKind::InvalidInput`]: the path names no file, or a folder, also by a slash at its end.
+/// - [`ErrorKind::InvalidInput`]: the path names something else than a regular file, or its links lead nowhere.
 pub fn place(path: &Path) -> Result<PathBuf> {
     /// Links that are followed, as many as Linux does.
     const MOST: usize = 40;
@@ -171,7 +172,7 @@ impl Unfinished {
         self.writer.as_mut().expect("it is open until it is finished")
     }
 
-    /// The file itself: for whoever writes to it without [`writer`](Self::writer).
+    /// Returns the file itself, to be written without [`writer`](Self::writer).
     pub fn file(&self) -> &File {
         self.writer.as_ref().expect("it is open until it is finished").get_ref()
     }

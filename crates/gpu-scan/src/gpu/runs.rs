@@ -19,16 +19,16 @@ use crate::{Count, Number, ReduceOperator};
 /// Blocks of a multiprocessor that share the chunks of long segments.
 const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 
-/// Writes the first element of each run of equal elements to the front of `values`, the run's
-/// length to the front of `lengths`, and the number of runs to `count[0]`. Elements are compared
-/// by their bits.
+/// Finds the runs of equal elements, which are compared by their bits. Writes the first element of each run to the
+/// front of `values`, its length to the front of `lengths`, and the number of runs to `count[0]`.
 ///
-/// One read of each element, one write of each run.
+/// Cost: one read of each element, one write of each run.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless both outputs have as many elements as the input and the count
-/// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
-/// fit `L`.
+/// - [`Length`](gpu_core::Error::Length): an output has fewer or more elements than the input, or the count not one
+///   element.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): there are too many elements, or `L` might not hold a length.
 pub fn run_lengths<'a, T: Number, L: Count>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,

@@ -76,10 +76,10 @@ const GROWTH: &str = "the growth of a workspace, which happens at the first call
 const CLEARING: &str = "the first sort after one that failed";
 
 impl Workspace {
-    /// A workspace on the stream of `gpu`.
+    /// Makes a workspace on the stream of `gpu`.
     ///
     /// # Errors
-    /// [`Error::Core`] where the memory cannot be had.
+    /// [`Error::Core`]: the device has no memory left.
     pub fn new(gpu: &Gpu) -> Result<Self> {
         Ok(Self {
             gpu: gpu.clone(),

@@ -28,11 +28,11 @@ pub struct Params {
     pub angle: f64,
     /// The most points of a target: its nearest. 0: no limit.
     pub max_points: u32,
-    /// With fewer points a target gets no value, or what `below` says.
+    /// With fewer points a target gets no value, or what `too_few_points` says.
     pub min_points: u32,
     /// The most points of each quadrant around the target. 0: no limit.
     pub max_points_per_quadrant: u32,
-    /// With fewer points in any quadrant a target gets no value, or what `below` says.
+    /// With fewer points in any quadrant a target gets no value, or what `too_few_points` says.
     pub min_points_per_quadrant: u32,
     /// What a target without a value gets. On the device that is NaN in any case.
     pub nodata: f64,

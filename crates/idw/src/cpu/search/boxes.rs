@@ -22,11 +22,11 @@ pub(crate) struct Place<'a, 'b> {
 pub(crate) struct CellBox {
     rows: [u32; 2],
     columns: [Option<[u32; 2]>; 2],
-    /// Of each row only what is within a radius of a place counts, where there is one: x, y, and the radius.
+    /// A circle, if there is one: x, y and radius. Then only the part of each row within the circle counts.
     disc: Option<[f64; 3]>,
 }
 
-/// The most rows of cells that a search goes through: where so many hold too few points, cells do not serve.
+/// The most rows of cells that a search visits. If they hold too few points, the search does not use cells.
 const MAX_ROWS: u32 = 64;
 
 impl<'a, 'b> Place<'a, 'b> {

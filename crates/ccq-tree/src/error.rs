@@ -20,7 +20,9 @@ pub enum Error {
         height: u32,
     },
     /// More nodes than links can name.
-    #[error("the tree has {nodes} nodes, more than the {most} that links can name: give bins")]
+    #[error(
+        "the tree has {nodes} nodes, more than the {most} that links can name: use bins, or fewer"
+    )]
     TooManyNodes {
         /// As counted.
         nodes: u64,

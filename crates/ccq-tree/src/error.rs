@@ -20,7 +20,9 @@ pub enum Error {
         height: u32,
     },
     /// More nodes than links can name.
-    #[error("the tree has {nodes} nodes, at most {most} can be named; bins make it smaller")]
+    #[error(
+        "the tree has {nodes} nodes, more than the {most} that links can name: use bins, or fewer"
+    )]
     TooManyNodes {
         /// As counted.
         nodes: u64,
@@ -67,7 +69,7 @@ pub enum Error {
     },
     /// Trees that are not those of a raster's tiles.
     #[error(
-        "tree {tile} is not that of its tile, of {tiles}: each has the tile's cells and levels, all the same parameters"
+        "tree {tile} does not fit its tile, of {tiles}: each tree needs the tile's cells and levels, and all the same parameters"
     )]
     Tiles {
         /// The first that is not, or is missing or beyond, from 0.
@@ -113,7 +115,7 @@ pub enum Error {
         height: u32,
     },
     /// A range of values ends before it begins, or where no number is.
-    #[error("the range from {low} to {high} is none")]
+    #[error("the range from {low} to {high} is empty: give two numbers, the lower one first")]
     Range {
         /// As given.
         low: Bound,
@@ -130,8 +132,8 @@ pub enum Error {
     },
     /// Rasters or trees of one query have other sides, and lie nowhere or have no ground in common.
     #[error(
-        "{what} has {width} x {height} cells, another {first_width} x {first_height}, and no ground is said to be \
-         in both"
+        "{what} of {width} x {height} cells and another of {first_width} x {first_height} have no ground in common: \
+         rasters and trees of unequal sides need places that overlap"
     )]
     Sides {
         /// Which.
@@ -145,12 +147,12 @@ pub enum Error {
         /// Its rows.
         first_height: u32,
     },
-    /// Trees of unequal sides that a search on a device does not take: their cells are not 2^n of the finest on a side, from the same
-    /// corner to the same end.
+    /// Trees of unequal sides that a device cannot search together. It needs the same corners for all of them, and
+    /// cells of 2^n times the side of the finest.
     #[error(
-        "a tree of {width} x {height} cells begins in the north-west at {} {} and ends in the south-east at {} {}, the finest, of \
-         {first_width} x {first_height}, begins at {} {} and ends at {} {}: a device searches trees together that begin and end at the \
-         same places, with cells 2^n times the side of the finest; search these on the CPU",
+        "a tree of {width} x {height} cells lies from {} {} (north-west) to {} {} (south-east), but the finest, of \
+         {first_width} x {first_height}, lies from {} {} to {} {}. A device searches trees together only if their corners \
+         are the same, and their cells 2^n times the side of the finest. Search these trees on the CPU",
         corners[0][0], corners[0][1], corners[1][0], corners[1][1],
         first_corners[0][0], first_corners[0][1], first_corners[1][0], first_corners[1][1]
     )]
@@ -169,13 +171,15 @@ pub enum Error {
         first_corners: [[f64; 2]; 2],
     },
     /// A bin is cut by the range, and its cells' values are in the raster only.
-    #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
+    #[error(
+        "the range cuts through a bin: give the raster, since only it tells which cells lie in the range"
+    )]
     NeedsRaster,
     /// Fields of another tree than the first condition's, or of one whose cells are not the finest.
     #[error("the first condition must be of the fields' own tree, which has the finest cells")]
     Fields,
     /// The tree has numbers of bins, not values.
-    #[error("{what} needs values, and the tree has numbers of bins")]
+    #[error("{what} needs values, but the tree has only numbers of bins")]
     Binned {
         /// What needs them.
         what: &'static str,

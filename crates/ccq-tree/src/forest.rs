@@ -54,8 +54,8 @@ impl Tiling {
         }
     }
 
-    /// Refuses so many trees unless there is one for each tile, of its sides and levels. Of each are given its grid, its levels and
-    /// whether its parameters are those of the first.
+    /// Refuses the trees unless there is one for each tile, with the tile's sides and levels. `of` gives, for each
+    /// tree, its grid, its levels, and whether its parameters equal the first tree's.
     pub fn check_trees(
         &self,
         trees: usize,

@@ -1,9 +1,12 @@
 //! An index of the values of a raster: where is the value between a and b?
 //!
-//! A min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree (CCQ-tree) of Zhang,
-//! You and Gruenwald, *Indexing large-scale raster geospatial data using massively parallel GPGPU computing* (2010,
-//! doi:10.1145/1869790.1869859). For whoever asks one raster, or several together, again and again. Cells are
-//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; for values of 64 bits codes stand ([`build_coded`]). Rows, columns and sizes count cells, row 0 in the north.
+//! This is a min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree
+//! (CCQ-tree). It is by Zhang, You and Gruenwald, *Indexing large-scale raster geospatial data using massively
+//! parallel GPGPU computing* (2010, doi:10.1145/1869790.1869859). Use it to search one raster, or several together,
+//! again and again.
+//!
+//! Cells are `u8`, `i16`, `u16`, `i32`, `u32` or `f32`. Values of 64 bits are indexed by codes ([`build_coded`]).
+//! Rows, columns and sizes count cells; row 0 is in the north.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -118,14 +121,15 @@ pub fn build_forest<'on, T: Cell>(
     )
 }
 
-/// Builds the tree of one tile of a raster that is larger than memory: its root stands for `tile_side` x `tile_side` cells, also
-/// where the raster's edge cuts the tile off, so that [`Forest::of_trees`] can take it.
+/// Builds the tree of one tile of a raster that is larger than memory. [`Forest::of_trees`] takes such trees. The
+/// root stands for `tile_side` x `tile_side` cells, also where the raster's edge cuts the tile off.
 ///
-/// A raster of which one tile is all has no levels above its own: `tile_side` is the smallest power of two then that is not
-/// below its sides.
+/// If the raster is one tile, give the smallest power of two that is not below its sides as `tile_side`. Then the
+/// tree has no levels above the raster's own.
 ///
 /// # Errors
-/// [`Error::TileSide`] also for a side below the tile's; as [`build`].
+/// - [`Error::TileSide`]: `tile_side` is no power of two, or below the tile's sides.
+/// - The errors of [`build`].
 pub fn build_tile<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tile: GridView<'_, T>,
@@ -145,11 +149,11 @@ pub fn build_tile<'on, T: Cell>(
     )
 }
 
-/// Builds one tree of rasters that lie beside each other, in any order and of any sides: the same, byte for byte, as
-/// [`build`] makes of their [`mosaic()`], where it builds them in one go.
+/// Builds one tree of rasters that lie beside each other, in any order and of any sides. The tree is, byte for
+/// byte, the one that [`build`] makes of their [`mosaic()`] in one go.
 ///
 /// # Errors
-/// As [`mosaic()`] and [`build`].
+/// The errors of [`mosaic()`] and [`build`].
 pub fn build_mosaic<'on, T: Cell>(
     on: impl Into<On<'on>>,
     parts: &[GridView<'_, T>],

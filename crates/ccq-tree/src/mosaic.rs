@@ -9,12 +9,14 @@ use crate::{Bound, Error, MAX_SIDE, Number, Result};
 /// How far from a whole cell a raster's corner may lie: coordinates of files are rounded.
 const TOLERANCE: f64 = 1e-3;
 
-/// Returns where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
-/// has. Those without cells have none, and lie nowhere.
+/// Returns where rasters lie that lie beside each other, in any order and of any sides. The result is the grid of
+/// all rasters, and the part of it that each raster covers. A raster without cells covers no part, and may lie
+/// anywhere.
 ///
 /// # Errors
-/// [`Error::Part`] for a raster whose cells are of another size than the first's, or do not lie on its grid, or lie where
-/// an earlier one's do; [`Error::TooLarge`].
+/// - [`Error::Part`]: the cells of a raster differ in size from the first raster's, are not on its grid, or overlap
+///   an earlier raster's.
+/// - [`Error::TooLarge`]: the grid of all rasters is too large.
 pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
     let Some(other) = grids.iter().position(|grid| grid.cells() > 0) else {
         return Ok((GridSpec::of_pixels(0, 0), vec![Window::default(); grids.len()]));

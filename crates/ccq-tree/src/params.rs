@@ -96,7 +96,7 @@ fn bits_for(steps: usize) -> u32 {
     (1..).find(|&bits| (1usize << bits) > steps).unwrap_or(1)
 }
 
-/// A part of a raster: rows and columns from the first on, up to the second, which is no more in it.
+/// A part of a raster: its rows and columns from the first on, up to and without the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// The first row.

@@ -11,8 +11,8 @@ use kernels_rs::ccq::value::RawNode;
 use crate::params::Window;
 use crate::{Cell, Params};
 
-/// A node: the least and the greatest value of a quadrant, or the numbers of their bins, and where its children are.
-/// 8 bytes for cells of 8 and 16 bits, 12 for those of 32.
+/// A node: the least and the greatest value of a quadrant (or the numbers of their bins), and where its children
+/// are. It takes 8 bytes for cells of 8 and 16 bits, and 12 for cells of 32 bits.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(transparent)]
 pub struct Node<T: Cell>(RawNode<T>);
@@ -162,7 +162,7 @@ impl<T: Cell> Tree<T> {
         &self.grid
     }
 
-    /// Returns the reference system in whose units the grid is, in the words of whoever gave it; `None` where nobody did.
+    /// Returns the reference system in whose units the grid is, as it was given; `None` where none was given.
     pub fn system(&self) -> Option<&str> {
         (!self.system.is_empty()).then_some(&self.system[..])
     }
@@ -210,8 +210,9 @@ impl<T: Cell> Tree<T> {
         8.0 * self.bytes() as f64 / self.grid.cells().max(1) as f64
     }
 
-    /// Bytes of a quadtree of as many nodes with a pointer to each of four children, on a machine with pointers of
-    /// `pointer` bytes: 20 and 36 a node for values of 16 bits (Zhang et al., 4.3).
+    /// Returns how many bytes a quadtree of as many nodes would take with a pointer to each of four children.
+    /// `pointer` is the size of a pointer in bytes. For values of 16 bits that is 20 bytes a node with pointers of
+    /// 4 bytes, and 36 with pointers of 8 (Zhang et al., 4.3).
     pub fn pointer_tree_bytes(&self, pointer: u64) -> u64 {
         self.nodes.len() as u64 * (2 * size_of::<T>() as u64 + 4 * pointer)
     }

@@ -20,11 +20,11 @@
 //!
 //! # Features
 //!
-//! `trampolines` (off by default): the crate also defines the driver's symbols, for a program that
-//! uses the host crate `cust` 0.3, which calls them. Then every call of `cust` goes through the same
-//! table, and a program so built starts without a driver too. `cust`'s build script and the linker
-//! still want a library called `cuda`: the empty archive in `empty-libcuda/lib64`, to which the
-//! environment variable `CUDA_LIBRARY_PATH` points the build. Linux on x86-64 and AArch64.
+//! `trampolines` (off by default): the crate also defines the driver's symbols, for a program that uses the host
+//! crate `cust` 0.3, which calls them. Then every call of `cust` uses the same table. A program so built
+//! starts without a driver too. `cust`'s build script and the linker still need a library called `cuda`. Set the
+//! environment variable `CUDA_LIBRARY_PATH` to `empty-libcuda`, whose `lib64` has an empty archive for the build.
+//! Linux on x86-64 and AArch64.
 //!
 //! # Platforms
 //!

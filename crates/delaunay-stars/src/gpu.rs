@@ -135,9 +135,12 @@ impl DeviceTriangulation {
         &self.starts
     }
 
-    /// The stars of all sites one after the other: the numbers of its neighbours, counter-clockwise. A star that goes all around
-    /// begins with its lowest neighbour. That of a site on the hull begins with the next site of the hull
-    /// counter-clockwise. Its last neighbour has [`OPEN`](kernels_rs::stars::natural::OPEN), bit 31, set: no triangle lies behind it.
+    /// Returns the stars of all sites, one after the other: for each site the numbers of its neighbours,
+    /// counter-clockwise.
+    ///
+    /// A star that goes all around its site begins with the lowest neighbour. The star of a site on the hull begins
+    /// with the next site of the hull counter-clockwise. Its last neighbour has
+    /// [`OPEN`](kernels_rs::stars::natural::OPEN), bit 31, set: no triangle lies behind it.
     pub fn neighbours(&self) -> &Column<u32> {
         &self.neighbours
     }

@@ -22,21 +22,27 @@
 //!
 //! # Which triangulation
 //!
-//! A triangle of three sites belongs to it if no other site lies inside its circle. Where four or more sites lie on an empty
-//! circle there is a choice. The rule: their polygon is divided into a fan around its first corner by x, then by y. The rule
-//! is that of a symbolic perturbation (Devillers and Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D
-//! triangulations", doi:10.1016/j.comgeo.2010.09.010), so it always gives triangles that cover the hull and do not overlap.
+//! Three sites are a triangle of the triangulation if no other site lies inside their circle. Where four or more
+//! sites lie on an empty circle, there is a choice. The rule: their polygon is divided into a fan around its first
+//! corner by x, then by y. This is a symbolic perturbation (Devillers and Teillaud 2011, "Perturbations for
+//! Delaunay and weighted Delaunay 3D triangulations", doi:10.1016/j.comgeo.2010.09.010). So the triangles always
+//! cover the hull and do not overlap.
 //!
-//! So there is one triangulation of any points. It does not depend on their order, nor on the number of threads, and whoever
-//! finds a triangle by itself finds one of it: if a site has another one in its star, the other has it too.
+//! So any points have exactly one triangulation. It does not depend on their order, nor on the number of threads.
+//! Each star can be computed by itself, and the stars agree: if site a is in the star of site b, then b is in the
+//! star of a.
 //!
 //! # Exactness
 //!
-//! Every decision about orientation and circles is exact, for the coordinates as given: f64 with a bound of its error first
-//! (Shewchuk 1997, doi:10.1007/PL00009321), and whole numbers of 256 or 2048 bits where the bound leaves the sign open
-//! (`kernels_rs::stars`). Coordinates may have any exponent, but together at most 500 bits, from the highest bit of the largest
-//! to the lowest bit of all: 1e300 goes with 1e200, and subnormal numbers with each other, 1e300 with 1 does not. Other
-//! points are refused with [`Error::Range`]. Cells and shares are computed from exact neighbours in f64, and rounded.
+//! Every decision about orientation and circles is exact for the coordinates as given. It is made in f64 with an
+//! error bound first (Shewchuk 1997, doi:10.1007/PL00009321). Where the bound leaves the sign open, integers of 256
+//! or 2048 bits decide (`kernels_rs::stars`).
+//!
+//! Coordinates may have any exponent. But from the highest bit of the largest to the lowest bit of all there may be
+//! at most 500 bits. So 1e300 may stand beside 1e200, and subnormal numbers beside each other; 1 may not stand
+//! beside 1e300. Other points are refused with [`Error::Range`].
+//!
+//! Cells and shares are computed from exact neighbours in f64, and rounded.
 //!
 //! # Special points
 //!
@@ -103,10 +109,12 @@ pub use walk::{Location, Walk};
 /// ```
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`], [`Error::Range`] where exact decisions would take numbers of more
-/// bits than these have; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the
-/// device fails.
+/// - [`gpu_core::Error::Length`]: the columns differ in length.
+/// - [`gpu_core::Error::NotFinite`], with the index: a coordinate is NaN or infinite.
+/// - [`gpu_core::Error::TooMany`]: there are more than [`MAX_POINTS`] points.
+/// - [`Error::Range`]: the coordinates have too many bits for exact decisions.
+/// - [`Error::Cancelled`]: the caller's progress ended the call.
+/// - [`Error::Core`]: memory or the device failed.
 pub fn triangulate<'on>(on: impl Into<On<'on>>, points: Points<'_>) -> Result<Triangulation> {
     let On { device, progress } = on.into();
     gpu_core::on_device!(

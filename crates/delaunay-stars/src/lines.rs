@@ -84,8 +84,8 @@ pub struct LineSites {
     pub y: Vec<f64>,
     /// Where each lies on its line.
     pub of: Vec<OnLine>,
-    /// The pieces of all lines, from one end to the other. An end is a site of a line, or a given point that the line goes
-    /// through.
+    /// The pieces of all lines, from one end to the other. An end is a site of a line, or a given point that lies
+    /// on the line.
     pub pieces: Vec<[P; 2]>,
     /// How many pieces triangles may cross: shorter than [`Splitting::least`], with a site in their circles.
     pub open: usize,
@@ -121,7 +121,7 @@ pub struct LineSites {
 /// ```
 ///
 /// # Errors
-/// - Those of [`triangulate`], for the points.
+/// - The errors of [`triangulate`], for the points.
 /// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. It has the vertex's number among all.
 /// - [`Error::Splitting`]: a length is not above 0, or `least` is above `longest`.
 /// - [`gpu_core::Error::TooMany`]: there are more pieces than [`MAX_POINTS`].

@@ -19,8 +19,8 @@ pub struct NaturalNeighbours {
     /// Sibson's share of each: the part of the new site's cell that lies in its cell (Sibson 1981, "A brief description of
     /// natural neighbour interpolation"). Shares sum to 1.
     pub sibson: Vec<f64>,
-    /// Laplace's share of each: the length of the new cell's side towards it over its distance, in parts of the sum of all
-    /// (Belikov et al. 1997, "The non-Sibsonian interpolation").
+    /// Laplace's share of each neighbour: the length of the new cell's side towards it, divided by its distance.
+    /// The shares are scaled so that their sum is 1 (Belikov et al. 1997, "The non-Sibsonian interpolation").
     pub laplace: Vec<f64>,
 }
 
@@ -43,10 +43,13 @@ impl NaturalNeighbours {
 impl Walk<'_> {
     /// Finds the natural neighbours of a place, and their shares. None if the place lies outside the hull.
     ///
-    /// On a site it has all; on an edge of the hull its ends have theirs, as in the limit. Which sites are neighbours is exact:
-    /// those of the triangles whose circles have the place inside (Watson 1981, "Computing the n-dimensional Delaunay
-    /// tessellation with application to Voronoi polytopes", doi:10.1093/comjnl/24.2.167). Shares are
-    /// rounded: to some ulps times the square of how many times farther the farthest neighbour is than the nearest one.
+    /// If the place is on a site, that site has all. On an edge of the hull the edge's ends have their shares as in
+    /// the limit.
+    ///
+    /// Which sites are neighbours is exact: the corners of the triangles whose circles hold the place. Source:
+    /// Watson 1981, "Computing the n-dimensional Delaunay tessellation with application to Voronoi polytopes",
+    /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how
+    /// many times farther the farthest neighbour is than the nearest one.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

@@ -31,7 +31,7 @@ impl Span {
         Self { least, greatest, lowest }
     }
 
-    /// That of columns of finite numbers.
+    /// Returns the span of columns of finite numbers.
     pub(crate) fn of(columns: [&[f64]; 2]) -> Self {
         let parts = columns.map(|column| {
             parallel::map_ranges(column.len(), parallel::FINE, &|range| {
@@ -41,7 +41,7 @@ impl Span {
         parts.into_iter().flatten().fold(Self::EMPTY, Self::joined)
     }
 
-    /// That of one number more.
+    /// Returns the span of these numbers and one more.
     pub fn with(self, value: f64) -> Self {
         if value == 0.0 {
             return self;
@@ -54,8 +54,8 @@ impl Span {
         }
     }
 
-    /// That of the centres of a grid's cells, as f64 has them: its western and its northern edge, and the side of a cell. No edge
-    /// is farther from 0 than `greatest`.
+    /// Returns the span of the centres of a grid's cells, as f64 rounds them. `origin` is the grid's western and
+    /// its northern edge. No edge is farther from 0 than `greatest`.
     pub fn of_grid(origin: [f64; 2], cell_size: f64, greatest: f64) -> Self {
         if !(cell_size > 0.0 && cell_size < f64::INFINITY) {
             return Self::EMPTY;
@@ -71,7 +71,7 @@ impl Span {
         Self { lowest: if is_exact { lowest } else { lowest.min(rounded) }, ..all }
     }
 
-    /// That of both.
+    /// Returns the span of the numbers of both.
     pub fn joined(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),

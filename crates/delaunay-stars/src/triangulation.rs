@@ -93,8 +93,8 @@ impl Triangulation {
         self.len() - self.duplicates.len()
     }
 
-    /// Of each point that shares its place with one of a lower index: the point, and the lowest index there, which stands
-    /// for the site. In the order of the points.
+    /// Returns the points that share their place with a point of a lower index, in the order of the points. Each
+    /// entry has the point, and the lowest index at its place, which stands for the site.
     pub fn duplicates(&self) -> &[[u32; 2]] {
         &self.duplicates
     }
@@ -122,9 +122,9 @@ impl Triangulation {
         &self.neighbours
     }
 
-    /// The neighbours of a point in counter-clockwise order. If the point is on the hull they begin with the next point of the
-    /// hull counter-clockwise and end with the next clockwise; else they begin with the neighbour of the lowest index. None
-    /// if another point stands for its site.
+    /// Returns the neighbours of a point in counter-clockwise order. On the hull they begin with the next point of
+    /// the hull counter-clockwise and end with the next clockwise. Elsewhere they begin with the neighbour of the
+    /// lowest index. The star is empty if another point stands for the point's site.
     ///
     /// # Panics
     /// If there is no such point.
@@ -159,7 +159,7 @@ impl Triangulation {
         })
     }
 
-    /// Whether all sites are in line, so that there are no triangles: as where there are fewer than three.
+    /// Whether all sites are in line, so that no triangles exist. True also for fewer than three sites.
     pub fn is_in_line(&self) -> bool {
         self.neighbours.len() < 2 * self.sites().max(1)
     }
@@ -197,7 +197,7 @@ struct Stars {
 }
 
 impl Stars {
-    /// Those of a triangulation's edges. `hull` is an edge with the outside on its right.
+    /// Returns the stars of a triangulation's edges. `hull` is an edge with the outside on its right.
     ///
     /// Sites and edges are read in their own order, in which neighbours lie near each other; only whole stars go elsewhere.
     fn of(sites: &[Site], edges: &[Edge], hull: u32, points: usize) -> Result<Self> {

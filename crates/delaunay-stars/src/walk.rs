@@ -86,13 +86,16 @@ impl Triangulation {
 impl<'a> Walk<'a> {
     /// Finds where a place lies, exactly.
     ///
-    /// Cost: the triangles on the way from the place before; of the first place, from the nearest of as many sites as the cube
-    /// root of all (Mücke, Saias and Zhu 1999, "Fast randomized point location without preprocessing in two- and
-    /// three-dimensional Delaunay triangulations", doi:10.1016/S0925-7721(98)00035-2). Each step takes the time of a star.
+    /// The walk begins at the place before. For the first place it begins at the nearest of some sites, as many as
+    /// the cube root of all. Source: Mücke, Saias and Zhu 1999, "Fast randomized point location without
+    /// preprocessing in two- and three-dimensional Delaunay triangulations", doi:10.1016/S0925-7721(98)00035-2.
+    ///
+    /// Cost: the triangles on the way. Each step takes the time of a star.
     ///
     /// # Errors
-    /// [`gpu_core::Error::NotFinite`] for the place; [`Error::Range`](crate::Error::Range) where the place's bits and the
-    /// sites' are too far apart for exact decisions.
+    /// - [`gpu_core::Error::NotFinite`]: the place is not finite.
+    /// - [`Error::Range`](crate::Error::Range): the bits of the place and of the sites are too far apart for exact
+    ///   decisions.
     pub fn locate(&mut self, x: f64, y: f64) -> Result<Location> {
         let target = self.triangulation.target(x, y)?;
         Ok(self.locate_target(target))

@@ -177,7 +177,7 @@ pub enum Error {
         names: String,
     },
     /// An archive has several arrays or none, and none was named.
-    #[error("{}: one array is needed, or one of the name mask; it has {names}", path.display())]
+    #[error("{}: one array is needed, or one named mask; it has {names}", path.display())]
     NotOneArray {
         /// The file.
         path: PathBuf,
@@ -214,7 +214,7 @@ pub enum Error {
     },
     /// The data do not fit into memory.
     #[error(
-        "{}: {} MiB of memory are needed and cannot be had",
+        "{}: not enough memory: {} MiB are needed",
         path.display(), asked.div_ceil(1 << 20)
     )]
     OutOfMemory {

@@ -125,9 +125,9 @@ impl PointCloud {
     }
 }
 
-/// What a reader read, kept, and dropped for which reason. A dropped point counts once: as
-/// withheld, else as noise or by its class, else by its return, else by its place. Points that lie in a
-/// file, or in a chunk of a file, of which the header says that all of it is outside count by their place.
+/// What a reader read, what it kept, and what it dropped for which reason. A dropped point counts once: as
+/// withheld, else as noise or by its class, else by its return, else by its place. If a header says that all of a
+/// file or chunk is outside, all its points count by their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.
@@ -167,8 +167,9 @@ impl AddAssign for Tally {
     }
 }
 
-/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding: kept or
-/// dropped by their place, not those dropped by what they are.
+/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding.
+/// Points that are kept count, and points that are dropped by their place. Points that are dropped by their class,
+/// return or flags do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strays {
     /// How many.

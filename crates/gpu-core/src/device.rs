@@ -44,11 +44,12 @@ impl Device {
         }
     }
 
-    /// Whether the device still answers, waiting for what is enqueued on its handle: one that was lost, by a fault of
-    /// the hardware or in a kernel, fails every call until the process ends. The CPU always answers.
+    /// Checks whether the device still answers, after all work that is enqueued on its handle. A fault of the
+    /// hardware or in a kernel loses the device: then every call fails until the process ends. The CPU always
+    /// answers.
     ///
     /// # Errors
-    /// [`Error::Driver`] with what the driver says of it.
+    /// [`Error::Driver`] with what the driver says of the device.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Cpu => Ok(()),

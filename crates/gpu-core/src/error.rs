@@ -109,7 +109,7 @@ pub enum Error {
         name: String,
     },
     /// Several devices for what works on one.
-    #[error("{name} is all devices, and this works on one: name it, as cuda:0")]
+    #[error("{name} means all devices, but this works on one: name it, such as cuda:0")]
     SeveralDevices {
         /// The choice.
         name: String,
@@ -200,7 +200,7 @@ pub enum Error {
         blocks: u64,
     },
     /// Memory of one device in work of another.
-    #[error("memory of device {memory} in work of device {handle}")]
+    #[error("memory of device {memory} cannot be used in work of device {handle}")]
     OtherGpu {
         /// The handle's device, by number.
         handle: i32,

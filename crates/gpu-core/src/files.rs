@@ -64,12 +64,13 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
 #[error("the folder {} does not exist", .0.display())]
 pub struct NoFolder(pub PathBuf);
 
-/// Returns the file that a path means: its folder without links, and the name of what a symbolic link there leads to in the
-/// end, whether that exists or not.
+/// Returns the file that a path means: its folder without links, and its name. If the path is a symbolic link, the
+/// name is that of the link's final target, whether it exists or not.
 ///
 /// # Errors
-/// [`NoFolder`]; a path that names no file, a folder, which is what a slash at its end makes it, or what is no regular file; links
-/// that lead nowhere.
+/// - [`NoFolder`]: the folder does not exist.
+/// - [`ErrorKind::InvalidInput`]: the path names no file, or a folder, also by a slash at its end.
+/// - [`ErrorKind::InvalidInput`]: the path names something else than a regular file, or its links lead nowhere.
 pub fn place(path: &Path) -> Result<PathBuf> {
     /// Links that are followed, as many as Linux does.
     const MOST: usize = 40;
@@ -105,10 +106,12 @@ fn names_folder(path: &Path) -> bool {
     end.unwrap_or(bytes).last().is_some_and(is_separator)
 }
 
-/// Opens a regular file for reading, and returns its length too, against which a reader holds what a header says.
+/// Opens a regular file for reading, and returns its length too. A reader compares the length with what the file's
+/// header says.
 ///
 /// # Errors
-/// Those of the system; a folder, and a pipe or a device, which has no length and may never end.
+/// - The errors of the system.
+/// - [`ErrorKind::InvalidInput`]: it is a folder, or a pipe or a device, which has no length and may never end.
 pub fn open(path: &Path) -> Result<(File, u64)> {
     let about = fs::metadata(path)?;
     if !about.is_file() {
@@ -169,25 +172,27 @@ impl Unfinished {
         self.writer.as_mut().expect("it is open until it is finished")
     }
 
-    /// The file itself: for whoever writes to it without [`writer`](Self::writer).
+    /// Returns the file itself, to be written without [`writer`](Self::writer).
     pub fn file(&self) -> &File {
         self.writer.as_ref().expect("it is open until it is finished").get_ref()
     }
 
-    /// Writes what is buffered, and returns the temporary file's path: for whoever looks at what was written.
+    /// Writes what is buffered, and returns the temporary file's path, so that the caller can read what was
+    /// written.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn flushed(&mut self) -> Result<&Path> {
         self.writer().flush()?;
         Ok(&self.path)
     }
 
-    /// Has the file written to the disk and gives it its name. A file that has the name is replaced, or, unless
-    /// `may_replace`, stays.
+    /// Writes the file to the disk and gives it its name. An existing file of that name is replaced if
+    /// `may_replace`, and kept otherwise.
     ///
     /// # Errors
-    /// Those of writing; [`ErrorKind::AlreadyExists`] for a file that stays.
+    /// - The errors of writing.
+    /// - [`ErrorKind::AlreadyExists`]: a file of that name was kept.
     pub fn finish(mut self, may_replace: bool) -> Result<()> {
         if let Some(writer) = self.writer.take() {
             end(writer)?;

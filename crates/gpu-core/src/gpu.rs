@@ -179,11 +179,11 @@ impl Gpu {
         stream::order_outside_captures(other.stream.raw(), self.stream.raw())
     }
 
-    /// Enqueues work through `enqueue` and measures the time that the device spends on it, by
-    /// events around it. Waits for the work.
+    /// Enqueues work through `enqueue`, and measures by events the time that the device spends on it. Waits for the
+    /// work.
     ///
     /// # Errors
-    /// Those of `enqueue`, and [`Error::Driver`].
+    /// The errors of `enqueue`, and [`Error::Driver`].
     pub fn time<R, E: From<Error>>(
         &self,
         enqueue: impl FnOnce() -> Result<R, E>,

@@ -104,15 +104,16 @@ impl GridSpec {
         Self { origin_x: 0.0, origin_y: height.into(), cell_size: 1.0, width, height }
     }
 
-    /// The smallest grid over `bounds` whose western and northern edges are whole multiples of `cell_size`, or
-    /// the bounds where a multiple, rounded to `f64`, lies within them.
+    /// Returns the smallest grid over `bounds` whose western and northern edges are whole multiples of `cell_size`.
+    /// Where a multiple, rounded to `f64`, lies within the bounds, the edge is that of the bounds.
     ///
-    /// Every point of the bounds lies in a cell by [`cell_of`](Self::cell_of), whose arithmetic counts the columns
-    /// and rows too: one on the eastern or southern edge, which would belong to the next cell, adds a
+    /// Every point of the bounds lies in a cell by [`cell_of`](Self::cell_of). The columns and rows are counted
+    /// with its arithmetic. A point on the eastern or southern edge would belong to the next cell, so it adds a
     /// column or a row.
     ///
     /// # Errors
-    /// As [`GridSpec::new`], and [`Error::GridTooLarge`] where a side would pass `u32`.
+    /// - The errors of [`GridSpec::new`].
+    /// - [`Error::GridTooLarge`]: a side would not fit `u32`.
     pub fn covering(bounds: Bounds, cell_size: f64) -> Result<Self> {
         check_cell_size(cell_size)?;
         let west = (bounds.min_x / cell_size).floor();

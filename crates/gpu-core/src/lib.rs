@@ -1,17 +1,23 @@
-//! The ground under Tessera's GPU crates.
+//! What Tessera's GPU crates have in common.
 //!
-//! - [`GridSpec`] and [`Bounds`]: where the cells of a raster lie. [`Grid`] and [`GridView`]: a raster in
-//!   host memory, owned and borrowed; with the feature `ndarray` from arrays and as arrays, without a
-//!   copy. [`Points`], their [`Extent`], and [`Targets`] of an interpolation.
-//! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
-//! - [`Progress`]: how a long call says where it is, and may be ended. [`On`]: a device, and who watches a call on it.
-//! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and [`Slice`],
-//!   [`DeviceGrid`] and [`GridSlice`], [`DevicePoints`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
-//!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
-//!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
-//!   beside other work.
-//! - [`parallel`]: loops on all cores of the host. [`host_memory`]: large host allocations that fail with an error.
-//!   [`files`]: files that appear whole or not at all.
+//! - Where the cells of a raster lie: [`GridSpec`] and [`Bounds`].
+//! - Rasters in host memory: [`Grid`] owns its values, and [`GridView`] borrows them. With the feature `ndarray`
+//!   they are made from arrays, and become arrays, without a copy.
+//! - Points: [`Points`], their [`Extent`], and the [`Targets`] of an interpolation.
+//! - Devices: [`DeviceChoice`] is what a program asks for, and [`Device`] what it got.
+//! - Progress: by [`Progress`] a long call says how far it is, and may be ended. [`On`] is a device, and who
+//!   watches a call on it.
+//! - Loops on all cores of the host: [`parallel`]. Large host allocations that fail with an error: [`host_memory`].
+//!   Files that appear whole or not at all: [`files`].
+//!
+//! With the feature `cuda`:
+//!
+//! - [`Gpu`] is the handle to a device and a stream.
+//! - Typed device memory: [`Column`] and [`Slice`], [`DeviceGrid`] and [`GridSlice`], [`DevicePoints`].
+//! - [`Gpu::enqueue`] launches a kernel, with arguments that are checked against the kernel's declaration.
+//! - [`Gpu::capture`] records work once as a [`Graph`], which can be launched as often as one likes.
+//! - [`Gpu::time`] measures the time that work takes on the device.
+//! - [`PageLocked`] is host memory that the device copies directly, beside other work.
 #![deny(missing_docs)]
 
 mod choice;

@@ -53,11 +53,11 @@ mod arrays {
     use super::Points;
     use crate::{Error, Result};
 
-    /// Points in arrays of the crate `ndarray` (feature `ndarray`): what [`points`](Self::points) gives goes into every function
-    /// that takes [`Points`].
+    /// Points in arrays of the crate `ndarray` (feature `ndarray`). Every function that takes [`Points`] takes the
+    /// result of [`points`](Self::points).
     ///
-    /// A column whose elements lie side by side is borrowed, any other is copied: those of an array with a row for each point are,
-    /// those of its transpose are not.
+    /// A column whose elements lie side by side is borrowed; any other is copied. So the columns of an array with a
+    /// row for each point are copied, and those of its transpose are borrowed.
     ///
     /// ```
     /// use gpu_core::ArrayPoints;

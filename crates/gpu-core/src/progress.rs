@@ -25,10 +25,10 @@ pub trait Progress {
 }
 
 impl dyn Progress + '_ {
-    /// Does a stage of a call, and reports its beginning and its end.
+    /// Runs a stage of a call, and reports its beginning and its end.
     ///
     /// # Errors
-    /// Those of the work; [`Cancelled`] where a report breaks.
+    /// The errors of the work, and [`Cancelled`] if a report ends the call.
     pub fn during<T, E: From<Cancelled>>(
         &self,
         stage: &'static str,

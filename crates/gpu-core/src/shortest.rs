@@ -4,8 +4,8 @@ use std::fmt::{self, Display, LowerExp};
 
 use crate::Bounds;
 
-/// Shows a float in the fewest digits that give it back, with an exponent below 10^-5 and from 10^16 on: 1e300 has three
-/// hundred digits otherwise. What a program prints or writes as text goes through this.
+/// Shows a float in the fewest digits that give it back. It has an exponent below 10^-5 and from 10^16 on:
+/// otherwise 1e300 would have three hundred digits. Programs show every float by this type.
 ///
 /// ```
 /// use gpu_core::Shortest;

@@ -46,32 +46,38 @@
 //! the array alone: not on timing, nor on the device. The same input gives the same bits in every
 //! run.
 //!
-//! A scan works on tiles of 256 threads x 8 rows x 16 bytes. Within a row of 32 vectors of 16 bytes
-//! a vector is added up from its first element on; the sums of the vectors are scanned by doubling
-//! distances (Hillis and Steele 1986, DOI 10.1145/7902.7903); rows, the 8 groups of 8 rows, and
-//! tiles follow one after the other. Beyond the array's end stand zeros. A reduction cuts the
-//! array into at most 1056 chunks of whole tiles of 256 x 4 vectors; each of a thread's four rows
-//! has a sum of its own over the chunk's tiles; then come the rows one after the other, the lanes
-//! and the warps pairwise, and the chunks: thread t takes t, t + 256, .., and the threads are added
-//! as before.
+//! A scan works on tiles of 256 threads x 8 rows x 16 bytes. Beyond the array's end stand zeros. The order:
 //!
-//! A reduction by key has tiles of 256 threads x 20 elements (12 or 8 where key and value have more than
-//! 8 or 12 bytes together). A thread adds up its own elements from the first of a run on, or from its
-//! own first. What comes before them in the tile is the sum of the warps one after the other, and that
-//! of the lanes by doubling distances, each from the run's first element on; a thread's sum is added
-//! to it, and the total to the sum of the tiles before, one after the other.
+//! - A row has 32 vectors of 16 bytes. A vector is added up from its first element on.
+//! - The sums of a row's vectors are scanned by doubling distances (Hillis and Steele 1986, DOI 10.1145/7902.7903).
+//! - Rows, the 8 groups of 8 rows, and tiles follow one after the other.
 //!
-//! A segmented reduction gives a segment to
-//! 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes, the more the longer segments are in
-//! the mean. Each adds up, from 0 on, the elements that many apart; then the lanes are added pairwise.
-//! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements, which 256
-//! threads add up in the same way, the warps' sums pairwise too, and which are added up in the same
-//! way again.
+//! A reduction cuts the array into at most 1056 chunks. A chunk has whole tiles of 256 x 4 vectors. The order:
 //!
-//! A scan along columns goes down a column row by row, in chunks of
-//! [`chunks`](kernels_rs::primitives::columns::chunks) rows: each is added up from its first row on, the chunks
-//! one after the other, and then each chunk's rows to the sum of all before it. The number of rows
-//! of a chunk depends on the shape of the grid alone.
+//! - Each of a thread's four rows has a sum of its own over the chunk's tiles.
+//! - Then come the rows one after the other, and the lanes and the warps pairwise.
+//! - Of the chunks, thread t adds up t, t + 256, .., and the threads are added as before.
+//!
+//! A reduction by key has tiles of 256 threads x 20 elements. They have 12 or 8 elements a thread where key and
+//! value have more than 8 or 12 bytes together. The order:
+//!
+//! - A thread adds up its own elements, from the first of a run on. If the run began before, it begins with its own
+//!   first.
+//! - The run's earlier elements in the tile are the sum of earlier warps and lanes, each from the run's first
+//!   element on. Warps are added one after the other, lanes by doubling distances.
+//! - The thread's sum is added to that sum, and the total to the sum of the tiles before, one after the other.
+//!
+//! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2)
+//! lanes. The longer segments are in the mean, the more lanes. Each of n lanes adds up every nth element to a sum
+//! that begins at 0. Then the lanes are added pairwise.
+//!
+//! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements. A block of 256 threads adds up
+//! a chunk in the same way, and its warps' sums pairwise too. The chunks' sums are then added up in the same way.
+//!
+//! A scan along columns takes a column row by row, in chunks of [`chunks`](kernels_rs::primitives::columns::chunks)
+//! rows. Each chunk is added up from its first row on, and then the chunks one after the other. Last, each chunk's
+//! rows are added to the sum of all before it. The number of rows of a chunk depends on the shape of the grid
+//! alone.
 //!
 //! # The order of numbers
 //!

@@ -76,15 +76,15 @@ pub enum Error {
         y: f64,
     },
     /// The radii are neither both 0 (no limit) nor both positive (at least 1e-130), or are not finite.
-    #[error("radii {radius1} and {radius2} are neither both positive (1e-130 or more) nor both 0")]
+    #[error("radii {radius1} and {radius2} must be finite, and both 0 or both at least 1e-130")]
     Radius {
         /// As given.
         radius1: f64,
         /// As given.
         radius2: f64,
     },
-    /// The range of the whole is none, or beyond what an f32 holds, in which results are wanted.
-    #[error("values from {min:e} to {max:e} are no range of the results' type")]
+    /// The value range is empty, not finite, or beyond what an f32 holds, in which results are wanted.
+    #[error("the value range from {min:e} to {max:e} is empty, or beyond the results' type")]
     ValueRange {
         /// As given.
         min: f64,
@@ -92,19 +92,19 @@ pub enum Error {
         max: f64,
     },
     /// The least number of points is above the greatest.
-    #[error("at least {min} points of at most {max}")]
+    #[error("the minimum of {min} points is above the maximum of {max}")]
     MinAboveMax {
         /// The least.
         min: u32,
         /// The most.
         max: u32,
     },
-    /// An option that does not go with another.
-    #[error("{option} does not go with {with}")]
+    /// An option that cannot be combined with another.
+    #[error("{option} cannot be combined with {with}")]
     Conflict {
         /// The option.
         option: &'static str,
-        /// What it does not go with.
+        /// What it cannot be combined with.
         with: &'static str,
     },
     /// The caller's progress ended the call.

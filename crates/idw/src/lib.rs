@@ -1,11 +1,13 @@
 //! Inverse distance weighting: the value at a place is the mean of the points' values, each weighted by
 //! `1 / d^power` of its distance d.
 //!
-//! For surfaces from scattered measurements where an interpolation must stay between the measured
-//! values. All points may count for every target ([`Params::default`]), or the nearest
-//! ([`Params::nearest`]), those within a radius or an ellipse, or some of each quadrant; the names of the
-//! options are `gdal_grid`'s. Coordinates are in ground units, or degrees on a sphere, where distances
-//! are metres. In place of powers, weights may be a kernel function of the distance ([`Params::kernel`]).
+//! Use it for surfaces from scattered measurements where an interpolation must stay between the measured values.
+//! All points may count for every target ([`Params::default`]), or the nearest ([`Params::nearest`]). A search can
+//! also take those within a radius or an ellipse, or some of each quadrant. The names of the options are
+//! `gdal_grid`'s.
+//!
+//! Coordinates are in ground units, or degrees on a sphere, where distances are metres. In place of powers, weights
+//! may be a kernel function of the distance ([`Params::kernel`]).
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,36 +28,45 @@
 //! # }
 //! ```
 //!
-//! Points that lie on the device already go into [`gpu::interpolate`], which copies nothing from or to the
-//! host and can be captured into a graph. Of points that are more than memory holds the sums over all are made of parts:
-//! [`part()`] and [`Total`].
+//! If points are on the device already, use [`gpu::interpolate`]. It copies nothing from or to the host and can be
+//! captured into a graph. If memory does not hold all points, sum them in parts: [`part()`] and [`Total`].
 //!
 //! # Method
 //!
-//! Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
-//! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU
-//! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
-//! kernels remain selectable ([`Baseline`]). For many points and targets those far from each other
-//! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
-//! direct sum is chosen. `docs/internals/idw.md` has the definition, the differences from the papers and from
-//! `gdal_grid`; `docs/notes/idw.md` has what was measured.
+//! The method is Shepard's, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
+//! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU Acceleration
+//! for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574). Mei's naive and tiled kernels remain
+//! selectable ([`Baseline`]).
+//!
+//! For many points and targets, groups of points far from the targets are expanded in nodes, after Wang, Krasny and
+//! Tlupova (2020, doi:10.4208/cicp.OA-2019-0177). [`Method::Direct`] turns that off. `docs/internals/idw.md` has
+//! the definition and the differences from the papers and from `gdal_grid`; `docs/notes/idw.md` has measurements.
 //!
 //! # Accuracy
 //!
-//! Against the definition in f64, where values are of one sign: 1e-5 of the value in f32 up to power 4, above
-//! that in proportion to the power; 1e-12 in f64. Where values are of both signs, as much of their mean
-//! magnitude, weighted as they are: their sum may cancel. That holds for coordinates of any size, for
-//! points crowded in metres of a thousand kilometres, for targets however near to points, and for values
-//! among which a few are ten thousand times the others: places are taken relative to near points
-//! before they are rounded, what that still loses is found by a bound on it and summed anew in f64, and
-//! values are taken relative to an offset that none is nearer to 0 than to. (Not for the kernels of the
-//! paper, [`Baseline::Naive`] and [`Baseline::Tiled`], and on the sphere as far as chords of unit vectors
-//! tell places apart: 1e-9 m.)
+//! Errors are relative to the definition in f64. Where values are of one sign, the error is at most:
 //!
-//! A target on a point gets the point's value exactly, on several their mean, unless there is smoothing.
-//! Neighbours are found by f64 distances; equal ones go to the lower index. Weights are relative to that of
-//! the nearest point, so that no power over- or underflows. Lengths in the plane are squared in f64:
-//! coordinates, and the smoothing, are 0 or between 1e-130 and 1e150 ([`Error::Place`]).
+//! - in f32, 1e-5 of the value up to power 4, and above that in proportion to the power;
+//! - in f64, 1e-12 of the value.
+//!
+//! Values of both signs may cancel in their sum. Then the error is as much of their mean magnitude, with the same
+//! weights.
+//!
+//! This holds for coordinates of any size, for points crowded within metres of a thousand kilometres, and for
+//! targets however near to points. It also holds where a few values are ten thousand times the others. Three
+//! measures make it so:
+//!
+//! - Places are taken relative to near points before they are rounded.
+//! - A bound finds the sums that rounding still makes too inexact, and they are computed anew in f64.
+//! - Values are taken relative to an offset. Every value is at least as near to the offset as to 0.
+//!
+//! The kernels of the paper, [`Baseline::Naive`] and [`Baseline::Tiled`], are exceptions. On the sphere the chords
+//! of unit vectors tell places apart to 1e-9 m only.
+//!
+//! A target on a point gets the point's value exactly, on several their mean, unless there is smoothing. Neighbours
+//! are found by f64 distances; of equal ones the lower index comes first. Weights are relative to the nearest
+//! point's weight, so that no power over- or underflows. Lengths in the plane are squared in f64: coordinates and
+//! the smoothing must be 0 or between 1e-130 and 1e150 ([`Error::Place`]).
 #![deny(missing_docs)]
 
 mod cpu;
@@ -124,16 +135,25 @@ impl<T> Surface<T> {
 
 /// Interpolates points at targets, in f32 or f64.
 ///
-/// No points give NODATA everywhere. Work: points times targets where all points count, or with the
-/// expansion ([`Method`]) 10,000 to 60,000 pairs a target; else, for each target, a few times the points that
-/// it takes.
+/// Without points, every target is NODATA.
+///
+/// Work:
+///
+/// - Where all points count: points times targets.
+/// - With the expansion ([`Method`]): 10,000 to 60,000 pairs for each target.
+/// - With a search: for each target, a few times the points that it takes.
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`Error::NotFinite`],
-/// [`Error::Latitude`], [`Error::Place`], [`gpu_core::Error::TooMany`] for the points; [`Error::Value`], [`Error::ValueRange`],
-/// [`Error::Nodata`] and [`Error::Distance`] for what an f32 cannot hold; [`Error::Target`] and [`Error::Place`] for the
-/// targets; [`gpu_core::Error::Parameter`] and the like for the parameters;
-/// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+/// - [`gpu_core::Error::Length`]: the columns of the points or of the targets differ in length.
+/// - [`gpu_core::Error::TooMany`]: there are too many points or targets.
+/// - [`Error::NoValues`], [`Error::NotFinite`], [`Error::Latitude`] and [`Error::Place`]: the points are wrong.
+/// - [`Error::Target`] and [`Error::Place`]: a target is wrong.
+/// - [`Error::Value`], [`Error::ValueRange`], [`Error::Nodata`] and [`Error::Distance`]: an f32 cannot hold a
+///   number.
+/// - [`gpu_core::Error::Parameter`], [`gpu_core::Error::TooMany`], [`Error::Radius`], [`Error::MinAboveMax`] and
+///   [`Error::Conflict`]: a parameter is wrong.
+/// - [`Error::Cancelled`]: the caller's progress ended the call.
+/// - [`Error::Core`]: memory or the device failed.
 pub fn interpolate<'on, T: Number>(
     on: impl Into<On<'on>>,
     input: Input,
@@ -170,14 +190,15 @@ pub fn interpolate<'on, T: Number>(
 /// # }
 /// ```
 ///
-/// The points of a part are at most [`MAX_POINTS`], those of all any number. [`Total::surface`] applies
+/// A part has at most [`MAX_POINTS`] points; all parts together may have any number. [`Total::surface`] applies
 /// [`Params::min_points`]. A part needs no [`Params::value_range`]: its means lie between its own values.
 ///
 /// Cost: as [`interpolate`], and 16 bytes a target more.
 ///
 /// # Errors
-/// As [`interpolate`], and [`Error::Conflict`] for parameters by which a part does not tell its share: a search, the
-/// adaptive power, statistics, the kernels of the paper, and powers above 1e300.
+/// - The errors of [`interpolate`].
+/// - [`Error::Conflict`]: with these parameters a part cannot be summed by itself. They are a search, the adaptive
+///   power, statistics, the kernels of the paper, and powers above 1e300.
 pub fn part<'on, T: Number>(
     on: impl Into<On<'on>>,
     input: Input,

@@ -28,11 +28,11 @@ pub struct Params {
     pub angle: f64,
     /// The most points of a target: its nearest. 0: no limit.
     pub max_points: u32,
-    /// With fewer points a target gets no value, or what `below` says.
+    /// With fewer points a target gets no value, or what `too_few_points` says.
     pub min_points: u32,
     /// The most points of each quadrant around the target. 0: no limit.
     pub max_points_per_quadrant: u32,
-    /// With fewer points in any quadrant a target gets no value, or what `below` says.
+    /// With fewer points in any quadrant a target gets no value, or what `too_few_points` says.
     pub min_points_per_quadrant: u32,
     /// What a target without a value gets. On the device that is NaN in any case.
     pub nodata: f64,
@@ -52,12 +52,15 @@ pub struct Params {
     pub method: Method,
     /// Whether statistics of the points of each target are given.
     pub statistics: bool,
-    /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
-    /// highest, and sums are relative to a value in their range. A part of a surface that is given the whole's range, and
-    /// the points that the search takes in the order of the whole, has the whole's bits on the CPU, but where a radius alone
-    /// holds more than 256 points; on a device where the
-    /// search takes at most 64 points, or by quadrants 16 of each. `None` for the points' own. Calls on the device take
-    /// the range of the points' extent in its place.
+    /// The range that results are clamped to, and that sums are made relative to. If a point's value lies outside,
+    /// the range grows to include it. `None` takes the range of the points' values. Calls on the device take the
+    /// range of the points' extent instead.
+    ///
+    /// Give each part of a surface the range of the whole, and the points that the search takes in the order of the
+    /// whole. Then the part has the same bits as the whole:
+    ///
+    /// - on the CPU, unless a radius alone holds more than 256 points;
+    /// - on a device, where the search takes at most 64 points, or 16 of each quadrant.
     pub value_range: Option<ValueRange>,
 }
 
@@ -94,10 +97,11 @@ pub enum Method {
     Auto,
     /// Every pair of a point and a target, one after the other.
     Direct,
-    /// Groups of points far from a group of targets by a few nodes each, which stand for them within
-    /// the accuracy that is promised for the type of the results (`docs/internals/idw.md`). For powers of at most 4, adaptive ones
-    /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
-    /// a target's value depend on the other targets.
+    /// Groups of points far from a group of targets are replaced by a few nodes each. The result has the accuracy
+    /// that is promised for its type (`docs/internals/idw.md`). Where each point is left out in turn, it has the accuracy of
+    /// f32. The last bits of a target's value depend on the other targets.
+    ///
+    /// The expansion takes powers of at most 4, adaptive ones too; on the sphere it takes f32 alone.
     Expansion,
     /// A published method, for comparison.
     Baseline(Baseline),
@@ -117,9 +121,10 @@ pub enum Baseline {
 
 /// The adaptive power of Lu and Wong (2008, doi:10.1016/j.cageo.2007.07.010).
 ///
-/// The mean distance of a target to its `neighbours` nearest points, over the distance expected in a
-/// random pattern, is brought between 0 and 1 by a cosine over the range `r_min` to `r_max`; from 0.1 to
-/// 0.9 the five levels follow by linear interpolation.
+/// The power follows from how dispersed the points around a target are. The measure is the mean distance of the
+/// target to its `neighbours` nearest points, divided by the distance expected in a random pattern. A cosine maps
+/// this ratio from the range `r_min` to `r_max` to the range 0 to 1. From 0.1 to 0.9 the power is interpolated
+/// linearly between the five levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Adaptive {

@@ -26,7 +26,7 @@ pub struct Statistics<T> {
 }
 
 impl<T: Number> Statistics<T> {
-    /// Those of all points, for every target.
+    /// Returns the statistics of all points, for every target.
     pub(crate) fn constant(
         count: u32,
         range: Range,

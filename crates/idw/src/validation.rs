@@ -54,14 +54,16 @@ pub struct Comparison {
     pub all: Vec<(f64, Validation)>,
 }
 
-/// Interpolates the first value of each point from all other points: in f64, but where far points are expanded
-/// ([`Method`](crate::Method): by itself from 8192 points on, all of them counting, at powers up to 4) within 1e-5 of the
-/// value that the others make.
+/// Interpolates the first value of each point from all other points.
 ///
-/// Several points in one place predict each other. Work as for an interpolation at the points.
+/// The result is computed in f64. If far points are expanded, it is within 1e-5 of the value that the other
+/// points make. [`Method::Auto`](crate::Method::Auto) expands from 8192 points on, if all of them count and the
+/// power is at most 4.
+///
+/// Several points in one place predict each other. Work: as for an interpolation at the points.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate).
+/// The errors of [`interpolate`](crate::interpolate).
 pub fn cross_validate<'on>(
     on: impl Into<On<'on>>,
     points: Points,

@@ -31,7 +31,7 @@ pub enum Error {
         value: f64,
     },
     /// The least number of points is above the greatest.
-    #[error("at least {min} points of at most {max}")]
+    #[error("the minimum of {min} points is above the maximum of {max}")]
     MinAboveMax {
         /// The least.
         min: u32,

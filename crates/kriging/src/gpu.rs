@@ -100,13 +100,13 @@ impl DeviceSurface {
 
 /// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
-/// The call does not look at contents. Results mean nothing if a point lies outside the given extent or is not finite, or if a
-/// coordinate or value is beyond 1e150. Nothing else happens then.
+/// This function does not check the contents of columns. Results mean nothing if a point lies outside the given
+/// extent or is not finite, or if a coordinate or value is beyond 1e150. Nothing else happens then.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
 /// # Errors
-/// As those.
+/// The errors of [`Index::new`] and [`Index::interpolate`].
 pub fn interpolate(
     workspace: &mut Workspace,
     input: &Input<'_>,

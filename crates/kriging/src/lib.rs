@@ -133,14 +133,22 @@ impl Surface {
 
 /// Interpolates points at targets, with the variance of each.
 ///
-/// No points give NODATA everywhere. Work: a search for the neighbours of each target; of n of them n^2 / 2 variograms, and
-/// n^3 / 6 + 1.5 n^2 products and differences.
+/// Without points, every target is NODATA.
+///
+/// Work, for each target: a search for its neighbours. For n neighbours then n^2 / 2 variograms, and n^3 / 6 + 1.5
+/// n^2 products and differences.
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`gpu_core::Error::NotFinite`],
-/// [`Error::Place`] and [`Error::Value`] for points and targets, [`gpu_core::Error::TooMany`] for more than [`MAX_POINTS`] of
-/// either; as [`Variogram::check`]; [`gpu_core::Error::Parameter`], [`gpu_core::Error::TooMany`] and [`Error::MinAboveMax`] for the
-/// parameters; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+/// - [`gpu_core::Error::Length`]: the columns of the points or of the targets differ in length.
+/// - [`Error::NoValues`]: the points have no column of values.
+/// - [`gpu_core::Error::NotFinite`]: a coordinate or a value is NaN or infinite.
+/// - [`Error::Place`]: a point or a target has a coordinate beyond 1e150.
+/// - [`Error::Value`]: a value is beyond 1e150.
+/// - [`gpu_core::Error::TooMany`]: there are more than [`MAX_POINTS`] points or targets.
+/// - The errors of [`Variogram::check`].
+/// - [`gpu_core::Error::Parameter`], [`gpu_core::Error::TooMany`] and [`Error::MinAboveMax`]: a parameter is wrong.
+/// - [`Error::Cancelled`]: the caller's progress ended the call.
+/// - [`Error::Core`]: memory or the device failed.
 pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input, params: &Params) -> Result<Surface> {
     let On { device, progress } = on.into();
     gpu_core::on_device!(

@@ -145,9 +145,12 @@ impl Variogram {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// [`gpu_core::Error::Parameter`] for a nugget or sill that is negative or above 1e150, a range that is not between 1e-130 and
-    /// 1e150, an azimuth that is not finite, a ratio that is not between 1e-6 and 1; [`gpu_core::Error::TooMany`] for more
-    /// structures than [`MAX_STRUCTURES`]; [`Error::NoSill`].
+    /// - [`gpu_core::Error::Parameter`]: the nugget or a sill is not between 0 and 1e150.
+    /// - [`gpu_core::Error::Parameter`]: a range is not between 1e-130 and 1e150.
+    /// - [`gpu_core::Error::Parameter`]: the azimuth is not between -1e6 and 1e6, or the ratio not between 1e-6 and
+    ///   1.
+    /// - [`gpu_core::Error::TooMany`]: there are more structures than [`MAX_STRUCTURES`].
+    /// - [`Error::NoSill`]: the nugget and all sills together are below 1e-290.
     pub fn check(&self) -> Result<()> {
         let is_sill = |sill: f64| (0.0..=1e150).contains(&sill);
         let sill = "between 0 and 1e150";

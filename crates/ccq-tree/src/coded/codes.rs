@@ -13,8 +13,9 @@ pub const MAX_CODED_BINS: usize = 65_535;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodedParams<T> {
-    /// Boundaries of bins, none below the one before: a value is in bin k if k of them are not above it, so that between equal ones lies
-    /// an empty bin. Empty: no bins, each value has a code.
+    /// Boundaries of bins, none below the one before. A value is in bin k if exactly k boundaries are at or below
+    /// it. So between equal boundaries lies an empty bin. Without boundaries there are no bins: each value has a
+    /// code.
     pub bins: Vec<T>,
     /// The value that stands for NODATA; NaN always does.
     pub nodata: Option<T>,

@@ -15,8 +15,8 @@ use crate::{Cell, Merged, Number, Params, Result, Tree};
 
 /// A coded tree for each tile of a raster; [`merge`](Self::merge) makes one of them.
 ///
-/// The codes of a tile stand for the values that the tile has. Those of the whole stand for the values of all tiles; since both rise
-/// with the values, a node of a tile becomes one of the whole by its two codes alone.
+/// The codes of a tile stand for the values that the tile has. The codes of the whole stand for the values of all
+/// tiles. Both rise with the values. So a node of a tile becomes a node of the whole by its two codes alone.
 #[derive(Debug)]
 pub struct CodedForest<T: Number> {
     tiling: Tiling,

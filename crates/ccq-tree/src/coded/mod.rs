@@ -18,14 +18,14 @@ use crate::{
     Bound, Cell, Error, Number, Params, Peak, Query, Result, Statistics, Tree, build, build_tile,
 };
 
-/// Builds the tree of a raster of values of any type: of the codes that stand for them.
+/// Builds the tree of a raster of values of any type, from the codes that stand for them.
 ///
-/// Without bins each value that occurs has a code, so that nothing is lost; at most 65,535 of them, or bins, make nodes of 8
-/// bytes, more of them 12. The same tree on every device: codes are made on the CPU, by sorting the values where there are no
-/// bins, in 8 bytes a cell.
+/// Without bins each value that occurs has a code, so that nothing is lost. Up to 65,535 values or bins make nodes
+/// of 8 bytes; more make nodes of 12. The tree is the same on every device. The CPU makes the codes, in 8 bytes a
+/// cell; without bins it sorts the values.
 ///
 /// # Errors
-/// As [`build`].
+/// The errors of [`build`].
 pub fn build_coded<'on, T: Number>(
     on: impl Into<On<'on>>,
     raster: GridView<'_, T>,

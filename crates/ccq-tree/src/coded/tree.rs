@@ -9,8 +9,9 @@ use crate::{Bound, Cell, Node, Number, Tree};
 
 /// The tree of a raster of values of any type, [built](crate::build_coded) of codes that stand for them.
 ///
-/// It is asked as a [`Tree`] is. Of `f64`, `i64` and `u64`, which no node holds, each value that occurs has a code, exact; of
-/// other types with 32 bits nodes take 8 bytes and not 12 where codes are 65,535 or fewer, as with bins.
+/// It is searched as a [`Tree`] is. Nodes cannot hold `f64`, `i64` and `u64`: each value that occurs has a code,
+/// which is exact. For other types of 32 bits, nodes take 8 bytes instead of 12 where codes are 65,535 or fewer, as
+/// with bins.
 #[derive(Debug, PartialEq)]
 pub struct CodedTree<T: Number> {
     pub(crate) tree: Stored,

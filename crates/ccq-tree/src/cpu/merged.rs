@@ -154,11 +154,11 @@ impl<W: Write> Summed<W> {
 }
 
 impl<T: Cell> Forest<T> {
-    /// [`merge`](Self::merge)'s tree, to be written to a file: in memory is only what lies above the tiles, so that
-    /// trees of [mapped](Tree::map) files may be larger than it.
+    /// Returns the tree of [`merge`](Self::merge), to be written to a file. Only what lies above the tiles is in
+    /// memory, so trees of [mapped](Tree::map) files may be larger than memory.
     ///
     /// # Errors
-    /// As [`merge`](Self::merge).
+    /// The errors of [`merge`](Self::merge).
     pub fn merged(&self) -> Result<Merged<'_, T>> {
         Merged::new(&self.tiling, &self.params, self, None)
     }

@@ -18,9 +18,10 @@ use crate::query::{FoundNode, Searched, each_found};
 use crate::tree::{Children, Place};
 use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
-/// A data field and how it is made: of the value of cells that are alike, and of the fields of quadrants. [`Sum`] and [`Classes`] are
-/// there, and are made on a device, too ([`Resident`]), of trees whose nodes hold the values themselves; others are the user's to write,
-/// and are made on the CPU.
+/// A data field, and how it is made: from the value of cells that are alike, and from the fields of quadrants.
+///
+/// [`Sum`] and [`Classes`] are provided. They can be made on a device too ([`Resident`]), for trees whose nodes
+/// hold the values themselves. You can write others, which are made on the CPU.
 ///
 /// ```
 /// use ccq_tree::{Aggregate, Params, Query, build, cpu};
@@ -202,12 +203,14 @@ impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
         Condition { tree: self.of.tree, range: None, raster: None }
     }
 
-    /// Returns the field of all cells that satisfy all conditions, of which the first is of this [tree](Self::condition); `None` where
-    /// there are none. Quadrants are combined from left to right in Z-order.
+    /// Returns the field of all cells that satisfy all conditions; `None` where no cell does. The first condition
+    /// must be of this [tree](Self::condition). Quadrants are combined from left to right in Z-order.
     ///
     /// # Errors
-    /// As [`quadrants`](crate::quadrants()); [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin,
-    /// [`Error::Fields`](crate::Error::Fields) unless the first condition's tree is this one and has the finest cells.
+    /// - The errors of [`quadrants`](crate::quadrants()).
+    /// - [`Error::NeedsRaster`](crate::Error::NeedsRaster): a range cuts through a bin.
+    /// - [`Error::Fields`](crate::Error::Fields): the first condition's tree is not this one, or does not have the
+    ///   finest cells.
     pub fn total(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<A::Field>> {
         self.require_own(conditions)?;
         let found = each_found(conditions, query, &|found: FoundNode| {
@@ -228,8 +231,8 @@ impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
         if is_finest { Ok(()) } else { Err(Error::Fields) }
     }
 
-    /// Returns the quadrants that a search by fields finds, in Z-order: `judge` gets the field of a quadrant, or of a leaf's part. A leaf
-    /// of which it says [`Judgement::Some`] is taken partly.
+    /// Returns the quadrants that a search by fields finds, in Z-order. `judge` gets the field of a quadrant, or of
+    /// a part of a leaf. If it says [`Judgement::Some`] of a leaf, the leaf is taken in part.
     pub fn quadrants(&self, judge: impl Fn(&A::Field) -> Judgement) -> Vec<Quadrant> {
         let mut found = Vec::new();
         if !self.fields.is_empty() {

@@ -3,7 +3,7 @@
 use super::{Aggregate, WideSum};
 use crate::{Bound, Cell, Number};
 
-/// The number of cells with a value, and their sum, of which [`Total::mean`] is the mean.
+/// The number of cells with a value, and the sum of their values. [`Total::mean`] is the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 

@@ -49,8 +49,8 @@ impl<'a> Condition<'a> {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// Consults the raster that the tree was built from. If its cells are larger than the finest of a search, or of another type than the
-    /// tree, the search makes a raster of marks on the finest grid first.
+    /// Consults the raster that the tree was built from. Its cells may be larger than the finest of a search, or of
+    /// another type than the tree. Then the search makes a raster of marks on the finest grid first.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }
@@ -263,12 +263,12 @@ impl<T: Number> Looked for GridSlice<'_, T> {
     }
 }
 
-/// Returns the numbers of quadrants, of cells that satisfy all conditions, and of cells of which no raster says, as
-/// [`count`](crate::count) gives them on the host: three numbers in device memory. Enqueues and returns; after one call
+/// Returns three numbers in device memory, as [`count`](crate::count) gives them on the host: quadrants, cells that
+/// satisfy all conditions, and cells that only a missing raster could decide. Enqueues and returns; after one call
 /// it can be captured.
 ///
 /// # Errors
-/// As [`count`](crate::count); conditions are at most [`MAX_CONDITIONS`].
+/// The errors of [`count`](crate::count). There may be at most [`MAX_CONDITIONS`] conditions.
 pub fn count(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

@@ -14,12 +14,13 @@ use crate::cell::{Keys, Ranges};
 use crate::params::Window;
 use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
-/// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
-/// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
+/// Returns a raster of the same sides, with 1 in the cells that satisfy all conditions and 0 in the others. The
+/// result is that of [`mask`](crate::mask()) on the host. Enqueues and returns; after one call it can be captured.
 ///
 /// # Errors
-/// As [`count`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given, also if no such
-/// cell is found, which is not known before.
+/// - The errors of [`count`].
+/// - [`Error::NeedsRaster`]: a range cuts through a bin, and its raster is not given. This is an error even if no
+///   such cell is found, since that is not known before.
 pub fn mask(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],
@@ -155,14 +156,16 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
-/// [`top_k`](crate::top_k()) gives them on the host. Waits for them; so it cannot be captured.
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Of equal values the first in
+/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it
+/// cannot be captured.
 ///
-/// The least of their values is found by bisection, at most 32 counts; then the leaves from it on are fetched,
-/// which are more than `k` where many cells have that value.
+/// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
+/// are fetched. Where many cells have that value, these leaves have more than `k` cells.
 ///
 /// # Errors
-/// As [`statistics`], and [`Error::Binned`] for a tree of bins.
+/// - The errors of [`statistics`].
+/// - [`Error::Binned`]: the tree has bins.
 pub fn top_k<T: Cell>(
     workspace: &mut Workspace,
     tree: &DeviceTree<T>,

@@ -8,14 +8,17 @@ use crate::raster::Wanted;
 use crate::tree::Place;
 use crate::{Bound, RasterRef, Result};
 
-/// Returns the row and the column of a cell that a condition's raster has in another bin than its tree, or that is NODATA in one
-/// of the two alone; `None` where there is no such cell: then the raster refines the tree's bins. Of several cells it is one of the
-/// first leaf in Z-order, there the first by rows. A tree without bins needs no raster, and a condition may have none: both give `None`.
+/// Returns the row and the column of a cell where a condition's raster contradicts its tree. There the raster's
+/// value is in another bin than the tree's, or only one of the two is NODATA. `None` means that no cell does: the
+/// raster refines the tree's bins.
+///
+/// If several cells differ, this is one in the first leaf in Z-order, and there the first by rows. A tree without
+/// bins needs no raster, and a condition may have none: both give `None`.
 ///
 /// Work: each cell of the raster is read once, on all cores.
 ///
 /// # Errors
-/// [`Error::Sides`](crate::Error::Sides) for a raster of other sides than the tree's.
+/// [`Error::Sides`](crate::Error::Sides): the raster has other sides than the tree.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +57,7 @@ struct Both<'a> {
     raster: RasterRef<'a>,
     /// The cells of each bin.
     bins: Vec<Wanted>,
-    /// Those that have a value.
+    /// The cells that have a value.
     any: Wanted,
 }
 

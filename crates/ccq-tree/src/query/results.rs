@@ -15,7 +15,7 @@ pub struct Count {
     /// Cells that satisfy all conditions: those of quadrants that do wholly, and of the others those that the rasters say
     /// do, if they are given.
     pub cells: u64,
-    /// Cells of which no raster was given that would say.
+    /// Cells that only a raster could decide, which was not given.
     pub unsure: u64,
 }
 
@@ -34,7 +34,7 @@ impl Count {
     }
 }
 
-/// Cells of a row, from the first column on, up to the second, which is no more among them.
+/// Cells of a row, from the first column on, up to and without the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// The row.

@@ -15,10 +15,10 @@ use crate::{Condition, Query, Result, Run};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Connectivity {
-    /// Those that share a side. A region is one polygon then, as GDAL's `gdal_polygonize` makes them by default.
+    /// Cells that share a side. Then each region is one polygon, as GDAL's `gdal_polygonize` makes them by default.
     #[default]
     Four,
-    /// Those that share a corner, too.
+    /// Cells that share a side or a corner.
     Eight,
 }
 

@@ -60,10 +60,13 @@ pub struct DeviceCells {
 /// ```
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index of the place,
-/// [`Error::Range`](crate::Error::Range) where the places' bits and the sites' are too far apart for exact decisions,
-/// [`Error::Index`](crate::Error::Index) for more than 2^32 - 1 places, [`gpu_core::Error::Captured`],
-/// [`Error::Core`](crate::Error::Core).
+/// - [`gpu_core::Error::Length`]: the columns differ in length.
+/// - [`gpu_core::Error::NotFinite`], with the index: a coordinate is NaN or infinite.
+/// - [`Error::Range`](crate::Error::Range): the bits of the places and of the sites are too far apart for exact
+///   decisions.
+/// - [`Error::Index`](crate::Error::Index): there are more than 2^32 - 1 places.
+/// - [`gpu_core::Error::Captured`]: the stream is being captured.
+/// - [`Error::Core`](crate::Error::Core): memory or the device failed.
 pub fn locate<'a>(
     workspace: &mut Workspace,
     triangulation: &DeviceTriangulation,

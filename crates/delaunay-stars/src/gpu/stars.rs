@@ -352,7 +352,7 @@ impl SortedLinks {
         Links { keys: self.keys.output(), values: self.values.output(), room }
     }
 
-    /// Those of so many sites.
+    /// Returns the links as those of so many sites, in order.
     fn sorted(&self, sites: usize) -> Sorted<'_> {
         let (keys, values) = (self.keys.input(), self.values.input());
         Sorted { keys, values, count: self.count as u32, sites: sites as u32 }

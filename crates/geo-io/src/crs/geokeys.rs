@@ -61,9 +61,13 @@ impl GeoKeys {
         entries.take(count.into()).map(|e| [e[0], e[1], e[2], e[3]])
     }
 
-    /// The keys that a reader can make sense of, in ascending order as they must be, and the numbers of
-    /// those that were dropped: number 0, a second key of a number, values in a tag that is none of the
-    /// three or beyond its end, or beyond the end of the directory.
+    /// Returns the keys that a reader can make sense of, in ascending order as they must be, and the numbers of the
+    /// dropped keys. A key is dropped if:
+    ///
+    /// - its number is 0, or an earlier key has the number;
+    /// - its value lies in a tag that is none of the three, or beyond the tag's end;
+    /// - it lies beyond the end of the directory;
+    /// - its value lies in the directory itself, and other keys are dropped or were out of order.
     pub fn cleaned(&self) -> (Self, Vec<u16>) {
         let (mut kept, mut dropped): (Vec<[u16; 4]>, Vec<u16>) = (Vec::new(), Vec::new());
         for entry @ [key, tag, ..] in self.entries() {

@@ -108,8 +108,8 @@ impl Crs {
         Ok(Some(Self(Definition::Keys(keys))))
     }
 
-    /// The system that well-known text (WKT 1 or 2) states; `None` for text of which no reader can make a system of x
-    /// and y. Where brackets are missing or too many, the definitions inside are taken.
+    /// Returns the system that well-known text (WKT 1 or 2) states. `None` if no reader can make a system of x and
+    /// y from the text. Where brackets are missing or too many, the definitions inside are taken.
     pub fn from_wkt(wkt: &str) -> Option<Self> {
         Self::from_broken_wkt(wkt).map(|(crs, _)| crs)
     }
@@ -178,8 +178,8 @@ impl Crs {
         self.is_geographic().then(|| stated.map_or(1.0, |unit| known(unit).unwrap_or(unit)))
     }
 
-    /// The radius at the equator, in metres, of the ellipsoid that coordinates lie on; `None` where the system does not say. That of
-    /// the Moon tells its maps from those of the Earth.
+    /// Returns the radius at the equator, in metres, of the ellipsoid that coordinates lie on. It tells maps of the
+    /// Moon from maps of the Earth. `None` where the system does not say.
     pub fn equatorial_radius(&self) -> Option<f64> {
         let of_text = self.text_behind().and_then(Defined::of_wkt).and_then(|of| of.radius());
         let of_keys = || match &self.0 {
@@ -239,13 +239,14 @@ impl Crs {
         }
     }
 
-    /// Compares two systems by what they are: by their codes where both have one, else by what defines them, that is
-    /// datum, projection, parameters and units. Names, citations and the way of writing do not count.
+    /// Compares two systems by what they are: by their codes where both have one, else by what defines them, that
+    /// is datum, projection, parameters and units. Names, citations and the way of writing do not count.
     ///
-    /// Gives what a user should know where they count as the same: that one alone says what its heights are.
+    /// If the systems count as the same, returns what a user should know: that only one of them says what its
+    /// heights are.
     ///
     /// # Errors
-    /// How they differ, in words.
+    /// How the systems differ, in words.
     pub fn compare(&self, other: &Self) -> Result<Option<String>, String> {
         if self == other {
             return Ok(None);

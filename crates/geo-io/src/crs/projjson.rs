@@ -140,8 +140,8 @@ const POLAR: &str = "polar_stereographic";
 const POLAR_OF_PARALLEL: &str = "polar_stereographic of a parallel";
 
 impl Crs {
-    /// The system as PROJJSON; `None` for one that is known by other means than its EPSG code or WKT, or whose projection has no name
-    /// in the EPSG list.
+    /// Returns the system as PROJJSON. `None` if the system is known by other means than its EPSG code or WKT, or
+    /// if its projection has no name in the EPSG list.
     ///
     /// ```
     /// let utm = geo_io::Crs::parse("EPSG:26910")?.projjson().unwrap();

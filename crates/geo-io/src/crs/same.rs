@@ -124,7 +124,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// That of well-known text; `None` where a part is missing that counts.
+    /// Returns what well-known text defines; `None` where a part is missing that counts.
     pub fn of_wkt(text: &str) -> Option<Self> {
         let node = horizontal(text)?;
         let kind = node.kind()?;
@@ -231,7 +231,7 @@ impl Definition {
         }
     }
 
-    /// That of keys whose system has no code; `None` where a part is missing that counts.
+    /// Returns what keys define whose system has no code; `None` where a part is missing that counts.
     pub fn of_keys(keys: &GeoKeys) -> Option<Self> {
         if let Some(text) = keys.text() {
             return Self::of_wkt(text);

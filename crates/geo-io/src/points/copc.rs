@@ -27,7 +27,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// That of a record's bytes; `None` where these cannot be one.
+    /// Reads the record's bytes; `None` where they cannot be such a record.
     pub fn of(record: &[u8]) -> Option<Self> {
         let words = record.get(..INFO)?.as_chunks::<8>().0;
         let float = |i: usize| f64::from_le_bytes(words[i]);
@@ -38,10 +38,11 @@ impl Info {
         (finite && info.half_size > 0.0).then_some(info)
     }
 
-    /// The chunks of the nodes that may have points within some bounds, in the order of the file. `None`
-    /// where the pages contradict the file, which has `size` bytes and `points` points; or where a node's cube does not
-    /// hold its first point, which `place` gives by where its chunk starts, if it is known. Of the nodes on the pages that were read
-    /// a sample is looked at.
+    /// Returns the chunks of the nodes that may have points within some bounds, in the order of the file.
+    ///
+    /// `None` means that the pages contradict the file, which has `size` bytes and `points` points, or that a
+    /// node's cube does not hold its first point. `place` gives the first point of a chunk by where the chunk
+    /// starts, if it is known. Only a sample of the nodes is checked.
     pub fn chunks_within(
         &self,
         file: &mut (impl Read + Seek),

@@ -51,8 +51,10 @@ impl<'a> MultiFileReader<'a> {
     /// Memory: the points of the files that are read at once, and up to 5 MB for each core of points that wait for their turn.
     ///
     /// # Errors
-    /// As `read_points`, of the first file that has one, and those of `take`; [`Error::Malformed`] for a point outside of
-    /// its header's bounds, where these are looked at.
+    /// - The error of `read_points` for the first file that has one.
+    /// - The errors of `take`.
+    /// - [`Error::Malformed`]: a point lies outside of its header's bounds. Only
+    ///   [`within_headers`](Self::within_headers) checks that.
     pub fn read<E: From<Error>>(
         &self,
         paths: &[PathBuf],
@@ -108,7 +110,7 @@ struct State {
     next: usize,
     /// The file whose turn it is.
     turn: usize,
-    /// Of each file, how much is read.
+    /// The share of each file that is read.
     fractions: Vec<f64>,
     is_stopped: bool,
 }

@@ -9,22 +9,30 @@ use crate::input::is_las;
 use crate::tables::Kind;
 use crate::{CsvColumns, Error, Result, stream};
 
-/// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
-/// `.xyz`, and by `.parquet`, `.fgb`, `.gpkg` and `.shp`, in upper or lower case. In the last four x, y and the system come with the
-/// geometries, and so do elevations where no column has the name. Other crates read `.parquet` and `.gpkg`: geo-io's features `parquet`
-/// and `geopackage`. The name `-` stands for standard input; what comes through it or through a pipe without
-/// an ending is LAS or LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much room among the temporary
-/// files. `columns` names the columns of a table, and further values of each point: of a LAS file its fields
-/// ([`LasField`](crate::LasField)), which are decoded where they are asked for alone.
+/// Reads a point cloud.
 ///
-/// Of a COPC only the chunks that touch the filter's bounds are read.
+/// The ending of the name, in upper or lower case, says the format:
 ///
-/// A file without points gives an empty cloud. `progress` is told the share of the file read.
+/// - `.las` and `.laz`: LAS and LAZ. Of a COPC only the chunks that touch the filter's bounds are read.
+/// - `.csv`, `.txt` and `.xyz`: a table.
+/// - `.parquet`, `.fgb`, `.gpkg` and `.shp`: tables with geometries. x, y and the reference system come with the
+///   geometries, and so do elevations where no column has the name. `.parquet` and `.gpkg` need geo-io's features
+///   `parquet` and `geopackage`.
+///
+/// The name `-` stands for standard input. What comes through it, or through a pipe without an ending, is LAS or
+/// LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much space among the temporary files.
+///
+/// `columns` names the columns of a table, and further values of each point. In a LAS file these are its fields
+/// ([`LasField`](crate::LasField)), which are decoded only where they are asked for. `progress` is told the share
+/// of the file read. A file without points gives an empty cloud.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`], [`Error::NotBuilt`]; what is wrong with the file; [`Error::NoAttribute`] where a table
-/// lacks what the filter asks for; [`Error::NoField`] and [`Error::NoColumn`] for values that a file lacks;
-/// [`Error::Cancelled`].
+/// - [`Error::UnknownEnding`]: no format has this ending.
+/// - [`Error::NotBuilt`]: the format needs a feature of this crate.
+/// - [`Error::NoAttribute`]: a table lacks what the filter asks for.
+/// - [`Error::NoField`] and [`Error::NoColumn`]: a file lacks values that `columns` names.
+/// - [`Error::Cancelled`]: `progress` ended the call.
+/// - Any other error of the file.
 pub fn read_points(
     path: &Path,
     filter: &Filter,
@@ -34,16 +42,18 @@ pub fn read_points(
     read(path, filter, columns, progress, Keep::All { at_once: 1, is_checked: false })
 }
 
-/// Reads a point file as [`read_points`] does, but hands its points on as they come, for files that memory does not
-/// hold: `take` gets what was kept of at most `most` points, in the order of the file, and never an empty cloud.
-/// Gives what became of all points.
+/// Reads a point file as [`read_points`] does, but hands its points on as they come. Use it for files that memory
+/// does not hold. `take` gets what was kept of at most `most` points, in the order of the file, and never an empty
+/// cloud. Returns what became of all points.
 ///
-/// Memory: about 60 bytes for each of `most` points, 16 more for each further value, and as many again of a LAZ file's chunk.
+/// Memory: about 60 bytes for each of `most` points, 16 more for each further value, and as many again for a LAZ
+/// file's chunk.
 ///
 /// # Errors
-/// As [`read_points`], and those of `take`. [`Error::Malformed`] for a LAS or LAZ file with a point that is kept and
-/// lies outside of the bounds that its header states, and for a LAZ file whose chunk table contradicts its points
-/// after some of these were handed on.
+/// - The errors of [`read_points`] and of `take`.
+/// - [`Error::Malformed`]: a point of a LAS or LAZ file is kept, but lies outside of the bounds that the header
+///   states.
+/// - [`Error::Malformed`]: the chunk table of a LAZ file contradicts its points after some of them were handed on.
 pub fn read_batches(
     path: &Path,
     filter: &Filter,

@@ -115,8 +115,8 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What they say that is not kept, and what to do about it: ground control points, a reference system alone or one that is not
-    /// understood, a world file that is none.
+    /// What the files say that is not kept, and what to do about it. Examples are ground control points, a
+    /// reference system alone, a reference system that is not understood, and a damaged world file.
     pub notes: Vec<String>,
 }
 

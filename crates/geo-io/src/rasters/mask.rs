@@ -38,7 +38,7 @@ pub struct Mask {
 pub struct SiteValues {
     /// Values in one of these ranges; `None` stands for all but 0.
     pub ranges: Option<Vec<RangeInclusive<Number>>>,
-    /// Those that are not, instead.
+    /// Whether the pixels with all other values are the sites instead.
     pub inverted: bool,
 }
 

@@ -13,8 +13,9 @@ use crate::rasters::tiff::samples::SampleFile;
 use crate::rasters::values_file::{Source, ValuesFile};
 use crate::{Error, Georeference, Mask, Result, SiteValues};
 
-/// Columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header alone; none where
-/// that does not say, as of a PNG, or where something is wrong, which reading says.
+/// Returns columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header
+/// alone. `None` means that the header does not say, as of a PNG, or that something is wrong: then reading returns
+/// the error.
 pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
     match ending(path).as_str() {
         "npz" => npz_size(path, mask_name(path).ok()?).ok()?,
@@ -33,7 +34,8 @@ impl MaskFile {
     /// Opens a mask by its name's ending, and reads no values.
     ///
     /// # Errors
-    /// [`Error::UnknownEnding`] for another format, of which no part can be had alone; what is wrong with the file.
+    /// - [`Error::UnknownEnding`]: another format, whose files cannot be read in parts.
+    /// - Any other error of the file.
     pub fn open(path: &Path) -> Result<Self> {
         ValuesFile::open(path).map(Self)
     }

@@ -14,8 +14,8 @@ use half::f16;
 
 use crate::{ArrayData, Error, NpyElement, Result};
 
-/// A number as a file states it or a person types it: a whole number of up to 128 bits, a float of 64, or a decimal between two
-/// whole numbers.
+/// A number as a file states it or a person types it. It is a whole number of up to 128 bits, a float of 64 bits,
+/// or a decimal between two whole numbers.
 ///
 /// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` is kept as a whole number, and
 /// `9007199254740992.5` as one that lies between two, whatever float it rounds to.
@@ -210,8 +210,8 @@ impl Number {
         }
     }
 
-    /// The number in JSON: a number with all of its digits where 64 bits hold it, or a float does; else, as `inf`, `-inf`, `nan` and
-    /// greater whole numbers, a string.
+    /// Returns the number in JSON. If 64 bits hold it, or a float does, it is a number with all of its digits.
+    /// Otherwise it is a string: `inf`, `-inf`, `nan`, a greater whole number, or a decimal between two whole numbers.
     ///
     /// ```
     /// use geo_io::Number;

@@ -27,23 +27,28 @@ pub struct Raster {
     pub notes: Vec<String>,
 }
 
-/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
+/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending. The type of its values stays as it is.
 ///
-/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
+/// From an NPZ archive the array named `array` is read. Without a name it is the array called `mask`, or the only
+/// one.
 ///
-/// Of a TIFF the first image is read, which has one band. Its samples are unsigned integers of 1 to 16, 32 or 64 bits, signed
-/// ones of 8 to 64, or floats of 16 to 64. The values are those stored: of a palette the indices, and no scale is applied.
-/// Blocks that a sparse file does not have are NODATA, or 0 where the file names none.
+/// From a TIFF the first image is read, which must have one band. Its samples are unsigned integers of 1 to 16, 32
+/// or 64 bits, signed ones of 8 to 64, or floats of 16 to 64. The values are the stored ones: no scale is applied,
+/// and a palette gives its indices. Blocks that a sparse file does not have are NODATA, or 0 where the file names
+/// none.
 ///
-/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a palette.
-/// A value or a palette entry that is transparent is NODATA. A picture of colours or with opacity is read where all pixels are
-/// grey and opaque.
+/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices
+/// of a palette. A value or a palette entry that is transparent is NODATA. A picture with colours or with opacity
+/// is read where all pixels are grey and opaque.
 ///
-/// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
+/// NODATA is what GDAL takes for it. For a TIFF `.aux.xml` beside it comes first, then its tag. For a PNG the order
+/// is reversed.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
-/// a value; an array that is not two-dimensional; a picture with coloured or transparent pixels; [`Error::OutOfMemory`].
+/// - [`Error::UnknownEnding`]: the name has another ending.
+/// - [`Error::OutOfMemory`]: memory does not hold the raster.
+/// - An error of the file, or of a mask in it or beside it by which GDAL says which pixels have a value.
+/// - The array is not two-dimensional, or the picture has coloured or transparent pixels.
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
         "npy" => of_array(path, read_npy(path)?),

@@ -9,13 +9,16 @@ use crate::output::{Output, write_atomic, write_file};
 use crate::points::ending;
 use crate::{Error, Result};
 
-/// Writes the centre and the value of cells, row by row from the north-west: of each that has a value, with the names x, y
-/// and z and commas between; or of every cell, with spaces and without names, where the output ends in `.xyz`, since that is
-/// read as a raster by others (GDAL's XYZ driver), which want all its rows. There `nodata` stands where no value is. The
-/// path `-` stands for standard output. NaN is no value.
+/// Writes the centre and the value of cells as a table, row by row from the north-west.
+///
+/// The table has a line for each cell with a value, commas between the numbers, and a first line with the names x,
+/// y and z. An output that ends in `.xyz` has spaces and no names. Since GDAL's XYZ driver reads it as a raster, it
+/// has a line for every cell, and `nodata` where no value is. NaN is no value. The path `-` stands for standard
+/// output.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is a value for each cell, and those of writing.
+/// - [`Error::Shape`]: there is not one value for each cell.
+/// - The errors of writing.
 pub fn write_table<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
@@ -43,7 +46,7 @@ pub fn write_table<'a>(
 /// Writes a table of a program's own: a line of names, and a line for each row.
 ///
 /// # Errors
-/// Those of writing.
+/// The errors of writing.
 pub fn write_rows<'a>(
     output: impl Into<Output<'a>>,
     names: &str,

@@ -27,7 +27,8 @@ impl ValuesFile {
     /// Opens a raster by its name's ending, and reads no values.
     ///
     /// # Errors
-    /// [`Error::UnknownEnding`] for another format, of which no part can be had alone; what is wrong with the file.
+    /// - [`Error::UnknownEnding`]: another format, whose files cannot be read in parts.
+    /// - Any other error of the file.
     pub fn open(path: &Path) -> Result<Self> {
         let source = match ending(path).as_str() {
             "npy" => Source::Array(ArrayFile::open(path)?),
@@ -81,8 +82,8 @@ impl ValuesFile {
         }
     }
 
-    /// The value that stands for NODATA by a GeoTIFF's tag or by GDAL's `.aux.xml` beside it, which counts first; `None` where
-    /// the values' type does not have it.
+    /// Returns the value that stands for NODATA. GDAL's `.aux.xml` beside a GeoTIFF counts first, then the
+    /// GeoTIFF's tag. `None` where the values' type does not have the value.
     pub fn nodata(&self) -> Option<Number> {
         match &self.source {
             Source::Array(_) => None,

@@ -5,30 +5,33 @@ use geojson::{Feature, Geometry, Value};
 use crate::vectors::lines::{check, write_collection};
 use crate::{Crs, Output, Properties, Result, Shape};
 
-/// The polygons of one feature, each its outer ring and its holes, of (x, y); a ring ends with the place that it
+/// The polygons of one feature, each its outer ring and its holes, of (x, y). A ring ends with the place that it
 /// began with.
 ///
-/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon holds is
-/// what `make_valid` of GEOS, and so of GDAL, makes of it, and the same in all programs:
+/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon
+/// holds is defined as in `make_valid` of GEOS, which GDAL uses, and is the same in all programs:
 ///
-/// - a ring holds the places that it goes round an odd number of times, so a bow tie holds two triangles; spikes, vertices given
-///   twice, the direction, and a ring that is drawn several times over make no difference;
-/// - a polygon holds what its outer ring holds and none of its holes does, which may overlap; a hole that lies outside, and has no
-///   place in common with the outer ring, is a polygon of its own ([`read_polygons`](crate::read_polygons) makes it one);
-/// - a feature holds what any of its polygons holds: their union.
+/// - A ring holds the places that it winds around an odd number of times, so a bow tie holds two triangles. Spikes,
+///   repeated vertices, the direction, and a ring that is drawn several times over make no difference.
+/// - A polygon holds what its outer ring holds and none of its holes does. Holes may overlap.
+/// - A hole that lies outside, and has no place in common with the outer ring, is a polygon of its own.
+///   [`read_polygons`](crate::read_polygons) makes it one.
+/// - A feature holds what any of its polygons holds: their union.
 ///
-/// The first is `make_valid`'s method "linework", GDAL's default; the others are its method "structure". "linework" takes
-/// overlapping parts and holes for lines too, of which every second area counts, but whoever gives overlapping parts
-/// means their union.
+/// The first rule is that of `make_valid`'s method "linework", GDAL's default. The others are those of its method
+/// "structure". "linework" takes overlapping parts and holes for lines too, and keeps every second area. But
+/// whoever gives overlapping parts means their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 
-/// Writes areas as a GeoJSON FeatureCollection, each with its properties. One polygon is a Polygon,
-/// several are a MultiPolygon. RFC 7946 has outer rings counterclockwise, holes clockwise, and nothing across the
-/// antimeridian; coordinates are written as they are, and reference systems as by
+/// Writes areas as a GeoJSON FeatureCollection, each with its properties. One polygon becomes a Polygon, several
+/// become a MultiPolygon.
+///
+/// RFC 7946 requires outer rings counterclockwise, holes clockwise, and nothing across the antimeridian. The caller
+/// must see to that, since coordinates are written as they are. Reference systems are written as by
 /// [`write_lines`](crate::write_lines).
 ///
 /// # Errors
-/// As [`write_lines`](crate::write_lines).
+/// The errors of [`write_lines`](crate::write_lines).
 pub fn write_polygons<'a, P: Into<Properties>>(
     output: impl Into<Output<'a>>,
     features: impl IntoIterator<Item = (P, Polygons)>,

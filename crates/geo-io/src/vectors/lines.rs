@@ -9,17 +9,20 @@ use crate::crs::is_compound;
 use crate::output::{Output, write_atomic};
 use crate::{Crs, Error, Result};
 
-/// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property
-/// `elevation`. A line is its height and its points (x, y). Lines are taken one after the other, so that they need not fit the memory
-/// together; an error in place of one ends the call.
+/// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property `elevation`. A
+/// line is its height and its points (x, y). Lines are taken one after the other, so that they need not fit the
+/// memory together. An error in place of a line ends the call.
 ///
-/// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
-/// are, and any other reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and
-/// GeoPandas read: by its EPSG code, of a compound system by both of its codes, or as WKT, which GDAL takes as well. [`is_named_in_geojson`] tells
-/// whether it can be, and [`has_named_heights`] whether its vertical part can.
+/// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they are. Any other
+/// reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and GeoPandas
+/// read. The name is an EPSG code, or both codes of a compound system, or WKT, which GDAL takes as well.
+/// [`is_named_in_geojson`] tells whether the system can be named, and [`has_named_heights`] whether its vertical
+/// part can.
 ///
 /// # Errors
-/// [`Error::BadValue`] for a coordinate that is not finite, that of a line, and those of writing.
+/// - [`Error::BadValue`]: a coordinate is not finite.
+/// - The error that stands in place of a line.
+/// - The errors of writing.
 pub fn write_lines<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
     lines: impl IntoIterator<Item = Result<(f64, L)>>,

@@ -16,7 +16,8 @@ use crate::{Crs, Error, Output, Result};
 /// `triangles` name their corners by the numbers of `vertices`.
 ///
 /// # Errors
-/// [`Error::BadValue`] for a coordinate that is not finite and for a corner that is no vertex, and those of writing.
+/// - [`Error::BadValue`]: a coordinate is not finite, or a triangle names a corner beyond the vertices.
+/// - The errors of writing.
 pub fn write_ply<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],

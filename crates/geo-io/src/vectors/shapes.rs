@@ -50,8 +50,9 @@ pub struct Features<S = Option<Shape>> {
 pub struct Properties(pub(crate) JsonObject);
 
 impl Properties {
-    /// Sets a property to a number, in place of what has the name, as [`Number::to_json`] has it: a whole number that fits 64
-    /// bits as an integer with all of its digits, an infinity or NaN as a string.
+    /// Sets a property to a number, and replaces a property of that name. The number is written as by
+    /// [`Number::to_json`]: a whole number that fits 64 bits is an integer with all of its digits, an infinity or
+    /// NaN a string.
     pub fn set(&mut self, name: &str, number: impl Into<Number>) {
         self.0.insert(name.to_owned(), number.into().to_json());
     }
@@ -75,13 +76,19 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
     }
 }
 
-/// Reads the features of a file: of FlatGeobuf, a shapefile, GeoParquet or a GeoPackage by the endings `.fgb`, `.shp`, `.parquet` and
-/// `.gpkg`, else of GeoJSON. There a geometry by itself is one feature, and texts of JSON one after the other (newline-delimited
-/// GeoJSON, RFC 8142) are read as well. Heights are left out, and rings that are not closed are closed.
+/// Reads the features of a file. The endings `.fgb`, `.shp`, `.parquet` and `.gpkg` mean FlatGeobuf, a shapefile,
+/// GeoParquet and a GeoPackage. Any other file is GeoJSON.
+///
+/// A GeoJSON geometry by itself is one feature. Newline-delimited GeoJSON (RFC 8142), texts of JSON one after the
+/// other, is read as well. Heights are left out, and open rings are closed.
 ///
 /// # Errors
-/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is of another format, [`Error::NotBuilt`], and [`Error::Malformed`] for
-/// what is damaged: it names the feature, from 0, and of GeoJSON in it the ring or line and the position, from 0.
+/// - [`Error::Read`]: the file cannot be read.
+/// - [`Error::Empty`]: the file is empty.
+/// - [`Error::NotA`]: the file has another format.
+/// - [`Error::NotBuilt`]: the format needs a feature of this crate.
+/// - [`Error::Malformed`]: the file is damaged. It names the feature, from 0. In GeoJSON it also names the ring or
+///   line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
     let (mut shapes, mut properties) = (Vec::new(), Vec::new());
     let (crs, notes) = rows(path, true, &mut |geometry, fields| {
@@ -130,11 +137,13 @@ fn rows(
     Ok((about.crs, about.notes))
 }
 
-/// Reads the polygons of each feature of a file, as [`read_features`] does: Polygon, MultiPolygon, or collections of them; a feature
-/// without geometry has none. Holes that lie outside of their outer ring, in the plane of the coordinates, become polygons.
+/// Reads the polygons of each feature of a file, as [`read_features`] does. A geometry may be a Polygon, a
+/// MultiPolygon, or a collection of them; a feature without geometry has no polygons. Holes that lie outside of
+/// their outer ring, in the plane of the coordinates, become polygons.
 ///
 /// # Errors
-/// As [`read_features`], and [`Error::Malformed`] for a feature with points or lines.
+/// - The errors of [`read_features`].
+/// - [`Error::Malformed`]: a feature has points or lines.
 pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
     let Features { shapes, properties, crs, mut outside, notes } = read_features(path)?;
     let of = |(i, shape): (usize, Option<Shape>)| {

@@ -116,12 +116,15 @@ impl<T: Element> Column<T> {
         Ok((this.start, foreign))
     }
 
-    /// Hands the column over to another handle of its device: from now on it lives on that
-    /// handle's stream, which waits for what is enqueued on the old one by now.
+    /// Hands the column over to another handle of its device, and so to that handle's stream. The new stream waits
+    /// for the work that is enqueued on the old one by now.
     ///
     /// # Errors
-    /// [`Error::OtherGpu`] for a handle to another device, [`Error::Captured`] while either stream
-    /// captures, [`Error::NotLaunched`], [`Error::Driver`]. The column is lost then.
+    /// The column is lost then.
+    ///
+    /// - [`Error::OtherGpu`]: the handle is to another device.
+    /// - [`Error::Captured`]: one of the streams is being captured.
+    /// - [`Error::NotLaunched`], [`Error::Driver`].
     pub fn move_to(mut self, gpu: &Gpu) -> Result<Self> {
         self.owner.check_launched()?;
         gpu.wait_for(&self.owner.gpu)?;

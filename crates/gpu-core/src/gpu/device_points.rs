@@ -18,9 +18,9 @@ impl<'a> DevicePoints<'a> {
     /// Takes columns as points.
     ///
     /// # Errors
-    /// [`Error::Length`] where columns differ in length, or where there are points and the extent does
-    /// not have a range for each column of values; [`Error::NoBounds`] where there are points and the
-    /// extent has no bounds.
+    /// - [`Error::Length`]: the columns differ in length.
+    /// - [`Error::Length`]: there are points, but the extent does not have a range for each column of values.
+    /// - [`Error::NoBounds`]: there are points, but the extent has no bounds.
     pub fn new(
         x: impl Into<Slice<'a, f64>>,
         y: impl Into<Slice<'a, f64>>,

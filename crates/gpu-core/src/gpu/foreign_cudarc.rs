@@ -18,13 +18,13 @@ use crate::gpu::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
 
 impl Gpu {
-    /// A handle on a stream of the caller's: what is enqueued on the handle and what the caller
-    /// enqueues on the stream run in the order of the calls. The handle keeps the stream and its
-    /// context.
+    /// Makes a handle on a stream of the caller. Work that is enqueued on the handle and work that the caller
+    /// enqueues on the stream run in the order of the calls. The handle keeps the stream and its context.
     ///
     /// # Errors
-    /// [`Error::ForeignContext`] unless the stream's context is the primary one of its device
-    /// (`CudaContext::new` makes such); those of [`Gpu::open`].
+    /// - [`Error::ForeignContext`]: the stream's context is not the primary one of its device (`CudaContext::new`
+    ///   makes such).
+    /// - The errors of [`Gpu::open`].
     pub fn from_cudarc(stream: &std::sync::Arc<CudaStream>) -> Result<Self> {
         let context = stream.context();
         driver::load(DeviceChoice::Cuda(context.ordinal() as u32))?;

@@ -34,16 +34,16 @@ pub fn cust_init(choice: DeviceChoice) -> Result<()> {
 }
 
 impl Gpu {
-    /// A handle on a context and a stream of the caller's: what is enqueued on the handle and what
+    /// Makes a handle on a context and a stream of the caller. Work that is enqueued on the handle and work that
     /// the caller enqueues on the stream run in the order of the calls.
     ///
-    /// The context is the primary one of its device, as every `cust::context::Context` is. The
-    /// handle keeps both.
+    /// The context is the primary one of its device, as every `cust::context::Context` is. The handle keeps both.
     ///
     /// # Errors
-    /// [`Error::OtherGpu`] for a stream of another device than the context's, [`Error::ForeignContext`] for
-    /// one of another context; [`Error::Driver`]; [`Error::NoDriver`] where no driver was loaded
-    /// ([`cust_init`]).
+    /// - [`Error::OtherGpu`]: the stream belongs to another device than the context.
+    /// - [`Error::ForeignContext`]: the stream belongs to another context.
+    /// - [`Error::NoDriver`]: no driver was loaded ([`cust_init`]).
+    /// - [`Error::Driver`]: the driver failed.
     pub fn from_cust(context: &Context, stream: std::sync::Arc<CustStream>) -> Result<Self> {
         if cuda_driver::loaded().is_none() {
             return Err(Error::NoDriver { reason: "none was loaded: call cust_init".to_owned() });
@@ -163,11 +163,11 @@ impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
         Ok(unsafe { Self::from_foreign(gpu, start, len, Box::new(buffer)) })
     }
 
-    /// Gives the column as a buffer of `cust`'s, without a copy. Waits for the handle's stream.
+    /// Turns the column into a buffer of `cust`, without a copy. Waits for the handle's stream.
     ///
-    /// A buffer from [`Column::from_device_buffer`] comes back as it was; another lies in memory of
-    /// the stream-ordered pool, and later calls of ours that take it as a slice wait for their work
-    /// (`cust` frees it without a look at any stream).
+    /// A buffer from [`Column::from_device_buffer`] comes back as it was. Any other buffer lies in memory of the
+    /// stream-ordered pool. If a later call takes the buffer as a slice, that call waits for its own work, since
+    /// `cust` frees buffers without regard to streams.
     ///
     /// # Errors
     /// [`Error::NotLaunched`], [`Error::Driver`].

@@ -16,26 +16,34 @@ use crate::{Error, Gpu, Result};
 impl Gpu {
     /// Records what `enqueue` enqueues on this handle or its clones, instead of doing it.
     ///
-    /// What the calling thread enqueues is recorded, and nothing else: other threads may use the handle
-    /// meanwhile, and their work runs at once. A stream of the capture's own records, which
-    /// [`Gpu::raw_stream`] gives inside `enqueue`: there goes what the caller enqueues without the handle.
+    /// Only the calling thread's work is recorded. Other threads may use the handle meanwhile, and their work runs
+    /// at once. The capture records on a stream of its own. Inside `enqueue`, [`Gpu::raw_stream`] gives that
+    /// stream, for work that the caller enqueues without the handle.
     ///
-    /// A graph can hold launches (their arguments are copied, modules are loaded as needed),
-    /// fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)), and the
-    /// allocation and release of columns. It cannot hold what waits for the stream, copies from or
-    /// to the host, [`Gpu::time`], or work on memory of another stream: a function that needs one of
-    /// these says so and answers [`Error::Captured`], as [`Gpu::refuse_in_capture`] lets it.
+    /// A graph can hold launches, fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)),
+    /// and the allocation and release of columns. The arguments of launches are copied, and modules are loaded as
+    /// needed. A graph cannot hold:
+    ///
+    /// - waits for the stream,
+    /// - copies from or to the host,
+    /// - [`Gpu::time`],
+    /// - work on memory of another stream.
+    ///
+    /// A function that needs one of these says so, and returns [`Error::Captured`]. [`Gpu::refuse_in_capture`] does
+    /// that.
     ///
     /// Columns around a capture:
     /// - One made before is used by the graph where it lies: keep it until after the last launch.
     /// - One made and dropped inside is scratch of the graph, which keeps the memory reserved.
-    /// - One made inside and kept holds the result of the latest launch. Before the first it is not
-    ///   there, and to read it is [`Error::NotLaunched`]; each launch makes it anew: keep it until
-    ///   after the last one.
+    /// - One made inside and kept holds the result of the latest launch, since each launch makes it anew. Keep it
+    ///   until after the last launch. To read it before the first is [`Error::NotLaunched`].
     ///
     /// # Errors
-    /// Those of `enqueue`; [`Error::Captured`] inside another capture of the handle; [`Error::Driver`], also where `enqueue` passes over an error of
-    /// something that cannot be captured. Then there is no graph, and the handle is as before.
+    /// After an error there is no graph, and the handle is as before.
+    ///
+    /// - The errors of `enqueue`.
+    /// - [`Error::Captured`]: the call is inside another capture of the handle.
+    /// - [`Error::Driver`]: the driver failed, or `enqueue` ignored an error of work that cannot be captured.
     pub fn capture<E: From<Error>>(
         &self,
         enqueue: impl FnOnce() -> Result<(), E>,
@@ -160,13 +168,12 @@ impl Graph {
     /// Enqueues the whole graph on the stream of the handle that captured it.
     ///
     /// # Errors
-    /// [`Error::Captured`] inside [`Gpu::capture`], [`Error::Driver`]. What fails while it runs is reported
-    /// by a later call that waits.
+    /// [`Error::Captured`] inside [`Gpu::capture`], [`Error::Driver`]. A later call that waits reports what fails
+    /// while the graph runs.
     ///
     /// # Safety
-    /// The columns that were made before the capture and are used in it are still allocated and
-    /// stay so until the stream has passed the launch, and what each captured call asked of their
-    /// contents still holds.
+    /// Columns that were made before the capture and are used in it stay allocated until the stream has passed the
+    /// launch. What each captured call requires of their contents still holds.
     pub unsafe fn launch(&self) -> Result<()> {
         let gpu = &self.recorded.gpu;
         if gpu.stream.recording().is_some() {

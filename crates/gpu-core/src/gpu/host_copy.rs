@@ -53,20 +53,21 @@ impl Gpu {
         Ok(PageLocked { start, len, gpu: self.clone() })
     }
 
-    /// Enqueues a copy from the host on this handle's stream. From pageable memory the call returns
-    /// when the memory has been read; from [`PageLocked`] memory at once.
+    /// Enqueues a copy from the host on this handle's stream. From pageable memory the call returns when the memory
+    /// has been read; from [`PageLocked`] memory at once.
     ///
-    /// From 4 MiB on, pageable memory goes through 64 MiB of page-locked memory that the device keeps
-    /// for such copies, by the threads of rayon's pool: near the rate of page-locked memory where there
-    /// are enough of them.
+    /// From 4 MiB on, pageable memory is copied in pieces, by rayon's threads. They use 64 MiB of page-locked
+    /// memory that the device keeps for such copies. With enough threads the rate is near that of page-locked
+    /// memory.
     ///
     /// # Errors
-    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], [`Error::Captured`]
-    /// inside [`Gpu::capture`].
+    /// - [`Error::Length`]: the two sides differ in length.
+    /// - [`Error::Captured`]: the call is inside [`Gpu::capture`].
+    /// - [`Error::Driver`]: the driver failed.
     ///
     /// # Safety
-    /// `host` stays as it is until the stream has passed the copy, and the stream passes it after
-    /// all earlier work on the column that runs on other streams ([`Gpu::wait_for`]).
+    /// `host` stays as it is until the stream has passed the copy. Earlier work on the column may run on other
+    /// streams: then the stream waits for it first ([`Gpu::wait_for`]).
     pub unsafe fn enqueue_write<T: Element>(&self, mut to: SliceMut<T>, host: &[T]) -> Result<()> {
         if !self.is_copy(to.len(), host.len())? {
             return Ok(());

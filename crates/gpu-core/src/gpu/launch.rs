@@ -41,20 +41,23 @@ impl Blocks {
 }
 
 impl Gpu {
-    /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and
-    /// `arguments` is the struct that the declaration made. Each slice among them is admitted as by
-    /// [`Gpu::admit`]: the launch is in order with the slice's own stream. A buffer that its owner frees at once, as cust's, makes
-    /// each launch wait for the device. No blocks: nothing is launched.
+    /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and `arguments` is
+    /// the struct that the declaration made. Without blocks nothing is launched.
+    ///
+    /// Each slice among the arguments is admitted as by [`Gpu::admit`]: the launch is in order with the slice's own
+    /// stream. If its owner frees a buffer at once, as `cust` does, each launch waits for the device.
     ///
     /// # Errors
-    /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is
-    /// too old for the kernel's module, and those of [`Gpu::admit`]. What fails while the kernel runs is
-    /// reported by a later call that waits.
+    /// - [`Error::Driver`]: the driver refused the launch.
+    /// - [`Error::Architecture`]: the device is too old for the kernel's module.
+    /// - The errors of [`Gpu::admit`].
+    ///
+    /// A later call that waits reports what fails while the kernel runs.
     ///
     /// # Safety
-    /// The arguments meet the kernel's own safety section. Where it takes raw pointers, their memory is of this
-    /// handle's device, is admitted, and stays allocated until the stream has passed the launch (a
-    /// [`Column`](crate::Column) of this handle that is dropped after the call does).
+    /// The arguments meet the kernel's own safety section. Memory behind raw pointers belongs to this handle's
+    /// device, and is admitted. It stays allocated until the stream has passed the launch. A
+    /// [`Column`](crate::Column) of this handle that is dropped after the call does.
     pub unsafe fn enqueue<A: Arguments>(
         &self,
         kernel: Kernel<A>,

@@ -10,12 +10,14 @@ use crate::error::{Error, Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 use gpu_core::parallel::{Parts, for_ranges, map};
 
-/// A scan along each column of a row-major grid, `width` elements a row: from the first row to the
-/// last or, backward, from the last to the first. Two reads and one write of each element.
+/// Scans each column of a row-major grid of `width` elements a row. It goes from the first row to the last, or,
+/// backward, from the last to the first.
+///
+/// Cost: two reads and one write of each element.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) for another length of the output, and for an input that is not
-/// whole rows; [`TooLarge`](Error::TooLarge) for more than 2^32 - 1 columns or rows.
+/// - [`Length`](gpu_core::Error::Length): the output has another length, or the input is not whole rows.
+/// - [`TooLarge`](Error::TooLarge): there are more than 2^32 - 1 columns or rows.
 pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,

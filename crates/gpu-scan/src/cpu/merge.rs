@@ -42,11 +42,11 @@ fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: 
     });
 }
 
-/// [`merge_keys`] that moves a value along with each key. What is equal by its key is ordered as
-/// said there, whatever the values.
+/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
+/// there, whatever their values.
 ///
 /// # Errors
-/// As [`merge_keys`], also for the values, of which there must be one for each key.
+/// The errors of [`merge_keys`], also where there is not one value for each key.
 pub fn merge_pairs<K: Number, V: Payload>(
     how: Merge,
     (a, a_values): (&[K], &[V]),

@@ -36,8 +36,8 @@ pub fn reduce<T: Number, O: ReduceOperator<T>>(operator: O, input: &[T]) -> T {
     cast(operator.lower(value))
 }
 
-/// The index of the least element: the lowest index where several are equal, and none where there
-/// is no element but NaNs. NaN is passed over; -0.0 is less than +0.0.
+/// Returns the index of the least element; of several equal ones the lowest index. `None` where all elements are
+/// NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
 pub fn index_of_min<T: Number>(input: &[T]) -> Option<u64> {
     index_of_first(Direction::Ascending, input)
 }

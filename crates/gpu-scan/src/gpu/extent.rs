@@ -8,13 +8,12 @@ use super::Workspace;
 use super::workspace::Layout;
 use crate::error::{Result, same_len};
 
-/// The bounds of x and y and the range of each column of values, which the device looks through in one
-/// launch for each 8 columns: what [`gpu_core::Extent::of`] finds on the CPU, bit for bit. No points
-/// have no bounds, and no ranges.
+/// Returns the bounds of x and y and the range of each column of values. They equal those of
+/// [`gpu_core::Extent::of`] on the CPU, bit for bit. Without points there are no bounds and no ranges.
 ///
 /// **Waits** for the workspace's stream, since the result is on the host; a graph cannot hold it.
 ///
-/// One read of each element.
+/// Cost: one launch for each 8 columns, and one read of each element.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, DevicePoints, Gpu};
@@ -34,9 +33,10 @@ use crate::error::{Result, same_len};
 /// ```
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) for columns of other lengths than that of x,
-/// [`NotFinite`](CoreError::NotFinite) of the first coordinate, then of the first value that is NaN or
-/// infinite, [`Captured`](CoreError::Captured).
+/// - [`Length`](gpu_core::Error::Length): a column differs from x in length.
+/// - [`NotFinite`](CoreError::NotFinite): a number is NaN or infinite. It names the first such coordinate, or else
+///   the first such value.
+/// - [`Captured`](CoreError::Captured): the stream is being captured.
 pub fn extent<'a>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, f64>>,

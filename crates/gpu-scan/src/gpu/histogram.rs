@@ -14,22 +14,23 @@ use crate::error::{Error, Result, length, same_len};
 use crate::histogram::{check_bins, even, places};
 use crate::number::{Count, Direction, Number, total_order};
 
-/// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`, one bin less than
-/// bounds, and in `outside` what is in no bin: elements below the first bound, elements at or above
-/// the last, and NaNs.
+/// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`. So there is one bin less than
+/// bounds. Three counts in `outside` take the elements below the first bound, those at or above the last, and NaNs.
 ///
-/// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
-/// fall, and between equal ones nothing is counted. They are on the device, and no error is given
-/// where they fall or are NaN: then every element is counted somewhere.
-/// The greatest value of an integer type is below no bound: to count every value of `u8`, take the
-/// bounds 0 to 255, and 255 is what lies above.
+/// Every bin is half open, also the last (unlike numpy's). -0.0 and +0.0 are equal. Bounds must not fall; between
+/// equal ones nothing is counted. Bounds are on the device, so bounds that fall or are NaN give no error: then
+/// every element is counted somewhere.
 ///
-/// One read of each element, and log2(bins) steps for it, except for `u8`.
+/// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255:
+/// the elements at or above the last bound are those of value 255.
+///
+/// Cost: one read of each element, and log2(bins) steps for it, except for `u8`.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless there is a bin, one bound more than bins, and three counts
-/// outside; [`Overlap`](Error::Overlap); [`TooLarge`](Error::TooLarge) for more elements than `C`
-/// can count, and for 2^32 - 3 bins and more.
+/// - [`Length`](gpu_core::Error::Length): there is no bin, not one bound more than bins, or not three counts
+///   outside.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): there are more elements than `C` can count, or 2^32 - 3 bins and more.
 pub fn histogram<'a, T: Number, C: Count>(
     workspace: &mut Workspace,
     bounds: impl Into<Slice<'a, T>>,

@@ -38,11 +38,11 @@ pub fn merge_keys<'a, K: Number>(
     unsafe { call.enqueue(workspace, none) }
 }
 
-/// [`merge_keys`] that moves a value along with each key. What is equal by its key is ordered as
-/// said there, whatever the values.
+/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
+/// there, whatever their values.
 ///
 /// # Errors
-/// As [`merge_keys`], also for the values, of which there must be one for each key.
+/// The errors of [`merge_keys`], also where there is not one value for each key.
 pub fn merge_pairs<'a, K: Number, V: Payload>(
     workspace: &mut Workspace,
     how: Merge,

@@ -10,13 +10,13 @@ use crate::error::{Result, same_len};
 use crate::number::{Direction, nan_last};
 use crate::{Number, ReduceOperator};
 
-/// Combines all elements into `result[0]`: 0 for the sum of nothing, and for the least (greatest)
-/// of nothing or of NaNs alone the type's greatest (least) value, or an infinity.
+/// Combines all elements into `result[0]`. The sum of no elements is 0. The least (greatest) of no elements, or of
+/// NaNs alone, is the type's greatest (least) value, or an infinity.
 ///
-/// One read of each element.
+/// Cost: one read of each element.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the result has one element.
+/// [`Length`](gpu_core::Error::Length): the result does not have one element.
 pub fn reduce<'a, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -45,11 +45,11 @@ pub fn reduce<'a, T: Number, O: ReduceOperator<T>>(
     Ok(())
 }
 
-/// The index of the least element, in `result[0]`: the lowest index where several are equal, and
-/// `u64::MAX` where there is no element but NaNs. NaN is passed over; -0.0 is less than +0.0.
+/// Writes the index of the least element to `result[0]`; of several equal ones the lowest index. It is `u64::MAX`
+/// where all elements are NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the result has one element.
+/// [`Length`](gpu_core::Error::Length): the result does not have one element.
 pub fn index_of_min<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,

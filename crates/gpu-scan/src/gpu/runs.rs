@@ -19,16 +19,16 @@ use crate::{Count, Number, ReduceOperator};
 /// Blocks of a multiprocessor that share the chunks of long segments.
 const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 
-/// Writes the first element of each run of equal elements to the front of `values`, the run's
-/// length to the front of `lengths`, and the number of runs to `count[0]`. Elements are compared
-/// by their bits.
+/// Finds the runs of equal elements, which are compared by their bits. Writes the first element of each run to the
+/// front of `values`, its length to the front of `lengths`, and the number of runs to `count[0]`.
 ///
-/// One read of each element, one write of each run.
+/// Cost: one read of each element, one write of each run.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless both outputs have as many elements as the input and the count
-/// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
-/// fit `L`.
+/// - [`Length`](gpu_core::Error::Length): an output has fewer or more elements than the input, or the count not one
+///   element.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): there are too many elements, or `L` might not hold a length.
 pub fn run_lengths<'a, T: Number, L: Count>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
@@ -48,15 +48,17 @@ pub fn run_lengths<'a, T: Number, L: Count>(
     call.enqueue::<Runs>(workspace)
 }
 
-/// Writes the key of each run of equal keys to the front of `keys_out`, the combination of the
-/// run's values to the front of `totals`, and the number of runs to `count[0]`. Keys are compared
-/// by their bits.
+/// Combines the values of each run of equal keys. Keys are compared by their bits. Writes the key of each run to
+/// the front of `keys_out`, the combination of its values to the front of `totals`, and the number of runs to
+/// `count[0]`.
 ///
-/// One read of each key and each value, one write of each run.
+/// Cost: one read of each key and each value, one write of each run.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless all arrays have the length of the keys and the count one,
-/// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
+/// - [`Length`](gpu_core::Error::Length): an array does not have the length of the keys, or the count not one
+///   element.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): there are too many elements for one call.
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
@@ -104,20 +106,23 @@ pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
     Ok(())
 }
 
-/// The combination of each segment's elements: `totals[s]` is that of
-/// `offsets[s]..offsets[s + 1]`, as [`reduce`](super::reduce) gives it for an empty one.
+/// Combines the elements of each segment. `totals[s]` combines `offsets[s]..offsets[s + 1]`; for an empty segment
+/// it is what [`reduce`](super::reduce) gives for no elements.
 ///
-/// Offsets rise from 0 to the number of elements. They are on the device and no error is given where
-/// they do not, but nothing outside the arrays is touched: an offset beyond the end counts as the
-/// end, a segment that would end before it begins as empty, and where segments overlap some totals
-/// may be any value, or stay as they were.
+/// Offsets must rise from 0 to the number of elements. They are on the device, so other offsets give no error, but
+/// nothing outside the arrays is touched:
 ///
-/// One read of each element, one write of each total.
+/// - An offset beyond the end counts as the end.
+/// - A segment that would end before it begins is empty.
+/// - Where segments overlap, some totals may be any value, or stay as they were.
+///
+/// Cost: one read of each element, one write of each total.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless there is a total for each segment,
-/// [`TooManySegments`](Error::TooManySegments) for more segments than elements,
-/// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
+/// - [`Length`](gpu_core::Error::Length): there is not one total for each segment.
+/// - [`TooManySegments`](Error::TooManySegments): there are more segments than elements.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): there are too many elements for one call.
 pub fn segmented_reduce<'a, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,

@@ -75,15 +75,15 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
     enqueue(workspace, operator, how, array, Some(Segments::Keys(keys)))
 }
 
-/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+/// Scans each segment by itself. Segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
 ///
-/// Offsets rise from 0 to the number of elements. They are on the device and no error is given where
-/// they do not: the scan begins anew where a segment that is not empty begins (backward, ends) within
-/// the array, and nowhere else.
+/// Offsets must rise from 0 to the number of elements. They are on the device, so other offsets give no error. Then
+/// the scan begins anew wherever a segment that is not empty begins (backward, ends) within the array, and nowhere
+/// else.
 ///
 /// # Errors
-/// As [`scan`], and [`TooManySegments`](crate::Error::TooManySegments) for more segments than
-/// elements.
+/// - The errors of [`scan`].
+/// - [`TooManySegments`](crate::Error::TooManySegments): there are more segments than elements.
 pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,

@@ -19,17 +19,18 @@ use crate::{Key, Payload, Sort};
 /// The most segments: the number of one is 32 bits of a key.
 const MAX_SEGMENTS: u64 = 1 << 32;
 
-/// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+/// Sorts the keys of each segment, stably. Segment s is `offsets[s]..offsets[s + 1]`.
 ///
-/// Offsets rise from 0 to the number of keys. They are on the device and no error is given where they
-/// do not: then the keys come in some order, each once (without any segment they do not come).
+/// Offsets must rise from 0 to the number of keys. They are on the device, so other offsets give no error. Then the
+/// keys come in some order, each once. Without any segment no keys are written.
 ///
-/// For keys of 4 bytes by all their bits: a sort of keys of 8 bytes by as many bits as key and
-/// segment have, and two passes. Otherwise two sorts of pairs and a gather.
+/// Cost: for keys of 4 bytes by all their bits, a sort of keys of 8 bytes, by as many bits as key and segment have,
+/// and two passes. Otherwise two sorts of pairs and a gather.
 ///
 /// # Errors
-/// As [`sort`](super::sort()); [`TooManySegments`](Error::TooManySegments) for more segments than
-/// elements, [`TooLarge`](Error::TooLarge) for more than 2^32.
+/// - The errors of [`sort`](super::sort()).
+/// - [`TooManySegments`](Error::TooManySegments): there are more segments than elements.
+/// - [`TooLarge`](Error::TooLarge): there are more than 2^32 elements.
 pub fn segmented_sort<'a, K: Key>(
     workspace: &mut Workspace,
     sort: Sort,

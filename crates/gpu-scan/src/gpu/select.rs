@@ -61,11 +61,11 @@ pub fn unique<'a, T: Number>(
     call.enqueue::<Unique>(workspace)
 }
 
-/// Copies the elements that satisfy a condition to the front of `selected` and the others to the
-/// front of `rejected`, both in their order, and writes how many are selected to `count[0]`.
+/// Copies the elements that satisfy a condition to the front of `selected`, and the others to the front of
+/// `rejected`. Both keep their order. Writes how many are selected to `count[0]`.
 ///
 /// # Errors
-/// As [`select_if`], for both outputs.
+/// The errors of [`select_if`], for both outputs.
 pub fn partition<'a, T: Number>(
     workspace: &mut Workspace,
     predicate: Predicate<T>,
@@ -79,15 +79,15 @@ pub fn partition<'a, T: Number>(
     call.with(predicate).enqueue::<If>(workspace)
 }
 
-/// Copies the elements less than `low` to the front of the first output, those from `low` to
-/// `high`, both included, to the second, and all others (NaN among them) to the third, in their
-/// order, and writes the three counts.
+/// Copies elements to the front of three outputs, and writes the three counts. The first output takes the elements
+/// less than `low`. The second takes those from `low` to `high`, both included. The third takes all others, NaN
+/// among them. All keep their order.
 ///
-/// Three reads of each element, one write.
+/// Cost: three reads of each element, one write.
 ///
 /// # Errors
-/// [`Thresholds`](crate::Error::Thresholds) unless `low <= high`; as [`select_if`] for all
-/// outputs; the counts are three.
+/// - [`Thresholds`](crate::Error::Thresholds): `low` is not at most `high`.
+/// - The errors of [`select_if`] for all outputs. The counts are three.
 pub fn partition_three<'a, T: Number>(
     workspace: &mut Workspace,
     (low, high): (T, T),

@@ -14,15 +14,16 @@ use crate::{Key, TopK};
 /// Blocks of counting that a multiprocessor holds.
 const RESIDENT: u32 = 4;
 
-/// The first k elements of an order, in that order, and their indices, where k is the length of `top`:
-/// of equal elements those with the lowest indices. NaN comes last, whether the least or the greatest
-/// are first.
+/// Writes the first k elements of an order to `top`, in that order, and their indices to `indices`. k is the length
+/// of `top`. Of equal elements those with the lowest indices are taken. NaN comes last, whether the least or the
+/// greatest are first.
 ///
-/// One read of the keys for each 11 bits of them and one more, and a sort of k elements.
+/// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless there is a key for each element of `top`, and an index,
-/// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge) for more than 2^31 elements of `top`.
+/// - [`Length`](gpu_core::Error::Length): there is not a key and an index for each element of `top`.
+/// - [`Overlap`](Error::Overlap): two of the arrays share memory.
+/// - [`TooLarge`](Error::TooLarge): `top` has more than 2^31 elements.
 pub fn top_k<'a, K: Key>(
     workspace: &mut Workspace,
     how: TopK,

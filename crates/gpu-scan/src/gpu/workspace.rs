@@ -13,11 +13,10 @@ use crate::{Error, Result};
 /// when a call needs more than any before, and is never given back before the workspace is
 /// dropped. For work on several streams make a workspace for each.
 ///
-/// A sequence of calls can be captured into a CUDA graph, after the same sequence has run once
-/// outside, so that the workspace has grown: inside it refuses to, by
-/// [`Captured`](gpu_core::Error::Captured), as it refuses to tidy up after a sort that failed. The
-/// workspace must live as long as the graph is
-/// launched, and work on it and the graph must not run at the same time.
+/// A sequence of calls can be captured into a CUDA graph after it has run once outside, so that the workspace has
+/// grown. Inside a capture the workspace refuses to grow, and to tidy up after a sort that failed, by
+/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it
+/// and the graph must not run at the same time.
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,
@@ -77,10 +76,10 @@ const GROWTH: &str = "the growth of a workspace, which happens at the first call
 const CLEARING: &str = "the first sort after one that failed";
 
 impl Workspace {
-    /// A workspace on the stream of `gpu`.
+    /// Makes a workspace on the stream of `gpu`.
     ///
     /// # Errors
-    /// [`Error::Core`] where the memory cannot be had.
+    /// [`Error::Core`]: the device has no memory left.
     pub fn new(gpu: &Gpu) -> Result<Self> {
         Ok(Self {
             gpu: gpu.clone(),

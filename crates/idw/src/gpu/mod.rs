@@ -85,14 +85,18 @@ impl<'a> Input<'a> {
 
 /// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
-/// Contents are not looked at: a point outside of the extent that was given, or that is not finite, makes
-/// results meaningless, and nothing else; so may coordinates whose squares are no numbers
-/// ([`Error::Place`]), and latitudes beyond the poles. [`Params::non_finite`] does not apply here.
+/// This function does not check the contents of columns. Results are meaningless, but nothing else happens, if:
+///
+/// - a point is not finite, or lies outside of the given extent;
+/// - the square of a coordinate overflows or underflows ([`Error::Place`]);
+/// - a latitude is beyond a pole.
+///
+/// [`Params::non_finite`] does not apply here.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
 /// # Errors
-/// As those.
+/// The errors of [`Index::new`] and [`Index::interpolate`].
 pub fn interpolate<T: Number>(
     workspace: &mut Workspace,
     input: &Input<'_>,

@@ -29,7 +29,7 @@ pub struct DevicePart<T: Number> {
 /// Cost: as [`Index::new`] and [`Index::part`].
 ///
 /// # Errors
-/// As those.
+/// The errors of [`Index::new`] and [`Index::part`].
 pub fn part<T: Number>(
     workspace: &mut Workspace,
     input: &Input<'_>,

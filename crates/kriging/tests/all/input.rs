@@ -71,7 +71,7 @@ fn parameters() {
     for (params, words) in [
         (base.clone().max_points(0), "max_points 0 is not at least 1"),
         (base.clone().max_points(MAX_NEIGHBOURS + 1), "at most 64"),
-        (base.clone().max_points(3).min_points(4), "at least 4 points of at most 3"),
+        (base.clone().max_points(3).min_points(4), "minimum of 4 points is above the maximum of 3"),
         (base.clone().radius(-1.0), "radius -1 is not"),
         (base.clone().radius(NAN), "radius NaN is not"),
         (base.clone().radius(f64::INFINITY), "radius inf is not"),

@@ -63,23 +63,25 @@ impl Bins {
         self.runs.first().map_or(0, |run| run.values)
     }
 
-    /// The points within a rectangle, edges included, in the order in which they were written. `progress` is told the share
-    /// of the runs read.
+    /// Reads the points within a rectangle, edges included, in the order in which they were written. `progress` is
+    /// told the share of the runs read.
     ///
-    /// Reads the blocks that the rectangle touches, on all cores, each a quarter of a megabyte at a time. Memory: 8 bytes
-    /// for each column of each point, and, for the points of one run at a time, 4 and 8 for each column more.
+    /// Reads the blocks that the rectangle touches, on all cores, each a quarter of a megabyte at a time. Memory: 8
+    /// bytes for each column of each point, and, for the points of one run at a time, 4 and 8 for each column more.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is damaged, [`Error::OutOfMemory`], [`Error::Cancelled`], and those of reading.
+    /// - [`Error::Malformed`]: a run is damaged.
+    /// - [`Error::OutOfMemory`], [`Error::Cancelled`], and the errors of reading.
     pub fn read(&self, bounds: &Bounds, progress: &dyn Progress) -> Result<Binned> {
         self.read_with(bounds, &(0..u64::MAX), progress, |_, _| {})
     }
 
-    /// The points whose numbers among all that were written, from 0, lie in a range, in that order: for whoever goes through
-    /// all of them, some at a time. Reads the runs whole that have such points. Memory: as [`read`](Self::read).
+    /// Reads the points of a range of numbers, in order. Points are numbered from 0 as they were written. Use it to
+    /// process all points, some at a time. Runs that have such points are read whole. Memory: as
+    /// [`read`](Self::read).
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_range(&self, numbers: Range<u64>, progress: &dyn Progress) -> Result<Binned> {
         self.read_with(&EVERYWHERE, &numbers, progress, |_, _| {})
     }

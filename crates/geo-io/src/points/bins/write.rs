@@ -33,12 +33,13 @@ pub struct BinWriter {
 }
 
 impl BinWriter {
-    /// Begins in a folder that is there, or goes on behind the runs that it has. Takes `memory` bytes: 8 for each point
-    /// and 8 for each of its columns, x, y and the values.
+    /// Begins in an existing folder, or goes on behind the runs that the folder has. Takes `memory` bytes: 8 for
+    /// each point and 8 for each of its columns, x, y and the values.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an id longer than 32 bytes or more than 32,765 values a point, [`Error::Malformed`] and those of
-    /// reading for runs that are damaged or of other points, [`Error::OutOfMemory`].
+    /// - [`Error::Shape`]: the id is longer than 32 bytes, or a point has more than 32,765 values.
+    /// - [`Error::Malformed`]: a run of the folder is damaged, or has other points.
+    /// - The errors of reading, and [`Error::OutOfMemory`].
     pub fn open(folder: &Path, spec: &BinSpec, memory: u64) -> Result<Self> {
         if spec.id.len() > ID {
             let found = spec.id.len() as u64;
@@ -159,7 +160,7 @@ impl BinWriter {
     /// Writes the last run.
     ///
     /// # Errors
-    /// Those of writing, which name the file.
+    /// The errors of writing, which name the file.
     pub fn finish(mut self) -> Result<()> {
         if self.is_whole { Ok(()) } else { self.write_run(true) }
     }

@@ -105,7 +105,7 @@ const UNCLEAR: &str = "a clear number: its comma may be decimal or separate thou
                        a decimal point, or no separator of thousands";
 
 impl Style {
-    /// That of a table with this separator, before numbers were looked at.
+    /// Returns the style of a table with this separator, before any number is read.
     pub fn of(separator: u8) -> Self {
         Self {
             has_decimal_commas: separator != b',',

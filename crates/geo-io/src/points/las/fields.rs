@@ -71,8 +71,8 @@ impl LasField {
         }
     }
 
-    /// Between what its values lie in any file; `None` for the time. All whole numbers have the range of 16 bits, so that
-    /// whoever scales values by their range has one scale for all of them.
+    /// Returns the range that the field's values have in any file; `None` for the time. All whole numbers have the
+    /// range of 16 bits, so that values scaled by their range have one scale.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
             // In units of 0.006 degrees, of 16 bits with a sign.

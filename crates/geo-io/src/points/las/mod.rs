@@ -108,11 +108,12 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
     Ok(Header { points: file.points, bounds, heights: file.heights(), crs, notes })
 }
 
-/// Looks up fields of a LAS or LAZ file by their names, and gives the lowest and the highest value that each can hold: `None`
-/// where only its points tell. Reads no points.
+/// Looks up fields of a LAS or LAZ file by their names, and returns the lowest and the highest value that each can
+/// hold. `None` means that only the file's points tell. Reads no points.
 ///
 /// # Errors
-/// [`Error::NoField`] for one that the file's points lack, and what is wrong with the file.
+/// - [`Error::NoField`]: the file's points lack a field.
+/// - Any other error of the file.
 pub fn ranges_of_fields(path: &Path, names: &[String]) -> Result<Vec<Option<[f64; 2]>>> {
     if names.is_empty() {
         return Ok(Vec::new());

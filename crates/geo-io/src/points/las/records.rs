@@ -31,10 +31,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That which a header states.
+    /// Returns the layout that a header states.
     ///
     /// # Errors
-    /// A point format that is none.
+    /// The point format is unknown.
     pub fn of(header: &raw::Header, format: &point::Format) -> Result<Self, String> {
         let h = header;
         let axes = [

@@ -91,7 +91,7 @@ pub fn write_npy<'a, T: NpyElement>(
 /// Writes an array of one dimension.
 ///
 /// # Errors
-/// Those of writing.
+/// The errors of writing.
 pub fn write_npy_list<'a, T: NpyElement>(
     output: impl Into<Output<'a>>,
     values: &[T],
@@ -126,10 +126,10 @@ pub(crate) fn element<T: NpyElement>(path: &Path) -> Result<TypeStr> {
     format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))
 }
 
-/// An NPY file of two dimensions whose size is known before its values are: while these are being made, room is taken on the
-/// disk and pages are brought for it, which is most of the time that writing takes.
+/// An NPY file of two dimensions whose size is known before its values are. While the values are computed, it takes
+/// space on the disk and brings the file's pages into memory. That is most of the time that writing takes.
 ///
-/// Nothing has the output's name before [`write`](Self::write) has ended, and dropped it leaves nothing behind.
+/// The output's name appears only when [`write`](Self::write) has ended. Dropped before, it leaves nothing behind.
 pub struct NpyRoom<T> {
     room: Preallocated,
     size: (usize, usize),
@@ -142,10 +142,10 @@ impl<T: NpyElement> NpyRoom<T> {
         count.saturating_mul(size_of::<T>() as u64) >= LARGE as u64
     }
 
-    /// Takes room for an array of `height` rows and `width` columns.
+    /// Takes space on the disk for an array of `height` rows and `width` columns.
     ///
     /// # Errors
-    /// Those of writing, and of a disk that has no room for the whole.
+    /// The errors of writing, also where the disk has no space for the whole.
     pub fn begin<'a>(output: impl Into<Output<'a>>, width: usize, height: usize) -> Result<Self> {
         let output = output.into();
         let bytes = (width as u64)
@@ -187,11 +187,11 @@ pub fn read_npy(path: &Path) -> Result<Array> {
     read_array(path, BufReader::with_capacity(1 << 20, file), size)
 }
 
-/// The names of the arrays in an NPZ archive, in the archive's order: its entries that end in `.npy`, as `numpy.savez` names
-/// them, or all where none does.
+/// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in
+/// `.npy`, as `numpy.savez` names them, or all entries where none does.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// An error of the file.
 pub fn npz_names(path: &Path) -> Result<Vec<String>> {
     Ok(entries(path)?.into_iter().map(|(_, name)| name).collect())
 }

@@ -42,7 +42,7 @@ const LAYOUT: &str = "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\n\
 
 const ORDER: ByteOrder = ByteOrder::LittleEndian;
 
-/// What a cell is made of: numbers of 32 or 64 bits, where NaN is no value, or bytes, where 0 is none.
+/// The type of a cell's numbers: 32 or 64 bits, where NaN means no value, or bytes, where 0 means no value.
 pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// How a sample is foretold from those before it.
     const PREDICTOR: Predictor;

@@ -21,21 +21,22 @@ use crate::{Error, Georeference, Result, TiffOptions};
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
 const AT_ONCE: usize = 64 * TILE * TILE;
 
-/// What fills rows of a raster: it is told the first of them, and gives NaN, or of bytes 0, where there is no value. The numbers of a
-/// cell, one of each band, stand one behind the other. The same rows may be asked for thrice, and must be the same each time.
+/// Fills rows of a raster. It gets the number of the first row and a buffer. Where no value is, it writes NaN, or 0
+/// for bytes. The numbers of a cell, one of each band, stand one behind the other. The same rows may be asked for
+/// three times, and must be the same each time.
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
-/// Writes a raster of values that need not fit the memory as GeoTIFF: `fill` gives whole rows, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one band,
-/// whose NODATA is 0.
+/// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` gives whole rows, from the
+/// first on, in one pass, or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one
+/// band, whose NODATA is 0.
 ///
-/// The memory is that of 256 rows, or of 4 million numbers where that is more, a few times. Overviews take a third of
-/// the raster's size in the output's folder while the file is written.
+/// The memory is a few times that of 256 rows, or of 4 million numbers where that is more. Overviews take a third
+/// of the raster's size in the output's folder while the file is written.
 ///
 /// # Errors
-/// - What `fill` gives.
+/// - The errors of `fill`.
 /// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals NODATA.
-/// - Those of writing.
+/// - The errors of writing.
 pub fn write_tiff_rows<'a, T: Sample>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
@@ -53,11 +54,11 @@ pub fn write_tiff_rows<'a, T: Sample>(
     write(output, place, (width, height), count, Stated { bands: Some(bands), options }, fill)
 }
 
-/// Writes colours that need not fit the memory as GeoTIFF: `fill` gives whole rows of red, green, blue and opacity, from the first on,
-/// in one pass or with [`TiffOptions::cloud_optimised`] in two.
+/// Writes colours as GeoTIFF. They need not fit the memory: `fill` gives whole rows of red, green, blue and
+/// opacity. It does so from the first row on, in one pass, or with [`TiffOptions::cloud_optimised`] in two.
 ///
 /// # Errors
-/// As [`write_tiff_rows`].
+/// The errors of [`write_tiff_rows`].
 pub fn write_tiff_colour_rows<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

@@ -162,7 +162,7 @@ pub fn write_georeferenced<'a>(
 /// # Errors
 /// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
 /// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals `nodata`.
-/// - Those of writing.
+/// - The errors of writing.
 pub fn write_tiff<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

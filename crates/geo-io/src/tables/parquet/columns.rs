@@ -92,7 +92,7 @@ fn plain(error: &::parquet::errors::ParquetError) -> String {
 }
 
 impl Batch {
-    /// Of each row, whether it has a value.
+    /// Returns, for each row, whether it has a value.
     pub fn there<'a>(&'a self, of: &ColumnDescriptor) -> impl Iterator<Item = bool> + 'a {
         let most = of.max_def_level();
         self.levels.iter().map(move |&level| level == most)

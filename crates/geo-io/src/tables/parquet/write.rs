@@ -37,8 +37,9 @@ pub enum ColumnType {
 /// snappy. The coordinate system is stated as PROJJSON; without one, `crs` is null. Rows are written as they come, 65,536 at once.
 ///
 /// # Errors
-/// [`Error::BadValue`] for a coordinate that is not finite, [`Error::Write`] for a system that PROJJSON cannot state
-/// ([`Crs::projjson`]) and for a number that its column cannot hold, and those of writing.
+/// - [`Error::BadValue`]: a coordinate is not finite.
+/// - [`Error::Write`]: PROJJSON cannot state the system ([`Crs::projjson`]), or a column cannot hold a number.
+/// - The errors of writing.
 ///
 /// ```
 /// use geo_io::{ColumnType, Crs, Number, Shape};
@@ -105,7 +106,8 @@ pub fn write_geoparquet_lines<'a, L: AsRef<[[f64; 2]]>>(
 /// Writes triangles as GeoParquet, as [`write_geoparquet`] does: each a polygon with the heights of its corners.
 ///
 /// # Errors
-/// As [`write_geoparquet`]; [`Error::Shape`] for a corner that is no vertex.
+/// - The errors of [`write_geoparquet`].
+/// - [`Error::Shape`]: a triangle names a corner beyond the vertices.
 pub fn write_geoparquet_mesh<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],
@@ -128,7 +130,7 @@ pub fn write_geoparquet_mesh<'a>(
 struct Column {
     name: String,
     values: Values,
-    /// Of each row, 1 if it has a value, else 0.
+    /// For each row, 1 if it has a value, else 0.
     levels: Vec<i16>,
 }
 

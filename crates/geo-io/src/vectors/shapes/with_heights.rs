@@ -34,8 +34,9 @@ pub struct Lines {
 /// LineString, MultiLineString and collections of both are lines.
 ///
 /// # Errors
-/// As `read_features`, and [`Error::Malformed`](crate::Error::Malformed) for a feature that is no line, has heights at some of its
-/// vertices only, or has a coordinate that is not finite. The error names the feature, counted from 0.
+/// - The errors of `read_features`.
+/// - [`Error::Malformed`](crate::Error::Malformed): a feature is no line, has heights at some of its vertices only,
+///   or has a coordinate that is not finite. The error names the feature, counted from 0.
 pub fn read_lines(path: &Path) -> Result<Lines> {
     let (mut lines, mut number) = (Lines::default(), 0);
     let found = rows(path, false, &mut |geometry, _| {

@@ -1,4 +1,4 @@
-//! What there is to do for copies, and who does it next.
+//! The jobs of copies, and which thread does them next.
 //!
 //! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody has
 //! waited for it. A piece from the device waits, is asked for with a slot, is on its way, has arrived, is drained, and is
@@ -79,7 +79,7 @@ pub(super) struct Work {
     is_enqueuing: bool,
     /// Threads that have jobs or look for some.
     pub hands: usize,
-    /// Those of them that found none just now.
+    /// Threads among them that found no job just now.
     pub idle: usize,
     /// Tasks of rayon's pool that look for jobs once they run; too few where a pool never ran them.
     pub called: usize,

@@ -64,8 +64,8 @@ impl<'a> Doubt<'a> {
         (0..2).all(|axis| low[axis] - origin[axis] <= reach && origin[axis] - high[axis] <= reach)
     }
 
-    /// Adds the sums of a chunk over a group to those before, in f64 where they are in doubt, or hold a point that a
-    /// target leaves out.
+    /// Adds the sums of a chunk over a group to the sums before. They are computed anew in f64 where their error
+    /// bound is too large, or where a target leaves out a point of the group.
     pub fn add(&self, group: usize, chunk: &Chunk, of_group: &mut Sums, sums: &mut Sums) {
         let (origin, reach) = (self.origins[group], 2.0 * self.reaches[group]);
         for i in 0..MOST {

@@ -121,8 +121,8 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// The same for sums over the points within a limit, with the leaves that have it. Those of which a part counts are summed
-    /// in f64, in which the limit is decided.
+    /// Returns the tree for sums over the points within a limit. `limited` has the leaves in f64, and the limit. It
+    /// sums the leaves that lie within the limit in part, since only f64 decides which of their points count.
     pub fn within(self, limited: Double, separation: f64) -> Self {
         Self { limited: Some(limited), separation, ..self }
     }

@@ -26,7 +26,8 @@ pub(crate) enum Share {
 }
 
 impl Limit {
-    /// That of a search by radius, for differences of coordinates that were multiplied by `scale`, a power of two.
+    /// Returns the limit of a search by radius. Its differences of coordinates were multiplied by `scale`, a power
+    /// of two.
     pub fn of(params: &Params, scale: f64) -> Self {
         let Search { reach, ellipse, .. } = Search::of(params);
         Self { square: reach * reach, ellipse, unit: 1.0 / scale }

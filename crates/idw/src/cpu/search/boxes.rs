@@ -22,11 +22,11 @@ pub(crate) struct Place<'a, 'b> {
 pub(crate) struct CellBox {
     rows: [u32; 2],
     columns: [Option<[u32; 2]>; 2],
-    /// Of each row only what is within a radius of a place counts, where there is one: x, y, and the radius.
+    /// A circle, if there is one: x, y and radius. Then only the part of each row within the circle counts.
     disc: Option<[f64; 3]>,
 }
 
-/// The most rows of cells that a search goes through: where so many hold too few points, cells do not serve.
+/// The most rows of cells that a search visits. If they hold too few points, the search does not use cells.
 const MAX_ROWS: u32 = 64;
 
 impl<'a, 'b> Place<'a, 'b> {
@@ -70,8 +70,9 @@ impl<'a, 'b> Place<'a, 'b> {
         }
     }
 
-    /// The cells within a radius of the place, on the sphere an angle, and whether every point counts as within: in the
-    /// plane not where the box is the whole index and the circle in it need not be.
+    /// Returns the cells within a radius of the place (on the sphere an angle), and whether every point of the
+    /// index counts as within. In the plane that is false for a finite radius: even where the box is the whole
+    /// index, the circle may not be.
     pub fn disc_of(&self, radius: f64) -> (CellBox, bool) {
         let (cells, is_whole) = self.box_of([radius; 2]);
         let is_round = !self.index.geographic && radius < f64::INFINITY;

@@ -85,8 +85,9 @@ impl Law {
         self.smoothing == 0.0 && nearest == 0.0 && self.law < FIRST_KERNEL
     }
 
-    /// The weight of a neighbour relative to that of the nearest, so that none overflows. Those that lie on the target
-    /// leave nothing to the others. `nearest` is [`smoothed`](Self::smoothed), `squared` as it comes.
+    /// Returns the weight of a neighbour relative to the weight of the nearest, so that none overflows. If
+    /// neighbours lie on the target, all others weigh nothing. `nearest` is [`smoothed`](Self::smoothed); `squared`
+    /// is not.
     #[inline(always)]
     pub fn weight(&self, is_exact: bool, nearest: f64, squared: f64) -> f64 {
         if is_exact {

@@ -31,9 +31,9 @@ pub(crate) struct Patches<'a> {
 
 /// Which targets make a patch.
 enum Order {
-    /// Those that come one after the other; each is searched by itself.
+    /// Targets that come one after the other; each is searched by itself.
     Given,
-    /// Those that come one after the other along a curve.
+    /// Targets that come one after the other along a curve.
     Curve(Vec<u32>),
     /// So many columns and rows of a grid.
     Grid { columns: usize, rows: usize },

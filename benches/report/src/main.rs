@@ -37,7 +37,8 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let results = Results::read(&root.join("benches/results"))?;
     let mut files = plots::all(&results)?;
     files.extend(page::render(results)?);
-    files.push(("docs/internals/cost.md".into(), cost_page::render(&root.join("benches/results"))?));
+    files
+        .push(("docs/internals/cost.md".into(), cost_page::render(&root.join("benches/results"))?));
     Ok(files)
 }
 

@@ -1,5 +1,5 @@
 // What memory and files cost on a machine, without any of Tessera: the figures of gpu-core's `host_memory` and of
-// docs/performance.md ("the whole program").
+// docs/guide/performance.md ("the whole program").
 //
 //   g++ -O2 -std=c++17 -pthread host_memory.cpp -o host_memory
 //   host_memory touch THREADS LARGE_PAGES(0|1)      first touch of fresh memory, and giving it back

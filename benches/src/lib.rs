@@ -2,7 +2,7 @@
 //!
 //! A row is, separated by tabs: whose it is (`tessera`, `cpu` for the same call on the host's threads, or a rival), the
 //! work, two numbers that say how large it is (elements, points or cells; queries, targets or sites, else 0), and the
-//! median, least and greatest time in ms. Program `report` makes docs/performance.md of such rows.
+//! median, least and greatest time in ms. Program `report` makes docs/guide/performance.md of such rows.
 
 use std::fmt::Display;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Times the commands that make a DEM in tiles, as users run them: what docs/cost.md fits its model to.
+//! Times the commands that make a DEM in tiles, as users run them: what docs/internals/cost.md fits its model to.
 //!
 //! `scale_bench LIDAR_DEM FOLDER [DEVICE] [METRES]`: the program, a folder for surveys, bins, tiles and DEMs (each case's are
 //! removed at its end), the device of `run --all` (`cuda`, or `cuda:all` for every card), and the side of the ground, for

@@ -1,4 +1,4 @@
-//! Times each algorithm over a ladder of sizes: what docs/performance.md plots.
+//! Times each algorithm over a ladder of sizes: what docs/guide/performance.md plots.
 //!
 //! `sizes_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`; `SIZES_MOST` bounds the cells, points or elements
 //! of a row, to try the bench where memory or time is short. Data are random from fixed seeds, resident, uniform

@@ -1,7 +1,7 @@
 //! The compiler of kernels: a rustc that has its own sources, and how it is called.
 //!
 //! `core` and `device-std` are built once by cargo, for all modules; then rustc makes each module's
-//! PTX from them, each by itself, so that modules can be built side by side. docs/toolchain.md
+//! PTX from them, each by itself, so that modules can be built side by side. docs/internals/toolchain.md
 //! explains the flags.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! docs/cost.md: the model of [`cost`](crate::cost) beside what it was fitted to, and what it says of a large survey.
+//! docs/internals/cost.md: the model of [`cost`](crate::cost) beside what it was fitted to, and what it says of a large survey.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Makes docs/performance.md, docs/papers.md, the plots in docs/plots, and docs/cost.md, of what the benches printed.
+//! Makes docs/guide/performance.md, docs/internals/papers.md, docs/internals/cost.md and the plots in docs/plots from what the
+//! benches printed.
 //!
 //! `report` writes them, `report --check` fails where they are not what it would write. What the benches printed lies in
 //! benches/results, a file a bench ([`results`]); the text around the figures is performance.md.jinja and papers.md.jinja
@@ -36,7 +37,8 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let results = Results::read(&root.join("benches/results"))?;
     let mut files = plots::all(&results)?;
     files.extend(page::render(results)?);
-    files.push(("docs/cost.md".into(), cost_page::render(&root.join("benches/results"))?));
+    files
+        .push(("docs/internals/cost.md".into(), cost_page::render(&root.join("benches/results"))?));
     Ok(files)
 }
 

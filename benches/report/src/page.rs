@@ -28,8 +28,8 @@ use crate::results::{Results, Row};
 
 /// The pages, and the templates that they are made from.
 const PAGES: [(&str, &str, &str); 2] = [
-    ("docs/performance.md", "performance.md.jinja", include_str!("../performance.md.jinja")),
-    ("docs/papers.md", "papers.md.jinja", include_str!("../papers.md.jinja")),
+    ("docs/guide/performance.md", "performance.md.jinja", include_str!("../performance.md.jinja")),
+    ("docs/internals/papers.md", "papers.md.jinja", include_str!("../papers.md.jinja")),
 ];
 
 /// The paths of the pages in the workspace, and their texts.

@@ -86,7 +86,7 @@
 //!
 //! # For kernels of your own
 //!
-//! What the primitives are made of is in `device-std`, in layers: docs/gpu-scan.md has the table of
+//! What the primitives are made of is in `device-std`, in layers: docs/internals/gpu-scan.md has the table of
 //! what must cooperate and where a result is valid.
 #![deny(missing_docs)]
 

@@ -26,7 +26,7 @@
 //! of the one before that: with that it is one operation away from its own.
 //!
 //! So a status is read until an aggregate is there, and after that two alone are looked at; and the chain
-//! in which all tiles wait for those before has a link for a group, not for a tile. docs/gpu-scan.md has
+//! in which all tiles wait for those before has a link for a group, not for a tile. docs/notes/gpu-scan.md has
 //! what that is worth.
 
 mod group;

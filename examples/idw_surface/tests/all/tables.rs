@@ -1,4 +1,4 @@
-//! Stations of GeoParquet and other tables with geometries, and the worked example of docs/tables.md.
+//! Stations of GeoParquet and other tables with geometries, and the worked example of docs/guide/tables.md.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use geo_io::{ColumnType, Crs, Number, Shape, write_geoparquet};
 
 use crate::PROGRAM;
 
-const DOCUMENT: &str = include_str!("../../../../docs/tables.md");
+const DOCUMENT: &str = include_str!("../../../../docs/guide/tables.md");
 
 /// Stations with rain: a file in a system, and the same as a table.
 fn stations(folder: &Path, name: &str, first: u32, system: &str) {

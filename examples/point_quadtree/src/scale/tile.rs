@@ -124,7 +124,7 @@ pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
     let (cells, threshold) = (planned.recipe.cells()?, planned.recipe.params().threshold);
     let tree = |(cell, path): (Cell, std::path::PathBuf)| {
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
-        // That nobody else changes it is asked for in docs/scale.md.
+        // That nobody else changes it is asked for in docs/guide/scale.md.
         let tree = unsafe { Quadtree::map(&path) }?;
         // Points of another cell are known by the first or the last of them; `join` looks at all.
         let place = |i: usize| Some((*tree.x().get(i)?, *tree.y().get(i)?));

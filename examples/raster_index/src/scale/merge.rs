@@ -29,7 +29,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         let (grid, how) = (*planned.plan.grid(), planned.recipe.how()?);
         let check = |number: usize, tree: &dyn Index| tile::check(&planned, number, tree);
         // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again. That
-        // nobody else changes it is asked for in docs/scale.md.
+        // nobody else changes it is asked for in docs/guide/scale.md.
         unsafe {
             write_merged((grid, side_of(&planned.plan)), &how, &files, &check, system, output)
         }
@@ -38,7 +38,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("tiles", tiles);
     report.field("tiles", tiles);
     // SAFETY: the file has just been renamed to its name, and no program writes to such a file again. That nobody else
-    // changes it is asked for in docs/scale.md.
+    // changes it is asked for in docs/guide/scale.md.
     describe(&mut report, &*unsafe { map(path) }?, place.crs.as_ref());
     notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);

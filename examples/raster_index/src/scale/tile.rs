@@ -81,7 +81,7 @@ pub fn build(
 pub fn open(planned: &Planned, number: usize) -> Result<AnyTree> {
     let path = planned.path_of(number, ".ccq");
     // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
-    // That nobody else changes it is asked for in docs/scale.md.
+    // That nobody else changes it is asked for in docs/guide/scale.md.
     let tree = unsafe { map(&path) }?;
     check(planned, number, &*tree)?;
     Ok(tree)

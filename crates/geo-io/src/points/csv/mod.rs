@@ -107,7 +107,7 @@ fn require_text(path: &Path, start: &[u8]) -> Result<()> {
     format.map_or(Ok(()), |format| Err(Error::OtherFormat { path: path.to_owned(), format }))
 }
 
-/// Reads the table, from standard input where the path is `-`. docs/tables.md says what it may look like.
+/// Reads the table, from standard input where the path is `-`. docs/guide/tables.md says what it may look like.
 pub(crate) fn read(
     path: &Path,
     filter: &Filter,

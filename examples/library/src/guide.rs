@@ -10,7 +10,9 @@ macro_rules! pages {
 pages! {
     ccq_tree: "ccq-tree.md",
     delaunay_stars: "delaunay-stars.md",
+    gpu_scan: "gpu-scan.md",
     idw: "idw.md",
+    index: "index.md",
     kriging: "kriging.md",
     nni_grid: "nni-grid.md",
     pba_voronoi: "pba-voronoi.md",

@@ -179,11 +179,11 @@ fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), hea
         }
         Reads::Parts(_) => report.note(
             "the points do not fit the memory: each tile reads them in parts and adds up; its values and those of one run are \
-             both within 1e-5 of the definition, so within twice that of each other (docs/guide/scale.md)",
+             both within 1e-5 of the definition, so within twice that of each other (docs/internals/tile-plan.md)",
         ),
         Reads::All => report.note(
             "any point may count for any cell, so each tile reads all of them; where very many are summed, values may differ \
-             from those of one run in their last digits (docs/guide/scale.md)",
+             from those of one run in their last digits (docs/internals/tile-plan.md)",
         ),
     }
 }

@@ -1,6 +1,6 @@
 //! What a tile takes of the host's memory and of a card's.
 //!
-//! Those of the host are about twice what was measured (docs/guide/scale.md), since points are not spread evenly; those of a
+//! Those of the host are about twice what was measured (docs/notes/scale.md), since points are not spread evenly; those of a
 //! card a quarter more and 32 to 56 MiB, for memory that its pool keeps.
 
 use nni_grid::Method;

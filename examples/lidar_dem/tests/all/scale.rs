@@ -61,7 +61,7 @@ fn write_points(folder: &Path, random: &mut Random, cell: f64, count: usize) -> 
 
 /// Moves what lies in the first and the last cell off their edges: a header's bounds may lie a step of its
 /// coordinates outside of the points', and where that is in another cell the plan's grid has a row or column more than
-/// that of one run (docs/guide/scale.md).
+/// that of one run (docs/internals/tile-plan.md).
 fn off_the_edges(mut column: Vec<f64>, cell: f64) -> Vec<f64> {
     let numbers: Vec<f64> = column.iter().map(|place| (place / cell).floor()).collect();
     let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);

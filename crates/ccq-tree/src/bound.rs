@@ -6,6 +6,15 @@ use std::fmt;
 use gpu_core::Shortest;
 
 /// A value, or an end of a range of values: a float of 64 bits, or a whole number that need not be one. Bounds compare exactly.
+///
+/// ```
+/// use ccq_tree::Bound;
+///
+/// // 2^53 + 1, which no float has.
+/// let whole = Bound::from((1i64 << 53) + 1);
+/// assert!(whole > Bound::from((1u64 << 53) as f64));
+/// assert_eq!(Bound::from(3), Bound::from(3.0));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Bound(Form);
 

@@ -90,6 +90,20 @@ pub struct FileKind {
 
 /// Returns what tree a file holds, by its header.
 ///
+/// ```
+/// use ccq_tree::{Params, build, kind_of_file};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let path = std::env::temp_dir().join(format!("kind-{}.ccq", std::process::id()));
+/// tree.save(&path)?;
+/// let kind = kind_of_file(&path)?;
+/// assert_eq!((kind.values, kind.is_coded), ("u8", false));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::File`] where it cannot be read, or its header is not sound.
 pub fn kind_of_file(path: impl AsRef<Path>) -> Result<FileKind> {

@@ -108,6 +108,18 @@ pub(crate) fn level_starts(tiers: &[Tier], starts: &[u32], tree: usize) -> Vec<u
 }
 
 /// A tree for each tile of a raster, built together; [`merge`](Self::merge) makes one of them.
+///
+/// ```
+/// use ccq_tree::{Params, build_forest};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new((0u16..128 * 64).collect(), GridSpec::of_pixels(128, 64))?; // row by row
+/// let forest = build_forest(&Device::Cpu, raster.view(), 64, &Params::new())?;
+/// let least: Vec<u16> = forest.trees().iter().map(|tree| tree.nodes()[0].min()).collect();
+/// assert_eq!(least, [0, 64]);
+/// assert_eq!(forest.merge()?.nodes()[0].max(), 128 * 64 - 1);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Debug, PartialEq)]
 pub struct Forest<T: Cell> {
     pub(crate) tiling: Tiling,

@@ -87,6 +87,17 @@ pub use tree::{Node, Tree};
 /// A raster without cells, or without values, has a tree without nodes. Work: each cell is read once, and again where the
 /// 64 x 64 cells around it differ; each node is written once.
 ///
+/// ```
+/// use ccq_tree::{Params, build};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let root = tree.nodes()[0];
+/// assert_eq!((root.min(), root.max()), (1, 7));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Boundary`] and [`Error::Bins`] for the parameters; [`Error::TooLarge`], [`Error::TooManyNodes`];
 /// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
@@ -103,7 +114,19 @@ pub fn build<'on, T: Cell>(
     )
 }
 
-/// Builds a tree for each tile of `tile_side` x `tile_side` cells of a raster, all of them together.
+/// Builds a tree for each tile of `tile_side` x `tile_side` cells of a raster, all of them together. The side is a power
+/// of two from 64 on.
+///
+/// ```
+/// use ccq_tree::{Params, build, build_forest};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new((0u16..128 * 64).collect(), GridSpec::of_pixels(128, 64))?; // row by row
+/// let forest = build_forest(&Device::Cpu, raster.view(), 64, &Params::new())?;
+/// assert_eq!(forest.tiles(), (2, 1)); // columns, rows
+/// assert!(forest.merge()? == build(&Device::Cpu, raster.view(), &Params::new())?);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::TileSide`]; as [`build`].
@@ -121,11 +144,25 @@ pub fn build_forest<'on, T: Cell>(
     )
 }
 
-/// Builds the tree of one tile of a raster that is larger than memory. [`Forest::of_trees`] takes such trees. The
-/// root stands for `tile_side` x `tile_side` cells, also where the raster's edge cuts the tile off.
+/// Builds the tree of one tile of a raster that is larger than memory. [`Forest::of_trees`] takes such trees, of
+/// sides from 64 on. The root stands for `tile_side` x `tile_side` cells, also where the raster's edge cuts the tile off.
 ///
 /// If the raster is one tile, give the smallest power of two that is not below its sides as `tile_side`. Then the
 /// tree has no levels above the raster's own.
+///
+/// ```
+/// use ccq_tree::{Forest, Params, build_tile};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// // Two tiles of 64 x 64 cells side by side.
+/// let west = Grid::new(vec![1u8; 64 * 64], GridSpec::new(0.0, 64.0, 1.0, 64, 64)?)?;
+/// let east = Grid::new(vec![9u8; 64 * 64], GridSpec::new(64.0, 64.0, 1.0, 64, 64)?)?;
+/// let build = |tile: &Grid<u8>| build_tile(&Device::Cpu, tile.view(), 64, &Params::new());
+/// let trees = vec![build(&west)?, build(&east)?];
+/// let whole = Forest::of_trees(GridSpec::of_pixels(128, 64), 64, trees)?.merge()?;
+/// assert_eq!((whole.nodes()[0].min(), whole.nodes()[0].max()), (1, 9));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// - [`Error::TileSide`]: `tile_side` is no power of two, or below the tile's sides.
@@ -151,6 +188,18 @@ pub fn build_tile<'on, T: Cell>(
 
 /// Builds one tree of rasters that lie beside each other, in any order and of any sides. The tree is, byte for
 /// byte, the one that [`build`] makes of their [`mosaic()`] in one go.
+///
+/// ```
+/// use ccq_tree::{Params, build_mosaic};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let west = Grid::new(vec![1u8, 2], GridSpec::new(0.0, 1.0, 1.0, 2, 1)?)?;
+/// let east = Grid::new(vec![3u8], GridSpec::new(2.0, 1.0, 1.0, 1, 1)?)?;
+/// let tree = build_mosaic(&Device::Cpu, &[east.view(), west.view()], &Params::new())?;
+/// assert_eq!(tree.grid().width, 3);
+/// assert_eq!((tree.nodes()[0].min(), tree.nodes()[0].max()), (1, 3));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`mosaic()`] and [`build`].

@@ -13,6 +13,18 @@ const TOLERANCE: f64 = 1e-3;
 /// all rasters, and the part of it that each raster covers. A raster without cells covers no part, and may lie
 /// anywhere.
 ///
+/// ```
+/// use ccq_tree::{Window, mosaic_places};
+/// use gpu_core::GridSpec;
+///
+/// // The second grid begins two columns to the east of the first, and a row to the south.
+/// let grids = [GridSpec::new(0.0, 2.0, 1.0, 2, 2)?, GridSpec::new(2.0, 1.0, 1.0, 2, 2)?];
+/// let (whole, places) = mosaic_places(&grids)?;
+/// assert_eq!((whole.width, whole.height), (4, 3));
+/// assert_eq!(places[1], Window { row0: 1, column0: 2, row1: 3, column1: 4 });
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::Part`]: the cells of a raster differ in size from the first raster's, are not on its grid, or overlap
 ///   an earlier raster's.
@@ -55,6 +67,19 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
 
 /// Returns what the cells of a mosaic have that lie in none of the rasters: NODATA.
 ///
+/// ```
+/// use ccq_tree::{Error, mosaic_fill, mosaic_places};
+/// use gpu_core::GridSpec;
+///
+/// // Two cells, and a cell between them that neither grid has.
+/// let grids = [GridSpec::new(0.0, 1.0, 1.0, 1, 1)?, GridSpec::new(2.0, 1.0, 1.0, 1, 1)?];
+/// let (whole, places) = mosaic_places(&grids)?;
+/// assert_eq!(mosaic_fill::<i16>(&whole, &places, Some((-9999).into()))?, -9999);
+/// assert_eq!(mosaic_fill::<i16>(&whole, &places, None), Err(Error::Gap { cells: 1 }));
+/// assert!(mosaic_fill::<f32>(&whole, &places, None)?.is_nan());
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Gap`] where there are such cells and no value stands for it.
 pub fn mosaic_fill<T: Number>(
@@ -73,6 +98,17 @@ pub fn mosaic_fill<T: Number>(
 
 /// Returns one raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
 /// result has `nodata`, or NaN.
+///
+/// ```
+/// use ccq_tree::mosaic;
+/// use gpu_core::{Grid, GridSpec};
+///
+/// let west = Grid::new(vec![1i16], GridSpec::new(0.0, 1.0, 1.0, 1, 1)?)?;
+/// let east = Grid::new(vec![3i16], GridSpec::new(2.0, 1.0, 1.0, 1, 1)?)?;
+/// let whole = mosaic(&[east.view(), west.view()], Some((-9999).into()))?;
+/// assert_eq!(whole.values(), [1, -9999, 3]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.

@@ -97,6 +97,16 @@ fn bits_for(steps: usize) -> u32 {
 }
 
 /// A part of a raster: its rows and columns from the first on, up to and without the second.
+///
+/// ```
+/// use ccq_tree::Window;
+///
+/// let window = |row0, column0, row1, column1| Window { row0, column0, row1, column1 };
+/// let north = window(0, 0, 2, 4);
+/// assert_eq!(north.cells(), 8);
+/// assert_eq!(north.and(window(1, 3, 5, 5)), Some(window(1, 3, 2, 4)));
+/// assert!(north.holds(window(1, 1, 2, 2)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// The first row.
@@ -148,6 +158,8 @@ impl Window {
 }
 
 /// Where to search. What for, the conditions say.
+///
+/// Example: that of [`statistics`](crate::statistics()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {

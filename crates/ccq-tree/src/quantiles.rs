@@ -18,6 +18,16 @@ use crate::{Bound, Error, Number, Result};
 /// that would be equal are one, and the least value is none: then there are fewer bins. NaN and `nodata` do not count. On
 /// all cores: values of 8 and 16 bits are counted, others sorted, in as many bytes a cell as a value has.
 ///
+/// ```
+/// use ccq_tree::quantile_boundaries;
+/// use gpu_core::{Grid, GridSpec};
+///
+/// // Four bins of one value each; 9 is NODATA.
+/// let raster = Grid::new(vec![3u8, 1, 2, 4, 9, 9], GridSpec::of_pixels(6, 1))?;
+/// assert_eq!(quantile_boundaries(raster.view(), Some(9.into()), 4)?, [2, 3, 4]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Bins`] unless there are 1 to [`MAX_BINS`], of values of 32 and 64 bits 1 to [`MAX_CODED_BINS`]; [`Error::Core`] where there
 /// is not the memory.

@@ -12,6 +12,17 @@ use crate::{Cell, Query, Result, Tree};
 /// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)). It takes at most
 /// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, build, count};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let high = Condition::new(&tree).range(5, 8); // 5 and above, below 8
+/// assert_eq!(count(&Device::Cpu, &[high], &Query::new())?.cells, 3);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`quadrants()`].
 pub fn count<'on>(
@@ -35,6 +46,18 @@ pub fn count<'on>(
 /// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
 /// that are visited: those given, and those above them, each with its siblings.
 ///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, build, quadrants};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let low = Condition::new(&tree).range(0, 2);
+/// let found = quadrants(&Device::Cpu, &[low], &Query::new())?;
+/// assert_eq!((found[0].row, found[0].column, found[0].size), (0, 0, 2)); // four cells in one
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Conditions`](crate::Error::Conditions), [`Error::Sides`](crate::Error::Sides), [`Error::Window`](crate::Error::Window),
 /// [`Error::Range`](crate::Error::Range); [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call;
@@ -56,6 +79,18 @@ pub fn quadrants<'on>(
 
 /// Returns a raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others. On a GPU as [`count()`].
 ///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, build, mask};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let high = Condition::new(&tree).range(5, 8);
+/// let mask = mask(&Device::Cpu, &[high], &Query::new())?;
+/// assert_eq!(mask.values(), [0, 0, 1, 0, 0, 0, 1, 1]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`runs()`].
 pub fn mask<'on>(
@@ -76,6 +111,19 @@ pub fn mask<'on>(
 /// Returns the cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another. On a GPU as
 /// [`count()`].
 ///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, Run, build, runs};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let high = Condition::new(&tree).range(5, 8);
+/// let found = runs(&Device::Cpu, &[high], &Query::new())?;
+/// assert_eq!(found[0], Run { row: 0, column0: 2, column1: 3 });
+/// assert_eq!(found[1], Run { row: 1, column0: 2, column1: 4 });
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin and its raster is not
 /// given, on a GPU also if no such cell is found.
@@ -95,6 +143,19 @@ pub fn runs<'on>(
 }
 
 /// Counts the values in a window, and finds the least and the greatest, from the tree alone. On a GPU as [`count()`].
+///
+/// ```
+/// use ccq_tree::{Params, Query, Window, build, statistics};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let east = Window { row0: 0, column0: 2, row1: 2, column1: 4 };
+/// let found = statistics(&Device::Cpu, &tree, &Query::new().window(east))?;
+/// assert_eq!(found.cells, 4);
+/// assert_eq!((found.min, found.max), (Some(3.into()), Some(7.into())));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`quadrants()`].
@@ -119,6 +180,18 @@ pub fn statistics<'on, T: Cell>(
 /// On the CPU the search goes on where the greatest value may be, so that it visits little more than the nodes above what it
 /// gives. On a GPU it counts up to 32 times.
 ///
+/// ```
+/// use ccq_tree::{Params, Query, build, top_k};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let peaks = top_k(&Device::Cpu, &tree, 3, &Query::new())?;
+/// assert_eq!((peaks[0].row, peaks[0].column), (0, 2));
+/// assert_eq!(peaks.iter().map(|peak| peak.value.to_f64()).collect::<Vec<_>>(), [7.0, 7.0, 5.0]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
 pub fn top_k<'on, T: Cell>(
@@ -139,6 +212,18 @@ pub fn top_k<'on, T: Cell>(
 
 /// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
 /// takes any.
+///
+/// ```
+/// use ccq_tree::{Params, Sum, build, fields};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let sums = fields(&Device::Cpu, &tree, Sum)?;
+/// let total = sums.root().expect("there are values");
+/// assert_eq!((total.cells, total.sum), (8, 26));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) where memory or the device fails.

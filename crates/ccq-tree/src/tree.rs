@@ -13,6 +13,19 @@ use crate::{Cell, Params};
 
 /// A node: the least and the greatest value of a quadrant (or the numbers of their bins), and where its children
 /// are. It takes 8 bytes for cells of 8 and 16 bits, and 12 for cells of 32 bits.
+///
+/// ```
+/// use ccq_tree::{Params, build};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let root = tree.nodes()[0];
+/// let west = tree.nodes()[root.first_child().expect("values differ") as usize];
+/// assert_eq!((west.min(), west.max()), (1, 1));
+/// assert_eq!(west.first_child(), None); // all cells have one value
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq)]
 #[repr(transparent)]
 pub struct Node<T: Cell>(RawNode<T>);
@@ -137,6 +150,21 @@ impl Place {
 
 /// A min/max quadtree over a raster: its nodes in one array, level after level from the root, each level in Z-order.
 /// `docs/internals/ccq-tree.md` defines it to the bit.
+///
+/// ```
+/// use ccq_tree::{Params, Tree, build};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// assert_eq!(tree.levels(), 3); // the root, two quadrants, cells
+/// assert_eq!(tree.level_starts()[..2], [0, 1]);
+/// let path = std::env::temp_dir().join(format!("tree-{}.ccq", std::process::id()));
+/// tree.save(&path)?;
+/// assert!(Tree::<u8>::read(&path)? == tree);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 pub struct Tree<T: Cell> {
     pub(crate) grid: GridSpec,
     /// Levels below the root.

@@ -33,6 +33,8 @@ use crate::{Error, MAX_POINTS, Result, Triangulation, triangulate};
 type P = [f64; 2];
 
 /// How finely lines are divided.
+///
+/// Example: that of [`split_lines`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Splitting {
@@ -75,6 +77,8 @@ pub struct OnLine {
 }
 
 /// The sites that keep triangles from crossing lines.
+///
+/// Example: that of [`split_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LineSites {

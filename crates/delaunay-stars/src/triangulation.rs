@@ -16,6 +16,23 @@ pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 ///
 /// Points at one place are one *site*, which the one of the lowest index stands for. The others have no neighbours:
 /// [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as given.
+///
+/// ```
+/// use delaunay_stars::triangulate;
+/// use gpu_core::{Device, Points};
+///
+/// // A square, its middle, and the middle once more.
+/// let (x, y) = ([0.0, 2.0, 2.0, 0.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0, 1.0, 1.0]);
+/// let triangulation = triangulate(&Device::Cpu, Points::new(&x, &y))?;
+/// assert_eq!((triangulation.len(), triangulation.sites()), (6, 5));
+/// assert_eq!(triangulation.duplicates(), [[5, 4]]);
+/// assert_eq!(triangulation.site_of(5), 4);
+/// assert_eq!(triangulation.hull(), [0, 1, 2, 3]);
+/// assert_eq!(triangulation.star(0), [1, 4, 3]); // counter-clockwise along the hull
+/// let all: Vec<[u32; 3]> = triangulation.triangles().collect();
+/// assert_eq!(all, [[0, 1, 4], [0, 4, 3], [1, 2, 4], [2, 3, 4]]);
+/// # Ok::<(), delaunay_stars::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangulation {
     /// Where points lie, times the scale.

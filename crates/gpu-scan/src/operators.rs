@@ -14,20 +14,37 @@ use crate::number::{Direction, Number, nan_last};
 
 /// The sum. Integers wrap; floats are added in the order that [the crate](crate#sums-of-floats)
 /// documents, from +0.0 on.
+///
+/// Example: that of [`cpu::reduce`](crate::cpu::reduce()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
 /// The least number. NaN is passed over; -0.0 is less than +0.0.
+///
+/// ```
+/// assert_eq!(gpu_scan::cpu::reduce(gpu_scan::Min, &[3.0, f64::NAN, -2.0]), -2.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Min;
 
 /// The greatest number. NaN is passed over; -0.0 is less than +0.0.
+///
+/// Example: that of [`cpu::reduce`](crate::cpu::reduce()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Max;
 
 /// The last valid element: fills gaps from what comes before (or, backward, after) them.
 ///
 /// An element is invalid if it has the bits of the value here or, if that is a NaN, is any NaN.
+///
+/// ```
+/// use gpu_scan::{LastValid, Scan, cpu};
+///
+/// let mut heights = [2.0, f32::NAN, 7.0];
+/// cpu::scan_in_place(LastValid(f32::NAN), Scan::inclusive(), &mut heights)?;
+/// assert_eq!(heights, [2.0, 2.0, 7.0]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastValid<T>(
     /// What stands for a missing value.

@@ -11,6 +11,19 @@ use crate::number::{order_of_bits, total_order};
 use crate::{Direction, Key};
 
 /// How a scan runs: with or without the element itself, and from which end.
+///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut sums = [0; 3];
+/// cpu::scan(Sum, Scan::inclusive(), &[1, 2, 3], &mut sums)?;
+/// assert_eq!(sums, [1, 3, 6]);
+/// cpu::scan(Sum, Scan::exclusive(100), &[1, 2, 3], &mut sums)?;
+/// assert_eq!(sums, [100, 101, 103]);
+/// cpu::scan(Sum, Scan::inclusive().backward(), &[1, 2, 3], &mut sums)?;
+/// assert_eq!(sums, [6, 5, 3]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Scan<T> {
@@ -102,6 +115,8 @@ impl Sort {
 }
 
 /// How sorted arrays are merged: in which direction they are sorted.
+///
+/// Example: that of [`cpu::merge_keys`](crate::cpu::merge_keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merge {
@@ -122,6 +137,8 @@ impl Merge {
 }
 
 /// Which elements are the first k.
+///
+/// Example: that of [`cpu::top_k`](crate::cpu::top_k).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopK {

@@ -7,6 +7,16 @@ use crate::number::{Direction, Number, total_order};
 
 /// A condition on one element, as comparisons of the type define it: NaN satisfies none but
 /// [`not_equal_to`](Self::not_equal_to) and [`is_nan`](Self::is_nan), and -0.0 equals +0.0.
+///
+/// ```
+/// use gpu_scan::Predicate;
+///
+/// let ground = Predicate::within(0.0, 9000.0);
+/// assert!(ground.holds(0.0) && ground.holds(9000.0));
+/// assert!(!ground.holds(-0.5) && !ground.holds(f64::NAN));
+/// assert!(ground.not().holds(f64::NAN));
+/// assert!(Predicate::is_nan().holds(f64::NAN));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predicate<T: Number> {
     /// The lowest rank that satisfies it, in ascending order.

@@ -8,6 +8,8 @@ use crate::{Error, Params, Result};
 
 /// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A factor does not count,
 /// since the value is a mean. All but [`Gaussian`](KernelShape::Gaussian) end at the bandwidth.
+///
+/// Example: that of [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelShape {
@@ -28,6 +30,18 @@ pub enum KernelShape {
 }
 
 /// A kernel function with its bandwidth.
+///
+/// ```
+/// use gpu_core::{Device, Points, Targets};
+/// use idw::{Input, Kernel, KernelShape, Params, interpolate};
+///
+/// let points = Points { x: &[0.0, 1.0, 9.0], y: &[0.0; 3], values: &[&[10.0, 20.0, 90.0]] };
+/// let targets = Targets::Points { x: &[0.5], y: &[0.0] };
+/// let params = Params::default().kernel(Kernel::new(KernelShape::Uniform, 2.0));
+/// let surface = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &params)?;
+/// assert_eq!(surface.values[0], [15.0]); // the mean of the two within 2
+/// # Ok::<(), idw::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernel {
     /// The function.

@@ -112,6 +112,8 @@ pub struct Summary {
 }
 
 /// Interpolated values.
+///
+/// Example: that of the [crate] and of [`interpolate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Surface<T> {
@@ -142,6 +144,20 @@ impl<T> Surface<T> {
 /// - Where all points count: points times targets.
 /// - With the expansion ([`Method`]): 10,000 to 60,000 pairs for each target.
 /// - With a search: for each target, a few times the points that it takes.
+///
+/// ```
+/// use gpu_core::{Device, Points, Targets};
+/// use idw::{Input, Params, interpolate};
+///
+/// let points = Points { x: &[0.0, 4.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+/// let targets = Targets::Points { x: &[2.0, 4.0, 1.0], y: &[0.0; 3] };
+/// let surface = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &Params::default())?;
+/// assert_eq!(surface.values[0][1], 20.0); // on a point
+/// assert!((surface.values[0][0] - 15.0).abs() < 1e-9); // halfway
+/// // At distances 1 and 3 with power 2 the points weigh 9 to 1.
+/// assert!((surface.values[0][2] - 11.0).abs() < 1e-9);
+/// # Ok::<(), idw::Error>(())
+/// ```
 ///
 /// # Errors
 /// - [`gpu_core::Error::Length`]: the columns of the points or of the targets differ in length.

@@ -125,6 +125,18 @@ pub enum Baseline {
 /// target to its `neighbours` nearest points, divided by the distance expected in a random pattern. A cosine maps
 /// this ratio from the range `r_min` to `r_max` to the range 0 to 1. From 0.1 to 0.9 the power is interpolated
 /// linearly between the five levels.
+///
+/// ```
+/// use gpu_core::{Device, Points, Targets};
+/// use idw::{Adaptive, Input, Params, interpolate};
+///
+/// let points = Points { x: &[0.0, 4.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+/// let targets = Targets::Points { x: &[2.0], y: &[0.0] };
+/// let params = Params::default().adaptive(Adaptive::default().neighbours(2));
+/// let surface = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &params)?;
+/// assert!((surface.values[0][0] - 15.0).abs() < 1e-9); // halfway, every power gives the mean
+/// # Ok::<(), idw::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Adaptive {

@@ -12,6 +12,8 @@ use crate::{Error, NonFinite, Number, Params, Result};
 /// Points, and where to interpolate them.
 ///
 /// Both are data, and may differ from call to call where the parameters stay: so neither is a parameter.
+///
+/// Example: that of [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -8,6 +8,20 @@ use crate::{Error, Number, Result};
 
 /// Statistics of the points of each target, of their first value; in ground units and those of the
 /// value. NaN where a target has no point.
+///
+/// ```
+/// use gpu_core::{Device, Points, Targets};
+/// use idw::{Input, Params, interpolate};
+///
+/// let points = Points { x: &[0.0, 1.0, 9.0], y: &[0.0; 3], values: &[&[10.0, 20.0, 90.0]] };
+/// let targets = Targets::Points { x: &[0.5], y: &[0.0] };
+/// let params = Params::nearest(2).statistics(true);
+/// let surface = interpolate::<f64>(&Device::Cpu, Input::new(points, targets), &params)?;
+/// let found = surface.statistics.expect("they were asked for");
+/// assert_eq!((found.count[0], found.min[0], found.max[0]), (2, 10.0, 20.0));
+/// assert_eq!((found.mean[0], found.nearest_distance[0]), (15.0, 0.5));
+/// # Ok::<(), idw::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics<T> {

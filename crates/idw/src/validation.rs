@@ -23,6 +23,8 @@ pub struct Validation {
 }
 
 /// Which powers [`best_power`] puts beside each other.
+///
+/// Example: that of [`best_power`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PowerParams {
@@ -62,6 +64,17 @@ pub struct Comparison {
 ///
 /// Several points in one place predict each other. Work: as for an interpolation at the points.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use idw::{Params, cross_validate};
+///
+/// let points = Points { x: &[0.0, 4.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+/// let found = cross_validate(&Device::Cpu, points, &Params::default())?;
+/// assert_eq!(found.errors, [10.0, -10.0]); // each gets the other's value
+/// assert_eq!((found.rmse, found.bias), (10.0, 0.0));
+/// # Ok::<(), idw::Error>(())
+/// ```
+///
 /// # Errors
 /// The errors of [`interpolate`](crate::interpolate).
 pub fn cross_validate<'on>(
@@ -85,6 +98,18 @@ pub fn cross_validate<'on>(
 }
 
 /// Cross-validates by several powers, to choose one.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use idw::{PowerParams, best_power};
+///
+/// // The near point has the right value, and a high power gives it most of the weight.
+/// let points = Points { x: &[0.0, 1.0, 8.0, 9.0], y: &[0.0; 4], values: &[&[5.0, 5.0, 7.0, 7.0]] };
+/// let found = best_power(&Device::Cpu, points, &PowerParams::new([1.0, 2.0, 4.0]))?;
+/// assert_eq!(found.best, Some(4.0));
+/// assert!(found.all[2].1.rmse < found.all[0].1.rmse);
+/// # Ok::<(), idw::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.

@@ -14,6 +14,8 @@ const MAX_LAGS: u32 = 10_000;
 const MAX_SAMPLE: u32 = 1_000_000;
 
 /// How an empirical variogram is made.
+///
+/// Example: that of [`Empirical`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmpiricalParams {
@@ -65,6 +67,19 @@ pub struct Lag {
 }
 
 /// An empirical variogram: Matheron's estimator, of all directions together.
+///
+/// ```
+/// use gpu_core::{Points, Silent};
+/// use kriging::{Empirical, EmpiricalParams, Lag};
+///
+/// // Two pairs at distance 1, whose values differ by 1 and 3; one at distance 2, by 4.
+/// let points = Points { x: &[0.0, 1.0, 2.0], y: &[0.0; 3], values: &[&[0.0, 1.0, 4.0]] };
+/// let params = EmpiricalParams::default().cutoff(2.0).lags(2);
+/// let found = Empirical::of(points, &params, &Silent)?;
+/// assert_eq!(found.lags[0], Lag { pairs: 2, distance: 1.0, semivariance: 2.5 }); // (1 + 9) / 2 / 2
+/// assert_eq!(found.lags[1], Lag { pairs: 1, distance: 2.0, semivariance: 8.0 });
+/// # Ok::<(), kriging::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Empirical {
@@ -93,6 +108,18 @@ impl Empirical {
 
 /// Points drawn from any number of others, which come in parts: those whose coordinates and first value have the least hashes with
 /// the seed. So the sample is the same in whatever order and parts they come.
+///
+/// ```
+/// use gpu_core::{Points, Silent};
+/// use kriging::{EmpiricalParams, Sample};
+///
+/// let mut sample = Sample::new(&EmpiricalParams::default().cutoff(2.0).lags(2))?;
+/// sample.add(Points { x: &[0.0, 1.0], y: &[0.0; 2], values: &[&[0.0, 1.0]] })?;
+/// sample.add(Points { x: &[2.0], y: &[0.0], values: &[&[4.0]] })?;
+/// let found = sample.variogram(&Silent)?;
+/// assert_eq!((found.lags[0].pairs, found.lags[1].semivariance), (2, 8.0));
+/// # Ok::<(), kriging::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sample {
     params: EmpiricalParams,

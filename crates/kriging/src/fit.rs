@@ -7,6 +7,22 @@
 use crate::{Empirical, Error, Lag, Model, Result, Variogram};
 
 /// A fitted variogram.
+///
+/// ```
+/// use gpu_core::{Points, Silent};
+/// use kriging::{Empirical, EmpiricalParams, Lag, Model, Variogram};
+///
+/// let exact = Variogram::new(0.5).structure(Model::Spherical, 2.0, 30.0);
+/// # let points = Points { x: &[0.0], y: &[0.0], values: &[&[0.0]] };
+/// # let mut empirical = Empirical::of(points, &EmpiricalParams::default(), &Silent)?;
+/// let lag = |distance| Lag { pairs: 100, distance, semivariance: exact.semivariance(distance) };
+/// empirical.lags = [5.0, 15.0, 25.0, 35.0].map(lag).to_vec();
+/// let fitted = Variogram::fit(&empirical, &Model::ALL)?;
+/// assert_eq!(fitted.model, Model::Spherical);
+/// assert!((fitted.variogram.nugget() - 0.5).abs() < 1e-3);
+/// assert!((fitted.variogram.structures()[0].range - 30.0).abs() < 0.1);
+/// # Ok::<(), kriging::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fitted {

@@ -52,6 +52,8 @@ const BLOCK: u64 = 64;
 const _: () = assert!(MAX_NEIGHBOURS == kernels_rs::kriging::search::MAX_NEIGHBOURS);
 
 /// Points on the device, and where to interpolate them.
+///
+/// Example: that of [the module](self).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -69,6 +71,8 @@ impl<'a> Input<'a> {
 }
 
 /// Values and variances on the device.
+///
+/// Example: that of [the module](self).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceSurface {
@@ -105,6 +109,8 @@ impl DeviceSurface {
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
+/// Example: that of [the module](self).
+///
 /// # Errors
 /// The errors of [`Index::new`] and [`Index::interpolate`].
 pub fn interpolate(
@@ -118,6 +124,27 @@ pub fn interpolate(
 /// Points on the device, in the order of a search for their nearest.
 ///
 /// It holds copies: the points may change or go.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
+/// use kriging::gpu::{Index, Workspace};
+/// use kriging::{Model, Params, Variogram};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let points = Points { x: &[0.5, 9.5], y: &[0.5, 0.5], values: &[&[1.0, 2.0]] };
+/// let uploaded = UploadedPoints::new(&gpu, &points)?;
+/// let index = Index::new(&mut workspace, &uploaded.points(Extent::of(&points)?)?)?;
+/// let params = Params::new(Variogram::new(0.0).structure(Model::Exponential, 1.0, 5.0));
+/// for (west, expected) in [(0.0, 1.0), (9.0, 2.0)] {
+///     let cell = GridSpec::new(west, 1.0, 1.0, 1, 1)?; // its centre is a point
+///     let surface = index.interpolate(&mut workspace, cell.into(), &params)?;
+///     assert_eq!(surface.values.to_host()?, [expected]);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Index {
     /// `None` without points.

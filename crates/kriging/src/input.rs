@@ -12,6 +12,8 @@ pub const MAX_POINTS: u64 = (1 << 31) - 1;
 const MOST: f64 = 1e150;
 
 /// Points, and where to interpolate them.
+///
+/// Example: that of [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -80,6 +80,8 @@ pub struct Summary {
 }
 
 /// Interpolated values, and their variances.
+///
+/// Example: that of the [crate].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Surface {
@@ -137,6 +139,20 @@ impl Surface {
 ///
 /// Work, for each target: a search for its neighbours. For n neighbours then n^2 / 2 variograms, and n^3 / 6 + 1.5
 /// n^2 products and differences.
+///
+/// ```
+/// use gpu_core::{Device, Points, Targets};
+/// use kriging::{Input, Model, Params, Variogram, interpolate};
+///
+/// let points = Points { x: &[0.0, 4.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+/// let targets = Targets::Points { x: &[0.0, 2.0], y: &[0.0; 2] };
+/// let params = Params::new(Variogram::new(0.0).structure(Model::Spherical, 1.0, 4.0));
+/// let surface = interpolate(&Device::Cpu, Input::new(points, targets), &params)?;
+/// assert_eq!((surface.values[0][0], surface.variances[0]), (10.0, 0.0)); // on a point
+/// assert!((surface.values[0][1] - 15.0).abs() < 1e-9); // halfway
+/// assert!(surface.variances[1] > 0.0);
+/// # Ok::<(), kriging::Error>(())
+/// ```
 ///
 /// # Errors
 /// - [`gpu_core::Error::Length`]: the columns of the points or of the targets differ in length.

@@ -8,6 +8,14 @@ use crate::{Error, Result, Variogram};
 pub const MAX_NEIGHBOURS: u32 = 64;
 
 /// How to interpolate.
+///
+/// ```
+/// use kriging::{Model, Params, Variogram};
+///
+/// let variogram = Variogram::new(0.1).structure(Model::Exponential, 2.0, 150.0);
+/// let params = Params::new(variogram).max_points(24).min_points(3).radius(500.0);
+/// assert_eq!((params.max_points, params.min_points), (24, 3));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {

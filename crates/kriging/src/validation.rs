@@ -30,6 +30,20 @@ pub struct Validation {
 /// Interpolates the first value of each point from the nearest of all other points. Several points at one place predict each
 /// other. Work as for an interpolation at the points.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use kriging::{Model, Params, Variogram, cross_validate};
+///
+/// let points = Points { x: &[0.0, 4.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+/// let params = Params::new(Variogram::new(0.0).structure(Model::Spherical, 1.0, 4.0));
+/// let found = cross_validate(&Device::Cpu, points, &params)?;
+/// assert_eq!(found.errors, [10.0, -10.0]); // each gets the other's value
+/// assert_eq!((found.rmse, found.bias), (10.0, 0.0));
+/// // Of one neighbour the variance is twice the semivariance, which is the sill from the range on.
+/// assert!((found.variances[0] - 2.0).abs() < 1e-9);
+/// # Ok::<(), kriging::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`interpolate`](crate::interpolate).
 pub fn cross_validate<'on>(

@@ -12,6 +12,15 @@ use crate::{Error, Result};
 pub const MAX_STRUCTURES: usize = kernels_rs::kriging::correlation::MAX_STRUCTURES;
 
 /// How a structure of a variogram rises with r, the distance in units of its range, to its sill.
+///
+/// ```
+/// use kriging::Model;
+///
+/// assert_eq!(Model::Spherical.rise(0.0), 0.0);
+/// assert_eq!(Model::Spherical.rise(1.0), 1.0); // and stays there
+/// assert!((Model::Exponential.rise(3.0) - 0.95).abs() < 0.001);
+/// assert_eq!(Model::Gaussian.name(), "gaussian");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Model {
@@ -63,6 +72,15 @@ pub struct Structure {
 }
 
 /// Ranges that are shorter across a direction than along it.
+///
+/// ```
+/// use kriging::{Anisotropy, Model, Variogram};
+///
+/// // Values are alike twice as far to the east and west as to the north and south.
+/// let variogram = Variogram::new(0.0).structure(Model::Spherical, 1.0, 100.0).anisotropy(90.0, 0.5);
+/// assert_eq!(variogram.direction(), Some(Anisotropy { azimuth: 90.0, ratio: 0.5 }));
+/// assert_eq!(variogram.semivariance(100.0), 1.0); // to the east
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anisotropy {
     /// The direction of the longest ranges, in degrees clockwise from north (the y axis).

@@ -10,6 +10,8 @@ use crate::{Bound, Error, Number, Params, Result};
 pub const MAX_CODED_BINS: usize = 65_535;
 
 /// How to build a [`CodedTree`](crate::CodedTree).
+///
+/// Example: that of [`build_coded`](crate::build_coded).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodedParams<T> {
@@ -47,6 +49,8 @@ impl<T> Default for CodedParams<T> {
 }
 
 /// What codes stand for: each a value, or each a bin.
+///
+/// Example: that of [`build_coded`](crate::build_coded).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Codes<T> {
     /// The values, rising; or the boundaries between bins, none below the one before.

@@ -24,6 +24,18 @@ use crate::{
 /// of 8 bytes; more make nodes of 12. The tree is the same on every device. The CPU makes the codes, in 8 bytes a
 /// cell; without bins it sorts the values.
 ///
+/// ```
+/// use ccq_tree::{CodedParams, Condition, Query, build_coded, count};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![0.1, 0.2, 0.2, 0.3], GridSpec::of_pixels(2, 2))?;
+/// let tree = build_coded(&Device::Cpu, raster.view(), &CodedParams::new())?;
+/// assert_eq!(tree.codes().values(), [0.1, 0.2, 0.3]);
+/// let found = count(&Device::Cpu, &[Condition::of_coded(&tree).range(0.2, 0.3)], &Query::new())?;
+/// assert_eq!(found.cells, 2);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// The errors of [`build`].
 pub fn build_coded<'on, T: Number>(
@@ -36,6 +48,20 @@ pub fn build_coded<'on, T: Number>(
 
 /// Builds the tree of one tile of a raster, as [`build_tile`] does: [`CodedForest::of_trees`] takes it. Its codes stand for the values
 /// of the tile alone.
+///
+/// ```
+/// use ccq_tree::{CodedForest, CodedParams, build_coded_tile};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let west = Grid::new(vec![0.1; 64 * 64], GridSpec::new(0.0, 64.0, 1.0, 64, 64)?)?;
+/// let east = Grid::new(vec![0.7; 64 * 64], GridSpec::new(64.0, 64.0, 1.0, 64, 64)?)?;
+/// let params = CodedParams::new();
+/// let build = |tile: &Grid<f64>| build_coded_tile(&Device::Cpu, tile.view(), 64, &params);
+/// let trees = vec![build(&west)?, build(&east)?];
+/// let whole = CodedForest::of_trees(GridSpec::of_pixels(128, 64), 64, trees)?.merge()?;
+/// assert_eq!(whole.bounds(), Some([0.1.into(), 0.7.into()]));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`build_tile`].

@@ -12,6 +12,19 @@ use crate::{Bound, Cell, Node, Number, Tree};
 /// It is searched as a [`Tree`] is. Nodes cannot hold `f64`, `i64` and `u64`: each value that occurs has a code,
 /// which is exact. For other types of 32 bits, nodes take 8 bytes instead of 12 where codes are 65,535 or fewer, as
 /// with bins.
+///
+/// ```
+/// use ccq_tree::{CodedParams, Query, build_coded};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1i64 << 60, 0, 7, 7], GridSpec::of_pixels(2, 2))?;
+/// let tree = build_coded(&Device::Cpu, raster.view(), &CodedParams::new())?;
+/// assert_eq!(tree.codes().values(), [0, 7, 1 << 60]);
+/// assert_eq!(tree.node_bytes(), 8);
+/// let peak = tree.top_k(&Device::Cpu, 1, &Query::new())?[0];
+/// assert_eq!((peak.row, peak.column, peak.value), (0, 0, (1i64 << 60).into()));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Debug, PartialEq)]
 pub struct CodedTree<T: Number> {
     pub(crate) tree: Stored,

@@ -18,6 +18,20 @@ use crate::{Cell, Params, Result, Tree};
 const AT_ONCE: usize = 1 << 14;
 
 /// The merged tree of a forest, to be written.
+///
+/// ```
+/// use ccq_tree::{Params, build, build_forest};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new((0u16..128 * 64).collect(), GridSpec::of_pixels(128, 64))?; // row by row
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let forest = build_forest(&Device::Cpu, raster.view(), 64, &Params::new())?;
+/// let (mut merged, mut built) = (std::io::Cursor::new(Vec::new()), Vec::new());
+/// forest.merged()?.write_to(&mut merged)?;
+/// tree.write_to(&mut built)?;
+/// assert!(merged.into_inner() == built);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Merged<'a, T: Cell> {
     tiles: &'a dyn Tiles<T>,
     /// `None` where the only tree is that of the whole.

@@ -17,6 +17,17 @@ use crate::{Aggregate, Fielded, Fields, Number, Result};
 ///
 /// Work: O(nodes), in 8 bytes a node beside the fields.
 ///
+/// ```
+/// use ccq_tree::{CodedParams, Sum, build_coded, cpu};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![0.5, 0.5, 2.0, 0.25], GridSpec::of_pixels(2, 2))?;
+/// let tree = build_coded(&Device::Cpu, raster.view(), &CodedParams::new())?;
+/// let total = cpu::fields::<f64, _>(&tree, Sum)?.root().expect("there are values");
+/// assert_eq!((total.cells, total.sum.to_f64()), (4, 3.25));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Binned`](crate::Error::Binned) for a coded tree of bins; [`Error::Core`](crate::Error::Core) where there is not the memory.
 pub fn fields<'t, T: Number, A: Aggregate<T>>(

@@ -61,6 +61,8 @@ pub trait Aggregate<T>: Sync {
 }
 
 /// What a search by fields says of a quadrant.
+///
+/// Example: that of [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// No cell of it is to be found.
@@ -72,6 +74,8 @@ pub enum Judgement {
 }
 
 /// A tree whose nodes can have data fields: a [`Tree`], or a [`CodedTree`] without bins.
+///
+/// Example: that of [`cpu::fields`](crate::cpu::fields).
 pub struct Fielded<'t, T: Number> {
     tree: &'t dyn Searched,
     /// The values that keys stand for, where those are codes.
@@ -110,6 +114,24 @@ impl<T: Number> Fielded<'_, T> {
 }
 
 /// A tree with a data field for each node.
+///
+/// ```
+/// use ccq_tree::{Classes, Judgement, Params, build, cpu};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// // The largest quadrants whose cells are all of class 1.
+/// let fields = cpu::fields(&tree, Classes)?;
+/// let found = fields.quadrants(|&classes| match classes {
+///     2 => Judgement::All, // bit 1 alone
+///     _ if classes & 2 == 0 => Judgement::None,
+///     _ => Judgement::Some, // its children say
+/// });
+/// assert_eq!(found.len(), 1);
+/// assert_eq!((found[0].row, found[0].column, found[0].size), (0, 0, 2));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 pub struct Fields<'t, T: Number, A: Aggregate<T>> {
     of: Fielded<'t, T>,
     aggregate: A,

@@ -4,10 +4,23 @@ use super::{Aggregate, WideSum};
 use crate::{Bound, Cell, Number};
 
 /// The number of cells with a value, and the sum of their values. [`Total::mean`] is the mean.
+///
+/// Example: that of [`Total`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
 /// Cells with a value, and the sum of these.
+///
+/// ```
+/// use ccq_tree::{Params, Sum, build, fields};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 2, 3, 4], GridSpec::of_pixels(2, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let total = fields(&Device::Cpu, &tree, Sum)?.root().expect("there are values");
+/// assert_eq!((total.cells, total.sum, total.mean::<u8>()), (4, 10, Some(2.5)));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Total<S> {
@@ -118,6 +131,8 @@ impl<T: Summed> Aggregate<T> for Sum {
 }
 
 /// Which classes occur: bit `v` for the value `v` from 0 to 62, bit 63 for every other value.
+///
+/// Example: that of [`ClassSet`](crate::ClassSet).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes;
 

@@ -24,6 +24,8 @@ const MAX_CELLS: u64 = 3 << 30;
 ///
 /// A raster whose rows all begin at multiples of 16 bytes (of 8 for `u8`) is read faster.
 ///
+/// Example: that of [`build`](crate::build()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
 pub fn build<'a, T: Cell>(
@@ -38,6 +40,24 @@ pub fn build<'a, T: Cell>(
 
 /// Returns the [trees](crate::build_forest()) of a raster's tiles, all in as many launches as one. Waits once, as [`build`]
 /// does.
+///
+/// ```
+/// use ccq_tree::Params;
+/// use ccq_tree::gpu::{Workspace, build_forest};
+/// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Grid, GridSpec};
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let raster = Grid::new((0u16..128 * 64).collect(), GridSpec::of_pixels(128, 64))?; // row by row
+/// let raster = DeviceGrid::upload(&gpu, raster.view())?;
+/// let forest = build_forest(&mut workspace, &raster, 64, &Params::new())?;
+/// assert_eq!(forest.tiles(), (2, 1));
+/// let whole = forest.merge(&mut workspace)?.to_host()?;
+/// assert_eq!((whole.nodes()[0].min(), whole.nodes()[0].max()), (0, 128 * 64 - 1));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`build`], and [`Error::TileSide`].
@@ -63,6 +83,8 @@ pub(super) fn build_of_bits<T: Cell>(
 }
 
 /// A tree whose caller gave the capacity for its nodes before their number was known.
+///
+/// Example: that of [`build_with_capacity`].
 #[derive(Debug)]
 pub struct Bounded<T: Cell> {
     tiling: Tiling,
@@ -73,6 +95,24 @@ pub struct Bounded<T: Cell> {
 }
 
 /// Returns the tree of a raster of at most `capacity` nodes. Enqueues and returns; after one call it can be captured.
+///
+/// ```
+/// use ccq_tree::gpu::{Workspace, build_with_capacity};
+/// use ccq_tree::{Error, Params};
+/// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Grid, GridSpec};
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let raster = DeviceGrid::upload(&gpu, raster.view())?;
+/// let few = build_with_capacity(&mut workspace, &raster, &Params::new(), 2)?;
+/// assert!(matches!(few.finish(), Err(Error::Capacity { .. })));
+/// let tree = build_with_capacity(&mut workspace, &raster, &Params::new(), 100)?.finish()?;
+/// assert_eq!(tree.to_host()?.nodes()[0].max(), 7);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`build`], but for the number of nodes.

@@ -12,6 +12,24 @@ use crate::coded::Stored;
 use crate::{Bound, CodedTree, Codes, Number, Result};
 
 /// A [`CodedTree`] whose nodes are in device memory; what codes stand for is on the host.
+///
+/// ```
+/// use ccq_tree::gpu::{Condition, DeviceCodedTree, Workspace, count};
+/// use ccq_tree::{CodedParams, Query, build_coded};
+/// use gpu_core::{Device, DeviceChoice, Gpu, Grid, GridSpec};
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let raster = Grid::new(vec![0.1, 0.2, 0.2, 0.3], GridSpec::of_pixels(2, 2))?;
+/// let tree = build_coded(&Device::Cpu, raster.view(), &CodedParams::new())?;
+/// let tree = DeviceCodedTree::upload(&gpu, &tree)?;
+/// let condition = Condition::of_coded(&tree).range(0.2, 0.3); // 0.2, not 0.3
+/// let counted = count(&mut workspace, &[condition], &Query::new())?;
+/// assert_eq!(counted.to_host()?[1], 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct DeviceCodedTree<T: Number> {
     tree: Nodes,

@@ -12,6 +12,8 @@ use crate::tree::Node;
 use crate::{Cell, Classes, Error, Params, Quadrant, Query, Result};
 
 /// A tree with a data field for each node, in device memory.
+///
+/// Example: that of [`fields`](crate::gpu::fields()).
 pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
     tree: &'t DeviceTree<T>,
     aggregate: A,
@@ -20,6 +22,25 @@ pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
 
 /// Returns the fields of a tree's nodes, as [`cpu::fields`](crate::cpu::fields) makes them. Enqueues two launches a level and returns;
 /// after one call it can be captured.
+///
+/// ```
+/// use ccq_tree::gpu::{Workspace, build, fields};
+/// use ccq_tree::{Params, Query, Sum};
+/// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Grid, GridSpec};
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let raster = DeviceGrid::upload(&gpu, raster.view())?;
+/// let tree = build(&mut workspace, &raster, &Params::new())?;
+/// let sums = fields(&mut workspace, &tree, Sum)?;
+/// let high = sums.condition().range(5, 8);
+/// let total = sums.total(&mut workspace, &[high], &Query::new())?.expect("there are such cells");
+/// assert_eq!((total.cells, total.sum), (3, 19));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Error::Core`] where memory or the device fails.
@@ -137,6 +158,24 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
 }
 
 /// Where the cells of a set of classes lie, in device memory: see [`ClassSet`](crate::ClassSet).
+///
+/// ```
+/// use ccq_tree::gpu::{Workspace, build, count, fields};
+/// use ccq_tree::{Classes, Params, Query};
+/// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Grid, GridSpec};
+///
+/// # fn main() -> Result<(), ccq_tree::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let raster = DeviceGrid::upload(&gpu, raster.view())?;
+/// let tree = build(&mut workspace, &raster, &Params::new())?;
+/// let set = fields(&mut workspace, &tree, Classes)?.in_set(&gpu, 1 << 3 | 1 << 7)?;
+/// let counted = count(&mut workspace, &[set.condition()], &Query::new())?;
+/// assert_eq!(counted.to_host()?[1], 3); // the cells of classes 3 and 7
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceClassSet {
     tree: DeviceTree<u8>,
 }

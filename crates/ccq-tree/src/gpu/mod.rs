@@ -1,4 +1,31 @@
 //! Trees on a GPU, over device memory. The kernels are in `kernels_rs::ccq`.
+//!
+//! # Examples
+//!
+//! The calls have the form of those on the host, with a workspace for the device. What waits gives results on the host.
+//!
+//! ```
+//! use ccq_tree::gpu::{Condition, Workspace, build, count, runs, statistics};
+//! use ccq_tree::{Params, Query, Run};
+//! use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Grid, GridSpec};
+//!
+//! # fn main() -> Result<(), ccq_tree::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?;
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+//! let raster = DeviceGrid::upload(&gpu, raster.view())?;
+//! let tree = build(&mut workspace, &raster, &Params::new())?;
+//!
+//! let high = [Condition::new(&tree).range(5, 8)]; // 5 and above, below 8
+//! let counted = count(&mut workspace, &high, &Query::new())?; // in device memory
+//! assert_eq!(counted.to_host()?[1], 3); // cells
+//! let found = runs(&mut workspace, &high, &Query::new())?;
+//! assert_eq!(found[1], Run { row: 1, column0: 2, column1: 4 });
+//! let all = statistics(&mut workspace, &tree, &Query::new())?;
+//! assert_eq!((all.min, all.max), (Some(1.into()), Some(7.into())));
+//! # Ok(())
+//! # }
+//! ```
 
 mod build;
 mod coded;

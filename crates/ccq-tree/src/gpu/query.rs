@@ -23,6 +23,8 @@ pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
 const MAX_BLOCKS: u32 = 2048;
 
 /// What is asked of one raster on the device: see [`crate::Condition`].
+///
+/// Example: that of [the module](crate::gpu#examples).
 #[derive(Clone)]
 pub struct Condition<'a> {
     tree: &'a dyn Searched,
@@ -267,6 +269,8 @@ impl<T: Number> Looked for GridSlice<'_, T> {
 /// satisfy all conditions, and cells that only a missing raster could decide. Enqueues and returns; after one call
 /// it can be captured.
 ///
+/// Example: that of [`count`](crate::count()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// The errors of [`count`](crate::count). There may be at most [`MAX_CONDITIONS`] conditions.
 pub fn count(
@@ -291,6 +295,8 @@ pub fn count(
 
 /// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
 /// Waits for their number, and for the quadrants, which are the host's; so it cannot be captured.
+///
+/// Example: that of [`quadrants`](crate::quadrants()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`quadrants`](crate::quadrants); conditions are at most [`MAX_CONDITIONS`].

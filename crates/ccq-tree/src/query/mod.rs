@@ -33,6 +33,19 @@ pub const MAX_CONDITIONS: usize = 8;
 
 /// What is asked of one raster: values in a range, or any; and the raster itself, where a range that cuts through bins
 /// asks for it.
+///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, build, count};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new().bins([4.0]))?;
+/// // 6 lies within a bin: the raster says which cells of the bin are at or above it.
+/// let high = Condition::new(&tree).range(6, 8);
+/// assert_eq!(count(&Device::Cpu, &[high], &Query::new())?.unsure, 3);
+/// assert_eq!(count(&Device::Cpu, &[high.raster(raster.view())], &Query::new())?.cells, 2);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Condition<'a> {
     pub(crate) tree: &'a dyn Searched,
@@ -72,6 +85,20 @@ impl<'a> Condition<'a> {
 }
 
 /// A quadrant that a search gives. Of one that the window or the raster's edge cuts, the part inside counts.
+///
+/// ```
+/// use ccq_tree::{Condition, Params, Query, Window, build, quadrants};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let found = quadrants(&Device::Cpu, &[Condition::new(&tree).range(0, 2)], &Query::new())?;
+/// assert_eq!((found[0].size, found[0].max.to_f64()), (2, 1.0));
+/// let south = Window { row0: 1, column0: 0, row1: 2, column1: 4 };
+/// let cells = found[0].cells(south).expect("a row of it lies there");
+/// assert_eq!(cells, Window { row0: 1, column0: 0, row1: 2, column1: 2 });
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quadrant {
     /// Its northernmost row.
@@ -530,6 +557,19 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
 
 /// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
 /// cells.
+///
+/// ```
+/// use ccq_tree::{Condition, Params, build, search_grid};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let coarse = Grid::new(vec![1u8], GridSpec::new(0.0, 2.0, 2.0, 1, 1)?)?;
+/// let fine = Grid::new(vec![1u8, 2, 3, 4], GridSpec::new(0.0, 2.0, 1.0, 2, 2)?)?;
+/// let coarse = build(&Device::Cpu, coarse.view(), &Params::new())?;
+/// let fine = build(&Device::Cpu, fine.view(), &Params::new())?;
+/// let grid = search_grid(&[Condition::new(&coarse), Condition::new(&fine)])?;
+/// assert_eq!((grid.cell_size, grid.width), (1.0, 2));
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Conditions`] where there is none.

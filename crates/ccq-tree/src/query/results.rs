@@ -8,6 +8,14 @@ use crate::params::Window;
 use crate::{Query, Result};
 
 /// How much a search finds.
+///
+/// ```
+/// use ccq_tree::Count;
+///
+/// // Three cells with sides of 10 m.
+/// let count = Count { quadrants: 2, cells: 3, unsure: 0 };
+/// assert_eq!(count.area(10.0), 300.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Quadrants.

@@ -44,6 +44,22 @@ pub struct Region {
 }
 
 /// The connected regions of the cells that a search finds.
+///
+/// ```
+/// use ccq_tree::{Condition, Connectivity, Params, Query, build, regions};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![9u8, 0, 9, 9], GridSpec::of_pixels(4, 1))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let nines = Condition::new(&tree).range(9, 10);
+/// let found = regions(&Device::Cpu, &[nines], &Query::new(), Connectivity::Four)?;
+/// assert_eq!(found.regions().iter().map(|region| region.cells).collect::<Vec<_>>(), [1, 2]);
+/// let of_runs: Vec<_> = found.runs().map(|(run, region)| (run.column0, region)).collect();
+/// assert_eq!(of_runs, [(0, 0), (2, 1)]);
+/// // The outer ring of the only polygon of the first region: corners, as column and row.
+/// assert_eq!(found.outlines()?[0][0][0], [[1, 0], [0, 0], [0, 1], [1, 1]]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regions {
     /// All cells, row by row.
@@ -57,6 +73,19 @@ pub struct Regions {
 /// Returns the connected regions of the cells that satisfy all conditions, in the order of their first cells. The same on every device.
 ///
 /// Work: that of [`runs`](crate::runs()), and as good as O(runs) to join them. On a GPU the runs are joined there.
+///
+/// ```
+/// use ccq_tree::{Condition, Connectivity, Params, Query, Region, build, regions};
+/// use gpu_core::{Device, Grid, GridSpec};
+///
+/// let raster = Grid::new(vec![1u8, 1, 7, 3, 1, 1, 5, 7], GridSpec::of_pixels(4, 2))?;
+/// let tree = build(&Device::Cpu, raster.view(), &Params::new())?;
+/// let high = Condition::new(&tree).range(5, 8);
+/// let found = regions(&Device::Cpu, &[high], &Query::new(), Connectivity::Four)?;
+/// // The 7 in the first row touches the 5 below it, which touches the other 7.
+/// assert_eq!(found.regions(), [Region { row: 0, column: 2, cells: 3 }]);
+/// # Ok::<(), ccq_tree::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`runs`](crate::runs()).

@@ -12,6 +12,8 @@ use crate::range::Scale;
 use crate::{Location, Result};
 
 /// Where places lie, in device memory.
+///
+/// Example: that of [`locate`].
 #[derive(Debug)]
 pub struct DeviceLocations {
     kinds: Column<u32>,
@@ -19,6 +21,8 @@ pub struct DeviceLocations {
 }
 
 /// The Voronoi cells of all sites, in device memory and in the order of the sites.
+///
+/// Example: that of [`cells`].
 #[derive(Debug)]
 pub struct DeviceCells {
     /// The area of each cell; infinite where it is unbounded.
@@ -100,6 +104,27 @@ pub fn locate<'a>(
 ///
 /// Cost: that of [`locate`].
 ///
+/// ```
+/// use delaunay_stars::gpu::{Workspace, interpolate_linear, triangulate};
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use quadtree_sort::gpu::index;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// // The surface 1 + x + 2 y.
+/// let (x, y) = (gpu.upload(&[0.0, 4.0, 0.0])?, gpu.upload(&[0.0, 0.0, 4.0])?);
+/// let heights = gpu.upload(&[1.0, 5.0, 9.0])?;
+/// let points = index(&mut workspace, &x, &y, None)?;
+/// let triangulation = triangulate(&mut workspace, &points)?;
+/// let (x, y) = (gpu.upload(&[1.0, 9.0])?, gpu.upload(&[2.0, 9.0])?);
+/// let found = interpolate_linear(&mut workspace, &triangulation, &heights, &x, &y)?.to_host()?;
+/// assert_eq!(found[0], 6.0);
+/// assert!(found[1].is_nan()); // outside the hull
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
 pub fn interpolate_linear<'a>(
@@ -138,6 +163,27 @@ pub fn interpolate_linear<'a>(
 /// not wait.
 ///
 /// Cost: one read of the stars.
+///
+/// ```
+/// use delaunay_stars::gpu::{Workspace, cells, triangulate};
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use quadtree_sort::gpu::index;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// // The middle of a diamond, and its corners.
+/// let x = gpu.upload(&[0.0, 2.0, 0.0, -2.0, 0.0])?;
+/// let y = gpu.upload(&[0.0, 0.0, 2.0, 0.0, -2.0])?;
+/// let points = index(&mut workspace, &x, &y, None)?;
+/// let triangulation = triangulate(&mut workspace, &points)?;
+/// let areas = cells(&mut workspace, &triangulation)?.areas.to_host()?;
+/// let site = triangulation.site_of().to_host()?[0];
+/// assert_eq!(areas[site as usize], 4.0);
+/// assert_eq!(areas.iter().filter(|area| area.is_infinite()).count(), 4);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) for the device or memory.

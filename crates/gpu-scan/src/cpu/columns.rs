@@ -15,6 +15,17 @@ use gpu_core::parallel::{Parts, for_ranges, map};
 ///
 /// Cost: two reads and one write of each element.
 ///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut sums = [0; 6];
+/// let grid = [1, 2, 3,
+///             10, 20, 30];
+/// cpu::scan_columns(Sum, Scan::inclusive(), 3, &grid, &mut sums)?;
+/// assert_eq!(sums, [1, 2, 3, 11, 22, 33]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): the output has another length, or the input is not whole rows.
 /// - [`TooLarge`](Error::TooLarge): there are more than 2^32 - 1 columns or rows.
@@ -32,6 +43,16 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
 }
 
 /// [`scan_columns`] that overwrites its input.
+///
+/// ```
+/// use gpu_scan::{LastValid, Scan, cpu};
+///
+/// // Fills gaps, which are -1, from the row to the south.
+/// let mut grid = [5, -1, 7, 8];
+/// cpu::scan_columns_in_place(LastValid(-1), Scan::inclusive().backward(), 2, &mut grid)?;
+/// assert_eq!(grid, [5, 8, 7, 8]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`scan_columns`].

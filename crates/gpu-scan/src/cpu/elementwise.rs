@@ -8,11 +8,23 @@ use crate::{Index, Number};
 use gpu_core::parallel::for_chunks;
 
 /// Sets every element to `value`.
+///
+/// ```
+/// let mut column = [0.0; 3];
+/// gpu_scan::cpu::fill(7.5, &mut column);
+/// assert_eq!(column, [7.5, 7.5, 7.5]);
+/// ```
 pub fn fill<T: Number>(value: T, output: &mut [T]) {
     for_chunks(output, CHUNK, |_, chunk| chunk.fill(value));
 }
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
+///
+/// ```
+/// let mut column = [0; 4];
+/// gpu_scan::cpu::sequence(100, -10, &mut column);
+/// assert_eq!(column, [100, 90, 80, 70]);
+/// ```
 pub fn sequence<T: Number>(start: T, step: T, output: &mut [T]) {
     let (start, step): (T::Sum, T::Sum) = (bytemuck::cast(start), bytemuck::cast(step));
     for_each(output, &|i, element| {
@@ -21,6 +33,13 @@ pub fn sequence<T: Number>(start: T, step: T, output: &mut [T]) {
 }
 
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is; integers wrap.
+///
+/// ```
+/// let mut steps = [0; 4];
+/// gpu_scan::cpu::adjacent_difference(&[3, 4, 8, 6], &mut steps)?;
+/// assert_eq!(steps, [3, 1, 4, -2]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length).
@@ -39,6 +58,13 @@ pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<(
 /// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
 /// is.
 ///
+/// ```
+/// let mut output = [-1; 4];
+/// gpu_scan::cpu::gather(&[2u32, 0, 9, 2], &[10, 20, 30], &mut output)?;
+/// assert_eq!(output, [30, 10, -1, 30]); // there is no element 9
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output.
 pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
@@ -54,6 +80,13 @@ pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T])
 /// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, the last is
 /// written. An element whose index lies beyond the output is not written. On one core.
 ///
+/// ```
+/// let mut output = [-1; 4];
+/// gpu_scan::cpu::scatter(&[3u32, 0, 9], &[10, 20, 30], &mut output)?;
+/// assert_eq!(output, [20, -1, -1, 10]); // there is no place 9
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input.
 pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
@@ -68,6 +101,13 @@ pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]
 
 /// Makes rows of columns: `output[x * height + y] = input[y * width + x]`, where the height is what
 /// the length and `width` give.
+///
+/// ```
+/// let mut output = [0; 6];
+/// gpu_scan::cpu::transpose(3, &[1, 2, 3, 4, 5, 6], &mut output)?;
+/// assert_eq!(output, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the input is whole rows, and for another length of the

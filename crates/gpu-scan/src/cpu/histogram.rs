@@ -34,6 +34,14 @@ pub fn histogram<T: Number>(bounds: &[T], input: &[T]) -> Result<Histogram> {
 /// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
 /// lies between.
 ///
+/// ```
+/// // Two bins: from 0 up to 5, and from 5 up to 10.
+/// let histogram = gpu_scan::cpu::histogram_even((0, 10), 2, &[-1, 0, 4, 5, 10])?;
+/// assert_eq!(histogram.counts, [2, 1]);
+/// assert_eq!((histogram.below, histogram.above), (1, 1));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Bins`](crate::Error::Bins) for no bin, for bounds that are not finite, and unless `lower` is
 /// less than `upper`; [`TooLarge`](crate::Error::TooLarge) for 2^32 - 3 bins and more.

@@ -20,6 +20,15 @@ const CHUNK: usize = 1 << 14;
 /// as said in Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
 /// DOI 10.1145/2304576.2304621.
 ///
+/// ```
+/// use gpu_scan::{Merge, cpu};
+///
+/// let mut merged = [0; 5];
+/// cpu::merge_keys(Merge::ascending(), &[1, 4, 9], &[2, 4], &mut merged)?;
+/// assert_eq!(merged, [1, 2, 4, 4, 9]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly.
 pub fn merge_keys<K: Number>(how: Merge, a: &[K], b: &[K], output: &mut [K]) -> Result<()> {
@@ -44,6 +53,16 @@ fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: 
 
 /// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
 /// there, whatever their values.
+///
+/// ```
+/// use gpu_scan::{Merge, cpu};
+///
+/// let (mut keys, mut values) = ([0; 3], [0.0; 3]);
+/// let (a, b) = ((&[1, 4][..], &[0.1, 0.4][..]), (&[4][..], &[4.0][..]));
+/// cpu::merge_pairs(Merge::ascending(), a, b, (&mut keys, &mut values))?;
+/// assert_eq!((keys, values), ([1, 4, 4], [0.1, 0.4, 4.0]));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`merge_keys`], also where there is not one value for each key.

@@ -38,11 +38,22 @@ pub fn reduce<T: Number, O: ReduceOperator<T>>(operator: O, input: &[T]) -> T {
 
 /// Returns the index of the least element; of several equal ones the lowest index. `None` where all elements are
 /// NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
+///
+/// ```
+/// use gpu_scan::cpu::index_of_min;
+///
+/// assert_eq!(index_of_min(&[4.0, f64::NAN, 2.0, 2.0]), Some(2));
+/// assert_eq!(index_of_min(&[f64::NAN]), None);
+/// ```
 pub fn index_of_min<T: Number>(input: &[T]) -> Option<u64> {
     index_of_first(Direction::Ascending, input)
 }
 
 /// The index of the greatest element; otherwise as [`index_of_min`].
+///
+/// ```
+/// assert_eq!(gpu_scan::cpu::index_of_max(&[4, 9, 2, 9]), Some(1));
+/// ```
 pub fn index_of_max<T: Number>(input: &[T]) -> Option<u64> {
     index_of_first(Direction::Descending, input)
 }

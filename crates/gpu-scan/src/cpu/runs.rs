@@ -16,6 +16,12 @@ use crate::{Number, ReduceOperator};
 use gpu_core::parallel::{map, map_ranges};
 
 /// The first element and the length of each run of elements with equal bits.
+///
+/// ```
+/// let (values, lengths) = gpu_scan::cpu::run_lengths(&[7, 7, 7, 4, 7]);
+/// assert_eq!(values, [7, 4, 7]);
+/// assert_eq!(lengths, [3, 1, 1]);
+/// ```
 pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
     let heads = heads(input);
     let end = |run: usize| heads.get(run + 1).copied().unwrap_or(input.len());
@@ -24,6 +30,14 @@ pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
 }
 
 /// The key of each run of keys with equal bits, and the combination of the run's values.
+///
+/// ```
+/// use gpu_scan::{Max, cpu};
+///
+/// let (keys, greatest) = cpu::reduce_by_key(Max, &[1, 1, 2], &[3.0, 9.0, 5.0])?;
+/// assert_eq!((keys, greatest), (vec![1, 2], vec![9.0, 5.0]));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is a value for each key.
@@ -41,6 +55,14 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
 
 /// The combination of each segment's elements: that of `offsets[s]..offsets[s + 1]`, as
 /// [`reduce`](super::reduce) gives it for an empty one.
+///
+/// ```
+/// use gpu_scan::{Sum, cpu};
+///
+/// // Three segments: the first two elements, none, the last.
+/// assert_eq!(cpu::segmented_reduce(Sum, &[0, 2, 2, 3], &[10, 20, 5])?, [30, 0, 5]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`segmented_scan`](super::segmented_scan).

@@ -41,6 +41,15 @@ pub fn scan<T: Number, O: ScanOperator<T>>(
 
 /// [`scan`] that overwrites its input.
 ///
+/// ```
+/// use gpu_scan::{Max, Scan, cpu};
+///
+/// let mut data = [2, 1, 5, 3];
+/// cpu::scan_in_place(Max, Scan::inclusive(), &mut data)?;
+/// assert_eq!(data, [2, 2, 5, 5]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// None.
 pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
@@ -52,6 +61,15 @@ pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
 }
 
 /// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut sums = [0; 4];
+/// cpu::scan_by_key(Sum, Scan::inclusive(), &[7, 7, 8, 8], &[1, 2, 3, 4], &mut sums)?;
+/// assert_eq!(sums, [1, 3, 3, 7]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`scan`], also for another length of the keys.
@@ -69,6 +87,16 @@ pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
 
 /// [`scan_by_key`] that overwrites its input.
 ///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// // The number of each element in its group.
+/// let mut data = [1, 1, 1, 1];
+/// cpu::scan_by_key_in_place(Sum, Scan::exclusive(0), &[7, 7, 7, 8], &mut data)?;
+/// assert_eq!(data, [0, 1, 2, 0]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for another length of the keys.
 pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
@@ -82,6 +110,15 @@ pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
 }
 
 /// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut sums = [0; 4];
+/// cpu::segmented_scan(Sum, Scan::inclusive(), &[0, 1, 4], &[10, 1, 2, 3], &mut sums)?;
+/// assert_eq!(sums, [10, 1, 3, 6]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`scan`]; [`TooManySegments`](crate::Error::TooManySegments) for more segments than
@@ -101,6 +138,15 @@ pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
 
 /// [`segmented_scan`] that overwrites its input.
 ///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut data = [10, 1, 2, 3];
+/// cpu::segmented_scan_in_place(Sum, Scan::inclusive().backward(), &[0, 1, 4], &mut data)?;
+/// assert_eq!(data, [10, 6, 5, 3]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`segmented_scan`].
 pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
@@ -114,6 +160,15 @@ pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
 }
 
 /// A scan along each row of a row-major grid, `width` elements a row.
+///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut sums = [0; 4];
+/// cpu::scan_rows(Sum, Scan::inclusive(), 2, &[1, 2, 10, 20], &mut sums)?;
+/// assert_eq!(sums, [1, 3, 10, 30]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`scan`], also for an input that is not whole rows.
@@ -129,6 +184,15 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 }
 
 /// [`scan_rows`] that overwrites its input.
+///
+/// ```
+/// use gpu_scan::{Min, Scan, cpu};
+///
+/// let mut grid = [4, 9, 8, 6];
+/// cpu::scan_rows_in_place(Min, Scan::inclusive(), 2, &mut grid)?;
+/// assert_eq!(grid, [4, 4, 8, 6]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for an input that is not whole rows.

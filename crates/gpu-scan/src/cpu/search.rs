@@ -12,6 +12,13 @@ use gpu_core::parallel::for_chunks;
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last. Each query takes log2(n) reads.
 ///
+/// ```
+/// let mut places = [0; 3];
+/// gpu_scan::cpu::lower_bound(&[10, 20, 20, 30], &[5, 20, 99], &mut places)?;
+/// assert_eq!(places, [0, 1, 4]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is a result for each query.
 pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -> Result<()> {
@@ -20,6 +27,13 @@ pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -
 
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
 /// it could be inserted. Otherwise as [`lower_bound`].
+///
+/// ```
+/// let mut places = [0; 3];
+/// gpu_scan::cpu::upper_bound(&[10, 20, 20, 30], &[5, 20, 99], &mut places)?;
+/// assert_eq!(places, [0, 3, 4]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`lower_bound`].

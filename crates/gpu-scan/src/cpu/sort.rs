@@ -18,6 +18,16 @@ use gpu_core::parallel::{Parts, for_ranges, map};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// assert_eq!(cpu::sort(Sort::ascending(), &[3, -1, 2])?, [-1, 2, 3]);
+/// // By bits 4 to 7 alone, equal keys stay in their order.
+/// let by_tens = Sort::ascending().by_bits(4..8);
+/// assert_eq!(cpu::sort(by_tens, &[0x21u32, 0x15, 0x11])?, [0x15, 0x11, 0x21]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// [`BitRange`](crate::Error::BitRange).
 pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
@@ -28,6 +38,15 @@ pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
 
 /// As [`sort`], in place.
 ///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// let mut keys = [2, 3, 1];
+/// cpu::sort_in_place(Sort::descending(), &mut keys)?;
+/// assert_eq!(keys, [3, 2, 1]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`sort`].
 pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
@@ -36,6 +55,14 @@ pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
 }
 
 /// The keys in order, and each key's value at the key's place.
+///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// let (keys, values) = cpu::sort_pairs(Sort::ascending(), &[2.5, 0.5, 1.5], &[20u32, 0, 10])?;
+/// assert_eq!((&keys[..], &values[..]), (&[0.5, 1.5, 2.5][..], &[0, 10, 20][..]));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
@@ -50,6 +77,15 @@ pub fn sort_pairs<K: Key, V: Payload>(
 }
 
 /// As [`sort_pairs`], in place.
+///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// let (mut keys, mut values) = ([2, 0, 1], [20.0, 0.0, 10.0]);
+/// cpu::sort_pairs_in_place(Sort::ascending(), &mut keys, &mut values)?;
+/// assert_eq!((keys, values), ([0, 1, 2], [0.0, 10.0, 20.0]));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`sort_pairs`].
@@ -69,6 +105,14 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
 
 /// The indices of the keys in the order of the keys; equal keys by rising index.
 ///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// let order: Vec<u32> = cpu::argsort(Sort::ascending(), &[7.0, 5.0, 6.0, 5.0])?;
+/// assert_eq!(order, [1, 3, 2, 0]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) where an index might not fit `I`.
 pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
@@ -87,6 +131,15 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
 }
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// // Two segments: three keys, and two.
+/// let sorted = cpu::segmented_sort(Sort::ascending(), &[0, 3, 5], &[3, 1, 2, 9, 4])?;
+/// assert_eq!(sorted, [1, 2, 3, 4, 9]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`sort`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the
@@ -120,6 +173,15 @@ fn cut<'a, T>(offsets: &[u64], mut rest: &'a mut [T]) -> Vec<&'a mut [T]> {
 }
 
 /// Each segment's keys in order, and each key's value at the key's place.
+///
+/// ```
+/// use gpu_scan::{Sort, cpu};
+///
+/// let (keys, values) = ([3, 1, 9, 4], [30u32, 10, 90, 40]);
+/// let sorted = cpu::segmented_sort_pairs(Sort::ascending(), &[0, 2, 4], &keys, &values)?;
+/// assert_eq!(sorted, (vec![1, 3, 4, 9], vec![10, 30, 40, 90]));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`segmented_sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
@@ -165,6 +227,15 @@ where
 
 /// The first k elements of an order, in that order, and their indices: of equal elements those with
 /// the lowest indices. NaN comes last, whether the least or the greatest are first.
+///
+/// ```
+/// use gpu_scan::{TopK, cpu};
+///
+/// let (top, indices) = cpu::top_k(TopK::greatest(), &[5.0, f64::NAN, 8.0, 8.0, 1.0], 3)?;
+/// assert_eq!(top, [8.0, 8.0, 5.0]);
+/// assert_eq!(indices, [2, 3, 0]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there are k elements.

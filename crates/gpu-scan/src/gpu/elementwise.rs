@@ -16,6 +16,8 @@ const MAX_Y: u32 = 65_535;
 
 /// Sets every element to `value`.
 ///
+/// Example: that of [`cpu::fill`](crate::cpu::fill()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Core`](Error::Core).
 pub fn fill<'a, T: Number>(
@@ -33,6 +35,8 @@ pub fn fill<'a, T: Number>(
 }
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
+///
+/// Example: that of [`cpu::sequence`](crate::cpu::sequence()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Core`](Error::Core).
@@ -55,6 +59,9 @@ pub fn sequence<'a, T: Number>(
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is: the inverse of an
 /// inclusive sum of integers, which wrap.
 ///
+/// Example: that of [`cpu::adjacent_difference`](crate::cpu::adjacent_difference()), called in [this
+/// form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length), [`Overlap`](Error::Overlap).
 pub fn adjacent_difference<'a, T: Number>(
@@ -75,6 +82,8 @@ pub fn adjacent_difference<'a, T: Number>(
 
 /// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
 /// is.
+///
+/// Example: that of [`cpu::gather`](crate::cpu::gather()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output,
@@ -124,6 +133,8 @@ pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + C
 /// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, some one is
 /// written. An element whose index lies beyond the output is not written.
 ///
+/// Example: that of [`cpu::scatter`](crate::cpu::scatter()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input,
 /// [`Overlap`](Error::Overlap) of the output with one of the others.
@@ -160,6 +171,8 @@ pub fn scatter<'a, T: Number, I: Index>(
 }
 
 /// Makes rows of columns: `output[x][y] = input[y][x]`.
+///
+/// Example: that of [`cpu::transpose`](crate::cpu::transpose()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output is as wide as the input is high and the other way

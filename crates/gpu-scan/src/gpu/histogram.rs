@@ -26,6 +26,23 @@ use crate::number::{Count, Direction, Number, total_order};
 ///
 /// Cost: one read of each element, and log2(bins) steps for it, except for `u8`.
 ///
+/// ```
+/// # use gpu_core::{DeviceChoice, Gpu};
+/// use gpu_scan::gpu::{Workspace, histogram};
+///
+/// # fn main() -> Result<(), gpu_scan::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let bounds = gpu.upload(&[0.0, 1.0, 10.0])?;
+/// let input = gpu.upload(&[0.5, 3.0, 10.0, f64::NAN])?;
+/// let (mut counts, mut outside) = (gpu.zeroed::<u32>(2)?, gpu.zeroed::<u64>(3)?);
+/// histogram(&mut workspace, &bounds, &input, &mut counts, &mut outside)?;
+/// assert_eq!(counts.to_host()?, [1, 1]);
+/// assert_eq!(outside.to_host()?, [0, 1, 1]); // below, above, NaN
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): there is no bin, not one bound more than bins, or not three counts
 ///   outside.
@@ -54,6 +71,8 @@ pub fn histogram<'a, T: Number, C: Count>(
 /// Bound b is `lower + (upper - lower) * (b / bins)`. For floats it is computed in f64 and rounded
 /// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
 /// lies between. Up to some thousand bins each element takes two comparisons.
+///
+/// Example: that of [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless

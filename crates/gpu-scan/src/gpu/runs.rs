@@ -24,6 +24,8 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 ///
 /// Cost: one read of each element, one write of each run.
 ///
+/// Example: that of [`cpu::run_lengths`](crate::cpu::run_lengths()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): an output has fewer or more elements than the input, or the count not one
 ///   element.
@@ -53,6 +55,8 @@ pub fn run_lengths<'a, T: Number, L: Count>(
 /// `count[0]`.
 ///
 /// Cost: one read of each key and each value, one write of each run.
+///
+/// Example: that of [`cpu::reduce_by_key`](crate::cpu::reduce_by_key()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): an array does not have the length of the keys, or the count not one
@@ -117,6 +121,9 @@ pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
 /// - Where segments overlap, some totals may be any value, or stay as they were.
 ///
 /// Cost: one read of each element, one write of each total.
+///
+/// Example: that of [`cpu::segmented_reduce`](crate::cpu::segmented_reduce()), called in [this
+/// form](crate::gpu#examples).
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): there is not one total for each segment.

@@ -14,6 +14,8 @@ use crate::{Number, Scan, ScanOperator};
 ///
 /// One read and one write of each element.
 ///
+/// Example: that of [`cpu::scan`](crate::cpu::scan()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for another length of the output,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
@@ -30,6 +32,8 @@ pub fn scan<'a, T: Number, O: ScanOperator<T>>(
 
 /// [`scan`] that overwrites its input.
 ///
+/// Example: that of [`cpu::scan_in_place`](crate::cpu::scan_in_place()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`TooLarge`](crate::Error::TooLarge).
 pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
@@ -43,6 +47,8 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 }
 
 /// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+///
+/// Example: that of [`cpu::scan_by_key`](crate::cpu::scan_by_key()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`scan`], also for another length of the keys.
@@ -60,6 +66,9 @@ pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
 }
 
 /// [`scan_by_key`] that overwrites its input.
+///
+/// Example: that of [`cpu::scan_by_key_in_place`](crate::cpu::scan_by_key_in_place()), called in [this
+/// form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`scan_by_key`].
@@ -81,6 +90,8 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
 /// the scan begins anew wherever a segment that is not empty begins (backward, ends) within the array, and nowhere
 /// else.
 ///
+/// Example: that of [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// - The errors of [`scan`].
 /// - [`TooManySegments`](crate::Error::TooManySegments): there are more segments than elements.
@@ -99,6 +110,9 @@ pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
 
 /// [`segmented_scan`] that overwrites its input.
 ///
+/// Example: that of [`cpu::segmented_scan_in_place`](crate::cpu::segmented_scan_in_place()), called in [this
+/// form](crate::gpu#examples).
+///
 /// # Errors
 /// As [`segmented_scan`].
 pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
@@ -114,6 +128,8 @@ pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 }
 
 /// A scan along each row of a grid.
+///
+/// Example: that of [`cpu::scan_rows`](crate::cpu::scan_rows()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`scan`], for grids of different size.
@@ -131,6 +147,9 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 }
 
 /// [`scan_rows`] that overwrites its input.
+///
+/// Example: that of [`cpu::scan_rows_in_place`](crate::cpu::scan_rows_in_place()), called in [this
+/// form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`TooLarge`](crate::Error::TooLarge).

@@ -27,6 +27,8 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// Cost: for keys of 4 bytes by all their bits, a sort of keys of 8 bytes, by as many bits as key and segment have,
 /// and two passes. Otherwise two sorts of pairs and a gather.
 ///
+/// Example: that of [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// - The errors of [`sort`](super::sort()).
 /// - [`TooManySegments`](Error::TooManySegments): there are more segments than elements.
@@ -49,6 +51,9 @@ pub fn segmented_sort<'a, K: Key>(
 /// Each segment's keys in order, and each key's value at the key's place.
 ///
 /// As [`segmented_sort`], with the values moved too.
+///
+/// Example: that of [`cpu::segmented_sort_pairs`](crate::cpu::segmented_sort_pairs()), called in [this
+/// form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`segmented_sort`], for all arrays.

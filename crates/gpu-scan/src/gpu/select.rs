@@ -15,6 +15,8 @@ use crate::{Number, Predicate};
 ///
 /// One read of each element, one write of each that is kept.
 ///
+/// Example: that of [`cpu::select_if`](crate::cpu::select_if()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has as many elements as the input and the
 /// count one, [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
@@ -30,6 +32,8 @@ pub fn select_if<'a, T: Number>(
 }
 
 /// [`select_if`] for the elements whose flag is not 0.
+///
+/// Example: that of [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`select_if`], also for another length of the flags.
@@ -49,6 +53,8 @@ pub fn select_flagged<'a, T: Number>(
 
 /// [`select_if`] for the first of equal elements in a row. Elements are compared by their bits.
 ///
+/// Example: that of [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// As [`select_if`].
 pub fn unique<'a, T: Number>(
@@ -63,6 +69,8 @@ pub fn unique<'a, T: Number>(
 
 /// Copies the elements that satisfy a condition to the front of `selected`, and the others to the front of
 /// `rejected`. Both keep their order. Writes how many are selected to `count[0]`.
+///
+/// Example: that of [`cpu::partition`](crate::cpu::partition()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// The errors of [`select_if`], for both outputs.
@@ -84,6 +92,24 @@ pub fn partition<'a, T: Number>(
 /// among them. All keep their order.
 ///
 /// Cost: three reads of each element, one write.
+///
+/// ```
+/// # use gpu_core::{DeviceChoice, Gpu};
+/// use gpu_scan::gpu::{Workspace, partition_three};
+///
+/// # fn main() -> Result<(), gpu_scan::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let input = gpu.upload(&[9, 3, 1, 5, 2])?;
+/// let [mut low, mut middle, mut high] = [gpu.zeroed(5)?, gpu.zeroed(5)?, gpu.zeroed(5)?];
+/// let mut counts = gpu.zeroed(3)?;
+/// let outputs = [&mut low, &mut middle, &mut high].map(Into::into);
+/// partition_three(&mut workspace, (3, 5), &input, outputs, &mut counts)?;
+/// assert_eq!(counts.to_host()?, [2, 2, 1]);
+/// assert_eq!(middle.to_host()?[..2], [3, 5]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// - [`Thresholds`](crate::Error::Thresholds): `low` is not at most `high`.

@@ -19,6 +19,8 @@ use crate::{Index, Key, Payload, Sort};
 ///
 /// One read of the keys, and for each 8 bits sorted by one read and one write.
 ///
+/// Example: that of [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap),
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
@@ -38,6 +40,8 @@ pub fn sort<'a, K: Key>(
 
 /// As [`sort`], in place.
 ///
+/// Example: that of [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
 pub fn sort_in_place<'a, K: Key>(
@@ -54,6 +58,8 @@ pub fn sort_in_place<'a, K: Key>(
 /// The keys in order, and each key's value at the key's place.
 ///
 /// As [`sort`], with a read and a write of the values too for each 8 bits.
+///
+/// Example: that of [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`sort`], for all four arrays.
@@ -92,6 +98,9 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 
 /// As [`sort_pairs`], in place.
 ///
+/// Example: that of [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
+/// form](crate::gpu#examples).
+///
 /// # Errors
 /// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
 pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
@@ -114,6 +123,8 @@ pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
 ///
 /// As [`sort_pairs`], without the first read of values; the keys stay as they are.
 ///
+/// Example: that of [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
+///
 /// # Errors
 /// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
 pub fn argsort<'a, K: Key, I: Index + Payload>(
@@ -134,6 +145,23 @@ pub fn argsort<'a, K: Key, I: Index + Payload>(
 }
 
 /// The keys in order, and where each stood: [`sort`] and [`argsort`] in one. Equal keys by rising index.
+///
+/// ```
+/// # use gpu_core::{DeviceChoice, Gpu};
+/// use gpu_scan::Sort;
+/// use gpu_scan::gpu::{Workspace, sort_with_indices};
+///
+/// # fn main() -> Result<(), gpu_scan::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let keys = gpu.upload(&[7.0, 5.0, 6.0])?;
+/// let (mut sorted, mut indices) = (gpu.zeroed::<f64>(3)?, gpu.zeroed::<u32>(3)?);
+/// sort_with_indices(&mut workspace, Sort::ascending(), &keys, &mut sorted, &mut indices)?;
+/// assert_eq!(sorted.to_host()?, [5.0, 6.0, 7.0]);
+/// assert_eq!(indices.to_host()?, [1, 2, 0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`argsort`].

@@ -17,6 +17,8 @@ use crate::{Error, Result};
 /// grown. Inside a capture the workspace refuses to grow, and to tidy up after a sort that failed, by
 /// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it
 /// and the graph must not run at the same time.
+///
+/// Example: that of [the module](crate::gpu#examples), where one workspace serves all calls.
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,

@@ -22,6 +22,27 @@ use crate::{Error, Params, Result};
 /// these.
 ///
 /// It holds copies: the points may change or go.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
+/// use idw::Params;
+/// use idw::gpu::{Index, Workspace};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let points = Points { x: &[0.5, 9.5], y: &[0.5, 0.5], values: &[&[1.0, 2.0]] };
+/// let uploaded = UploadedPoints::new(&gpu, &points)?;
+/// let params = Params::nearest(1);
+/// let index = Index::new(&mut workspace, &uploaded.points(Extent::of(&points)?)?, &params)?;
+/// for (west, expected) in [(0.0, 1.0), (9.0, 2.0)] {
+///     let cell = GridSpec::new(west, 1.0, 1.0, 1, 1)?;
+///     let surface = index.interpolate::<f32>(&mut workspace, cell.into(), &params)?;
+///     assert_eq!(surface.to_host()?.values[0], [expected]);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Index {
     pub(super) about: About,

@@ -67,6 +67,8 @@ fn check_targets(targets: DeviceTargets, geographic: bool) -> Result<()> {
 }
 
 /// Points on the device, and where to interpolate them.
+///
+/// Example: that of [the module](crate::gpu).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -94,6 +96,8 @@ impl<'a> Input<'a> {
 /// [`Params::non_finite`] does not apply here.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
+///
+/// Example: that of [the module](crate::gpu).
 ///
 /// # Errors
 /// The errors of [`Index::new`] and [`Index::interpolate`].

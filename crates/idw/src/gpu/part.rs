@@ -9,6 +9,8 @@ use crate::points::{check_len, require_type};
 use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 
 /// What a part of the points makes of each target, on the device.
+///
+/// Example: that of [`part`](crate::gpu::part()).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DevicePart<T: Number> {
@@ -27,6 +29,29 @@ pub struct DevicePart<T: Number> {
 /// [`part`](crate::part) of points that lie on the device. Enqueues and returns; [`DeviceTotal`] adds parts up there.
 ///
 /// Cost: as [`Index::new`] and [`Index::part`].
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
+/// use idw::Params;
+/// use idw::gpu::{DeviceTotal, Input, Workspace, part};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let cell = GridSpec::new(1.5, 0.5, 1.0, 1, 1)?; // its centre is (2, 0)
+/// let (mut total, params) = (DeviceTotal::new(), Params::default());
+/// for (x, z) in [(0.0, 10.0), (4.0, 20.0)] {
+///     let points = Points { x: &[x], y: &[0.0], values: &[&[z]] };
+///     let uploaded = UploadedPoints::new(&gpu, &points)?;
+///     let input = Input::new(uploaded.points(Extent::of(&points)?)?, cell);
+///     let part = part::<f64>(&mut workspace, &input, &params)?;
+///     total.add(&mut workspace, &part)?;
+/// }
+/// let surface = total.surface::<f64>(&mut workspace, &params)?.to_host()?;
+/// assert_eq!(surface.values[0], [15.0]); // as far from the one as from the other
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The errors of [`Index::new`] and [`Index::part`].
@@ -96,6 +121,8 @@ impl<T: Number> DevicePart<T> {
 /// The parts of the points that were added so far, on the device: see [`crate::Total`], whose bits it has.
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
+///
+/// Example: that of [`part`](crate::gpu::part()).
 #[derive(Debug, Default)]
 pub struct DeviceTotal {
     sums: Option<Sums>,

@@ -9,6 +9,8 @@ use crate::statistics::moments_of;
 use crate::{Number, Params, Result, Statistics, Summary, Surface};
 
 /// Interpolated values on the device.
+///
+/// Example: that of [the module](crate::gpu).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceSurface<T: Number> {

@@ -39,9 +39,8 @@
 //!
 //! # What it costs
 //!
-//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. For n values a network has log2 n (log2 n + 1) /
-//! 2 steps: 36 for 256, 78 for 4096; 6 of these 78 go through shared memory with 256 threads and 16 values, the rest are
-//! shuffles or registers.
+//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, 78 for
+//! 4096; 6 of these 78 go through shared memory with 256 threads and 16 values, the rest are shuffles or registers.
 //!
 //! # Rejected
 //!

@@ -9,8 +9,8 @@
 //!         if any lane wants the child's box for its own place: descend(next), or visit the leaf
 //! ```
 //!
-//! Squares of f32 are compared by their bits: those of numbers that are not negative have the order of the numbers, and a
-//! warp reduces integers in one instruction.
+//! Squares of f32 are compared by their bits, which have the order of the numbers if these are not negative. A warp
+//! reduces integers in one instruction.
 
 use core::marker::PhantomData;
 
@@ -242,7 +242,7 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
                         squared = u32::MAX;
                     }
                     child = node * FANOUT + lane;
-                    // The boxes of leaves stay in registers, since most visits are to leaves. Those of higher levels are
+                    // The boxes of leaves stay in registers, since most visits are to leaves. Boxes of higher levels are
                     // loaded again, to save registers.
                     let of_child = match LEVEL {
                         0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),

@@ -54,7 +54,7 @@ impl Shared {
     }
 }
 
-/// The sites in a box around those of the warp.
+/// The sites in a box around the warp's own sites.
 pub struct Window {
     room: Shared,
     /// How many there are; 0 if they were too many.
@@ -78,7 +78,7 @@ impl Window {
     /// Collects the sites around a group.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the room is its own.
+    /// The whole warp comes to the same call; the shared memory is its own.
     #[inline(always)]
     pub unsafe fn around(tree: &Tree<'_, f64>, group: &Group, room: Shared) -> Self {
         let [west, south, east, north] = group.bounds();

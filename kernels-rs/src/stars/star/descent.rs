@@ -61,8 +61,8 @@ impl Source for Descent<'_> {
     }
 }
 
-/// The leaves that a search visits before it goes down the tree: a lane has one. The first two are those of an edge's
-/// ends, the next ones those where the last corners were found.
+/// The leaves that a search visits before it goes down the tree: a lane has one. The first two are the leaves of an
+/// edge's ends, the next ones the leaves where the last corners were found.
 #[derive(Clone, Copy)]
 pub struct Leaves {
     /// The lane's leaf; [`NONE`] if it has none.
@@ -202,7 +202,7 @@ impl Descent<'_> {
         unsafe { visitor.visit(site, place, is_there) }
     }
 
-    /// Visits the leaves that are wanted and not done yet, those of the nearest boxes first.
+    /// Visits the leaves that are wanted and not done yet, the nearest box first.
     ///
     /// # Safety
     /// As there.

@@ -2,17 +2,17 @@
 //! improved R-tree using fractals") that a warp walks once for 32 places.
 //!
 //! In: points in the plane and places, f32 or f64, and k. Out: for each place the k nearest points, nearest first, by
-//! index and f64 distance. Of points at the same distance the lower index comes first. The bits are those of brute force
-//! in f64.
+//! index and f64 distance. Of points at the same distance the lower index comes first. The bits are those of brute
+//! force in f64.
 //!
 //! # Idea
 //!
 //! Points are sorted along Hilbert's curve. Each run of 32 points is a leaf with a tight bounding box, each run of 32
 //! boxes has a box, and so on, until at most 32 are left. There are no pointers: the children of node `i` are the boxes
-//! `32 i` to `32 i + 31` of the level below.
-//! Places next to each other need the same boxes. So a warp takes 32 of them, a [`Group`](group::Group), and each of its
-//! lanes tests one child of a node. A lane keeps the k + 1 least *keys* of its own place: the bits of an f32 square,
-//! whose lowest nine bits are the number of the point among those that the warp has seen.
+//! `32 i` to `32 i + 31` of the level below. Places next to each other need the same boxes. So a warp takes 32 of them,
+//! a [`Group`](group::Group), and each of its lanes tests one child of a node. A lane keeps the k + 1 least *keys* of
+//! its own place: the bits of an f32 square, whose lowest nine bits are the number of the point among those that the
+//! warp has seen.
 //!
 //! ```text
 //! build   find_codes, sort; if cells of the curve are crowded: mark_steps, find_rank_codes, sort; bound_points, bound_boxes
@@ -45,14 +45,14 @@
 //! # What it costs
 //!
 //! The boxes of ten million f32 points take 5 MB. A key costs two instructions an entry of the list. A warp reads 78
-//! points if points are evenly spread. If boxes are nearer than their points, as along an oblique line or a circle
-//! seen from afar, a walk opens most of them: seconds in place of milliseconds, with the same answer.
+//! points if points are evenly spread. If boxes are nearer than their points, as along an oblique line or a circle seen
+//! from afar, a walk opens most of them: seconds in place of milliseconds, with the same answer.
 //!
 //! # Rejected
 //!
-//! docs/notes/neighbours.md has figures. A thread a place over a BVH or a k-d tree: 2.4 times the time or more. Morton's
-//! order: 2.4 times. Walks in f64: 1.2 times. An f64 distance with an index: five instructions an entry. 64-bit keys:
-//! twice the time. Undecided lanes by themselves: 2.6 times on a lattice.
+//! docs/notes/neighbours.md has figures. A thread a place over a BVH or a k-d tree: 2.4 times the time or more.
+//! Morton's order: 2.4 times. Walks in f64: 1.2 times. An f64 distance with an index: five instructions an entry.
+//! 64-bit keys: twice the time. Undecided lanes by themselves: 2.6 times on a lattice.
 //!
 //! [`few`] has lists of up to 64 points, of all points or those of a [`Choice`](choice::Choice).
 //! [`find_nearest`](mod@find_nearest) writes indices and distances; `idw` and `kriging` use the lists at once.

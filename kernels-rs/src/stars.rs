@@ -5,9 +5,9 @@
 //!
 //! # Idea
 //!
-//! A star needs no other star. The nearest site is a neighbour; from it on, each next neighbour is the third corner of a
-//! triangle that two sites are known of. That corner is the *apex* of an edge: the site on its left whose circle with the
-//! edge's ends reaches least far.
+//! A star needs no other star. The nearest site is a neighbour; from it on, each next neighbour is the third corner of
+//! a triangle that two sites are known of. That corner is the *apex* of an edge: the site on its left whose circle with
+//! the edge's ends reaches least far.
 //!
 //! ```text
 //!             c                 star(p):
@@ -20,11 +20,11 @@
 //!
 //! # Why it is right, and why stars agree
 //!
-//! - A circle through p and q grows on the left as its centre moves there. The first site that it meets is the apex c, so
-//!   nothing on the left is inside. Right of the edge this circle holds less than the circle of the triangle before,
+//! - A circle through p and q grows on the left as its centre moves there. The first site that it meets is the apex c,
+//!   so nothing on the left is inside. Right of the edge this circle holds less than the circle of the triangle before,
 //!   which is empty. So p q c is a triangle.
-//! - Decisions are exact ([`predicates`], [`exact`]). Sites on one circle are ordered by a perturbation that is the same
-//!   for everyone: the first site by x, then by y, counts as moved inwards. So three sites make a triangle or not,
+//! - Decisions are exact ([`predicates`], [`exact`]). Sites on one circle are ordered by a perturbation that is the
+//!   same for everyone: the first site by x, then by y, counts as moved inwards. So three sites make a triangle or not,
 //!   whichever of them asks. If p has q in its star, q has p. A star is made from the sites alone, so it has the same
 //!   bits in any order of work.
 //! - f32 and f64 decide only with a bound of their error; what they leave open goes on to the next kernel.
@@ -49,15 +49,15 @@
 //!
 //! # What it costs
 //!
-//! Each triangle is found up to three times, once for each corner, and nobody waits. 7,000,000 uniform points take 7.1 ms
-//! on an H100. A circle that touches many boxes of the tree makes a long search: n sites on a circle would take n each.
-//! Hence the sample, whose circles hold few sites on average wherever sites lie (Clarkson and Shor 1989,
+//! Each triangle is found up to three times, once for each corner, and nobody waits. 7,000,000 uniform points take 7.1
+//! ms on an H100. A circle that touches many boxes of the tree makes a long search: n sites on a circle would take n
+//! each. Hence the sample, whose circles hold few sites on average wherever sites lie (Clarkson and Shor 1989,
 //! doi:10.1007/BF02187740).
 //!
 //! # Rejected
 //!
-//! docs/notes/delaunay-stars.md: each lane tests the whole window (22.0 ms); exact decisions in the first kernels, which
-//! spill (a corridor 41.3 ms, not 37.1); a search for every corner, told or not (contours 1,235 ms, not 417).
+//! docs/notes/delaunay-stars.md: each lane tests the whole window (22.0 ms); exact decisions in the first kernels,
+//! which spill (a corridor 41.3 ms, not 37.1); a search for every corner, told or not (contours 1,235 ms, not 417).
 
 pub mod angles;
 pub mod cell;

@@ -1,11 +1,11 @@
 //! The exclusive prefix of each tile in one launch: what a block must know about all tiles before its own.
 //!
-//! In: from each tile an aggregate (a sum, a count), once. Out: the combination of the aggregates of all tiles before it,
-//! in every lane of one warp. `combine` is associative but for rounding, and need not be commutative.
+//! In: from each tile an aggregate (a sum, a count), once. Out: the combination of the aggregates of all tiles before
+//! it, in every lane of one warp. `combine` is associative but for rounding, and need not be commutative.
 //!
 //! Decoupled look-back (Merrill and Garland 2016, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA
-//! NVR-2016-002): a tile publishes its aggregate as soon as it has it, and later tiles read it. Nobody waits for a kernel
-//! to end. Here only the last tile of each group of 32 publishes an inclusive prefix:
+//! NVR-2016-002): a tile publishes its aggregate as soon as it has it, and later tiles read it. Nobody waits for a
+//! kernel to end. Here only the last tile of each group of 32 publishes an inclusive prefix:
 //!
 //! ```text
 //! tile           0 ..  30   31 | 32 ..  62   63 | 64 ..  t - 1    t

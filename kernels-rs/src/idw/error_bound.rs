@@ -1,5 +1,5 @@
-//! Bounds the rounding error of an f32 sum over a group of points, and sums again with f64 distances if the bound is too
-//! large.
+//! Bounds the rounding error of an f32 sum over a group of points, and sums again with f64 distances if the bound is
+//! too large.
 //!
 //! In: for each target of a thread the f32 sums of weights and weighted values over a *group*, a tile or a leaf of at
 //! most 256 points whose places are f32 relative to an origin among them. Out: f64 running sums, to which the group is
@@ -7,9 +7,9 @@
 //!
 //! # Idea
 //!
-//! A place relative to the origin is rounded by `2^-24 r`, with the group's reach `r`. For a target at distance d from a
-//! point that changes the weight `d^-p` by the share `p 2^-24 r / d`: too much if points crowd in a part of the group and
-//! the target is among them.
+//! A place relative to the origin is rounded by `2^-24 r`, with the group's reach `r`. For a target at distance d from
+//! a point that changes the weight `d^-p` by the share `p 2^-24 r / d`: too much if points crowd in a part of the group
+//! and the target is among them.
 //!
 //! ```text
 //!    |<------------- r ------------>o                    steps of places: 2^-24 r everywhere
@@ -33,20 +33,20 @@
 //! - `S >= d_min^-p`, so `1 / d <= S^(1/p)` for every point of the group: no weight is off by a larger share than about
 //!   `p 2^-24 r S^(1/p)`.
 //! - If the weights of a group are off by a share e, the result is off by at most `e S / W`; likewise with weighted
-//!   values. Two lower bounds of W are known: the sum so far, and the sum with all points in the farthest corner of their
-//!   box. They make the error bound larger, never too small. 128 multiples of 2^-24 are 7.6e-6.
+//!   values. Two lower bounds of W are known: the sum so far, and the sum with all points in the farthest corner of
+//!   their box. They make the error bound larger, never too small. 128 multiples of 2^-24 are 7.6e-6.
 //! - Values of both signs may cancel, so that sums do not bound magnitudes: their share is 1.
-//! - Groups farther than 2 r have all distances above r. Their shares of W are 1 at most, so together they add less than
-//!   p 2^-24.
+//! - Groups farther than 2 r have all distances above r. Their shares of W are 1 at most, so together they add less
+//!   than p 2^-24.
 //!
-//! Two things are measured, not proven (`crates/idw/tests/all/accuracy.rs`): the errors of several near groups stay small
-//! together, and S is a sum over rounded distances. A distance below 2^-24 r may come out as large as that; then the test
-//! passes only if the group's share seems to be below 7.6e-6 / p.
+//! Two things are measured, not proven (`crates/idw/tests/all/accuracy.rs`): the errors of several near groups stay
+//! small together, and S is a sum over rounded distances. A distance below 2^-24 r may come out as large as that; then
+//! the test passes only if the group's share seems to be below 7.6e-6 / p.
 //!
 //! # What it costs
 //!
-//! The inner loop does not change. A group costs each target one comparison; a near one some tens of operations; a failed
-//! one 256 distances in f64, shared by 32 lanes. With all tests a sum over 2^20 x 2^20 pairs takes 3 to 13% more
+//! The inner loop does not change. A group costs each target one comparison; a near one some tens of operations; a
+//! failed one 256 distances in f64, shared by 32 lanes. With all tests a sum over 2^20 x 2^20 pairs takes 3 to 13% more
 //! (docs/notes/idw.md). Nodes of an expansion have reach -1: their targets are far by construction
 //! ([`tree`](super::tree)).
 //!

@@ -6,9 +6,10 @@
 //!
 //! # Idea
 //!
-//! Over a box that is far from a target, the weight is a smooth function of the point's place: nearly the polynomial that
-//! has the same values at 9 x 9 Chebyshev nodes. So the sum over the box's points is a sum over 81 nodes. A node's weight
-//! is the sum of `w L_k(x) L_l(y)` over the points, with Lagrange's polynomials L. It does not depend on the target.
+//! Over a box that is far from a target, the weight is a smooth function of the point's place: nearly the polynomial
+//! that has the same values at 9 x 9 Chebyshev nodes. So the sum over the box's points is a sum over 81 nodes. A node's
+//! weight is the sum of `w L_k(x) L_l(y)` over the points, with Lagrange's polynomials L. It does not depend on the
+//! target.
 //!
 //! ```text
 //!           +-----------+  half
@@ -32,15 +33,15 @@
 //!
 //! # Why it is right
 //!
-//! - The error of one weight, at the least distance of a far box, is at most 6.2e-6 of it for powers up to 4, and 4e-7 in
-//!   the mean over the box (docs/internals/idw.md has it by power). It falls fast with the distance. A result is off by a
-//!   weighted mean of these errors, times how far the values lie from it. If values differ tenfold that is not quite a
-//!   proof of 1e-5; measured errors are far below.
+//! - The error of one weight, at the least distance of a far box, is at most 6.2e-6 of it for powers up to 4, and 4e-7
+//!   in the mean over the box (docs/internals/idw.md has it by power). It falls fast with the distance. A result is off
+//!   by a weighted mean of these errors, times how far the values lie from it. If values differ tenfold that is not
+//!   quite a proof of 1e-5; measured errors are far below.
 //! - A target on a point lies in no far box. A box without extent is far only from targets elsewhere.
-//! - A near leaf is summed as without a tree, with the same test of rounding ([`error_bound`](super::error_bound)). Nodes
-//!   pass that test by reach -1.
-//! - Nodes are summed in f64, an item's sources in f32, items in f64. `combine` of module `pairs` makes
-//!   results of them, and lists targets that must be computed again in f64.
+//! - A near leaf is summed as without a tree, with the same test of rounding ([`error_bound`](super::error_bound)).
+//!   Nodes pass that test by reach -1.
+//! - Nodes are summed in f64, an item's sources in f32, items in f64. `combine` of module `pairs` makes results of
+//!   them, and lists targets that must be computed again in f64.
 //!
 //! # What it costs
 //!

@@ -1,12 +1,12 @@
 //! Brings the points of each leaf back into the order in which they were given, in place.
 //!
-//! In: the nodes of a tree, and the indices of its points, sorted by codes of more levels than some leaves have. Out: the
-//! same indices, ascending within each leaf. The order of leaves does not change.
+//! In: the nodes of a tree, and the indices of its points, sorted by codes of more levels than some leaves have. Out:
+//! the same indices, ascending within each leaf. The order of leaves does not change.
 //!
 //! # Idea
 //!
-//! A round of sorting ends at one level for all points. A leaf of a higher level was sorted too far: its points stand in
-//! the order of cells that the tree does not have.
+//! A round of sorting ends at one level for all points. A leaf of a higher level was sorted too far: its points stand
+//! in the order of cells that the tree does not have.
 //!
 //! ```text
 //! sorted by 3 levels, leaf of level 2:   | SW  SW  SE  NW  NW  NE |      cells of level 3, which are no nodes

@@ -5,8 +5,8 @@
 //!
 //! # Idea
 //!
-//! Sorted by code, the points of a cell lie side by side, and so do those of its quadrants. Two bits of the code name the
-//! quadrant on a level. So three bisections divide a node, and no point is moved.
+//! Sorted by code, the points of a cell lie side by side, and so do those of its quadrants. Two bits of the code name
+//! the quadrant on a level. So three bisections divide a node, and no point is moved.
 //!
 //! ```text
 //! codes of a node's points, two bits of this level   00 00 00 01 01 10 10 10 11
@@ -25,23 +25,23 @@
 //!     the last block writes starts[level + 2]
 //! ```
 //!
-//! The number of nodes stays on the device: `starts` carries it from launch to launch. So the host enqueues all levels at
-//! once with grids of fixed size, and waits for nothing in between.
+//! The number of nodes stays on the device: `starts` carries it from launch to launch. So the host enqueues all levels
+//! at once with grids of fixed size, and waits for nothing in between.
 //!
 //! # Why it is right
 //!
 //! - Children follow each other by code: blocks have parts in the order of tickets, threads in the order of nodes, a
-//!   node's quadrants in the order of their two bits. The look-back gives each block the number of children before it. So
-//!   nodes have the same bytes whatever block runs when.
-//! - A node is written by one thread. Children lie behind the level that is read, and a parent is rewritten by the thread
-//!   that read it in both passes.
+//!   node's quadrants in the order of their two bits. The look-back gives each block the number of children before it.
+//!   So nodes have the same bytes whatever block runs when.
+//! - A node is written by one thread. Children lie behind the level that is read, and a parent is rewritten by the
+//!   thread that read it in both passes.
 //! - If the children do not fit, every block whose end is beyond the capacity writes none, `starts[level + 2]` stays at
 //!   the end of the level, and `overflow` tells the host to build again with more memory.
 //!
 //! # What it costs
 //!
-//! A bisection of n points waits for memory log2 n times and reads one code a step, three in flight. Nodes take 32 bytes;
-//! at threshold 20 there are about n / 7 of them, 5 bytes a point written.
+//! A bisection of n points waits for memory log2 n times and reads one code a step, three in flight. Nodes take 32
+//! bytes; at threshold 20 there are about n / 7 of them, 5 bytes a point written.
 //!
 //! # Rejected
 //!

@@ -11,8 +11,8 @@
 //!
 //! A cell that reaches beyond an end of the batch contains that end, so it lies above the cell of the cut there or is
 //! that cell. The whole tree has the cut's cells as nodes, so it divides all cells above them. Every other cell with
-//! points here has all of them here: the threshold decides as in the whole tree. The cost is two shifts and comparisons a
-//! node.
+//! points here has all of them here: the threshold decides as in the whole tree. The cost is two shifts and comparisons
+//! a node.
 
 use device_std::arguments;
 

@@ -1,8 +1,8 @@
 //! Lists of at most 64 entries, in shared memory: what a search fills. See [`rtree`](super) for the search.
 //!
-//! A lane has one list, or one for each quadrant. Entries are positions in the tree, in any order until
-//! [`List::sort`]. The counts of all lists share one register, a byte each: an array with an index at run time would lie
-//! in local memory.
+//! A lane has one list, or one for each quadrant. Entries are positions in the tree, in any order until [`List::sort`].
+//! The counts of all lists share one register, a byte each: an array with an index at run time would lie in local
+//! memory.
 
 use device_std::shared::SharedArray;
 

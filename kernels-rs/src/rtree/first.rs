@@ -16,8 +16,8 @@
 //!
 //! Without the guess the first leaves would fill the lists with points that later leaves push out again. The first
 //! [`Guess`] is that points lie around the places as densely as in the leaf. Lanes that find too few points walk again
-//! with a farther guess, and at last without one. A wrong guess costs time alone: [`First::is_done`] tells whether it was
-//! too near.
+//! with a farther guess, and at last without one. A wrong guess costs time alone: [`First::is_done`] tells whether it
+//! was too near.
 
 use device_std::shared::SharedArray;
 use device_std::vector::Vector;

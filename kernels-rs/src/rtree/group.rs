@@ -7,10 +7,10 @@
 //!       origin = 5 000 000.0   f32(x - origin) = 0.125: nothing is lost
 //! ```
 //!
-//! f32 has a relative error, so it is accurate if its values are small. A point becomes f32 only after the subtraction of
-//! the group's origin in f64. Rounding keeps order: if a point lies in a box, its f32 coordinates lie in the f32 box. So
-//! no f32 distance of a point is below the f32 distance of a box around it. [`Group::bound`] tells how far f32 distances
-//! may be from the true ones.
+//! f32 has a relative error, so it is accurate if its values are small. A point becomes f32 only after the subtraction
+//! of the group's origin in f64. Rounding keeps order: if a point lies in a box, its f32 coordinates lie in the f32
+//! box. So no f32 distance of a point is below the f32 distance of a box around it. [`Group::bound`] tells how far f32
+//! distances may be from the true ones.
 
 use device_std::{math, warp};
 

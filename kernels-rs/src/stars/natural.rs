@@ -1,13 +1,13 @@
-//! Natural neighbours of a place, by a walk over the stars of a Delaunay triangulation (Green and Sibson 1978, "Computing
-//! Dirichlet tessellations in the plane", doi:10.1093/comjnl/21.2.168).
+//! Natural neighbours of a place, by a walk over the stars of a Delaunay triangulation (Green and Sibson 1978,
+//! "Computing Dirichlet tessellations in the plane", doi:10.1093/comjnl/21.2.168).
 //!
 //! In: the stars of all sites, a place, and any site to begin with. Out: the nearest site, the triangle that holds the
 //! place, or each natural neighbour with its share, counter-clockwise from the nearest site.
 //!
 //! # Idea
 //!
-//! A place's natural neighbours are the corners of the triangles whose circles have it inside. These triangles make up a
-//! polygon that the place sees all of. So the triangles at each corner are one *run* of the corner's star, and a walk
+//! A place's natural neighbours are the corners of the triangles whose circles have it inside. These triangles make up
+//! a polygon that the place sees all of. So the triangles at each corner are one *run* of the corner's star, and a walk
 //! around the polygon needs no memory: the end of a run is the next corner.
 //!
 //! ```text
@@ -29,10 +29,10 @@
 //!
 //! # Why it is right
 //!
-//! - A site without a nearer neighbour is the nearest of all, since neighbours alone bound its Voronoi cell. Of sites at
-//!   the same distance the first by x, then by y, counts as the nearest.
-//! - A new site at the place would replace exactly the triangles whose circles have it inside, and would be joined to all
-//!   corners of their polygon. So the place sees these, and each corner has one run. The nearest site is one of the
+//! - A site without a nearer neighbour is the nearest of all, since neighbours alone bound its Voronoi cell. Of sites
+//!   at the same distance the first by x, then by y, counts as the nearest.
+//! - A new site at the place would replace exactly the triangles whose circles have it inside, and would be joined to
+//!   all corners of their polygon. So the place sees these, and each corner has one run. The nearest site is one of the
 //!   corners.
 //! - Decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
 //!   counter-clockwise. So results do not depend on the site that a walk begins with.

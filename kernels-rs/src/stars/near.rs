@@ -12,12 +12,12 @@
 //!    ([`Window`]).
 //! 2. Each lane lists the sites that are nearest to its own one, up to a distance that leaves it some 20 ([`Nearby`]).
 //! 3. Each lane makes a star: from the nearest site on, it finds the apex of each edge. Mostly its list is enough. Then
-//!    the next best circle reaches farther by more than rounding in f32 can explain, or f64 decides between the two; and
-//!    the part of the circle on the left lies within the list's distance.
+//!    the next best circle reaches farther by more than rounding in f32 can explain, or f64 decides between the two;
+//!    and the part of the circle on the left lies within the list's distance.
 //! 4. If the list is not enough, the whole warp searches the window for that lane's corner, a site a lane
 //!    ([`Window::apex`]).
-//! 5. The site is listed for [`find_far_stars`](mod@super::find_far_stars) if neither f32 nor f64 decides, if the circle
-//!    does not lie in the window, if there is no corner, or if there are too many neighbours.
+//! 5. The site is listed for [`find_far_stars`](mod@super::find_far_stars) if neither f32 nor f64 decides, if the
+//!    circle does not lie in the window, if there is no corner, or if there are too many neighbours.
 //!
 //! So a star is either right or not made. An instance decides in f64 alone (`quick`): around calls of exact decisions a
 //! lane would save its numbers. If most sites lie on circles but for rounding, as on a lattice with a spacing of 0.1,

@@ -1,7 +1,7 @@
 //! The star of a site, by a warp: one third corner of a Delaunay triangle after the other.
 //!
-//! All lanes work on one corner. The unit of work is [`apex`](StarSearch::apex): the third corner of the triangle on the
-//! left of a Delaunay edge. It is the site on the left whose circle with the edge's ends has no site inside
+//! All lanes work on one corner. The unit of work is [`apex`](StarSearch::apex): the third corner of the triangle on
+//! the left of a Delaunay edge. It is the site on the left whose circle with the edge's ends has no site inside
 //! ([`Apex`]). A [`Source`] gives the sites to test: those that a search in the tree meets ([`descent`](descent)), or a
 //! list that has them all ([`candidates`](super::sample::candidates)).
 //!
@@ -14,12 +14,12 @@
 //! ```
 //!
 //! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
-//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
-//! the site is on the hull, and the neighbours clockwise of the first one are found likewise, from reversed edges.
+//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none:
+//! then the site is on the hull, and the neighbours clockwise of the first one are found likewise, from reversed edges.
 //!
-//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
-//! ([`told`]), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
-//! alone: decisions are right, so a search finds the same corner, or none.
+//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next ([`told`]),
+//! and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time alone: decisions
+//! are right, so a search finds the same corner, or none.
 
 pub(super) mod corners;
 pub(super) mod descent;

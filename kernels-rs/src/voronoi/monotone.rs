@@ -1,14 +1,15 @@
 //! The nearest site of every pixel, exactly, by monotone search: crate `pba-voronoi`, `Method::Monotone`.
 //!
-//! In: sites as bytes, bits, labels or a list. Out, for every pixel: the index of the nearest site, its squared distance
-//! or its distance. Several sites at the same distance: the lowest index. [`derived`] makes the other outputs of these.
+//! In: sites as bytes, bits, labels or a list. Out, for every pixel: the index of the nearest site, its squared
+//! distance or its distance. Several sites at the same distance: the lowest index. [`derived`] makes the other outputs
+//! of these.
 //!
 //! # Idea
 //!
 //! A squared distance is a part along the row plus a part along the column. So in each row only the site nearest along
 //! the row, the *candidate* of a column, can win a pixel of that column. With gap g_a, the candidate of row a costs
-//! `(y - a)^2 + g_a^2` at row y. The cheapest one is the *winner*. **Down a column the winner's row never decreases**, so
-//! between two rows whose winners are known only the candidates between these two winners count.
+//! `(y - a)^2 + g_a^2` at row y. The cheapest one is the *winner*. **Down a column the winner's row never decreases**,
+//! so between two rows whose winners are known only the candidates between these two winners count.
 //!
 //! ```text
 //!    row y     row of its winner     one column, north at the top
@@ -34,18 +35,17 @@
 //!
 //! # Why it is right
 //!
-//! For rows a < b the difference of costs `(y - a)^2 + g_a^2 - (y - b)^2 - g_b^2` grows with y: a wins down to some y, b
-//! from there on. The matrix of costs is totally monotone (Aggarwal, Klawe, Moran, Shor and Wilber 1987,
+//! For rows a < b the difference of costs `(y - a)^2 + g_a^2 - (y - b)^2 - g_b^2` grows with y: a wins down to some y,
+//! b from there on. The matrix of costs is totally monotone (Aggarwal, Klawe, Moran, Shor and Wilber 1987,
 //! doi:10.1007/BF01840359). Costs are integers, of 32 bits if the squared diagonal fits, else 64: nothing is rounded. A
 //! tie goes to a, the lower row, and within a row to the left site: to the lowest index.
 //!
 //! # What it costs
 //!
-//! The ranges of a level overlap in their ends alone. So a level compares about one candidate a pixel of the column, and
-//! one more a row searched, whatever the density and the distances. A search also ends where the rows alone are farther
-//! than the best so far. Memory: a bit and 2 bytes a pixel
-//! (4 in wide rasters), winners of one row in 256. 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200
-//! (docs/performance.md), bound by instructions, not by memory.
+//! The ranges of a level overlap in their ends alone. So a level compares about one candidate a pixel of the column,
+//! and one more a row searched, whatever the density and the distances. A search also ends where the rows alone are
+//! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), winners of one row in 256.
+//! 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/performance.md), bound by instructions, not by memory.
 //!
 //! # Rejected
 //!

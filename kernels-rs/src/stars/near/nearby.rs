@@ -1,7 +1,8 @@
 //! The sites nearest to each lane's own site, in shared memory: enough for most of its star.
 //!
-//! A lane lists all sites of the window within a distance, its *reach*. About 23 sites serve: each apex of its star tests
-//! 23 sites in place of 255. An entry is a byte, the site's place in the window, so that 32 lists take 1 KiB a warp.
+//! A lane lists all sites of the window within a distance, its *reach*. About 23 sites serve: each apex of its star
+//! tests 23 sites in place of 255. An entry is a byte, the site's place in the window, so that 32 lists take 1 KiB a
+//! warp.
 //!
 //! An answer is right if no site outside the list could change it:
 //!

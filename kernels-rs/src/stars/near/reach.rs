@@ -1,7 +1,8 @@
 //! How far a circle through the ends of an edge reaches to the left, in f32 with a bound of the error.
 //!
 //! The centres of circles through both ends `0` and `a` of an edge lie on the line through its middle, across it. The
-//! circle through a place `c` has its centre at `(a + t a') / 2`, with `a'` for `a` turned left, and `t = height / left`:
+//! circle through a place `c` has its centre at `(a + t a') / 2`, with `a'` for `a` turned left, and
+//! `t = height / left`:
 //!
 //! ```text
 //!        c

@@ -1,5 +1,5 @@
-//! The window: the sites around 32 sites that follow each other along the curve, in shared memory, in f32 relative to one
-//! of them.
+//! The window: the sites around 32 sites that follow each other along the curve, in shared memory, in f32 relative to
+//! one of them.
 //!
 //! ```text
 //! around:   bounds = box of the 32 sites, MARGIN mean distances wider on each side
@@ -7,8 +7,8 @@
 //! apex:     each lane tests every 32nd site; the least circle of the warp is right if it lies in the bounds
 //! ```
 //!
-//! All sites within the bounds are there. So a circle that lies in the bounds and holds no site of the window is empty. A
-//! window of too many sites has none: its stars are left to searches in the tree.
+//! All sites within the bounds are there. So a circle that lies in the bounds and holds no site of the window is empty.
+//! A window of too many sites has none: its stars are left to searches in the tree.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};

@@ -10,9 +10,9 @@
 //!     return whether the corner has changed: then fewer boxes are wanted
 //! ```
 //!
-//! The approximate reach only chooses which site comes first, so it need not be exact. The loop ends when predicates find
-//! no site inside, whatever the order was: so the corner is right. If a predicate leaves a decision open, the answer does
-//! not count.
+//! The approximate reach only chooses which site comes first, so it need not be exact. The loop ends when predicates
+//! find no site inside, whatever the order was: so the corner is right. If a predicate leaves a decision open, the
+//! answer does not count.
 
 use device_std::{math, vector, warp};
 

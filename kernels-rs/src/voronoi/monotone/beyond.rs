@@ -5,9 +5,9 @@
 //!                     ^ before           ^ after         all others lie behind one of these two
 //! ```
 //!
-//! A site west of the strip is nearest to a column of the strip only if it is the row's last one before the strip; a site
-//! east of it only if it is the first one after. So with two columns for every row a strip has the candidates, and hence
-//! the results, that its columns have in the whole raster.
+//! A site west of the strip is nearest to a column of the strip only if it is the row's last one before the strip; a
+//! site east of it only if it is the first one after. So with two columns for every row a strip has the candidates, and
+//! hence the results, that its columns have in the whole raster.
 
 use device_std::{In, Out, kernel, thread};
 

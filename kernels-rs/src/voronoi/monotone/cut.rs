@@ -12,10 +12,10 @@
 //!  to     -------- high wins
 //! ```
 //!
-//! Winners never go back. If `low` wins a row, no candidate south of it wins a row farther north; likewise for `high`. So
-//! one walk over the candidates between, two comparisons each, decides up to 256 rows. It pays if sites are far and
-//! winners few, as in an open sea. If a candidate does win, the walk has halved the rest: `low` to the winner of the row
-//! before the cut, and the winner of the cut to `high`.
+//! Winners never go back. If `low` wins a row, no candidate south of it wins a row farther north; likewise for `high`.
+//! So one walk over the candidates between, two comparisons each, decides up to 256 rows. It pays if sites are far and
+//! winners few, as in an open sea. If a candidate does win, the walk has halved the rest: `low` to the winner of the
+//! row before the cut, and the winner of the cut to `high`.
 
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::warp;

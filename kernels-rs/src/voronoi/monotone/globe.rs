@@ -6,17 +6,17 @@
 //! and its proofs.
 //!
 //! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane.
-//!    [`find_row_ends`](const@find_row_ends) keeps each row's first and last site. [`go_round`](const@go_round) takes one
-//!    of these if it is nearer the other way round the globe, and writes `c' B`, the *gap* of each candidate, column by
-//!    column.
+//!    [`find_row_ends`](const@find_row_ends) keeps each row's first and last site. [`go_round`](const@go_round) takes
+//!    one of these if it is nearer the other way round the globe, and writes `c' B`, the *gap* of each candidate,
+//!    column by column.
 //! 2. [`solve_columns`](const@solve_columns), a warp a column: the row of each pixel's winner.
 //! 3. [`name_sites`](mod@name_sites): the indices of the winners' sites, row by row again.
 //! 4. [`measure_arcs`](mod@measure_arcs): great-circle distances, from indices.
 //!
-//! Down a column the winner's row never goes back: the pixels lie on half a meridian, which the great circle of places as
-//! far from one candidate as from another meets once. f64 rounds h, so a halving keeps all candidates that are *near*,
-//! whose h is within `slack` of the least. A candidate beyond loses by more than rounding at the middle row and at the
-//! pole, and so in between.
+//! Down a column the winner's row never goes back: the pixels lie on half a meridian, which the great circle of places
+//! as far from one candidate as from another meets once. f64 rounds h, so a halving keeps all candidates that are
+//! *near*, whose h is within `slack` of the least. A candidate beyond loses by more than rounding at the middle row and
+//! at the pole, and so in between.
 //!
 //! ```text
 //! for each run of rows between two sites of the column, with the candidates from site to site

@@ -1,19 +1,18 @@
 //! Spreads the winners of every 256th row to all rows, and writes the results.
 //!
-//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
-//! these:
+//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of these:
 //!
 //! 1. If the sites are far off: the [cut] between the winners known at both ends of the tile. The warps share the
 //!    candidates among them. In most columns of an open sea the two win all rows.
-//! 2. The winner of the warp's first row, by [`search::winner`] among those that
-//!    the cut leaves; the block shares these.
+//! 2. The winner of the warp's first row, by [`search::winner`] among those that the cut leaves; the block shares
+//!    these.
 //! 3. If these winners, with the cut, decide all rows of the span, it is written; likewise if every pixel is a site.
 //!    Otherwise its parts above and below the cut come one after the other:
-//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and
-//!    24, by a walk over all of them.
-//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
-//!    to the next winner known, or to where none can win the last of the eight rows any
-//!    more, and hence none of the others. Then the eight rows are written.
+//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and 24, by a walk
+//!    over all of them.
+//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down to the next
+//!    winner known, or to where none can win the last of the eight rows any more, and hence none of the others. Then
+//!    the eight rows are written.
 //!
 //! ```text
 //! tile 32 x 256    winners known in its first row and in the next tile's
@@ -23,10 +22,10 @@
 //!   warp 7   rows 224 .. 255  own first winner                |  the next tile's known winner
 //! ```
 //!
-//! In a walk over near candidates (`close_sites`) a candidate and row take little more than one addition and one minimum.
-//! In a sparse raster most candidates are skipped before: a gap alone that is longer than the distance of a known
-//! candidate cannot win. If 32 bits do not hold the keys, a part is cut once more. If that decides nothing either, costs
-//! and rows are compared apart (`far`).
+//! In a walk over near candidates (`close_sites`) a candidate and row take little more than one addition and one
+//! minimum. In a sparse raster most candidates are skipped before: a gap alone that is longer than the distance of a
+//! known candidate cannot win. If 32 bits do not hold the keys, a part is cut once more. If that decides nothing
+//! either, costs and rows are compared apart (`far`).
 //!
 //! Two barriers: after the cuts are shared, and after the first winners are.
 

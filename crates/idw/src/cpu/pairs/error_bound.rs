@@ -1,8 +1,8 @@
 //! Bounds the rounding error of an f32 sum over a group of points, and sums again in f64 if the bound is too large.
 //!
-//! In: a chunk of targets and their f32 sums over a *group*, a tile or leaf of points relative to an origin. Out: running
-//! sums that keep 1e-5. `kernels_rs::idw::error_bound` has the idea, the drawing and the proof; the test here is the
-//! same.
+//! In: a chunk of targets and their f32 sums over a *group*, a tile or leaf of points relative to an origin. Out:
+//! running sums that keep 1e-5. `kernels_rs::idw::error_bound` has the idea, the drawing and the proof; the test here
+//! is the same.
 //!
 //! ```text
 //! add(group, chunk):

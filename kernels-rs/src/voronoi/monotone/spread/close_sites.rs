@@ -1,15 +1,15 @@
 //! Finds the winners of a span whose sites are near: one addition and one minimum for each candidate and row.
 //!
-//! The cost of a candidate `rho` rows below the first row, with gap g, at row j is
-//! (rho - j)^2 + g^2 = (rho^2 + g^2) - 2 j rho + j^2. But for j^2, which all candidates share, it is linear in j. A *key*
-//! is 256 times that, plus the candidate's place among those walked:
+//! The cost of a candidate `rho` rows below the first row, with gap g, at row j is (rho - j)^2 + g^2 = (rho^2 + g^2) -
+//! 2 j rho + j^2. But for j^2, which all candidates share, it is linear in j. A *key* is 256 times that, plus the
+//! candidate's place among those walked:
 //!
 //! ```text
 //! bits 31 .. 8    cost less j^2        bits 7 .. 0    place: of equal costs the northern candidate has the lesser key
 //! ```
 //!
-//! So the least key of a row names its winner and its cost. 8 rows and 4 candidates take 40 instructions on Hopper, where
-//! one instruction adds and takes the minimum.
+//! So the least key of a row names its winner and its cost. 8 rows and 4 candidates take 40 instructions on Hopper,
+//! where one instruction adds and takes the minimum.
 
 use super::outputs::Output;
 use super::span::{End, ROWS, Span, SpanPart};

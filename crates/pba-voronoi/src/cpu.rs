@@ -1,20 +1,30 @@
-//! Transforms on the CPU, on all cores.
+//! Transforms on the CPU, on all cores: rows first, then columns.
 //!
-//! Plan. The squared distance splits into a part along the row and a part along the column:
+//! In: sites, as [`Input`] has them. Out: the outputs that [`Params`] names, for every pixel.
 //!
-//! 1. Rows (`rows`), in parallel: for every pixel the column of the nearest site of its row, its
-//!    *candidate*, in 16 bits where the raster is narrow enough. In a strip of a wider raster columns are those of the
-//!    whole, here and below, and the nearest sites beyond the strip are candidates too.
-//! 2. Columns, in parallel over strips of `STRIP` neighbouring columns, so that memory is touched
-//!    by whole cache lines. Of the candidates of a column each row has a *winner*.
-//!    - `walk`: where sites are near, eight rows and sixteen columns at a time, by a walk over the
-//!      candidates from the last winners on; it is the GPU's `Monotone` without its coarse levels.
-//!    - `divide`: where they are far, sixteen columns at a time, by halving the rows.
-//!    - `envelope`: for pixels that are not square and wide rasters, a stack of the
-//!      candidates that win at all. With `Baseline::ScanPrune` everywhere.
-//! 3. The outputs are written along with the winners (`outputs`).
+//! ```text
+//! rows      in parallel: for every pixel the column of the nearest site of its row, its candidate
+//! columns   in parallel over strips of 64 columns, so that memory is touched by whole cache lines:
+//!           of a column's candidates, one a row, each pixel has a winner
+//! outputs   are written along with the winners
+//! ```
 //!
-//! All comparisons are in integers.
+//! 1. `rows`: candidates have 16 bits if the raster is narrow enough. In a strip of a wider raster columns are those of
+//!    the whole, here and below, and the nearest sites beyond the strip are candidates too.
+//! 2. Winners are found in one of three ways:
+//!    - `walk`: eight rows and sixteen columns at a time, by a walk over the candidates from the last winners on. It is
+//!      the GPU's `Monotone` without its coarse levels: the winners of the row above are known.
+//!    - `divide`: where a site is farther than 500 pixels, blocks of rows are halved, sixteen columns at a time.
+//!    - `envelope`: for pixels that are not square and wide rasters, a stack of the candidates that win at all. With
+//!      `Baseline::ScanPrune` everywhere.
+//!
+//! **Why it is right.** A squared distance is a part along the row plus a part along the column, so a row's nearest
+//! site is its only candidate in a column. The winner's row never decreases down a column: for two rows the difference
+//! of their costs grows with y. `kernels_rs::voronoi::monotone` has the proof. All comparisons are in integers, ties go
+//! to the lowest index, and all three ways give the same bits.
+//!
+//! **What it costs.** Time in proportion to the pixels. A walk compares the candidates from one winner to the next for
+//! eight rows at once. Halving compares about ten a pixel, however far the sites are.
 
 mod divide;
 mod envelope;
@@ -38,7 +48,7 @@ pub use globe::geodesic_on_ellipsoid;
 use outputs::Sinks;
 use rows::Candidates;
 
-/// Columns of a strip: a task's.
+/// Columns of a strip, which is a task: 64 candidates of 16 bits are two cache lines.
 const STRIP: usize = 64;
 
 /// How often a pass reports its progress, at most.
@@ -122,6 +132,7 @@ fn columns<C: rows::Column>(
         band.into_par_iter().try_for_each_init(Vec::new, |envelopes, strip| {
             let first = strip * STRIP;
             let columns = first..(first + STRIP).min(width);
+            // False if the strip is not one that walks serve: pixels that are not square, or wide rasters.
             // SAFETY: no other task has these columns.
             let done = method != Method::Baseline(Baseline::ScanPrune)
                 && unsafe { walk::strip(candidates, columns.clone(), metric, sinks) };

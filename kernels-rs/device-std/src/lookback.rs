@@ -1,33 +1,59 @@
-//! The device layer: what each block's tile needs to know of all tiles before it, in one launch.
+//! The exclusive prefix of each tile in one launch: what a block must know about all tiles before its own.
 //!
-//! Decoupled look-back (Merrill and Garland 2016, *Single-pass Parallel Prefix Scan with Decoupled
-//! Look-back*, NVIDIA NVR-2016-002): every tile publishes its own aggregate as soon as it has it,
-//! and its inclusive prefix, the combination of all tiles up to it, once it has looked back over
-//! the aggregates of the tiles before it to the nearest one that has published its prefix.
+//! In: from each tile an aggregate (a sum, a count), once. Out: the combination of the aggregates of all tiles before
+//! it, in every lane of one warp. `combine` is associative but for rounding, and need not be commutative.
 //!
-//! A tile's status is a [`Pair`], read and written whole: the value's bits, and a tag with the
-//! state and the epoch. The epoch counts the launches over one control word, so what earlier
-//! launches left in the status array is void and nothing has to be cleared between launches.
-//!
-//! Forward progress: a block takes its tile by an atomic ticket, so the tiles before it were taken
-//! by blocks that run already, whatever order blocks start in; and tile 0 waits for nobody.
-//!
-//! Where it differs from the paper: values are combined in one order, whichever prefix the look-back
-//! met, so that the result has the same bits in every run also where `combine` is not associative
-//! (floats). Tiles make groups of 32. What comes before tile 32 g + k is
+//! Decoupled look-back (Merrill and Garland 2016, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA
+//! NVR-2016-002): a tile publishes its aggregate as soon as it has it, and later tiles read it. Nobody waits for a
+//! kernel to end. Here only the last tile of each group of 32 publishes an inclusive prefix:
 //!
 //! ```text
-//! ((sum of group 0 + sum of group 1) + .. sum of group g - 1) + sum of the first k of group g
+//! tile           0 ..  30   31 | 32 ..  62   63 | 64 ..  t - 1    t
+//! its status     a ..  a    P  | a  ..  a    P  | a  ..  a       (this tile)
+//!                           |    \_________/ |    \_______/
+//!                   end - 32     prior group  end     own group
 //! ```
 //!
-//! with the sums within a group by a warp's scan, and no term before the last tile that is closed. But
-//! for tiles that are closed, only the last tile of a group publishes a prefix, that of all groups up to its own. A tile adds up the
-//! aggregates of its own group and of the group before, and waits for the prefix of the group before, or
-//! of the one before that: with that it is one operation away from its own.
+//! ```text
+//! exclusive_prefix(t, aggregate):
+//!     publish aggregate                                     A, or P if the tile is closed or is tile 0
+//!     wait for A or P of the own group before t, and of the prior group       a lane a tile, both loads at once
+//!     own = scan of the own group;  sum = sum of the prior group
+//!     wait for P(end):       prefix = P(end)
+//!        or    P(end - 32):  prefix = P(end - 32) + sum     whichever is there first
+//!     if t ends a group: publish P(t) = prefix + own up to t
+//!     return prefix + own before t
+//! ```
 //!
-//! So a status is read until an aggregate is there, and after that two alone are looked at; and the chain
-//! in which all tiles wait for those before has a link for a group, not for a tile. docs/notes/gpu-scan.md has
-//! what that is worth.
+//! A tile is *closed* if nothing before it changes its prefix: a segment begins in it. It publishes P at once, and sums
+//! begin there. A status is a [`Pair`]: the value's bits, and a tag with state and epoch. The epoch counts the launches
+//! over one control word, so the statuses of earlier launches are void, and nothing is cleared between launches.
+//!
+//! # Why it is right
+//!
+//! - Forward progress. A block takes its tile by an atomic ticket. So every earlier tile belongs to a block that runs
+//!   already, in whatever order blocks start. Tile 0 waits for nobody, and each tile waits for earlier ones alone.
+//! - A status is read and written whole, 16 bytes. Value and tag belong together, and no fence is needed.
+//! - The same bits in every run, also if rounding makes `combine` not associative. What comes before tile 32 g + k is
+//!
+//!   ```text
+//!   ((sum of group 0 + sum of group 1) + .. sum of group g - 1) + sum of the first k of group g
+//!   ```
+//!
+//!   with a warp's scan within a group, and no term before the last closed tile. P(end) was computed as P(end - 32) +
+//!   sum, by the same scan of the same values: whichever a tile meets first, it gets the same bits.
+//!
+//! # What it costs
+//!
+//! No barrier but the ticket's. Until the aggregates are there a warp polls 64 statuses, then two. The chain in which
+//! tiles wait for each other has one `combine` for each group: 2048 in place of 65,536. 2^28 f64 are summed in 1.20 ms,
+//! u64 in 1.19 (one H200, docs/notes/gpu-scan.md).
+//!
+//! # Rejected
+//!
+//! - A prefix from each tile, as in the paper, with a window of 64 tiles: 1.45 and 1.27 ms.
+//! - A third level, sums of groups looked back over by 32: slower.
+//! - P(end - 32) read from the start: 1.28 and 1.27 ms; more registers, which spill.
 
 mod group;
 
@@ -82,8 +108,8 @@ impl Tickets {
 
     /// Takes the next tile of the launch, which has one block a tile. One barrier.
     ///
-    /// (Blocks that stay and ask for the next ticket while they work on one were measured at twice
-    /// the time of 2^28 elements: a ticket that waits for its block holds up all tiles after it.)
+    /// (Rejected: blocks that stay, and ask for the next ticket while they work on one. They took twice the time of 2^28
+    /// elements: a ticket that waits for its block holds up all tiles after it.)
     ///
     /// # Safety
     /// Every thread of the block comes here. `control` is the launch's control word, one element: zero at
@@ -94,10 +120,11 @@ impl Tickets {
         // the last access to the control word in it.
         unsafe {
             if thread::thread_idx_x() == 0 {
+                // The order of tickets is the order in which blocks run: see Forward progress in the head.
                 let word = control.fetch_add(0u32, 1);
                 let taken = (word & MAX_TILES) + 1;
                 if taken == thread::grid_dim_x() as u64 {
-                    // Adds what is missing to the next epoch's ticket 0.
+                    // The last ticket of the launch: carry into the epoch, so that the next launch begins with ticket 0.
                     control.fetch_add(0u32, (1 << TICKET_BITS) - taken);
                 }
                 self.taken.store(0, word);
@@ -123,9 +150,9 @@ impl<'a> Lookback<'a> {
         Self { status, ticket }
     }
 
-    /// Publishes the tile's aggregate, looks back, publishes the inclusive prefix of a group that ends
-    /// with the tile, and returns the tile's exclusive one: the combination of all tiles before this
-    /// one, valid in every lane. For tile 0 it is `identity`.
+    /// Returns the tile's exclusive prefix: the combination of all tiles before this one, valid in every lane. For tile 0
+    /// it is `identity`. Publishes the tile's aggregate first, and at last its inclusive prefix if a group ends with the
+    /// tile.
     ///
     /// If the aggregate is `closed`, what comes before does not change it (a segment begins in
     /// the tile), and it is published as a prefix at once.
@@ -147,12 +174,12 @@ impl<'a> Lookback<'a> {
         unsafe { self.announced_prefix(aggregate, closed, identity, combine) }
     }
 
-    /// Publishes the tile's aggregate: the first half of
-    /// [`exclusive_prefix`](Self::exclusive_prefix), for who has other work before the second. The
-    /// sooner it is done, the less the tiles after this one wait. To be called once for a status array in a launch, by
-    /// one warp.
+    /// Publishes the tile's aggregate: the first half of [`exclusive_prefix`](Self::exclusive_prefix), for a caller that
+    /// has other work before the second half. The sooner this is called, the less later tiles wait. One warp calls it,
+    /// once for a status array in a launch.
     #[inline(always)]
     pub fn announce<T: Scalar>(&self, aggregate: T, closed: bool) {
+        // Nothing before a closed tile changes its aggregate, and nothing is before tile 0: the aggregate is the prefix.
         let is_prefix = closed || self.ticket.tile == 0;
         self.publish(if is_prefix { PREFIX } else { AGGREGATE }, aggregate);
     }
@@ -177,12 +204,14 @@ impl<'a> Lookback<'a> {
                 return identity;
             }
             let (own, prior) = self.look(place, aggregate);
+            // Lanes below `place` have the group's earlier tiles, lane `place` this tile: one scan gives both sums.
             let closed_before = own.prefixes();
             let sums = own.sums(closed_before | (closed as u32) << place, &combine);
             let before = || warp::shuffle(warp::FULL, sums, place.saturating_sub(1));
             let until = || warp::shuffle(warp::FULL, sums, place);
-            // Of a closed tile the prefix is there.
+            // `announce` has published the prefix of a closed tile.
             let publishes = self.ends_group() && !closed;
+            // A closed tile of the own group hides all groups before.
             if closed_before != 0 {
                 if publishes {
                     self.publish(PREFIX, until());
@@ -197,8 +226,8 @@ impl<'a> Lookback<'a> {
         }
     }
 
-    /// [`announced_prefix`](Self::announced_prefix) where nearly all tiles are closed: the tile
-    /// before has a prefix as soon as it is announced, so that this looks at it alone until then.
+    /// As [`announced_prefix`](Self::announced_prefix), for calls in which nearly all tiles are closed. Then the tile
+    /// before has a prefix as soon as it is announced, so its status alone is polled.
     ///
     /// # Safety
     /// As `exclusive_prefix`.
@@ -218,7 +247,7 @@ impl<'a> Lookback<'a> {
                     return identity;
                 }
                 let [bits, tag] = self.status_of(tile - 1);
-                // Each lane has read on its own: the first's counts.
+                // Lanes may have read at different times, before and after the store: lane 0's status counts for all.
                 let tag = warp::shuffle(warp::FULL, tag, 0);
                 let state = self.state([bits, tag]);
                 if state == PREFIX {
@@ -228,6 +257,7 @@ impl<'a> Lookback<'a> {
                     }
                     return prefix;
                 }
+                // The tile before is not closed: the whole look-back is needed.
                 if state == AGGREGATE {
                     return self.announced_prefix(aggregate, closed, identity, combine);
                 }
@@ -236,6 +266,7 @@ impl<'a> Lookback<'a> {
         }
     }
 
+    /// Stores the tile's status, value and tag at once: a reader that sees the tag has the value. No fence is needed.
     #[inline(always)]
     fn publish<T: Scalar>(&self, state: u32, value: T) {
         if warp::lane_id() == 0 {
@@ -265,17 +296,17 @@ impl<'a> Lookback<'a> {
         self.ticket.tile % GROUP == GROUP - 1
     }
 
-    /// Waits for the tile's own group up to it, and for the group before or its prefix, but for what lies
-    /// before a tile that is closed: so much can be added up until that prefix, or the one before, comes.
+    /// Waits for the statuses of the own group's tiles before this one, and of the group before. Does not wait for tiles
+    /// before the last one that has a prefix. The sums of both are then ready when the prefix of a group arrives.
     #[inline(always)]
     unsafe fn look<T: Scalar>(&self, place: u32, aggregate: T) -> (Group<T>, Group<T>) {
         let start = self.ticket.tile - place as u64;
         let lane = warp::lane_id();
         loop {
-            // SAFETY: the whole warp is here, and all lanes turn equally often; the tiles looked at are
+            // SAFETY: the whole warp is here, and all lanes leave the loop together: votes decide. The tiles read are
             // before this one.
             unsafe {
-                // Both are on their way at a time.
+                // Both loads are in flight at once.
                 let (mut near, mut far) = ([0; 2], [0; 2]);
                 if lane < place {
                     near = self.status_of(start + lane as u64);
@@ -284,6 +315,7 @@ impl<'a> Lookback<'a> {
                     far = self.status_of(start - GROUP + lane as u64);
                 }
                 let is_near = lane < place;
+                // Lane `place` and those above stand for this tile, whose aggregate is known.
                 let value = if is_near { T::from_bits64(near[0]) } else { aggregate };
                 let own =
                     Group { value, state: if is_near { self.state(near) } else { AGGREGATE } };
@@ -296,14 +328,14 @@ impl<'a> Lookback<'a> {
         }
     }
 
-    /// The prefix of the group before.
+    /// Returns the prefix of the group before: read, or computed from the prefix of the group before that.
     #[inline(always)]
     unsafe fn prefix_of_groups<T: Scalar>(
         &self,
         prior: Group<T>,
         combine: &impl Fn(T, T) -> T,
     ) -> T {
-        // SAFETY: as above.
+        // SAFETY: as for `look`.
         unsafe {
             let closed = prior.prefixes();
             if closed >> LAST == 1 {
@@ -314,8 +346,9 @@ impl<'a> Lookback<'a> {
             if closed != 0 {
                 return sum;
             }
-            // No tile of that group is closed, as tile 0 is, so another is before it. Lane 0 looks at that
-            // one's prefix, lane 1 at that of the group itself.
+            // No tile of that group has a prefix, not even its first. Tile 0 always has one, so a group is before it.
+            // Poll both ends: lane 1 the prefix of the group itself, the other lanes that of the group before it. Two
+            // statuses at a time, since polling loads the cache that other tiles need.
             let end = self.ticket.tile / GROUP * GROUP - 1;
             loop {
                 let tile = if warp::lane_id() == 1 { end } else { end - GROUP };

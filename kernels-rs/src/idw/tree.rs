@@ -1,28 +1,54 @@
-//! All pairs with far points expanded in nodes.
+//! Sums over all pairs of points and targets, with far points expanded in nodes (Wang, Krasny and Tlupova 2020,
+//! doi:10.4208/cicp.OA-2019-0177).
 //!
-//! Plan, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177):
+//! In: points sorted along a curve, their values, and targets near each other. Out: for each target the sum of weights
+//! `d^-p` and the sums of weighted values over all points, such that results keep 1e-5.
 //!
-//! 1. Data points are sorted along a curve. A leaf is a run of [`LEAF`] of them; an item of the next
-//!    level stands for [`CHILDREN`] of the one below, up to one root. [`leaves`] finds the boxes of the
-//!    leaves and puts the points relative to their middles.
-//! 2. Over a box that is far from a target the weight of a data point is nearly a polynomial of its
-//!    place: that with the same values at the [`NODES`] Chebyshev nodes of the box. So the sum over the
-//!    points is one over the nodes, each with the weight `sum w L_k(x) L_l(y)` over the points and the
-//!    like sums of weighted values, with Lagrange's polynomials L. [`nodes`] computes these, for leaves
-//!    from their points, for items above from their children's nodes, as if they were points.
-//! 3. A block takes targets near each other, and `visit`s the items from the root, all threads the same.
-//!    An item far from the box of its targets gives its nodes, a leaf that is near its points, and any
-//!    other item is opened. Nodes and points go through the same loop (`staged`): a point
-//!    is a node of weight 1.
-//! 4. A target near the points of a leaf may lose by places in f32: the leaf is summed anew
-//!    (`doubt`).
-//! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
-//!    them, and lists what must be computed anew.
+//! # Idea
 //!
-//! [`globe`] has the same on the sphere, [`f64_tree`] in f64.
+//! Over a box that is far from a target, the weight is a smooth function of the point's place: nearly the polynomial
+//! that has the same values at 9 x 9 Chebyshev nodes. So the sum over the box's points is a sum over 81 nodes. A node's
+//! weight is the sum of `w L_k(x) L_l(y)` over the points, with Lagrange's polynomials L. It does not depend on the
+//! target.
 //!
-//! Where there are few targets, blocks share the items: with n rows of blocks, each row takes every n-th
-//! item that is visited.
+//! ```text
+//!           +-----------+  half
+//!           | .  : .    |<--->        middle of the box to the nearest target,
+//!    box    |  x     .  |- - - - - - - - - - - - - - - - - ->  * targets of a block
+//!           |    .  :   |              at least (2.25 + p / 2) half: far
+//!           +-----------+
+//! ```
+//!
+//! ```text
+//! build     leaves = runs of 256 points; an item for every 4 of the level below, up to a root          stage_leaves
+//!           nodes of a leaf from its points, of an item above from the nodes of its four children      weigh_nodes
+//! visit(item, targets), the same in all threads of a block:
+//!           far from the box of the targets:  sum its 81 nodes
+//!           a leaf:                           sum its points
+//!           else:                             visit its four children
+//! ```
+//!
+//! Nodes and points go through the same loop (`staged`): a point is a node of weight 1. With few targets, n rows of
+//! blocks share the items: each row takes every n-th one that is visited.
+//!
+//! # Why it is right
+//!
+//! - The error of one weight, at the least distance of a far box, is at most 6.2e-6 of it for powers up to 4, and 4e-7
+//!   in the mean over the box (docs/internals/idw.md has it by power). It falls fast with the distance. A result is off
+//!   by a weighted mean of these errors, times how far the values lie from it. If values differ tenfold that is not
+//!   quite a proof of 1e-5; measured errors are far below.
+//! - A target on a point lies in no far box. A box without extent is far only from targets elsewhere.
+//! - A near leaf is summed as without a tree, with the same test of rounding ([`error_bound`](super::error_bound)).
+//!   Nodes pass that test by reach -1.
+//! - Nodes are summed in f64, an item's sources in f32, items in f64. `combine` of module `pairs` makes results of
+//!   them, and lists targets that must be computed again in f64.
+//!
+//! # What it costs
+//!
+//! Of 2^18 uniform points a target meets 4800 points and 5600 nodes at power 2, on the CPU with chunks of 64 targets.
+//! Targets spread thinly make a block's box large, and then all is near: time alone.
+//!
+//! [`globe`] has the same on the sphere, [`f64_tree`] in f64 with 16 x 16 nodes.
 
 mod chebyshev;
 pub mod f64_tree;

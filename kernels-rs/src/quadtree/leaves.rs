@@ -1,7 +1,52 @@
-//! The points of leaves, back into the order in which they were given.
+//! Brings the points of each leaf back into the order in which they were given, in place.
 //!
-//! Leaves of the last level that was sorted are so already: as far as the sort looked their codes are equal, and it is
-//! stable.
+//! In: the nodes of a tree, and the indices of its points, sorted by codes of more levels than some leaves have. Out:
+//! the same indices, ascending within each leaf. The order of leaves does not change.
+//!
+//! # Idea
+//!
+//! A round of sorting ends at one level for all points. A leaf of a higher level was sorted too far: its points stand
+//! in the order of cells that the tree does not have.
+//!
+//! ```text
+//! sorted by 3 levels, leaf of level 2:   | SW  SW  SE  NW  NW  NE |      cells of level 3, which are no nodes
+//! indices                                |  7   9   2   4   8   1 |
+//! as given                               |  1   2   4   7   8   9 |
+//! ```
+//!
+//! Indices are the order as given, and no two are equal. So a leaf is sorted by index: one u32 a point, no codes, no
+//! values. What differs is where the values lie during the sort:
+//!
+//! ```text
+//! up to 32 points    counting: a value's place is the number of smaller ones     if the threshold is at most 32
+//! up to 256          bitonic network in registers of a warp, 1, 2, 4 or 8 values a lane
+//! up to 4096         the same in registers of a block, 2 to 16 values a thread
+//! more               two stable sorts of all points: by index, then by where the leaf starts
+//! ```
+//!
+//! A network's steps are the same whatever the values are. Comparisons within a thread are two instructions. Those
+//! between lanes add a shuffle, those between warps a pass through shared memory and two barriers.
+//!
+//! # Why it is right
+//!
+//! - A leaf on the last level of a round needs nothing: its codes are equal as far as the sort went, and the sort is
+//!   stable.
+//! - A merge of two sorted runs compares each value with its mirror image, then at halved distances. That is Batcher's
+//!   merge, and sorts whatever comes in. Places beyond the last point hold `u32::MAX`, which no index is, so they stay
+//!   last.
+//! - A leaf above the level of a round's end is within the threshold. So the host knows which kernels to launch.
+//! - Leaves do not overlap. A leaf is loaded whole before it is stored, so the sort may be in place.
+//!
+//! # What it costs
+//!
+//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, 78 for
+//! 4096; 6 of these 78 go through shared memory with 256 threads and 16 values, the rest are shuffles or registers.
+//!
+//! # Rejected
+//!
+//! Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels, and
+//! each cost a block (docs/performance.md). A network for leaves of ten points: 15 steps of the whole warp, where
+//! counting takes ten.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread, warp};
@@ -16,27 +61,28 @@ const BLOCK: usize = 256;
 /// Warps of a block.
 const WARPS: u64 = BLOCK as u64 / 32;
 
-/// The nodes of a tree over as many points as the other arrays of a kernel have.
+/// The nodes of a tree. The other arrays of a kernel have an element for each of its points.
 #[arguments]
 pub struct Nodes<'a> {
-    /// Room for nodes, of which `count` are there.
+    /// The nodes; only the first `count` are written.
     pub nodes: In<'a, Words>,
-    /// How many there are: one element.
+    /// The number of nodes: one element, which the device knows alone.
     pub count: In<'a, u64>,
 }
 
-/// Whether a node's points are to be ordered: those of a leaf of several points. Leaves of a level that a round of
-/// sorting ended at are in order already; `in_order` has a bit for each such level.
+/// Whether a node's points are to be ordered: it is a leaf of several points, of a level that no round of sorting ended
+/// at. `in_order` has a bit for each level that a round ended at.
 #[inline(always)]
 fn is_to_order(node: &Node, in_order: u32) -> bool {
     node.quadrants == 0 && node.count > 1 && in_order >> node.level & 1 == 0
 }
 
-/// Orders the leaves of at most 32 points. A warp looks at 32 nodes, and orders the leaves among them one after
-/// the other. Grid: any number of blocks.
+/// Orders the leaves of at most 32 points. A warp reads 32 nodes, and orders the leaves among them one after the other.
+/// Grid: any number of blocks.
 ///
 /// # Safety
-/// The nodes are as [`Nodes`] says, for `indices`. No leaf of a level without a bit in `in_order` has more than 32 points.
+/// The nodes are as [`Nodes`] says, for `indices`. No leaf of a level without a bit in `in_order` has more than 32
+/// points.
 #[kernel(block = BLOCK)]
 pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
     let Nodes { nodes, count } = nodes;
@@ -44,6 +90,7 @@ pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
     // SAFETY: a warp's lanes take the same way.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
+        // The first node of the warp, the same in all lanes: they leave the loop together.
         let mut first = thread::index_1d() - lane as u64;
         while first < count {
             let (mut start, mut points) = (0, 0);
@@ -62,7 +109,7 @@ pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
                 let has = lane < points;
                 let value = if has { indices.get(start + lane as u64) } else { 0 };
                 let before = warp::shuffle_up(warp::FULL, value, 1);
-                // Quadrants may happen to follow each other as given.
+                // Often the quadrants follow each other as given: one vote saves the ranking.
                 if warp::any(warp::FULL, has && lane > 0 && before > value) {
                     let place = rank_among(value, points);
                     if has {
@@ -75,8 +122,8 @@ pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
     }
 }
 
-/// How many of the first `count` lanes have a smaller value. (A leaf has some ten points, so this takes fewer
-/// steps than a sorting network over the whole warp.)
+/// Counts the first `count` lanes that have a smaller value: the value's place, since no two are equal. A leaf has some
+/// ten points, so this takes fewer steps than a sorting network over the whole warp, which has 15.
 ///
 /// # Safety
 /// The whole warp comes here, with one count.
@@ -94,14 +141,14 @@ unsafe fn rank_among(value: u32, count: u32) -> u32 {
 /// The most points of a leaf that a warp orders by itself.
 pub const MAX_OF_WARP: u32 = 32 * 8;
 
-/// Values of a thread of the block that orders a large leaf.
+/// The most values of a thread of the block that orders a large leaf: the block's exchange takes 16 KiB.
 const LARGE: usize = 16;
 
 /// The most points of a leaf that a block orders.
 pub const MAX_SHARED: u32 = (BLOCK * LARGE) as u32;
 
-/// The node that each lane of a warp looks at: where its points start and how many they are, 0 unless they are from
-/// `least` to `most` and to be ordered.
+/// Reads the lane's node. Returns the first of its points and their number; 0 points unless the node is a leaf to be
+/// ordered, of `least` to `most` points.
 #[inline(always)]
 fn leaf_of_lane(
     nodes: In<Words>,
@@ -120,8 +167,8 @@ fn leaf_of_lane(
     (0, 0)
 }
 
-/// Orders the leaves of at most [`MAX_OF_WARP`] points, larger ones not at all. A warp looks at 32 nodes, and orders the
-/// leaves among them one after the other, in registers. Grid: any number of blocks.
+/// Orders the leaves of at most [`MAX_OF_WARP`] points, and no larger ones. A warp reads 32 nodes, and orders the leaves
+/// among them one after the other, in registers. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `indices`.
@@ -143,6 +190,7 @@ pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32
                 let start = warp::shuffle(warp::FULL, start, owner);
                 let points = warp::shuffle(warp::FULL, points, owner);
                 let values = indices.from(start);
+                // All lanes take one branch. Each instance has its values in registers, by constant indices.
                 if points <= 32 {
                     order_in_warp::<1>(values, points);
                 } else if points <= 64 {
@@ -166,13 +214,15 @@ pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32
 unsafe fn order_in_warp<const N: usize>(values: Out<u32>, len: u32) {
     // SAFETY: the whole warp is here, by the caller's promise.
     unsafe {
+        // Loaded 32 apart, so that neighbouring lanes read neighbouring values: the network sorts them in any order.
         let mut mine = load_any::<N>(values, len, warp::lane_id(), 32);
         sort_in_warp(&mut mine);
         store_in_order(values, len, warp::lane_id() * N as u32, &mine);
     }
 }
 
-/// The values of a thread, in whatever order: those from `first` on, `step` apart; behind the last what is above all.
+/// Loads the values of a thread: from `first` on, `step` apart. [`u32::MAX`] stands for values beyond the last. It is
+/// above every index, since a tree has fewer than 2^32 points, so it stays at the end.
 #[inline(always)]
 fn load_any<const N: usize>(values: Out<u32>, len: u32, first: u32, step: u32) -> [u32; N] {
     let mut mine = [u32::MAX; N];
@@ -187,7 +237,7 @@ fn load_any<const N: usize>(values: Out<u32>, len: u32, first: u32, step: u32) -
     mine
 }
 
-/// Writes the values of a thread, which belong from `first` on.
+/// Writes the values of a thread from `first` on; those beyond the last are dropped.
 #[inline(always)]
 fn store_in_order<const N: usize>(values: Out<u32>, len: u32, first: u32, mine: &[u32; N]) {
     let mut j = 0;
@@ -200,9 +250,9 @@ fn store_in_order<const N: usize>(values: Out<u32>, len: u32, first: u32, mine: 
     }
 }
 
-/// Sorts `32 * N` values of a warp, of which lane l has those from `l * N` on: a bitonic network (Batcher 1968,
-/// DOI 10.1145/1468075.1468121) whose comparisons all go the same way, since the second of two runs is turned around
-/// when they are merged.
+/// Sorts `32 * N` values of a warp; lane l has those from `l * N` on. A bitonic network (Batcher 1968,
+/// DOI 10.1145/1468075.1468121) whose comparisons all put the lesser value first: a merge begins by reversing the second
+/// of its two runs.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -261,7 +311,8 @@ unsafe fn merge_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N]
     }
 }
 
-/// Compares each value of a run of `SIZE` with the one as far from the run's other end.
+/// Compares each value of a run of `SIZE` with its mirror image: the value as far from the run's other end. Two sorted
+/// halves become two bitonic halves, and no value of the first is above one of the second.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -270,6 +321,8 @@ unsafe fn turn_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N])
     let old = *values;
     let mut j = 0;
     while j < N {
+        // A run within a thread needs no exchange. A longer one has its mirror image in another lane, at the mirrored
+        // place.
         if SIZE <= N {
             let other = j ^ (SIZE - 1);
             values[j] = keep(j < other, old[j], old[other]);
@@ -284,7 +337,7 @@ unsafe fn turn_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N])
     }
 }
 
-/// Compares each value with that at a distance, a power of two.
+/// Compares each value with the one `DISTANCE` away, a power of two.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -312,7 +365,7 @@ fn keep(is_lesser: bool, a: u32, b: u32) -> u32 {
     if is_lesser { u32::min(a, b) } else { u32::max(a, b) }
 }
 
-/// Values of a block, thread by thread, that change hands.
+/// Shared memory through which the threads of a block read each other's values.
 #[derive(Clone, Copy)]
 struct Exchange(SharedArray<u32>);
 
@@ -322,7 +375,7 @@ impl Exchange {
         Self(carver.array((BLOCK * LARGE) as u32))
     }
 
-    /// Puts a thread's values where others find them.
+    /// Stores a thread's values for the others to read.
     ///
     /// # Safety
     /// The whole block comes here.
@@ -330,10 +383,11 @@ impl Exchange {
     unsafe fn give<const N: usize>(self, me: u32, values: &[u32; N]) {
         // SAFETY: each element is one thread's.
         unsafe {
+            // All have read the values of the exchange before.
             thread::sync_threads();
             let mut j = 0;
             while j < N {
-                // Those of threads side by side lie side by side.
+                // Neighbouring threads store to neighbouring banks.
                 self.0.store(j as u32 * BLOCK as u32 + me, values[j]);
                 j += 1;
             }
@@ -344,7 +398,7 @@ impl Exchange {
     /// Value `j` of another thread.
     ///
     /// # Safety
-    /// All have given theirs.
+    /// All threads have given their values.
     #[inline(always)]
     unsafe fn of(self, thread: u32, j: usize) -> u32 {
         // SAFETY: each element is one thread's, and all are there, by the caller's promise.
@@ -352,8 +406,8 @@ impl Exchange {
     }
 }
 
-/// Orders the leaves of more than [`MAX_OF_WARP`] points and at most [`MAX_SHARED`], others not at all. A block looks at
-/// 32 nodes, and orders the leaves among them one after the other. Grid: any number of blocks.
+/// Orders the leaves of more than [`MAX_OF_WARP`] and at most [`MAX_SHARED`] points, and no others. A block reads 32
+/// nodes, and orders the leaves among them one after the other. Grid: any number of blocks.
 ///
 /// # Safety
 /// As for [`order_leaves`](const@order_leaves).
@@ -362,7 +416,7 @@ pub unsafe fn order_large_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
     let Nodes { nodes, count } = nodes;
     let exchange = Exchange::new(&mut Carver::new());
     let lane = warp::lane_id() as u64;
-    // SAFETY: every warp sees the same nodes, and takes the same way.
+    // SAFETY: every warp reads the same nodes, and so takes the same branches: barriers are met by the whole block.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * 32, count.get(0u32));
         let mut first = thread::block_idx_x() as u64 * 32;
@@ -391,8 +445,8 @@ pub unsafe fn order_large_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'
     }
 }
 
-/// Orders at most `BLOCK * N` values by one block: each warp sorts its own, and then the network goes on with runs of
-/// several warps, whose values change hands in shared memory.
+/// Orders at most `BLOCK * N` values by one block: each warp sorts its own `32 * N`, then runs of several warps are
+/// merged through shared memory. A merge leaves shared memory once its comparisons stay within a warp.
 ///
 /// # Safety
 /// The whole block comes here, with one array of as many values.
@@ -403,9 +457,10 @@ unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: Out<u32>, l
     unsafe {
         let mut mine = load_any::<N>(values, len, me, BLOCK as u32);
         sort_in_warp(&mut mine);
-        // In threads.
+        // The length of the merged runs, in threads.
         let mut size = 64;
         while size <= BLOCK as u32 {
+            // The mirror image, as in `turn_in_warp`.
             exchange.give(me, &mine);
             let mut j = 0;
             while j < N {
@@ -427,12 +482,12 @@ unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: Out<u32>, l
             finish_in_warp(&mut mine);
             size *= 2;
         }
-        // Nobody writes what another has not read yet: all have read before the first exchange.
+        // In place: all threads have loaded their values before the barriers of the first exchange.
         store_in_order(values, len, me * N as u32, &mine);
     }
 }
 
-/// Sorts the `32 * N` values of a warp that are a bitonic run; `N` is at least 2.
+/// Sorts a bitonic run of `32 * N` values in a warp, `N` at least 2: the last steps of a merge.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -458,8 +513,8 @@ unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
     }
 }
 
-/// Notes at each point, in the order of the tree, where its leaf's points start, for leaves too large for shared
-/// memory. Grid: any number of blocks.
+/// Writes for each point, in the order of the tree, where the points of its leaf start: the key of the second sort, which
+/// serves leaves too large for a block. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `leaf_starts`.
@@ -478,8 +533,9 @@ pub unsafe fn mark_leaves(nodes: Nodes<'_>, leaf_starts: Out<'_, u32>) {
     }
 }
 
-/// The points' indices of all leaves from the array that holds those of their level, of which those of even
-/// and odd levels are in turn. Grid: any number of blocks; a warp for each leaf.
+/// Collects the points' indices of all leaves. The sort by levels moves points between two arrays: a leaf of an even
+/// level has its points in the one, a leaf of an odd level in the other. Grid: any number of blocks; a warp for each
+/// leaf.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for the three arrays of indices.

@@ -1,4 +1,52 @@
-//! Nodes, level by level.
+//! Divides the nodes of a tree, level by level, without the host.
+//!
+//! In: the sorted codes of the points, and the nodes of a level. Out: the nodes of the next level, behind them by code;
+//! in each divided node its first child and which quadrants are children.
+//!
+//! # Idea
+//!
+//! Sorted by code, the points of a cell lie side by side, and so do those of its quadrants. Two bits of the code name
+//! the quadrant on a level. So three bisections divide a node, and no point is moved.
+//!
+//! ```text
+//! codes of a node's points, two bits of this level   00 00 00 01 01 10 10 10 11
+//!                                                    |        |     |        |  |
+//! quadrants                                          SW       SE    NW      NE  end
+//! nodes    .. | level l: A B C D       | level l + 1: A's, B's, D's children  | starts[l + 2]
+//!               ^ starts[l]              ^ starts[l + 1]      C is a leaf
+//! ```
+//!
+//! ```text
+//! divide(level):                                   a block takes a part of the level
+//!     part = nodes [starts[level], starts[level + 1]) / blocks, by ticket
+//!     pass 1: bisect each node above the threshold; count its quadrants with points
+//!     place = starts[level + 1] + children of all blocks before          look-back
+//!     pass 2: scan the counts of 256 nodes at a time; write children from place on, and the parent's first child
+//!     the last block writes starts[level + 2]
+//! ```
+//!
+//! The number of nodes stays on the device: `starts` carries it from launch to launch. So the host enqueues all levels
+//! at once with grids of fixed size, and waits for nothing in between.
+//!
+//! # Why it is right
+//!
+//! - Children follow each other by code: blocks have parts in the order of tickets, threads in the order of nodes, a
+//!   node's quadrants in the order of their two bits. The look-back gives each block the number of children before it.
+//!   So nodes have the same bytes whatever block runs when.
+//! - A node is written by one thread. Children lie behind the level that is read, and a parent is rewritten by the
+//!   thread that read it in both passes.
+//! - If the children do not fit, every block whose end is beyond the capacity writes none, `starts[level + 2]` stays at
+//!   the end of the level, and `overflow` tells the host to build again with more memory.
+//!
+//! # What it costs
+//!
+//! A bisection of n points waits for memory log2 n times and reads one code a step, three in flight. Nodes take 32
+//! bytes; at threshold 20 there are about n / 7 of them, 5 bytes a point written.
+//!
+//! # Rejected
+//!
+//! Counts that the host reads between levels: each is a wait. Children appended by an atomic counter: their order would
+//! change from run to run, and null nodes or a sort would have to mend it.
 
 use device_std::atomic::Pair;
 use device_std::block::BlockScan;
@@ -15,7 +63,8 @@ use super::rule::{Cut, Rule};
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Nodes of a thread whose quadrants are searched once, and kept.
+/// Nodes of a thread whose bisections are kept in shared memory from the first pass to the second: 12 KiB a block.
+/// Further nodes are searched twice.
 const KEPT: u32 = 4;
 
 /// A block's shared memory.
@@ -47,7 +96,7 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// The root of a tree over `count` points, and the first nodes of levels 0 and 1. Grid: one thread.
+/// Writes the root of a tree over `count` points, and the indices of the first nodes of levels 0 and 1. Grid: one thread.
 ///
 /// # Safety
 /// `nodes` has room for a node, `starts` two elements.
@@ -61,12 +110,13 @@ pub unsafe fn plant(nodes: Out<'_, Words>, starts: Out<'_, u64>, count: u64) {
     }
 }
 
-/// Where a node's quadrants begin among its points, and its end. The three bisections go side by side, so that a
-/// thread waits for memory once for all of them.
+/// Finds where a node's quadrants begin among its points, and its end. The three bisections take each step together, so
+/// that their loads are in flight at once: log2 of the points waits for memory, not three times as many.
 #[inline(always)]
 fn quadrant_starts<K: Code>(codes: In<K>, node: &Node, shift: u32) -> [u32; 5] {
     let codes = codes.from(node.start);
-    // Before each quadrant's place lie only ones before it.
+    // All points before `places[q]` are of quadrants up to q. The end of these quadrants is at most `length` points
+    // further.
     let mut places = [0; 3];
     let mut length = node.count as u32;
     while length > 0 {
@@ -75,7 +125,8 @@ fn quadrant_starts<K: Code>(codes: In<K>, node: &Node, shift: u32) -> [u32; 5] {
         while quadrant < 3 {
             let middle = places[quadrant] + (half - 1);
             let found = codes.get(middle).quadrant(shift);
-            // Where the half is done, what follows it is; what was left of it is not longer.
+            // If the last point of the half is of such a quadrant, the half is. Else the end lies in the half, before its
+            // last point. Either way at most `length - half` points are left, so the three share one length.
             places[quadrant] += if found <= quadrant as u32 { half } else { 0 };
             quadrant += 1;
         }
@@ -96,7 +147,7 @@ fn occupied(starts: [u32; 5]) -> u32 {
     quadrants
 }
 
-/// What the host wants to know of the children of a level.
+/// What the host is to know about the children of a level.
 #[derive(Clone, Copy)]
 struct Tally {
     threshold: u64,
@@ -122,20 +173,23 @@ impl Tally {
     }
 }
 
-/// What the host is told of a division.
+/// What a division tells the host.
 #[arguments]
 pub struct Notes<'a> {
-    /// Becomes 1 where the children do not fit: one element.
+    /// Becomes 1 if the children do not fit: one element.
     pub overflow: Out<'a, u32>,
     /// The number of points in children above the threshold is added to it: one element.
     pub unsettled: Option<Out<'a, u64>>,
-    /// Becomes 1 where there are leaves of several points among the children: one element.
+    /// Becomes 1 if a leaf of several points is among the children: one element.
     pub has_leaves: Option<Out<'a, u32>>,
 }
 
-/// The children of the nodes of a level, behind them. The first nodes of this level and of the next lie in
-/// `starts[level]` and `starts[level + 1]`, that of the one after goes into `starts[level + 2]`. Where
-/// they do not fit the level gets none. Grid: any number of blocks; each takes a part of the level.
+/// Writes the children of the nodes of a level behind these nodes. `starts[level]` and `starts[level + 1]` have the first
+/// nodes of this level and of the next one; the first node of the level after goes into `starts[level + 2]`. If the
+/// children do not fit, the next level gets none. Grid: any number of blocks; each takes a part of the level.
+///
+/// Steps: the ticket gives the block's part of the level; pass 1 counts children; the look-back gives their place; pass 2
+/// writes them, with the bisections of the first [`KEPT`] rounds from shared memory.
 ///
 /// # Safety
 /// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
@@ -157,8 +211,8 @@ pub unsafe fn divide<K: Code>(
     let shared = Shared::new(&mut Carver::new());
     let shift = 2 * (max_level - level - 1);
     let Rule { threshold, cut } = rule;
-    // SAFETY: all loops turn equally often in all threads of the block, which has places of its own in shared memory;
-    // flags are touched by atomics alone.
+    // SAFETY: the bounds of all loops are the block's, so that barriers are met by all threads, and each thread has
+    // elements of its own in shared memory; flags are touched by atomics alone.
     unsafe {
         let ticket = shared.tickets.take(control);
         let (level_start, level_end) = (starts.get(level), starts.get(level as usize + 1));
@@ -167,7 +221,7 @@ pub unsafe fn divide<K: Code>(
         let first = u64::min(level_start + ticket.tile * part, level_end);
         let end = u64::min(first + part, level_end);
         let me = thread::thread_idx_x() as u64;
-        // A node, if it is divided.
+        // Reads a node, and tells whether it is divided. Threads without a node get an empty one: they meet all barriers.
         let divided = |index: u64| {
             let is_there = index < end;
             let node = match is_there {
@@ -176,7 +230,7 @@ pub unsafe fn divide<K: Code>(
             };
             (node, node.count > threshold || is_there && cut.divides(node.code, level))
         };
-        // Of each of the first rounds the thread keeps what it found.
+        // Thread by thread within a quadrant and round: no bank conflicts.
         let kept = |round: u32, quadrant: u32| (3 * round + quadrant) * BLOCK as u32 + me as u32;
 
         let (mut mine, mut round) = (0, 0);
@@ -261,7 +315,7 @@ pub unsafe fn divide<K: Code>(
     }
 }
 
-/// Writes a node's children from `place` on.
+/// Writes a node's children from `place` on, those with points, south-west first: by code.
 #[inline(always)]
 fn append(nodes: Out<Words>, mut place: u64, node: &Node, starts: [u32; 5], quadrants: u32) {
     let mut quadrant = 0;

@@ -1,12 +1,25 @@
-//! Which nodes are divided, in trees over some of the points of a larger one too.
+//! Decides which nodes are divided, also if a build has some of a larger tree's points alone.
+//!
+//! A tree beyond the device's memory is built in batches of points that follow each other along the curve. A batch must
+//! divide the cells that the whole tree divides, though it may hold few of their points:
+//!
+//! ```text
+//! points along the curve   ..... | . . . . this batch . . . . | .....
+//! cells of the cut               [first]                 [last]
+//! cells above them         [  divided whatever this batch has    ]   others: all of their points are here, or none
+//! ```
+//!
+//! A cell that reaches beyond an end of the batch contains that end, so it lies above the cell of the cut there or is
+//! that cell. The whole tree has the cut's cells as nodes, so it divides all cells above them. Every other cell with
+//! points here has all of them here: the threshold decides as in the whole tree. The cost is two shifts and comparisons
+//! a node.
 
 use device_std::arguments;
 
-/// Where the points of a build end among those of a larger tree: two cells of that tree, which hold the first and the
-/// last of them. A cell above either may have fewer points here than there; that it is divided there, and so here, is
-/// known from these. Of every other cell all points are here, or none.
+/// The ends of the points of a build within a larger tree: the cells of that tree that hold the first and the last of
+/// them.
 ///
-/// Two cells of level 0, above which is nothing, for a tree of its own.
+/// A tree of its own has two cells of level 0: no cell lies above these.
 #[arguments]
 pub struct Cut {
     /// The cells' codes.
@@ -28,9 +41,11 @@ impl Cut {
     /// Whether a cell lies above one of the two.
     #[inline(always)]
     pub(super) fn divides(&self, code: u64, level: u32) -> bool {
+        // A cell is above another if the other's code begins with its code: two bits a level are left out.
         let mut is_above = false;
         let mut end = 0;
         while end < 2 {
+            // 0 for a cell on the same level or below: it is decided by its points alone.
             let above = self.levels[end].saturating_sub(level);
             is_above |= above > 0 && self.codes[end] >> (2 * above) == code;
             end += 1;

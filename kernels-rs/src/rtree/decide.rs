@@ -1,4 +1,18 @@
-//! Which points are the nearest, by f64, where the keys of the [first](super::first) walk cannot tell.
+//! Decides by f64 which points are the nearest, if the keys of the [first](super::first) walk cannot tell.
+//!
+//! In: candidates, each of which may be among the k nearest, and a bound for each list. Out: lists of the k nearest.
+//!
+//! ```text
+//! offer(point):
+//!     skip it if its f64 square is above the bound of every list
+//!     list not full:  append it
+//!     list full:      if it comes before the farthest entry, it takes that entry's place
+//!     list full now:  find the farthest entry; its square is the new bound
+//! ```
+//!
+//! The candidates are all points that the warp has seen, or those of a second walk within the proven bound: so the k
+//! nearest are among them. (square, index) is a total order: the list is the same in whatever order candidates come. A
+//! replacement costs one pass over the list; beyond the k points themselves few candidates lie within the bound.
 
 use device_std::shared::SharedArray;
 use device_std::vector;
@@ -10,15 +24,16 @@ use super::group::Group;
 use super::list::is_before;
 use crate::spatial::place::Place;
 
-/// Takes points into the lane's lists that lie within a bound of each. Where a list is full the farthest point leaves it.
+/// Takes points into the lane's lists that lie within the bound of a list. If a list is full, its farthest point leaves
+/// it.
 pub struct Decider<'a, T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
 {
     tree: &'a Tree<'a, T>,
     choice: &'a C,
     lists: &'a mut Few<K, L, LISTS, SLOTS>,
-    /// No point that is wanted of a list is farther than this square; negative for a list that has its points.
+    /// The greatest f64 square that a list wants; negative for a list that has its points already.
     bounds: [f64; LISTS],
-    /// The last point of each full list, and the entry where it stands.
+    /// The farthest point of each full list, and the entry where it stands.
     last: [((f64, u32), u32); LISTS],
 }
 
@@ -28,7 +43,7 @@ where
     T: Place,
     C: Choice<LISTS>,
 {
-    /// For the lists whose bound is not negative, which are empty.
+    /// Makes a decider for the lists whose bound is not negative; these are empty.
     #[inline(always)]
     pub fn new(
         tree: &'a Tree<'a, T>,
@@ -36,14 +51,15 @@ where
         lists: &'a mut Few<K, L, LISTS, SLOTS>,
         bounds: [f64; LISTS],
     ) -> Self {
+        // A list that is not full takes every point within its bound.
         let last = [((f64::INFINITY, NONE), 0); LISTS];
         Self { tree, choice, lists, bounds, last }
     }
 
-    /// Offers the first `count` of some positions.
+    /// Offers the points at the first `count` positions.
     ///
     /// # Safety
-    /// There are so many positions, of points; the lists have room for at least one.
+    /// There are `count` positions, of points of the tree; each list may have at least one entry.
     #[inline(always)]
     pub unsafe fn choose(&mut self, positions: SharedArray<u32>, count: u32) {
         let mut i = 0;
@@ -57,9 +73,10 @@ where
     /// Offers a point.
     ///
     /// # Safety
-    /// The position is one of the tree; the lists have room for at least one.
+    /// The position is one of the tree; each list may have at least one entry.
     #[inline(always)]
     unsafe fn offer(&mut self, position: u32) {
+        // The square first: it rejects most points before their index is loaded and the choice is asked.
         let squared = self.tree.squared(position, self.lists.place());
         let (mut is_within, mut i) = (false, 0);
         while i < LISTS {
@@ -71,6 +88,7 @@ where
         }
         let point = (squared, self.tree.order.get(position));
         let list = self.choice.list(self.tree, position);
+        // Over all lists: `i` is a constant once the loop is unrolled, so that bounds and last points stay in registers.
         let mut i = 0;
         while i < LISTS {
             if list == i as u32 && squared <= self.bounds[i] && is_before(point, self.last[i].0) {
@@ -87,7 +105,8 @@ where
     }
 }
 
-/// A walk that offers every point whose f32 square is at most a bound of the lane.
+/// The second walk: offers every point whose f32 square is at most the lane's bound. The order of visits does not matter,
+/// since the bounds are fixed: so children come in their order, which saves the search for the nearest.
 pub struct Collector<
     'a,
     T,
@@ -97,11 +116,11 @@ pub struct Collector<
     const LISTS: usize,
     const SLOTS: usize,
 > {
-    /// What the points are offered to.
+    /// Takes the points.
     pub decider: Decider<'a, T, C, K, L, LISTS, SLOTS>,
     /// The bounds; negative for a list that has its points.
     pub bounds: [f32; LISTS],
-    /// The bits of the squared distance from the group from which on no lane wants anything.
+    /// The bits of a squared distance from the group's box: no lane wants anything at this distance or beyond.
     pub reach: u32,
 }
 

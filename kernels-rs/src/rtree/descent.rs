@@ -1,4 +1,16 @@
-//! The walk of a warp down the tree, for the places of its lanes.
+//! The walk of a warp down the tree, for the places of its lanes: a depth-first visit, the nearest box first.
+//!
+//! ```text
+//! descend(node):
+//!     each lane: gap of its child's box to the box around all 32 places, as bits
+//!     loop:
+//!         next = the child with the least gap
+//!         return if gap(next) >= reach          reach shrinks while lists fill
+//!         if any lane wants the child's box for its own place: descend(next), or visit the leaf
+//! ```
+//!
+//! Squares of f32 are compared by their bits, which have the order of the numbers if these are not negative. A warp
+//! reduces integers in one instruction.
 
 use core::marker::PhantomData;
 
@@ -17,7 +29,7 @@ pub struct Tree<'a, T> {
     pub y: In<'a, T>,
     /// Their indices as given.
     pub order: In<'a, u32>,
-    /// How many.
+    /// The number of points.
     pub points: u32,
     /// The boxes: see [`Layout`](super::layout::Layout).
     pub boxes: In<'a, [T; 4]>,
@@ -45,8 +57,8 @@ impl<T: Place> Tree<'_, T> {
         (true, group.origin.x(x), group.origin.y(y))
     }
 
-    /// Shows each point of a leaf within reach of the group: its position, x and y relative to the group's origin. All
-    /// lanes see the same points.
+    /// Calls `see` for each point of a leaf within reach of the group: with its position, x and y relative to the group's
+    /// origin. All lanes get the same points in the same order.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the leaf is one of the tree.
@@ -61,6 +73,7 @@ impl<T: Place> Tree<'_, T> {
         // SAFETY: passed on to the caller.
         unsafe {
             let (is_there, x, y) = self.point(group, leaf);
+            // A point is a box without extent: tested once for the group, before 32 lanes measure it.
             let is_near = is_there && group.gap([x, y, x, y]).to_bits() < reach;
             let mut near = warp::ballot(warp::FULL, is_near);
             while near != 0 {
@@ -72,8 +85,8 @@ impl<T: Place> Tree<'_, T> {
         }
     }
 
-    /// The square of the distance of a point from a place, in f64, and the point's index: the nearer point comes first, of
-    /// those as near the lower index.
+    /// The square of the distance of a point from a place, in f64, and the point's index. Results are in the order of
+    /// these pairs.
     #[inline(always)]
     pub fn exact(&self, point: u32, place: [f64; 2]) -> (f64, u32) {
         (self.squared(point, place), self.order.get(point))
@@ -100,7 +113,8 @@ impl<T: Place> Tree<'_, T> {
         unsafe { T::load_box(self.boxes.address(self.of_level(self.starts, level) + of, 1)) }
     }
 
-    /// An element by comparisons: an index at run time would bring all to memory.
+    /// Returns the element of a level by comparisons: an index at run time would force the array from registers into
+    /// local memory.
     #[inline(always)]
     fn of_level(&self, all: [u32; MAX_LEVELS], level: u32) -> u32 {
         let (mut found, mut i) = (all[0], 1);
@@ -119,22 +133,23 @@ impl<T: Place> Tree<'_, T> {
     }
 }
 
-/// What a walk looks for.
+/// What varies between walks: what a lane wants, and what it keeps.
 pub trait Visitor<T> {
     /// Whether the nearest child is visited first, rather than the children in their order.
     const NEAREST_FIRST: bool;
 
-    /// Whether of more than [`MAX_REPEATED`](super::layout::MAX_REPEATED) points at one place the first so many suffice: then the
-    /// walk passes over the leaves that `bound_points` found to repeat a place.
+    /// Whether the first [`MAX_REPEATED`](super::layout::MAX_REPEATED) points at one place suffice. Then the walk skips
+    /// the leaves that `bound_points` marked as repeating a place.
     const SKIPS_REPEATED: bool;
 
-    /// The bits of the squared distance from the group from which on no lane wants anything; the same for all lanes.
+    /// The bits of a squared distance from the group's box: no lane wants anything at this distance or beyond. The same
+    /// for all lanes.
     fn reach(&self) -> u32;
 
     /// Whether this lane wants what a box, in the group's f32 coordinates, may hold.
     fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool;
 
-    /// Looks at the points of a leaf.
+    /// Tests the points of a leaf, and keeps those that the lane wants.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the leaf is one of the tree.
@@ -157,7 +172,8 @@ pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, v
     }
 }
 
-/// A level for each type, so that the loops of all levels lie in one another and their boxes in registers.
+/// A type for each level, so that the compiler nests the loops of all levels and keeps their boxes in registers. A stack
+/// with an index would lie in local memory.
 type Root = Level<4, Level<3, Level<2, Level<1, Level<0, Leaves>>>>>;
 
 trait Descend {
@@ -200,13 +216,16 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
     ) {
         // SAFETY: passed on to the caller; children are below the level's count.
         unsafe {
-            // A level above the root's has the node itself. One call below serves both: each level would else double the code.
+            // A low tree starts below this level: pass the node on. One call below serves both cases; a call in each
+            // branch would double the code with every level.
             let is_above = LEVEL as u32 > tree.top;
             let child = if is_above { 0 } else { node * FANOUT + warp::lane_id() };
             let is_there = child < tree.counts[LEVEL];
+            // Box 0 stands in for a child that is missing: every lane may load.
             let bounds = tree.bounds::<LEVEL>(if is_there { child } else { 0 });
             let is_hidden = V::SKIPS_REPEATED && is_repeated(bounds);
             let bounds = group.origin.bounds(bounds);
+            // The greatest number is above every reach: such a child is never visited.
             let mut squared =
                 if is_there && !is_hidden { group.gap(bounds).to_bits() } else { u32::MAX };
             loop {
@@ -218,15 +237,18 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
                         return;
                     }
                     let lane = candidates.trailing_zeros();
+                    // Each child is visited once.
                     if warp::lane_id() == lane {
                         squared = u32::MAX;
                     }
                     child = node * FANOUT + lane;
-                    // Boxes of one level alone stay in registers: most visits are of that.
+                    // The boxes of leaves stay in registers, since most visits are to leaves. Boxes of higher levels are
+                    // loaded again, to save registers.
                     let of_child = match LEVEL {
                         0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
                         _ => group.origin.bounds(tree.bounds::<LEVEL>(child)),
                     };
+                    // The group's box may reach the child though no place does.
                     wants = warp::any(warp::FULL, visitor.wants(group, of_child));
                 }
                 if wants {
@@ -240,7 +262,7 @@ impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
     }
 }
 
-/// The lanes whose child comes next, of which the first is visited; none where no child is within reach.
+/// Returns the lanes whose child may come next; the caller visits the first one. None if no child is within reach.
 ///
 /// # Safety
 /// The whole warp comes to the same call.
@@ -252,6 +274,7 @@ unsafe fn candidates<T, V: Visitor<T>>(visitor: &V, squared: u32) -> u32 {
             return warp::ballot(warp::FULL, squared < visitor.reach());
         }
         let nearest = warp::min(squared);
+        // All other children are at least as far: the node is done.
         if nearest >= visitor.reach() {
             return 0;
         }

@@ -1,4 +1,8 @@
-//! Lists of at most 64 entries: the few nearest points of places. See [`rtree`](super).
+//! Lists of at most 64 entries, in shared memory: what a search fills. See [`rtree`](super) for the search.
+//!
+//! A lane has one list, or one for each quadrant. Entries are positions in the tree, in any order until [`List::sort`].
+//! The counts of all lists share one register, a byte each: an array with an index at run time would lie in local
+//! memory.
 
 use device_std::shared::SharedArray;
 
@@ -11,7 +15,7 @@ pub struct Few<const K: usize, const L: usize, const LISTS: usize, const SLOTS: 
     place: [f64; 2],
     /// The most entries of a list.
     pub(super) most: u32,
-    /// The entries of each list, a byte each, so that no list is found by an index at run time.
+    /// The number of entries of each list, a byte each; list 0 has the lowest byte.
     pub(super) counts: u32,
     positions: SharedArray<u32>,
 }
@@ -26,7 +30,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         Self { place, most, counts: 0, positions: lists_of_warp::<SLOTS>() }
     }
 
-    /// The entries of list `i`.
+    /// The number of entries of list `i`.
     #[inline(always)]
     pub fn count(&self, i: u32) -> u32 {
         self.counts >> (8 * i) & 255
@@ -45,16 +49,18 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         self.place
     }
 
-    /// Puts a point at the end of a list, or in the place of entry `at` if the list is full; returns whether it is now.
+    /// Puts a point at the end of a list, or in place of entry `at` if the list is full. Returns whether the list is full
+    /// now.
     ///
     /// # Safety
-    /// The lists have room for at least one, and a full one has the entry.
+    /// Each list may have at least one entry, and a full one has entry `at`.
     #[inline(always)]
     pub unsafe fn put(&mut self, i: u32, position: u32, at: u32) -> bool {
         let list = self.list(i);
         let is_full = list.count == self.most;
         // SAFETY: passed on to the caller.
         unsafe { list.set_position(if is_full { at } else { list.count }, position) };
+        // Below 65 entries, so a byte never carries into the next.
         self.counts += u32::from(!is_full) << (8 * i);
         self.count(i) == self.most
     }

@@ -28,6 +28,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         limit: f32,
     ) {
         let room = (room_of_warp::<SLOTS>(), seen_of_warp::<SLOTS>());
+        // A warp remembers all points of a small tree: a guess would save little.
         let mut guess = if tree.points > SEEN { Guess::Around } else { Guess::Nothing };
         let (mut part, mut most) = (*group, self.most);
         // SAFETY: passed on to the caller.
@@ -43,6 +44,8 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
                 if first.count > SEEN {
                     self.collect((tree, &part), choice, bounds);
                 }
+                // Lanes that found too few walk again, with a box around them alone. The third guess is none, so this
+                // ends.
                 guess = guess.next();
                 part = group.of_lanes(most > 0);
             }
@@ -54,8 +57,8 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         }
     }
 
-    /// Fills the lists from the first walk. Gives the bounds of those that need another walk, since the first has seen more
-    /// points than it can remember; a negative number for the others.
+    /// Fills the lists from the first walk. If the walk has seen more points than it remembers, returns the bounds of the
+    /// lists, for a second walk; else negative numbers.
     ///
     /// # Safety
     /// The first walk is that of this place in this tree.
@@ -74,7 +77,8 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
             while i < LISTS {
                 bounds[i] = self.take(first, group, i, limit);
                 if bounds[i] >= 0.0 && first.count <= SEEN {
-                    // The points of a full list lie within what all that are wanted lie within.
+                    // The k points of a full list bound the k-th f64 distance: whichever k are the nearest, none is
+                    // farther.
                     let (farthest, _) = self.list(i as u32).farthest(tree);
                     squares[i] = if first.is_full(i) { farthest.0 } else { f64::INFINITY };
                     are_certain = false;
@@ -93,7 +97,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         [-1.0; LISTS]
     }
 
-    /// Fills lists whose bound is not negative from another walk.
+    /// Fills the lists whose bound is not negative by a second walk.
     ///
     /// # Safety
     /// As [`find`](Self::find).
@@ -118,8 +122,8 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         }
     }
 
-    /// Takes the points of list `i` from the first walk, unless it has forgotten some. The result is negative if their keys
-    /// tell them apart from all others; else it is the bound within which they are.
+    /// Takes the points of list `i` from the first walk, unless it has forgotten some. Returns a negative number if the
+    /// keys tell these points apart from all others, else the bound that the k nearest lie within.
     ///
     /// # Safety
     /// The first walk is that of this place.
@@ -136,13 +140,15 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         let next = keys.last();
         let bound = if is_full { f32::min(first.bound(group, i), limit) } else { limit };
         let has_next = next < first.below;
-        // What was not seen lies beyond what was wanted, or beyond what the lists were begun with.
+        // The least f32 square that another point may have: that of key k + 1, or, if there is none, what all keys are
+        // below.
         let others = if has_next { next & !NUMBER } else { first.below };
         let is_certain = bound.to_bits() < others || (!has_next && first.below == below(limit));
         if first.count > SEEN {
             return bound;
         }
         let seen = seen_of_warp::<SLOTS>();
+        // A list that wants fewer than K points begins with zeros, which are no keys.
         let unused = K as u32 - self.most;
         let mut j = 0;
         while j < K {

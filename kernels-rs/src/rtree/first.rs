@@ -1,16 +1,23 @@
 //! The first walk of a search for few neighbours: how far they are, and nearly always which.
 //!
-//! A lane keeps the least keys of its place: the bits of the f32 square of a distance, whose lowest bits are the number of
-//! the point among those that the warp has seen. So an insertion is a minimum and a maximum an entry.
+//! A lane keeps the least keys of its place. A key is one u32, so an insertion is a minimum and a maximum an entry:
 //!
 //! ```text
-//! guess:  the first leaf tells how densely points lie, and so a distance within which there should be points enough
+//! bit 31        30 .. 23     22 .. 9                 8 .. 0
+//! sign, 0       exponent     14 bits of the square   the point's number among those that the warp has seen
+//! ```
+//!
+//! Keys compare as squares do, to 14 bits. Points that agree in these bits are put in order by f64 later.
+//!
+//! ```text
+//! guess:  the first leaf tells how densely points lie, and so a distance within which there should be enough points
 //! walk:   nearest box first; each lane takes in the keys of points within its distance
 //! ```
 //!
-//! Without the guess the first leaves would fill the lists with points that later ones push out again. The first [`Guess`]
-//! is that points lie around the places as densely as in the leaf. Lanes that find too few within it walk again, with a
-//! farther one, and at last without.
+//! Without the guess the first leaves would fill the lists with points that later leaves push out again. The first
+//! [`Guess`] is that points lie around the places as densely as in the leaf. Lanes that find too few points walk again
+//! with a farther guess, and at last without one. A wrong guess costs time alone: [`First::is_done`] tells whether it
+//! was too near.
 
 use device_std::shared::SharedArray;
 use device_std::vector::Vector;
@@ -30,67 +37,67 @@ const INFINITE: u32 = f32::INFINITY.to_bits();
 /// The bits of a key that hold the number of the point.
 pub const NUMBER: u32 = SEEN - 1;
 
-/// How much denser the points of a leaf look than they are: their tight box leaves out the space around them.
+/// How much larger the area of a leaf's points is than their tight box, which leaves out the space up to the next leaf.
 const MORE: f32 = 1.0 / 0.88;
 
-/// The least ratio of a leaf's sides when its density is judged: points along a line have a box without area.
+/// The least ratio of a leaf's sides when its density is estimated: points along a line have a box without area.
 const SLIMMEST: f32 = 0.25;
 
-/// How far the first points are, as the first leaf tells.
+/// How a first distance is guessed from the first leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Guess {
     /// Points lie around the place as densely as in the leaf.
     Around,
-    /// They lie as densely, but no nearer to the place than the leaf.
+    /// Points lie as densely, but none is nearer than the leaf: its distance is added.
     Beyond,
     /// Nothing is guessed.
     Nothing,
 }
 
 impl Guess {
-    /// What to guess where this was too near.
+    /// The guess after this one was too near.
     #[inline(always)]
     pub fn next(self) -> Self {
         if self == Self::Around { Self::Beyond } else { Self::Nothing }
     }
 }
 
-/// `LISTS` lists of the lane's place, each of the `L` least keys: one more than points are wanted, which tells whether the
-/// keys can tell these apart from the others.
+/// `LISTS` lists of the lane's place, each of the `L` least keys. `L` is one more than the points that are wanted: the
+/// last key tells whether the points before it are certain.
 pub struct First<'a, const L: usize, const LISTS: usize, C> {
     /// The lists.
     pub keys: [Keys<L>; LISTS],
     choice: &'a C,
     /// The most points of a list.
     most: u32,
-    /// What all keys of the lists are below: the limit of the search, or what was guessed.
+    /// All keys of the lists are below this: the limit of the search, or the guess.
     pub below: u32,
-    /// What is to be guessed from the first leaf.
+    /// How to guess from the first leaf; `Nothing` once that is done.
     guess: Guess,
-    /// What of each list is still wanted is below this.
+    /// Each list wants points whose bits of the f32 square are below this.
     wanted: [u32; LISTS],
     reach: u32,
-    /// Of the warp: the points of a leaf, then the lanes' batches.
+    /// Shared memory of the warp: the points of a leaf, then the lanes' batches.
     room: SharedArray<Vector>,
-    /// Of the warp: the positions of the points that were seen.
+    /// Shared memory of the warp: the positions of the points that were seen.
     seen: SharedArray<u32>,
-    /// How many.
+    /// How many points were seen. Beyond [`SEEN`] their positions are forgotten.
     pub count: u32,
     /// How many keys wait in the lane's batch.
     waiting: u32,
 }
 
-/// What a key of a point is below whose f32 square is at most `limit`.
+/// Returns a number above the keys of all points whose f32 square is at most `limit`, whatever their numbers.
 #[inline(always)]
 pub fn below(limit: f32) -> u32 {
     u32::min((limit.to_bits() | NUMBER) + 1, INFINITE)
 }
 
 impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LISTS, C> {
-    /// Long lists take keys by batches: to merge 16 at a time takes a third of the instructions.
+    /// Long lists take keys by batches: to merge 16 at once takes a third of the instructions of 16 insertions.
     const BY_BATCHES: bool = C::IS_ALL && L > BATCH + 1;
 
-    /// Empty lists, of which at most `most` points are wanted each. Every key is to be below `below`.
+    /// Makes empty lists that want `most` points each. All keys are to be below `below`.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -129,6 +136,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     #[inline(always)]
     unsafe fn begin(&mut self, group: &Group, below: u32) {
         self.below = below;
+        // A lane that wants nothing gets a list of zeros, which nothing enters.
         let most = if self.most > 0 { self.most + 1 } else { 0 };
         let mut i = 0;
         while i < LISTS {
@@ -139,25 +147,26 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         unsafe { self.set_reach(group) };
     }
 
-    /// The key of the last point that is wanted of list `i`.
+    /// The key of the last point that list `i` wants. The list ends with one key more.
     #[inline(always)]
     fn last_wanted(&self, i: usize) -> u32 {
         self.keys[i].get(L - 2)
     }
 
-    /// Whether list `i` has as many points as are wanted.
+    /// Whether list `i` has as many points as it wants.
     #[inline(always)]
     pub fn is_full(&self, i: usize) -> bool {
         self.last_wanted(i) < self.below
     }
 
-    /// The f32 square that no point exceeds which is as near as the last one wanted of list `i`, or nearer.
+    /// Bounds the f32 square of every point that is, in truth, no farther than the last point that list `i` wants. The
+    /// bits of the number are set, since the key does not tell what they were.
     #[inline(always)]
     pub fn bound(&self, group: &Group, i: usize) -> f32 {
         group.bound(f32::from_bits(self.last_wanted(i) | NUMBER))
     }
 
-    /// Sets what is wanted still, and the reach.
+    /// Sets what each list still wants, and the reach of the warp.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -167,7 +176,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         while i < LISTS {
             let mut wanted = self.keys[i].last();
             if self.is_full(i) && self.most > 0 {
-                // Also what keys cannot tell from the last one wanted: f64 decides among the points that were seen.
+                // Points up to the bound too: keys cannot tell them from the last one wanted, so they must be seen before
+                // f64 decides.
                 wanted = u32::min(self.below, self.bound(group, i).to_bits() + 1);
             }
             self.wanted[i] = wanted;
@@ -178,8 +188,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.reach = u32::min(unsafe { warp::max(farthest) }, INFINITE);
     }
 
-    /// Begins the lists with the guess from the points of a leaf, of which the lane has one: at their density, its circle
-    /// holds some standard deviations more points than are wanted.
+    /// Begins the lists with a guess from the points of a leaf, of which the lane has one. If points lie as densely as in
+    /// the leaf, the guessed circle holds more of them than are wanted, by three or four standard deviations.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -199,21 +209,23 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             let long = f32::max(sides[0], sides[1]);
             let short = f32::max(f32::min(sides[0], sides[1]), SLIMMEST * long);
             let wanted = self.most as f32;
-            // Of four quadrants one more often has few.
+            // The number of points in a circle is about Poisson's: its deviation is the root of its mean. With four
+            // quadrants one of them more often has too few.
             let spread = if LISTS == 1 { 3.0 } else { 4.0 };
             let of_list = wanted + spread * (math::sqrt_f32(wanted) + 1.0);
+            // Area of a point times points is pi r^2.
             let within = of_list * LISTS as f32;
             let squared = within * long * short * (MORE / core::f32::consts::PI) / count;
             let gap = if self.guess == Guess::Beyond { group.gap_of_lane(bounds) } else { 0.0 };
             let radius = math::sqrt_f32(gap) + math::sqrt_f32(squared);
-            // Points at one place tell nothing.
+            // Points at one place tell no density.
             let guessed = if long > 0.0 { below(radius * radius) } else { INFINITE };
             self.begin(group, u32::min(self.below, guessed));
         }
     }
 
-    /// Takes the points of a leaf that are within reach into those that were seen; the lane's is one of them if it `is_near`.
-    /// Returns the number of the first.
+    /// Remembers the points of a leaf that are within reach; the lane's is one of them if it `is_near`. Returns the
+    /// number of the first one.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -223,6 +235,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         // SAFETY: passed on to the caller; numbers below `SEEN` have room.
         unsafe {
             let number = first + (near & warp::lanes_below()).count_ones();
+            // Beyond that the count alone goes on: it tells that a second walk is needed.
             if is_near && number < SEEN {
                 self.seen.store(number, leaf * FANOUT + warp::lane_id());
             }
@@ -231,8 +244,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         first
     }
 
-    /// Whether the walk went far enough for the lane: every list has its points, and all that keys cannot tell from them are
-    /// nearer than the guess; or there was none, and all keys are below `limit`.
+    /// Whether the walk went far enough for the lane. Either every list has its points, and its bound lies within the
+    /// guess. Or there was no guess, so that the walk went to the limit.
     #[inline(always)]
     pub fn is_done(&self, group: &Group, limit: u32) -> bool {
         let (mut is_done, mut i) = (true, 0);
@@ -243,7 +256,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         is_done || self.below == limit
     }
 
-    /// Offers two keys of list 0, the last ones of a leaf or others. After the last none waits.
+    /// Offers two keys to list 0. After the last ones of a leaf no key waits in the batch.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -260,6 +273,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 return;
             }
             let batch = self.room.skip(STAGED).as_elements::<u32>();
+            // `last` may be older than the batch: then a key enters that the merge drops.
             let mut i = 0;
             while i < 2 {
                 if keys[i] < last {
@@ -268,6 +282,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 }
                 i += 1;
             }
+            // Two keys come a call: the batch of every lane must have two free slots. All lanes merge if one must.
             let most = if is_last { 0 } else { BATCH as u32 - 2 };
             if warp::any(warp::FULL, self.waiting > most) {
                 self.merge();
@@ -275,7 +290,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         }
     }
 
-    /// Takes in what waits.
+    /// Merges the keys that wait into list 0.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -295,8 +310,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.waiting = 0;
     }
 
-    /// Offers the points of the lanes that are `near`, of which the first has number `first`. They go into shared memory,
-    /// where all lanes read two at a time.
+    /// Offers the points of the lanes that are `near`; the first has number `first`. They go into shared memory, where
+    /// all lanes read the same vector of two points: a broadcast, cheaper than two shuffles a point.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -310,11 +325,14 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             if near >> warp::lane_id() & 1 != 0 {
                 points.store((near & warp::lanes_below()).count_ones(), pair(x, y));
             }
+            // Pads an odd number: a point at infinity has a key above all others.
             if warp::lane_id() == 0 {
                 points.store(count, pair(f32::INFINITY, f32::INFINITY));
             }
             warp::sync_warp(warp::FULL);
             let (mut i, pairs) = (0, vector::unknown(count.div_ceil(2)));
+            // From 512 on numbers wrap around. Then keys still bound distances; their points are found by the second
+            // walk.
             let mut number = first;
             while i < pairs {
                 let [ax, ay, bx, by] = self.room.load(i).map(f32::from_bits);
@@ -323,11 +341,12 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 (i, number) = (i + 1, number + 2);
                 self.offer(keys, i == pairs);
             }
+            // The next leaf overwrites the points.
             warp::sync_warp(warp::FULL);
         }
     }
 
-    /// Offers the points of the lanes that are `near`, one after the other, to the list that the choice says.
+    /// Offers the points of the lanes that are `near`, one after the other, to the list that the choice names.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -353,6 +372,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                     farthest = u32::max(farthest, self.keys[i].last());
                     i += 1;
                 }
+                // The choice reads f64 coordinates: only for points that may enter a list.
                 let mut list = LISTS as u32;
                 if key < farthest {
                     list = self.choice.list(tree, leaf * FANOUT + lane);
@@ -394,6 +414,7 @@ impl<T: Place, const L: usize, const LISTS: usize, C: Choice<LISTS>> Visitor<T>
         // SAFETY: passed on to the caller.
         unsafe {
             let (is_there, x, y) = tree.point(group, leaf);
+            // The first leaf is the nearest one, since the nearest box comes first.
             if self.guess != Guess::Nothing {
                 self.begin_with_guess(group, is_there, x, y);
                 self.guess = Guess::Nothing;

@@ -1,4 +1,14 @@
-//! Lists of the points that a search has found, in shared memory.
+//! Lists of the points that a search has found, in shared memory, and how a block divides that memory.
+//!
+//! ```text
+//! of each warp:  K * 33 u32       the lists: entry i of lane l is element 33 i + l
+//!                17 vectors       the points of a leaf, two a vector, and one that pads an odd number
+//!                16 * 33 u32      keys that wait to be merged, if K > 16
+//!                512 u32          positions of the points that the warp has seen: the numbers in keys are indices here
+//! ```
+//!
+//! A list holds positions in the tree, not distances: f64 distances are computed again where they are compared, since
+//! most lists are compared once, when they are sorted.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::Vector;
@@ -12,7 +22,8 @@ use crate::spatial::place::Place;
 /// Threads of a block that searches.
 pub const BLOCK: u32 = 64;
 
-/// Elements between the entries of a list: entries of lanes side by side, and of one lane, lie in different banks.
+/// Elements between the entries of a list. With 33 the same entry of all lanes lies in 32 banks, and so do 32 entries of
+/// one lane, which `nearest::write` reads.
 pub const STRIDE: u32 = warp::SIZE + 1;
 
 /// Bytes of shared memory of a block with lists of `K` entries.
@@ -22,7 +33,7 @@ pub const fn bytes_of_block<const K: usize>() -> u32 {
     carver.bytes()
 }
 
-/// The warps' rooms for points and lists of `K` entries, and for the positions of the points that were seen.
+/// The shared memory of all warps: for lists of `K` entries, points and batches; and for the positions of points seen.
 #[inline(always)]
 const fn rooms<const K: usize>(carver: &mut Carver) -> (SharedArray<Vector>, SharedArray<u32>) {
     let warps = BLOCK / warp::SIZE;
@@ -35,7 +46,7 @@ pub fn lists_of_warp<const K: usize>() -> SharedArray<u32> {
     rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>()).as_elements()
 }
 
-/// The room of the warp for the points of a leaf and batches of keys, beside lists of `K` entries.
+/// The shared memory of the warp for the points of a leaf and batches of keys, beside lists of `K` entries.
 #[inline(always)]
 pub fn room_of_warp<const K: usize>() -> SharedArray<Vector> {
     let first = warp::warp_id() * vectors_of_warp::<K>() + vectors_of_lists::<K>();
@@ -48,10 +59,10 @@ pub fn seen_of_warp<const K: usize>() -> SharedArray<u32> {
     rooms::<K>(&mut Carver::new()).1.skip(warp::warp_id() * SEEN)
 }
 
-/// The points that a warp has seen, at most, of which it keeps the positions.
+/// How many points a warp remembers. A power of two: the number of a point takes the lowest nine bits of a key.
 pub const SEEN: u32 = 512;
 
-/// Vectors of shared memory of a warp: its lists, a leaf's points, and of long lists the lanes' batches.
+/// Vectors of shared memory of a warp: its lists, a leaf's points, and the lanes' batches if lists are long.
 const fn vectors_of_warp<const K: usize>() -> u32 {
     let batches = if K > BATCH { (BATCH as u32 * STRIDE).div_ceil(4) } else { 0 };
     vectors_of_lists::<K>() + STAGED + batches
@@ -62,7 +73,7 @@ const fn vectors_of_lists<const K: usize>() -> u32 {
     (K as u32 * STRIDE).div_ceil(4)
 }
 
-/// Vectors of the points of a leaf, two of each, and one for an odd one.
+/// Vectors of the points of a leaf: two points a vector, and one that pads an odd number.
 pub const STAGED: u32 = FANOUT / 2 + 1;
 
 /// A list of points: their positions in the order of the tree, at most `most`.
@@ -70,9 +81,9 @@ pub const STAGED: u32 = FANOUT / 2 + 1;
 pub struct List {
     /// The place that was searched from.
     pub place: [f64; 2],
-    /// The entries.
+    /// The number of entries.
     pub count: u32,
-    /// Of the warp; entry `i` of a lane is element `STRIDE i + lane`.
+    /// Shared memory of the warp; entry `i` of a lane is element `STRIDE i + lane`.
     pub positions: SharedArray<u32>,
 }
 
@@ -97,7 +108,8 @@ impl List {
         unsafe { self.positions.store(i * STRIDE + warp::lane_id(), position) }
     }
 
-    /// The last entry in the order of the list, as it is to be, and where it stands now.
+    /// Returns the farthest point of a list that is not sorted, and the entry where it stands. An empty list gives a
+    /// point at a square of -1, before all others.
     ///
     /// # Safety
     /// The list is that of a search in this tree.
@@ -116,8 +128,8 @@ impl List {
         (farthest, at)
     }
 
-    /// Sorts the list, nearest first, of those as near the lower index first: by insertion, since most lists are nearly in
-    /// order.
+    /// Sorts the list by f64 distance, then by index. By insertion: the list has the order of the f32 keys, so few
+    /// entries move, and each entry is measured once.
     ///
     /// # Safety
     /// The list is that of a search in this tree.
@@ -133,6 +145,7 @@ impl List {
             while i < vector::unknown(self.count) {
                 let position = self.position(i);
                 let point = tree.exact(position, self.place);
+                // An entry that moves leaves the last one where it was.
                 if is_before(point, last) {
                     self.insert(tree, i, position);
                 } else {
@@ -146,7 +159,7 @@ impl List {
     /// Inserts a point among the first `count` entries, which are in order.
     ///
     /// # Safety
-    /// There are so many entries, and one more.
+    /// The list has `count + 1` entries.
     #[inline(always)]
     unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T>, count: u32, position: u32) {
         // SAFETY: passed on to the caller.
@@ -166,7 +179,8 @@ impl List {
     }
 }
 
-/// Whether one point comes before another.
+/// Whether one point comes before another: nearer, or as near with a lower index. No two points are equal, so the order
+/// is total and results do not depend on the order of visits.
 #[inline(always)]
 pub fn is_before(a: (f64, u32), b: (f64, u32)) -> bool {
     a.0 < b.0 || a.0 == b.0 && a.1 < b.1

@@ -1,16 +1,27 @@
-//! Which target a thread has where a warp takes 32 that lie side by side.
+//! Assigns targets to threads so that the 32 targets of a warp lie side by side.
+//!
+//! ```text
+//! grid: a warp takes a patch of 8 x 4 cells       places: thread i takes the i-th along a curve
+//!  0  1  2  3  4  5  6  7 | 32 33 ..
+//!  8  9 10 ..             | 40
+//! 16                      |
+//! 24                   31 |
+//! ```
+//!
+//! A walk costs what the box around the warp's places reaches, so the box should be small: of 32 cells, 8 by 4 has a
+//! perimeter of 24 cells, a row of 32 has 66. Eight f32 of a row fill one sector of memory, 32 bytes.
 
 use device_std::{In, arguments, thread, warp};
 
 use crate::idw::targets::centre;
 
-/// Columns of a grid's patch; it has four rows.
+/// Columns of a grid's patch.
 pub const PATCH_COLUMNS: u32 = 8;
 
 /// Rows of a grid's patch.
 pub const PATCH_ROWS: u32 = warp::SIZE / PATCH_COLUMNS;
 
-/// Threads for the targets of a grid: 32 for each of its patches, those at its edges included.
+/// Threads for the targets of a grid: 32 for each of its patches. Patches at the edges have threads without a cell.
 pub const fn threads_of_grid(width: u32, height: u32) -> u64 {
     let across = width.div_ceil(PATCH_COLUMNS) as u64;
     across * height.div_ceil(PATCH_ROWS) as u64 * warp::SIZE as u64
@@ -23,9 +34,9 @@ pub struct Patches<'a> {
     pub x: Option<In<'a, f64>>,
     /// y of each place.
     pub y: Option<In<'a, f64>>,
-    /// Which target comes where along the curve.
+    /// The targets in the order of the curve.
     pub order: Option<In<'a, u32>>,
-    /// How many.
+    /// The number of targets.
     pub count: u64,
     /// Columns of the grid.
     pub width: u32,
@@ -53,11 +64,12 @@ impl Target {
 }
 
 impl Patches<'_> {
-    /// The cell of a grid that a thread has; `None` beyond its edges.
+    /// Returns the cell of a grid that a thread has; `None` beyond the grid's edges.
     #[inline(always)]
     fn cell(&self, thread: u64) -> Option<[u32; 2]> {
         let across = self.width.div_ceil(PATCH_COLUMNS);
         let (patch, lane) = ((thread / warp::SIZE as u64) as u32, thread as u32 % warp::SIZE);
+        // `checked_div`: a panic path is not allowed in a kernel, and without columns there is no cell anyway.
         let patch_row = patch.checked_div(across).unwrap_or(0);
         let patch_column = patch - patch_row * across;
         let column = patch_column * PATCH_COLUMNS + lane % PATCH_COLUMNS;

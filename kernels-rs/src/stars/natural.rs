@@ -1,35 +1,56 @@
-//! Natural neighbours of a place, by a walk over the stars of a Delaunay triangulation (Green and Sibson 1978, "Computing
-//! Dirichlet tessellations in the plane", doi:10.1093/comjnl/21.2.168).
+//! Natural neighbours of a place, by a walk over the stars of a Delaunay triangulation (Green and Sibson 1978,
+//! "Computing Dirichlet tessellations in the plane", doi:10.1093/comjnl/21.2.168).
 //!
-//! A place's natural neighbours are the corners of the triangles whose circles have it inside. Together these triangles make
-//! up a polygon that the place sees all of. Its corners are the natural neighbours.
+//! In: the stars of all sites, a place, and any site to begin with. Out: the nearest site, the triangle that holds the
+//! place, or each natural neighbour with its share, counter-clockwise from the nearest site.
 //!
-//! Plan:
+//! # Idea
 //!
-//! 1. [`nearest`](Query::nearest): from any site go to the nearest neighbour in its star until none is nearer. The last one
-//!    is the nearest site, and a natural neighbour. Of sites as near the first by x, then by y, counts as the nearest.
-//! 2. [`locate`](Query::locate): of the nearest site's star find the triangle in the direction of the place. From there go
-//!    straight to the place, from triangle to triangle. If the way leaves the hull the place is outside, beyond that side. Else
-//!    it ends in the triangle that holds the place. [`begin`](Query::begin): the first triangle's circle has the place inside.
-//!    So have all triangles of one run around the site.
-//! 3. [`each`](Query::each): the neighbour where the run ends is the next natural neighbour counter-clockwise. Find the site
-//!    that the walk came from in its star: from there its own run goes on. And so on, back to the nearest site. Nothing is
-//!    stored, so any number of neighbours will do, and the cost is that of the triangles.
-//! 4. Outside the hull, [`project`](Query::project) goes along it, from the side that the way leaves it by, to the place of it
-//!    that is nearest.
+//! A place's natural neighbours are the corners of the triangles whose circles have it inside. These triangles make up
+//! a polygon that the place sees all of. So the triangles at each corner are one *run* of the corner's star, and a walk
+//! around the polygon needs no memory: the end of a run is the next corner.
 //!
-//! All decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
-//! counter-clockwise. So nothing depends on where the walk begins.
+//! ```text
+//!     n3 ----- n2        star of n0, clockwise from n4:     n4    n2    n1    ..
+//!    /      . / \        circle of the triangle holds x:       yes   yes   no
+//!  n4   .  x /   n1      the run ends at n1, the next natural neighbour
+//!    \      /   /        star of n1, clockwise from n0:     n0    n2    ..
+//!     `-- n0 --'         circle of the triangle holds x:       yes   no          n2 is next, and so on to n0
+//! ```
+//!
+//! ```text
+//! nearest    go to a nearer neighbour until there is none
+//! locate     from the nearest site straight to the place, from triangle to triangle; or beyond a side of the hull
+//! begin      the triangle of the nearest site in the place's direction has it in its circle: to the end of its run
+//! each       run at the site: sum its triangles' areas; next = neighbour at the end of the run
+//!            find the site in next's star, go on from there, until next is the nearest site
+//! project    outside the hull: along the hull to its place nearest to x
+//! ```
+//!
+//! # Why it is right
+//!
+//! - A site without a nearer neighbour is the nearest of all, since neighbours alone bound its Voronoi cell. Of sites
+//!   at the same distance the first by x, then by y, counts as the nearest.
+//! - A new site at the place would replace exactly the triangles whose circles have it inside, and would be joined to
+//!   all corners of their polygon. So the place sees these, and each corner has one run. The nearest site is one of the
+//!   corners.
+//! - Decisions about triangles are exact. Shares are rounded, and summed in one order: from the nearest site
+//!   counter-clockwise. So results do not depend on the site that a walk begins with.
+//!
+//! # What it costs
+//!
+//! The triangles whose circles have the place inside, and those on the way. Finding a site in a star takes its length,
+//! from 17 neighbours on the logarithm. Nothing is stored, so any number of neighbours will do.
 
 use device_std::{math, vector};
 
 use super::angles::{Edge, dot, kite, positive_cross, square, way};
 use super::predicates::{Decide, Decided, Predicates, Seen, Turn, is_before};
 
-/// In a list of neighbours this bit is set for the last one of a site on the hull: no triangle lies behind it.
+/// Set in the last neighbour of a site on the hull: no triangle follows it.
 pub const OPEN: u32 = 1 << 31;
 
-/// In a star of more neighbours than this, directions are found by bisection.
+/// In a star of more neighbours than this, a direction is found by bisection.
 const FEW: u32 = 16;
 
 /// A place.
@@ -37,8 +58,9 @@ type P = [f64; 2];
 
 /// The stars of all sites: their neighbours in the Delaunay triangulation, counter-clockwise.
 ///
-/// The star of a site on the hull begins with the next site of the hull counter-clockwise, and ends with the next one clockwise.
-/// If all sites are in line, a star has the next sites on the line, and all sites are on the hull. So is a site that is alone.
+/// The star of a site on the hull begins with the next site of the hull counter-clockwise, and ends with the next one
+/// clockwise. If all sites are in line, a star has the next sites on the line, and all sites are on the hull. So is a
+/// site that is alone.
 pub trait Stars {
     /// Where a site lies.
     fn place(&self, site: u32) -> P;
@@ -50,7 +72,7 @@ pub trait Stars {
     fn is_on_hull(&self, site: u32) -> bool;
 }
 
-/// What share a natural neighbour has.
+/// How the shares of natural neighbours are defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shares {
     /// Eight times the area that a new site would take from the neighbour's cell (Sibson 1981).
@@ -97,7 +119,7 @@ pub struct OnHull {
     pub is_outside: bool,
 }
 
-/// A place among stars. What it gives is decided where its predicates decide.
+/// A place among stars. Answers are exact; an answer is an error if the predicates leave a decision open.
 #[derive(Clone, Copy)]
 pub struct Query<'a, S, D = Predicates> {
     /// The sites.
@@ -109,12 +131,13 @@ pub struct Query<'a, S, D = Predicates> {
 }
 
 impl<S: Stars, D: Decide> Query<'_, S, D> {
-    /// The nearest site, from any other one.
+    /// Finds the nearest site, from any other one: goes to nearer neighbours until there is none.
     #[inline(always)]
     pub fn nearest(&self, hint: u32) -> Decided<u32, D> {
         let mut best = hint;
         let mut seen = self.see(hint);
-        // Each site is nearer than the one before, so this ends.
+        // Each site is nearer than the one before, so this ends. A site without a nearer neighbour is the nearest of all:
+        // its Voronoi cell is bounded by its neighbours alone, and holds the place.
         loop {
             let here = best;
             let [mut at, end] = self.stars.star(here);
@@ -138,9 +161,9 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// Where the place lies, from its nearest site. Cost: the triangles between.
+    /// Finds where the place lies, from its nearest site. Cost: the triangles between.
     ///
-    /// Of the two triangles of an edge that the place is on either may come.
+    /// If the place is on an edge, either of the edge's triangles may be the answer.
     #[inline(always)]
     pub fn locate(&self, nearest: u32) -> Decided<Located, D> {
         let from = self.stars.place(nearest);
@@ -158,7 +181,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         self.walk_straight(nearest, from, sides, wedge)
     }
 
-    /// Where a walk around the place begins, from its nearest site.
+    /// Finds where a walk around the place begins, from its nearest site.
     #[inline(always)]
     pub fn begin(&self, nearest: u32) -> Decided<Begin, D> {
         let mut at = match self.locate(nearest)? {
@@ -169,7 +192,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let from = self.stars.place(nearest);
         let [first, end] = self.stars.star(nearest);
         let is_on_hull = self.stars.is_on_hull(nearest);
-        // To the end of the run. It has fewer triangles than the star, since the site is a corner of the polygon.
+        // Counter-clockwise to the end of the run. It ends: the site is a corner of the polygon, so some triangle of its
+        // star does not have the place inside.
         loop {
             let next = after(at, [first, end]);
             let beyond = after(next, [first, end]);
@@ -180,7 +204,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// The side of the hull at a site that the place is on or beyond, if the place lies in the gap of the site's star.
+    /// Returns the side of the hull at a site that the place is on or beyond; `None` if the place does not lie in the gap
+    /// of the site's star.
     #[inline(always)]
     fn side_at(&self, site: u32, [first, end]: [u32; 2]) -> Decided<Option<[u32; 2]>, D> {
         if first == end {
@@ -211,9 +236,9 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         })
     }
 
-    /// Goes straight from a site to the place: gives the triangle where the way ends, or the side of the hull that it leaves the
-    /// triangles by or the place is on. The way goes between two neighbours of the site, the right one first, in the `wedge` of
-    /// the right one. Cost: the triangles on the way.
+    /// Goes straight from a site to the place. Returns the triangle where the line ends, or the side of the hull by which
+    /// it leaves the triangles, or that the place is on. The line goes between two neighbours of the site, the right one
+    /// first, in the `wedge` of the right one. Cost: the triangles on the line.
     #[inline(always)]
     fn walk_straight(
         &self,
@@ -230,7 +255,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             if side > 0.0 {
                 return Ok(triangle);
             }
-            // Behind the edge lies the triangle of both and the neighbour of the left one that follows the right one.
+            // The next triangle has the edge and the neighbour that follows the right end in the star of the left end.
             let star = self.stars.star(left);
             let slot = self.slot_of(left, right, r)?;
             if slot + 1 == star[1] && self.stars.is_on_hull(left) {
@@ -240,6 +265,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
                 return Ok(triangle);
             }
             let apex = self.stars.neighbour(after(slot, star));
+            // The place is on the left of the line from the site to the apex, or on it: the line leaves by the left edge.
             if self.predicates.side(from, self.stars.place(apex), self.at)? >= 0.0 {
                 (behind, right) = (right, apex);
             } else {
@@ -249,7 +275,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
     }
 
     /// Shows each natural neighbour of a place that lies inside the hull and on no site, from the nearest site on,
-    /// counter-clockwise: the site, its share, and the way to it. `before` is what [`begin`](Self::begin) gave.
+    /// counter-clockwise: the site, its share, and the vector to it. `before` is what [`begin`](Self::begin) gave.
     #[inline(always)]
     pub fn each(
         &self,
@@ -261,13 +287,14 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let (mut site, mut slot) = (nearest, before);
         let mut behind = self.see(self.stars.neighbour(before));
         let mut here = self.see(site);
-        // The site's part in the new triangle of the place, the natural neighbour before, and the site.
+        // Each share has a part from the run, and one from each of the two new triangles with the place at its sides. The
+        // second of these is carried to the next neighbour.
         let [_, mut carried] = new_triangle(&behind, &here, shares);
         loop {
             let run = self.run(site, &here, slot, &behind, shares)?;
             let next = self.stars.neighbour(run.end);
             let [own, of_next] = new_triangle(&here, &run.onward, shares);
-            // Less than nothing is rounding.
+            // A share is not negative: less than 0 is rounding.
             show(site, f64::max(run.area + (carried + own), 0.0), here.way);
             if next == nearest {
                 return Ok(());
@@ -277,8 +304,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// Walks from a slot, whose neighbour is seen `behind`, clockwise through the triangles of a star whose circles have the place inside, of
-    /// which the first is one.
+    /// Walks clockwise from a slot, whose neighbour is seen `behind`, through the triangles of a star whose circles have
+    /// the place inside. The first triangle is one of them.
     #[inline(always)]
     fn run(
         &self,
@@ -303,6 +330,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             let there = place(at);
             let next = Seen::from(self.at, there);
             let to_next = Turn::of(here, &next);
+            // The first triangle is known to have the place inside: [`begin`](Self::begin), or the run before, tested it.
             if run.end != slot {
                 let turns = [Turn::of(&next, &run.onward), turn, to_next];
                 let corners = [here, &next, &run.onward];
@@ -335,7 +363,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(self.predicates.seen_in_circle([&own, &of_a, &of_b], turns, places)? > 0.0)
     }
 
-    /// The slot of a neighbour in a site's star.
+    /// Finds the slot of a neighbour in a site's star.
     #[inline(always)]
     pub(super) fn slot_of(&self, site: u32, neighbour: u32, place: P) -> Decided<u32, D> {
         let [first, end] = self.stars.star(site);
@@ -349,8 +377,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(at)
     }
 
-    /// The slot of the last neighbour whose direction a place's is, or follows counter-clockwise. The place does not lie in the
-    /// gap of a star that has one.
+    /// Finds the last neighbour, counter-clockwise, whose direction is not after the place's direction. The place does
+    /// not lie in the gap of a star that has one.
     #[inline(always)]
     fn wedge(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
         if end - first > FEW {
@@ -379,7 +407,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let from = self.stars.place(site);
         let start = self.stars.place(self.stars.neighbour(first));
         let is_forward = is_before(from, start);
-        // Which half of a turn from the first neighbour on a direction lies in.
+        // Whether a direction is half a turn or more after the first neighbour's. Directions in the same half compare by
+        // `side`.
         let half = |place: P| {
             let side = self.predicates.side(from, start, place)?;
             Ok(side < 0.0 || side == 0.0 && is_before(from, place) != is_forward)
@@ -403,7 +432,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(low)
     }
 
-    /// The place of the hull that is nearest, from a side that the place is beyond or on. Cost: the sides between.
+    /// Finds the nearest place of the hull, from a side that the place is beyond or on. Cost: the sides between.
     #[inline(always)]
     pub fn project(&self, side: [u32; 2]) -> Decided<OnHull, D> {
         if self.is_on_side(side)? {
@@ -416,9 +445,10 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         loop {
             let part = self.part(a, b);
             let turn = (part > 1.0) as i32 - (part < 0.0) as i32;
-            // Back where it came from: the nearest place is the corner between.
+            // The last step went the other way: the nearest place is the corner between.
             let is_at_corner = turn * turns < 0;
-            // From so far away that rounding decides, the distance may fall all around. Then all of the hull is as near.
+            // Seen from so far away that rounding decides, the distance may fall all around. Then all of the hull is as
+            // near.
             let is_around = turns != 0 && [a, b] == side;
             if turn == 0 || is_at_corner || is_around || is_in_line || a == b {
                 let part = within_side(part);
@@ -433,7 +463,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// On which side of the line from one site to another the place lies: positive on the left, negative on the right, 0 on the line.
+    /// On which side of the line from one site to another the place lies: positive on the left, negative on the right, 0
+    /// on the line.
     #[inline(always)]
     pub fn side(&self, [from, to]: [u32; 2]) -> Decided<f64, D> {
         self.predicates.side(self.stars.place(from), self.stars.place(to), self.at)
@@ -480,7 +511,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
 
 /// A run of triangles at a site whose circles have the place inside.
 struct Run {
-    /// What areas they have of the site's cell; see [`kite`].
+    /// The areas that the triangles have of the site's cell; see [`kite`].
     area: f64,
     /// The slot where the run ends.
     end: u32,
@@ -488,7 +519,7 @@ struct Run {
     onward: Seen,
 }
 
-/// The parts that two natural neighbours have in their triangle with the place, which take from areas and add to borders.
+/// The parts of two natural neighbours in their triangle with the place. They are taken from areas and added to borders.
 #[inline(always)]
 fn new_triangle(a: &Seen, b: &Seen, shares: Shares) -> [f64; 2] {
     let inverse = 1.0 / positive_cross(a.way, b.way);

@@ -1,19 +1,27 @@
 //! Stars of 32 sites that follow each other, from the sites around them in shared memory.
 //!
-//! Plan:
+//! ```text
+//!   . window, MARGIN wider   .        lane 7: its site *, the list within reach (
+//!   .   +-- 32 sites --+  .  .          p -> q known: the apex c is sure if the part of its circle
+//!   . . |  . (. * .) . | .   .          on the left lies within reach; else the warp tests the window
+//!   .   +--------------+    ..
+//!   .  .   .    .     .   .  .        up to 255 sites in shared memory, f32 relative to one of them
+//! ```
 //!
 //! 1. The warp brings the sites in a window around its own ones into shared memory, in f32 relative to one of them
 //!    ([`Window`]).
 //! 2. Each lane lists the sites that are nearest to its own one, up to a distance that leaves it some 20 ([`Nearby`]).
-//! 3. Each lane goes around its site. From the nearest site on it finds of each edge the third corner on its left: that whose
-//!    circle with the edge's ends reaches least far. Mostly its list tells: the next best reaches farther by more than rounding in
-//!    f32 can explain, or f64 decides between them, and the part of the circle on the left lies within the list's distance.
-//! 4. Where the list does not tell, the whole warp looks for that lane's corner in all of the window, a site a lane
-//!    ([`Window::apex`]). If neither f32 nor f64 decides, or the circle does not lie in the window, or there is no corner, or too many
-//!    neighbours, the site is listed for [`find_far_stars`](mod@super::find_far_stars).
+//! 3. Each lane makes a star: from the nearest site on, it finds the apex of each edge. Mostly its list is enough. Then
+//!    the next best circle reaches farther by more than rounding in f32 can explain, or f64 decides between the two;
+//!    and the part of the circle on the left lies within the list's distance.
+//! 4. If the list is not enough, the whole warp searches the window for that lane's corner, a site a lane
+//!    ([`Window::apex`]).
+//! 5. The site is listed for [`find_far_stars`](mod@super::find_far_stars) if neither f32 nor f64 decides, if the
+//!    circle does not lie in the window, if there is no corner, or if there are too many neighbours.
 //!
-//! Mostly f64 decides alone: around calls of exact decisions a lane would save its numbers. Where most sites lie on circles but for rounding, as
-//! on a lattice with a spacing of 0.1, exact decisions cost less than what would come after.
+//! So a star is either right or not made. An instance decides in f64 alone (`quick`): around calls of exact decisions a
+//! lane would save its numbers. If most sites lie on circles but for rounding, as on a lattice with a spacing of 0.1,
+//! exact decisions (`exact`) cost less than the kernels that would follow.
 
 mod nearby;
 mod reach;
@@ -34,10 +42,10 @@ use window::{Edge, Window};
 /// Threads of a block.
 const BLOCK: u32 = 64;
 
-/// Neighbours of a star.
+/// The most neighbours of a near star.
 const LONGEST: u32 = 16;
 
-/// Of so many blocks one makes near stars first, to tell whether they succeed.
+/// One of so many blocks makes near stars in a trial, to tell whether the others are worth it.
 const TRIALS: u32 = 16;
 
 /// Which sites a launch makes near stars for.
@@ -63,17 +71,17 @@ impl Turn {
         }
     }
 
-    /// The most sites of so many blocks.
+    /// The most sites that so many blocks have.
     pub const fn sites(blocks: u32) -> u32 {
         blocks * BLOCK
     }
 
-    /// As a kernel takes it.
+    /// The number that a kernel takes for it.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// Which of all blocks of sites a block has.
+    /// Returns which of all blocks of sites a block has.
     #[inline(always)]
     fn block(number: u32, block: u32) -> u32 {
         if number == Self::Once as u32 {
@@ -101,12 +109,13 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars of those sites whose neighbours are near, if they are not made yet, and lists the others. `turn` is a [`Turn`], `unit` the
-/// exponent of the unit of all coordinates. Grid: the turn's blocks.
+/// Makes the stars of those sites whose neighbours are near, if they are not made yet, and lists the others. `turn` is a
+/// [`Turn`], `unit` the exponent of the unit of all coordinates. Grid: the turn's blocks.
 ///
 /// # Safety
-/// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours of each.
-// What spills costs less than fewer warps.
+/// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours
+/// of each.
+// The spills cost less than fewer warps would.
 #[kernel(
     block = BLOCK,
     shared = SHARED,
@@ -119,7 +128,7 @@ pub unsafe fn find_near_stars<D: Decide + From<Predicates>>(
     turn: u32,
     rough: Rough<'_>,
 ) {
-    // The same for the whole block, so that it takes no register of a thread.
+    // From the block's index alone, so that it lies in a uniform register.
     let block = Turn::block(turn, thread::block_idx_x());
     let site = block * BLOCK + thread::thread_idx_x();
     let is_there = site < tree.points && rough.counts.load(site) == 0;
@@ -131,7 +140,8 @@ pub unsafe fn find_near_stars<D: Decide + From<Predicates>>(
     let star = star.skip(warp::warp_id() * LONGEST * warp::SIZE + warp::lane_id());
     // SAFETY: the whole warp comes here; the rest is passed on to the caller.
     unsafe {
-        // Products of four lengths within the window stay within f32.
+        // The farthest place of the group is 1 to 2 units away: products of four lengths within the window stay within
+        // f32.
         let own = [place[0], place[1], place[0], place[1]];
         let Some(group) = Group::of_size(place, is_there, own, 0) else {
             return;
@@ -191,8 +201,8 @@ unsafe fn write(
 }
 
 impl<D: Decide> Lane<'_, D> {
-    /// Writes the neighbours' places in the window, each [`warp::SIZE`] elements after the one before, and gives their number: 0
-    /// where the window does not tell them all.
+    /// Makes the lane's star: writes the neighbours' places in the window, [`warp::SIZE`] elements apart. Returns their
+    /// number; 0 if the window does not tell them all.
     ///
     /// # Safety
     /// The whole warp comes to the same call; there is room for [`LONGEST`] neighbours.
@@ -203,6 +213,7 @@ impl<D: Decide> Lane<'_, D> {
             let first = nearby.nearest(self);
             let (mut neighbour, mut count, mut closes) = (first, 0, false);
             let mut goes_on = first != NONE;
+            // All lanes stay until the last one is done: any of them may ask the warp.
             while warp::any(warp::FULL, goes_on) {
                 let (mut next, mut way) = (NONE, [0.0; 2]);
                 if goes_on {
@@ -222,14 +233,14 @@ impl<D: Decide> Lane<'_, D> {
         }
     }
 
-    /// The way to a place, in the group's unit.
+    /// The vector to a place, in the group's unit.
     #[inline(always)]
     fn way(&self, to: Place) -> [f32; 2] {
         let way = [to[0] - self.place[0], to[1] - self.place[1]];
         way.map(|along| self.group.origin.length(along))
     }
 
-    /// The third corners of the edges of those lanes that ask, one after the other; for the others what they have.
+    /// Finds the third corners of the edges of those lanes that ask. The other lanes keep their answer.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the sites are those of the window.
@@ -237,6 +248,7 @@ impl<D: Decide> Lane<'_, D> {
     unsafe fn ask(&self, asks: bool, edge: Edge, mut answer: u32) -> u32 {
         // SAFETY: passed on to the caller.
         unsafe {
+            // One lane's edge after the other, by all lanes.
             let mut left = warp::ballot(warp::FULL, asks);
             while left != 0 {
                 let lane = left.trailing_zeros();

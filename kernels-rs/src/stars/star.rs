@@ -1,17 +1,25 @@
 //! The star of a site, by a warp: one third corner of a Delaunay triangle after the other.
 //!
-//! All lanes look for the same. The unit of work is [`apex`](StarSearch::apex): of a Delaunay edge, the third corner of the
-//! triangle on its left. It is the site on the left whose circle with the edge's ends has no site inside
-//! ([`Apex`]). Which sites are looked at is up to a [`Source`]: those that a search in the tree meets
-//! ([`descent`](descent)), or a list that has them all ([`candidates`](super::sample::candidates)).
+//! All lanes work on one corner. The unit of work is [`apex`](StarSearch::apex): the third corner of the triangle on
+//! the left of a Delaunay edge. It is the site on the left whose circle with the edge's ends has no site inside
+//! ([`Apex`]). A [`Source`] gives the sites to test: those that a search in the tree meets ([`descent`](descent)), or a
+//! list that has them all ([`candidates`](super::sample::candidates)).
+//!
+//! ```text
+//!         n2
+//!        /  \         star of p:  first = nearest site
+//!      n3 -- p -- n1             n1 -> n2 = apex(p -> n1) -> n3 = apex(p -> n2) -> none: p is on the hull
+//!             \  |               then from n1 clockwise: n0 = apex(n1 -> p) -> none
+//!               n0              written: n0 n1 n2 n3, the last one marked OPEN
+//! ```
 //!
 //! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
-//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none: then
-//! the site is on the hull, and the neighbours clockwise of the first are found likewise, by the edges taken backwards.
+//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none:
+//! then the site is on the hull, and the neighbours clockwise of the first one are found likewise, from reversed edges.
 //!
-//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next
-//! ([`told`]), and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time
-//! alone: decisions are right, so a search finds the same corner, or none.
+//! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next ([`told`]),
+//! and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time alone: decisions
+//! are right, so a search finds the same corner, or none.
 
 pub(super) mod corners;
 pub(super) mod descent;
@@ -24,27 +32,27 @@ use super::predicates::{Decide, Place, is_before};
 use super::rough::{NONE, Rough, WRITTEN};
 use corners::{Apex, Nearest, Visitor, Which};
 
-/// Neighbours of a star that shared memory has room for.
+/// Neighbours of a star that shared memory holds. A longer star is made twice: to count, then to write.
 pub const KEPT: u32 = 256;
 
 /// Where a warp finds the sites that may be the next corner.
 pub trait Source {
-    /// Shows a visitor every site that it wants, nearest ones first. They are looked for around `at`, for the edge between two
+    /// Shows a visitor every site that it wants, those nearest to `at` first. The search is for the edge between two
     /// sites, or for one site if both are the same.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     unsafe fn look(&mut self, at: Place, edge: [u32; 2], visitor: &mut impl Visitor);
 
-    /// From now on, sites outside a wedge need not be shown: that counter-clockwise from one way to another, less than half a turn. Or all are
-    /// to be shown again.
+    /// From now on, sites outside a wedge need not be shown. The wedge goes counter-clockwise from one direction to
+    /// another, less than half a turn. `None`: all sites are to be shown again.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
     unsafe fn narrow(&mut self, _wedge: Option<[Place; 2]>) {}
 
-    /// Whether it gives up. Then what was found last does not count.
+    /// Whether the source gives up. Then the last answer does not count.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -61,9 +69,9 @@ pub struct StarSearch<'a, S, D> {
     pub predicates: D,
     /// Where corners are found.
     pub source: S,
-    /// The stars of all sites that are made so far.
+    /// The stars of all sites, as far as they are made. Other warps write to it meanwhile.
     pub made: Rough<'a>,
-    /// Of the warp: room for [`KEPT`] neighbours.
+    /// Shared memory of the warp for [`KEPT`] neighbours.
     pub kept: SharedArray<u32>,
     /// Whether this is the last search: no other one follows.
     pub is_last: bool,
@@ -72,11 +80,12 @@ pub struct StarSearch<'a, S, D> {
 }
 
 impl<S: Source, D: Decide> StarSearch<'_, S, D> {
-    /// Makes the star of a site and writes it. Gives whether it did. It does not if the source gives up, if a decision is left open, nor a star of more
-    /// than [`KEPT`] neighbours but in the last search.
+    /// Makes the star of a site and writes it. Returns whether it did: not if the source gives up, or if a decision is
+    /// left open. A star of more than [`KEPT`] neighbours is made in the last search alone.
     ///
     /// # Safety
-    /// The whole warp comes to the same call. [`Rough`] has an element for each site, and room for six neighbours of each.
+    /// The whole warp comes to the same call. [`Rough`] has an element for each site, and room for six neighbours of
+    /// each.
     #[inline(always)]
     pub unsafe fn make(&mut self, site: u32) -> bool {
         let (lane, made) = (warp::lane_id(), self.made);
@@ -86,7 +95,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         let (mut to, mut is_open) = (0, false);
         // SAFETY: passed on to the caller; the lanes write different elements.
         unsafe {
-            // A star that is too long to be kept comes a second time, when its length is known. A loop, so that the code stands once.
+            // A star too long for shared memory is made a second time, when its length and place are known. A loop, so
+            // that the code of a star stands once.
             while vector::unknown(1) == 1 {
                 let (before, mut i, mut onward) = (length, 0, 0);
                 let is_again = before.all > 0;
@@ -110,7 +120,7 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
                 (length, is_open) = (Length { all: i, onward }, !closes);
                 if lane == 0 {
                     to = made.tallies.fetch_add(WRITTEN, i);
-                    // In any order: whoever reads a word takes it as final, or as not written.
+                    // No fence: `told` takes every word either as final or as not written, in whatever order they arrive.
                     made.starts.store(site, to);
                     made.counts.store(site, i);
                 }
@@ -130,7 +140,7 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         true
     }
 
-    /// Whether what was found last does not count.
+    /// Whether the last answer does not count.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -146,10 +156,10 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         [self.x.get(site), self.y.get(site)]
     }
 
-    /// Shows the neighbours of a site one after the other, with whether the next comes counter-clockwise, and gives whether
-    /// they go all around. If the source gave up neither counts. They stand in counter-clockwise order: all of them, or, if they do not go all around, from the
-    /// nearest on, and after these the others clockwise from the nearest. If all sites are in line: the next by x, then by
-    /// y, and the one before.
+    /// Shows the neighbours of a site one after the other, each with whether it was found counter-clockwise. Returns
+    /// whether they go all around. If the source gave up, neither counts. Order: counter-clockwise from the nearest one;
+    /// if the site is on the hull, then the others clockwise from the nearest one. If all sites are in line: the next by
+    /// x, then by y, and the one before.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole.
@@ -163,7 +173,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
             }
             show(first, true);
             let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
-            // Decisions are right, so each neighbour is met once. If one is left open, the star ends.
+            // Decisions are right, so each neighbour is met once and the loop ends. If a decision is left open, the star
+            // ends.
             while vector::unknown(1) == 1 {
                 if self.is_over() {
                     return true;
@@ -186,7 +197,7 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
                 }
             }
             if is_alone {
-                // No site lies beside the line through the two.
+                // No site lies beside the line through the two: look for the neighbour on the other side, along the line.
                 let is_behind = is_before(self.place(first), self.place(site));
                 let behind =
                     self.nearest(site, if is_behind { Which::After } else { Which::Before });
@@ -199,7 +210,7 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         }
     }
 
-    /// The nearest site elsewhere of those that count; [`NONE`] if there is none.
+    /// Finds the nearest other site among those that count; [`NONE`] if there is none.
     ///
     /// # Safety
     /// As [`star`](Self::star).
@@ -229,11 +240,14 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     }
 }
 
-/// What the star of `neighbour` tells about that of `site`: the neighbour that follows it counter-clockwise or clockwise, [`NONE`] if their
-/// edge is on the hull. `None` if that star is not written yet, or is too short or too long. A lane has one of its neighbours.
+/// Reads from the star of `neighbour` which neighbour of `site` follows it, counter-clockwise or clockwise; [`NONE`] if
+/// their edge is on the hull. `None` if that star is not written yet, or is too short or too long. Each lane reads one of
+/// its neighbours.
 ///
-/// Other warps may be writing it. Its count is read as 0 or as it stays, and every other word as [`NONE`] or as it stays. If a word is missing,
-/// the star does not tell.
+/// The triangle site, neighbour, next is in three stars: in the star of `neighbour`, `next` stands beside `site`.
+///
+/// Other warps may be writing that star. Its count is read as 0 or as final, every other word as [`NONE`] or as final. If
+/// a word that matters is missing, the star does not tell, and a search finds the same corner.
 ///
 /// # Safety
 /// The whole warp comes to the same call.
@@ -259,6 +273,7 @@ pub unsafe fn told(made: &Rough<'_>, site: u32, neighbour: u32, turns_left: bool
         if is_open && here == if turns_left { 0 } else { last } {
             return Some(NONE);
         }
+        // Counter-clockwise around `site` is clockwise around `neighbour`.
         let beside = match turns_left {
             true if here == 0 => last,
             true => here - 1,
@@ -278,7 +293,8 @@ struct Length {
 }
 
 impl Length {
-    /// Where the neighbour goes that was found as number `i`: those clockwise from the first come before it.
+    /// The place in the star of the neighbour that was found as number `i`. Those found clockwise come before the first
+    /// one, in reverse.
     #[inline(always)]
     fn position(self, i: u32) -> u32 {
         if i < self.onward { self.all - self.onward + i } else { self.all - 1 - i }

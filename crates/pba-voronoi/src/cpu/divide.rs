@@ -1,9 +1,9 @@
 //! A group's winners by halving its rows, where sites are far.
 //!
-//! Down a column a winner's row never decreases. So when the winners of two rows are known, the rows between have
-//! theirs among the candidates between: the middle row looks at these, and each half has but a part of them left.
-//! Candidates looked at for a pixel are about as many as there are halvings, however far the sites are. All columns
-//! of a group go together, in vectors, over what any of them needs: neighbours have their winners near each other.
+//! Down a column a winner's row never decreases. So when the winners of two rows are known, only the candidates between
+//! these two can win the rows between. The middle row compares them all, and each half has a part of them left. So a
+//! pixel compares about as many candidates as there are halvings, however far the sites are. All columns of a group go
+//! together, in vectors, over what any of them needs: neighbours have their winners near each other.
 
 use super::outputs::{Sinks, Winner};
 use super::rows::{Candidates, Column, LANES};

@@ -1,15 +1,15 @@
-//! Tiles that are looked at together: one for each lane.
+//! The statuses of 32 tiles, a lane a tile: a *group* of the [look-back](super).
 
 use super::PREFIX;
 use crate::scalar::Scalar;
 use crate::warp;
 
-/// Tiles of a group, whose values are combined as those of a warp's lanes.
+/// Tiles of a group: a warp's scan combines their values.
 pub const GROUP: u64 = warp::SIZE as u64;
 /// The lane of a group's last tile.
 pub(super) const LAST: u32 = warp::SIZE - 1;
 
-/// What a warp saw of a group: a tile's value and state in each lane.
+/// What a warp read of a group: in each lane the value and the state of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct Group<T> {
     pub(super) value: T,
@@ -18,12 +18,12 @@ pub(super) struct Group<T> {
 
 /// All functions are called by the whole warp.
 impl<T: Scalar> Group<T> {
-    /// Whether all tiles have a status, or all from the last on that has a prefix.
+    /// Whether all tiles have a status, or at least all tiles from the last one that has a prefix.
     #[inline(always)]
     pub(super) unsafe fn is_enough(&self) -> bool {
         // SAFETY: the whole warp is here.
         let missing = unsafe { warp::ballot(warp::FULL, self.state == 0) };
-        // Of both the highest bit counts.
+        // A number is greater if its highest bit is: the last prefix comes after the last missing tile.
         // SAFETY: as above.
         missing == 0 || unsafe { self.prefixes() } > missing
     }
@@ -35,7 +35,7 @@ impl<T: Scalar> Group<T> {
         unsafe { warp::ballot(warp::FULL, self.state == PREFIX) }
     }
 
-    /// In each lane the combination of the tiles up to it, from the last of those that are closed.
+    /// In each lane the combination of the tiles up to it, from the last closed one on.
     #[inline(always)]
     pub(super) unsafe fn sums(&self, closed: u32, combine: &impl Fn(T, T) -> T) -> T {
         let start = warp::segment_start(closed);

@@ -42,10 +42,10 @@ pub struct PlanePoints<'a> {
 /// The targets of a block from afar.
 #[derive(Clone, Copy)]
 struct Around {
-    /// The box of their places, not too small.
+    /// The box of their places, rounded outwards.
     low: [f32; 2],
     high: [f32; 2],
-    /// The square of how far, in multiples of half the longer side of an item's box, is far enough.
+    /// The square of the least distance of a far item, in multiples of half the longer side of its box: (2.25 + p / 2)^2.
     separation: f32,
 }
 
@@ -56,23 +56,24 @@ impl Around {
         let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
         let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
         let squared = gap_x * gap_x + gap_y * gap_y;
-        // An item without extent that a target lies on is not far.
+        // From the box of the targets to the item's middle: no target is nearer. An item without extent, on which a
+        // target lies, is not far: its points give their values.
         squared >= self.separation * half * half && squared > 0.0
     }
 }
 
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
 /// targets, by which power, and whether one or [`SEVERAL`] values of each point. Those with `each` in their names
-/// take a power for each target, and leave points out: what the others need not look for in their inner loop. (One spills 16
-/// bytes on sm_80 alone; its times were taken with as many blocks.)
+/// take a power for each target, and leave points out: what the others need not look for in their inner loop. (One spills
+/// 16 bytes on sm_80 alone; its times were taken with as many blocks.)
 ///
 /// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other, or for each patch of a
 /// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
 ///
 /// # Safety
 /// The slices have what their structs say; the tree is as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves it, up to
-/// the root of level `top`, and is not written; there are targets. Where `leave_out` is not 0, the targets are the points in
-/// their order, and each leaves itself out. `partial` has an element a target for each sum and each row of blocks.
+/// the root of level `top`, and is not written; there are targets. Where `leave_out` is not 0, the targets are the points
+/// in their order, and each leaves itself out. `partial` has an element a target for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), key: Summing = Summing {
     on_grid: ROW, law: LAW, values: V, has_each: EACH
 }, instances(
@@ -133,7 +134,7 @@ pub unsafe fn sum_items<
     }
 }
 
-/// Puts the block's targets into shared memory; returns the box of their places, not too small.
+/// Stores the block's targets in shared memory. Returns the box of their places, rounded outwards.
 ///
 /// # Safety
 /// The whole block comes to the same call; there are targets, and unless `ROW` they are columns.
@@ -150,7 +151,7 @@ unsafe fn place_targets<const ROW: bool, const Q: usize>(
         while j < Q {
             let mut place = targets.place::<ROW, Q>(j);
             if ROW && targets.target::<ROW, Q>(j) >= targets.count {
-                // Beyond the grid: any cell of the block's will do.
+                // A thread beyond the grid takes the first cell of its block, which does not widen the box.
                 let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
                 place = targets.cell_place(column, row);
             }
@@ -162,6 +163,8 @@ unsafe fn place_targets<const ROW: bool, const Q: usize>(
             block.room.targets.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
             j += 1;
         }
+        // Outwards by 2.4e-7 of itself, four times what rounding to f32 may take: a box too small would call a near item
+        // far.
         let down = |x: f64| x as f32 - f32::abs(x as f32) * 2.4e-7;
         let [west, south, east, north] = box_of(reduce, low, high);
         ([down(west), down(south)], [-down(-east), -down(-north)])
@@ -187,6 +190,7 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             block.room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
             c += 1;
         }
+        // All rows of blocks visit the same items; each adds every `rows`-th one, so that their sums make up the whole.
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
         let mut visit = way.start();
         let mut turn = 0;
@@ -240,6 +244,7 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     let (room, me) = (&block.room, thread::thread_idx_x());
     // SAFETY: the block is whole, as the caller says; slots are the thread's own between the barriers.
     unsafe {
+        // All threads have summed the sources of the item before.
         thread::sync_threads();
         let mut slot = me;
         while slot < found.count {
@@ -267,7 +272,7 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
         }
         near.place(room, me, origin);
         let sums = sum_staged::<L, ROW, true, Q, V>(room, &near, count);
-        // The nodes of an item are for targets far from it.
+        // Nodes are summed for targets far from them: at reach -1 no target is near, and no bound is tested.
         let is_leaf = first < tree.points;
         let reach = if is_leaf { ground.reaches.get(first / LEAF) } else { -1.0 };
         let (points, places) = (tree.points, ground.places);

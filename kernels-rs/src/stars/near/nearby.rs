@@ -1,4 +1,16 @@
-//! The sites near each lane's own one, in shared memory: what most of its star can be made of.
+//! The sites nearest to each lane's own site, in shared memory: enough for most of its star.
+//!
+//! A lane lists all sites of the window within a distance, its *reach*. About 23 sites serve: each apex of its star
+//! tests 23 sites in place of 255. An entry is a byte, the site's place in the window, so that 32 lists take 1 KiB a
+//! warp.
+//!
+//! An answer is right if no site outside the list could change it:
+//!
+//! ```text
+//! nearest   every site as near as the best, but for rounding, lies within the reach
+//! apex      the part of the circle on the left of the edge lies within the reach; on the right the circle is empty,
+//!           since what it holds there the circle of the triangle before holds too
+//! ```
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
@@ -13,10 +25,10 @@ use crate::stars::rough::NONE;
 /// The most sites of a list.
 const CAPACITY: u32 = 32;
 
-/// How many sites a list has where they lie evenly.
+/// How many sites a list has if they lie evenly. 19 are no faster, and 18 too often not enough.
 const WANTED: f32 = 23.0;
 
-/// How often lists of too many sites are made again, of the nearer ones.
+/// How often lists of too many sites are made again, each time within 0.6 of the area.
 const ATTEMPTS: u32 = 6;
 
 /// Shared memory for the lists of a warp.
@@ -24,20 +36,20 @@ const ATTEMPTS: u32 = 6;
 pub struct Shared(SharedArray<u8>);
 
 impl Shared {
-    /// For so many warps.
+    /// Takes shared memory for so many warps.
     #[inline(always)]
     pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
         Self(carver.array(warps * CAPACITY * warp::SIZE))
     }
 
-    /// That of the lane.
+    /// The part of the lane.
     #[inline(always)]
     pub fn own(self) -> Self {
         Self(self.0.skip(warp::warp_id() * CAPACITY * warp::SIZE + warp::lane_id()))
     }
 }
 
-/// What a lane has for the star of its site.
+/// What a lane needs to make the star of its site.
 pub struct Lane<'a, D> {
     pub tree: &'a Tree<'a, f64>,
     pub predicates: D,
@@ -47,12 +59,12 @@ pub struct Lane<'a, D> {
     pub place: Place,
 }
 
-/// The sites that are nearer to a lane's own site than others.
+/// The sites nearest to a lane's own site.
 pub struct Nearby {
     /// Their places in the window, each [`warp::SIZE`] elements after the one before.
     room: Shared,
     count: u32,
-    /// All sites that are nearer than this are there.
+    /// All sites nearer than this are in the list.
     reach: f32,
     /// The place of the site itself in the window.
     pub own: u32,
@@ -72,6 +84,7 @@ impl Nearby {
         room: Shared,
     ) -> Self {
         let free = window.room_around(group.x, group.y);
+        // A circle around the site that lies in the window and holds about `WANTED` sites.
         let most = window.area_of_site() * (WANTED * core::f32::consts::FRAC_1_PI);
         let mut squared = if is_there { f32::min(free * free, most) } else { 0.0 };
         let mut list = Self { room, count: 0, reach: 0.0, own: NONE };
@@ -84,6 +97,7 @@ impl Nearby {
                 if !warp::any(warp::FULL, is_full) {
                     break;
                 }
+                // Only lanes with too many sites shrink; the warp fills all lists again together.
                 squared *= if is_full { 0.6 } else { 1.0 };
                 attempts += 1;
             }
@@ -91,7 +105,8 @@ impl Nearby {
         if list.count > CAPACITY {
             (list.count, squared) = (0, 0.0);
         }
-        // A square in f32 is that of a distance which is wrong by less than a part of it and what rounding makes of places.
+        // A site outside the list has an f32 square above this. Its true distance may be less by a part of 1e-6, and by
+        // the rounding of both places.
         list.reach = math::sqrt_f32(squared) * (1.0 - 1e-6) - 12.0 * HALF_ULP * window.reach();
         list
     }
@@ -121,7 +136,7 @@ impl Nearby {
         self.count = count;
     }
 
-    /// The place in the window of a site.
+    /// The place in the window of the site in a slot.
     ///
     /// # Safety
     /// There is such a slot.
@@ -131,7 +146,7 @@ impl Nearby {
         u32::from(unsafe { self.room.0.load(slot * warp::SIZE) })
     }
 
-    /// The nearest site; [`NONE`] where the list does not tell.
+    /// Finds the nearest site; [`NONE`] if the list does not tell.
     ///
     /// # Safety
     /// The list is that of this lane.
@@ -151,11 +166,13 @@ impl Nearby {
                 slot += 1;
             }
             let limit = group.bound(least);
-            // False where it is not a number.
+            // No site beyond the reach may be as near. False if it is not a number.
             let is_known = math::sqrt_f32(limit) * (1.0 + 1e-6) <= self.reach;
             if !is_known {
                 return NONE;
             }
+            // f32 has decided: the second nearest is farther by more than rounding. Else f64 compares all within the
+            // limit.
             if next > limit {
                 return found;
             }
@@ -181,7 +198,7 @@ impl Nearby {
         found
     }
 
-    /// The third corner on the left of the way to a neighbour; [`NONE`] where the list does not tell.
+    /// Finds the third corner on the left of the edge to a neighbour; [`NONE`] if the list does not tell.
     ///
     /// # Safety
     /// The list is that of this lane.
@@ -202,8 +219,8 @@ impl Nearby {
             slot += 1;
         }
         let most = least.most(&chord);
-        // Right of the edge the circle holds nothing: what it has there, that of the triangle before has too. False where
-        // something is not a number.
+        // Right of the edge the circle holds nothing: what it has there, the circle of the triangle before has too. 1e-5
+        // is for the rounding of the distance itself. False if something is not a number.
         let is_known = math::sqrt_f32(chord.farthest_squared(most)) * (1.0 + 1e-5) <= self.reach;
         if !is_known {
             return NONE;
@@ -215,6 +232,7 @@ impl Nearby {
         while slot < vector::unknown(self.count) {
             // SAFETY: the slot is below the count.
             let (site, seen) = unsafe { self.seen(lane, slot) };
+            // f64 only compares the sites that f32 cannot exclude: mostly two.
             if site != neighbour && chord.may_reach_less(seen, most) {
                 // SAFETY: the site is one of the window.
                 let other = unsafe { lane.window.place(lane.tree, site) };
@@ -235,7 +253,7 @@ impl Nearby {
         found
     }
 
-    /// A site, and where it lies, seen from the lane's own one.
+    /// The site in a slot, and its place relative to the lane's own site.
     ///
     /// # Safety
     /// There is such a slot.

@@ -1,24 +1,34 @@
 //! How far a circle through the ends of an edge reaches to the left, in f32 with a bound of the error.
 //!
-//! The centres of circles through both ends `0` and `a` of an edge lie on the line through its middle across it: that of the
-//! circle through a place `c` at `(a + t a') / 2`, with `a'` for `a` turned left, and `t = height / left`:
+//! The centres of circles through both ends `0` and `a` of an edge lie on the line through its middle, across it. The
+//! circle through a place `c` has its centre at `(a + t a') / 2`, with `a'` for `a` turned left, and
+//! `t = height / left`:
+//!
+//! ```text
+//!        c
+//!      .   .        t < 0: the centre is on the right, and the circle's part on the left is less than half of it
+//!     .  o  .       t = 0: the edge is the diameter
+//!      .   .        t > 0: the centre o is on the left
+//!     0 --- a       the greater t is, the more of the left the circle holds
+//! ```
 //!
 //! ```text
 //! left   = a x c           twice the area of the triangle
 //! height = c . (c - a)
 //! ```
 //!
-//! Of the places on the left that of the least `t` is the third corner: its circle holds no other.
+//! Of the places on the left the one with the least `t` is the third corner: its circle holds no other. (From
+//! `|c|^2 = 2 c . m` for a centre m follows `c . c = c . a + t (a x c)`.)
 //!
-//! Places are at most `W` from the origin along an axis, and rounded by `u = 2^-24` of that; so is the edge's first end, and
-//! their difference is wrong by `4 u W`. With `|a|` for the sum of its coordinates' magnitudes:
+//! Coordinates are at most `W`, and rounded by `u W` with `u = 2^-24`. So is the edge's first end, and their difference
+//! is wrong by `4 u W` at most. With `|a|` for the sum of its coordinates' magnitudes:
 //!
 //! - `left` is wrong by less than `12 u W |a|`;
-//! - `height` of a place that is nearer to the first end than `2 |a|`, by less than `28 u W |a|`; of one farther away, where it
-//!   is at least half the square of its distance, by less than a part `28 u W / |a|`.
+//! - `height` of a place that is nearer to the first end than `2 |a|`, by less than `28 u W |a|`; of one farther away,
+//!   where it is at least half the square of its distance, by less than a part `28 u W / |a|`.
 //!
-//! Each place gets the least `t` that it may have so. Where that of the next best is above the greatest that the best may
-//! have, f32 has decided.
+//! So each place gets the least `t` that it may have. f32 has decided if the next best place's least `t` is above the
+//! greatest `t` that the best may have. Else f64 decides between all places that may have less than that.
 
 use device_std::{math, warp};
 
@@ -39,20 +49,20 @@ pub struct Chord {
     part: f32,
 }
 
-/// The place whose circle reaches least far of those seen.
+/// The place whose circle reaches least far among those seen.
 #[derive(Clone, Copy)]
 pub struct Least {
     /// Which; [`NONE`] before there is one.
     pub site: u32,
-    /// Its `t`, at least.
+    /// The least `t` that it may have.
     t: f32,
     left: f32,
-    /// That of the next best, at least.
+    /// The least `t` that the next best may have.
     next: f32,
 }
 
 impl Chord {
-    /// The edge along a way among places that are at most `reach` from the origin along an axis.
+    /// The edge along a vector, among places whose coordinates are at most `reach`.
     #[inline(always)]
     pub fn new(way: [f32; 2], reach: f32) -> Self {
         let length = way[0].abs() + way[1].abs();
@@ -61,16 +71,19 @@ impl Chord {
             way,
             of_height: 28.0 * rounding * length,
             of_left: 12.0 * rounding * length,
+            // 28 by the analysis above; the rest is a margin.
             part: 40.0 * rounding * math::reciprocal_f32(length),
         }
     }
 
-    /// The least `t` that a place may have, and its `left`. It may be on the left where this is above [`of_left`](Self::of_left).
+    /// The least `t` that a place may have, and its `left`. It may be on the left where this is above
+    /// [`of_left`](Self::of_left).
     #[inline(always)]
     fn see(&self, [x, y]: [f32; 2]) -> (f32, f32) {
         let [ax, ay] = self.way;
         let left = math::mul_add_f32(ax, y, -(ay * x));
         let height = math::mul_add_f32(x, x - ax, math::mul_add_f32(y, y - ay, -self.of_height));
+        // The divisor that makes `t` least: the greater one for a positive height, the lesser one for a negative height.
         let divisor = f32::max(left + self.of_left.copysign(height), f32::MIN_POSITIVE);
         (height * math::reciprocal_f32(divisor), left)
     }
@@ -85,7 +98,8 @@ impl Chord {
     /// The greatest distance from the first end of what a circle that reaches to `t` has on the left, squared, or of the
     /// circle over the edge.
     ///
-    /// With its centre on the left this is the place across the circle. Else the circle over the edge holds what is on the left.
+    /// With its centre on the left this is the place across the circle. Else the circle over the edge holds what is on
+    /// the left.
     #[inline(always)]
     pub fn farthest_squared(&self, t: f32) -> f32 {
         let [x, y] = self.way;
@@ -117,7 +131,7 @@ impl Least {
         }
     }
 
-    /// The least of those that all lanes saw.
+    /// Combines what all lanes saw: the least, and the next best among all.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -137,10 +151,12 @@ impl Least {
         }
     }
 
-    /// The greatest `t` that the place may have. Infinite, or not a number, where there is none, or f32 does not tell that it is on
-    /// the left.
+    /// The greatest `t` that the place may have. Infinite, or not a number, if there is no place, or if f32 does not tell
+    /// that it is on the left.
     #[inline(always)]
     pub fn most(&self, chord: &Chord) -> f32 {
+        // `left` is more than four times its error, so a quotient is off by at most 4 / 3 of the first-order error, and
+        // the least and the greatest `t` by twice that. 4 leaves a margin.
         if self.left <= 4.0 * chord.of_left {
             return f32::INFINITY;
         }
@@ -149,7 +165,7 @@ impl Least {
         self.t + error + 8.0 * HALF_ULP * self.t.abs()
     }
 
-    /// Whether no other place seen may reach as little as `most`.
+    /// Whether every other place seen reaches farther than `most`.
     #[inline(always)]
     pub fn is_sure(&self, chord: &Chord, most: f32) -> bool {
         f32::min(self.next, self.next - self.next * chord.part) > most

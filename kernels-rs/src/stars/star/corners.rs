@@ -1,8 +1,18 @@
-//! What a warp looks for among sites: the nearest one, and the third corner of a Delaunay triangle.
+//! The two searches of a warp among sites: for the nearest one, and for the third corner of a Delaunay triangle.
 //!
-//! A [`Visitor`] is shown sites, a lane has one. f64 tells with a bound of its error which sites may be inside the present circle
-//! ([`Circle`]). Of those the one whose circle reaches least far is the next candidate, until none is inside; predicates decide. If one is
-//! left open, what was found does not count.
+//! A [`Visitor`] is shown up to 32 sites at a time, one a lane.
+//!
+//! ```text
+//! visit(sites):
+//!     each lane: may its site be inside the present circle?      f64 with a bound: a cheap filter
+//!     while a predicate says that some lane's site is inside:
+//!         of these the one whose circle reaches least far becomes the corner; the circle shrinks
+//!     return whether the corner has changed: then fewer boxes are wanted
+//! ```
+//!
+//! The approximate reach only chooses which site comes first, so it need not be exact. The loop ends when predicates
+//! find no site inside, whatever the order was: so the corner is right. If a predicate leaves a decision open, the
+//! answer does not count.
 
 use device_std::{math, vector, warp};
 
@@ -11,28 +21,28 @@ use crate::stars::circle::{Circle, ROUNDING};
 use crate::stars::predicates::{Decide, Decided, Place, Quick, Seen, is_before};
 use crate::stars::rough::NONE;
 
-/// Stands for a lane that has nothing.
+/// The key of a lane without a site to offer: above all others.
 pub const DONE: u32 = u32::MAX;
 
-/// Which boxes a walk wants, and what it does with the sites of a leaf. The same for all lanes.
+/// What a search wants: boxes that may hold a better site, and sites. Its answer is the same in all lanes.
 pub trait Visitor {
     /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
 
-    /// Looks at sites, of which this lane has one, if `is_there`. Gives whether fewer boxes count now.
+    /// Tests sites; this lane has one if `is_there`. Returns whether fewer boxes are wanted now.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     unsafe fn visit(&mut self, site: u32, place: Place, is_there: bool) -> bool;
 
-    /// What was found; [`NONE`] before there is something.
+    /// The best site so far; [`NONE`] before there is one.
     fn found(&self) -> u32;
 
-    /// Whether a decision was left open. Then no more is wanted.
+    /// Whether a decision was left open. Then nothing more is wanted.
     fn is_undecided(&self) -> bool;
 }
 
-/// The bits of a number as f32, in the order of the numbers; below [`DONE`].
+/// The bits of an f32, mapped so that they have the order of the numbers, negative ones too; below [`DONE`].
 #[inline(always)]
 fn key(number: f32) -> u32 {
     let bits = number.to_bits();
@@ -40,7 +50,8 @@ fn key(number: f32) -> u32 {
     u32::min(ordered, DONE - 1)
 }
 
-/// The upper bits of a number of at least 0, in the order of the numbers; below [`DONE`].
+/// The upper word of a number of at least 0, which has the order of the numbers; below [`DONE`]. A warp's minimum takes
+/// 32 bits: of numbers with the same upper word any may come first.
 #[inline(always)]
 pub fn rank(number: f64) -> u32 {
     u32::min((number.to_bits() >> 32) as u32, DONE - 1)
@@ -62,7 +73,7 @@ unsafe fn shuffled(place: Place, lane: u32) -> Place {
     place.map(|along| unsafe { warp::shuffle(warp::FULL, along, lane) })
 }
 
-/// Whether it is so in any lane.
+/// Whether `is` holds in any lane.
 ///
 /// # Safety
 /// The whole warp comes to the same call.
@@ -72,7 +83,7 @@ unsafe fn is_anywhere(is: bool) -> bool {
     unsafe { warp::any(warp::FULL, is) }
 }
 
-/// Which sites count: all, or those before or after one by x, then by y, which are its two sides on a line.
+/// Which sites count: all, or those before or after the site by x, then by y. On a line these are its two sides.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Which {
     /// Every site.
@@ -105,8 +116,8 @@ impl<D: Decide> Nearest<D> {
         Self { predicates, at, site, which, found, place: at, squared, is_undecided: false }
     }
 
-    /// Whether a place is nearer than the present one. Of places as near the first by x, then by y, counts as nearer: so the
-    /// same site is found whichever leaf comes first.
+    /// Whether a place is nearer than the present one. Of places at the same distance the first by x, then by y, counts
+    /// as nearer: so the same site is found whichever leaf comes first.
     #[inline(always)]
     fn is_nearer(&self, place: Place) -> Decided<bool, D> {
         let [other, own] = [place, self.place].map(|place| Seen::from(self.at, place));
@@ -157,6 +168,7 @@ impl<D: Decide> Visitor for Nearest<D> {
                 if least == DONE {
                     break;
                 }
+                // The nearest site of the lanes comes first, so that mostly one turn is enough.
                 let of = warp::ballot(warp::FULL, is_open && own == least).trailing_zeros();
                 is_open = is_open && warp::lane_id() != of;
                 self.found = warp::shuffle(warp::FULL, site, of);
@@ -174,13 +186,13 @@ pub struct Apex<D> {
     /// Where the edge's ends lie.
     edge: [Place; 2],
     sites: [u32; 2],
-    /// The way between the two.
+    /// The vector from the first end to the second.
     way: Place,
     /// Which site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
-    /// The circle through the edge's ends and the corner, relative to the end nearer to the corner. Relative to a far end, rounding
-    /// would hide where the circle passes.
+    /// The circle through the edge's ends and the corner, relative to the end nearer to the corner. Relative to the far
+    /// end of a long edge, rounding would widen the bound beyond the circle itself, and every box would be wanted.
     circle: Circle,
     /// Whether the circle is relative to the edge's first end.
     is_from_first: bool,
@@ -245,9 +257,10 @@ impl<D: Decide> Visitor for Apex<D> {
         let ([from, to], [x, y]) = (self.edge, self.way);
         let o = self.origin();
         let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
-        // The box's farthest corner to the left of the edge.
+        // The corner of the box that lies farthest to the left of the edge: if it is not on the left, no site of the box
+        // is.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
-        // A box is wanted if f64 does not decide: that costs time alone.
+        // A box is wanted if f64 does not decide: an extra box costs time, a missing one a wrong corner.
         let quick = Quick(*self.predicates.predicates());
         let is_left = quick.side(from, to, corner).map_or(true, |side| side > 0.0);
         self.circle.may_meet(seen) && is_left && !self.is_undecided
@@ -270,7 +283,8 @@ impl<D: Decide> Visitor for Apex<D> {
         if unsafe { !warp::any(warp::FULL, is_open) } {
             return false;
         }
-        // How far the circle's centre lies to the left, in lengths of the edge.
+        // How far the circle's centre lies to the left, in halves of the edge's length: `t` of `near::reach`. In f32,
+        // since it only orders the lanes.
         let height = seen[0] * (seen[0] - x) + seen[1] * (seen[1] - y);
         let left = x * seen[1] - y * seen[0];
         let reach = height as f32 * math::reciprocal_f32(left as f32);
@@ -278,7 +292,8 @@ impl<D: Decide> Visitor for Apex<D> {
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
-                // Each lane decides about its own site. One that is outside now is outside of all better circles.
+                // Each lane decides about its own site. On the left circles only shrink: a site that is outside now stays
+                // outside.
                 let decided = match is_open && self.circle.may_hold(way(self.origin(), place)) {
                     true => self.is_better(place),
                     false => Ok(false),

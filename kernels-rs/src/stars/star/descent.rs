@@ -8,9 +8,9 @@
 //! in a leaf each lane has one site
 //! ```
 //!
-//! The search goes down only into boxes that the present circle, or the half plane while there is no candidate, may touch. It costs
-//! what the boxes cost that the circle of its answer touches. Circles that many boxes touch without a site inside, as when most
-//! sites lie on one circle, make it slow, never wrong. So there is a [`Budget`].
+//! The search goes down only into boxes that the present circle, or the half plane while there is no candidate, may
+//! touch. It costs what the boxes cost that the circle of its answer touches. Circles that many boxes touch without a
+//! site inside, as when most sites lie on one circle, make it slow, never wrong. So there is a [`Budget`].
 
 use device_std::shared::SharedArray;
 use device_std::{Out, vector, warp};
@@ -22,18 +22,19 @@ use crate::rtree::layout::{FANOUT, MAX_LEVELS};
 use crate::stars::predicates::Place;
 use crate::stars::rough::NONE;
 
-/// Elements of the shared memory that a search needs for each warp.
+/// Elements of shared memory that a search needs for each warp: a key for each child of a node on each level. It is the
+/// stack of the search.
 pub const ROOM: u32 = MAX_LEVELS as u32 * FANOUT;
 
 /// A search among the sites of a tree, of which no two lie at one place.
 pub struct Descent<'a> {
     /// The sites.
     pub tree: Tree<'a, f64>,
-    /// Of the warp: for each level and child of the present node its key; see [`rank`].
+    /// Shared memory of the warp: for each level the keys of the present node's children; see [`rank`].
     pub room: SharedArray<u32>,
     /// The leaves to begin with.
     pub leaves: Leaves,
-    /// What searches may cost.
+    /// How much searches may cost.
     pub budget: Budget<'a>,
 }
 
@@ -45,6 +46,7 @@ impl Source for Descent<'_> {
             self.leaves.begin(edge);
             self.visit_leaves_at_hand(visitor);
             self.descend(at, visitor);
+            // The next corners of this and of the next site mostly lie in the same leaf.
             if edge[0] != edge[1] && visitor.found() != NONE {
                 self.leaves.keep(visitor.found());
             }
@@ -59,8 +61,8 @@ impl Source for Descent<'_> {
     }
 }
 
-/// The leaves that a search visits before it goes down the tree: a lane has one. The first two are those of an edge's ends, the
-/// next ones those where the last corners were found.
+/// The leaves that a search visits before it goes down the tree: a lane has one. The first two are the leaves of an
+/// edge's ends, the next ones the leaves where the last corners were found.
 #[derive(Clone, Copy)]
 pub struct Leaves {
     /// The lane's leaf; [`NONE`] if it has none.
@@ -69,7 +71,7 @@ pub struct Leaves {
     is_done: bool,
 }
 
-/// How many leaves of corners are kept.
+/// How many leaves of the last corners are kept.
 const KEPT: u32 = 8;
 
 impl Leaves {
@@ -99,6 +101,7 @@ impl Leaves {
             if self.has(leaf, true) {
                 return;
             }
+            // A queue in registers: the oldest of the eight leaves at the end.
             let before = warp::shuffle_up(warp::FULL, self.leaf, 1);
             self.leaf = match warp::lane_id() {
                 0 | 1 => self.leaf,
@@ -109,7 +112,7 @@ impl Leaves {
         }
     }
 
-    /// Whether a leaf is one of those of the lanes that count.
+    /// Whether a lane that `counts` has a leaf.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -120,18 +123,18 @@ impl Leaves {
     }
 }
 
-/// A warp tells the others of its visits when they are so many.
+/// Visits after which a warp adds them to the common count: an atomic for each visit would cost more than the visit.
 pub const VISITS: u32 = 64;
 
 /// How many nodes and leaves all searches together may visit.
 pub struct Budget<'a> {
-    /// Visits of all warps, in units of [`VISITS`].
+    /// The visits of all warps, in units of [`VISITS`].
     pub spent: Out<'a, u32>,
-    /// The most of them; no limit if that is [`u32::MAX`].
+    /// The most of these units; no limit if it is [`u32::MAX`].
     pub most: u32,
     /// Visits that are not in `spent` yet.
     pub own: u32,
-    /// Whether more was spent. Then what was found last does not count.
+    /// Whether more was spent. Then the last answer does not count.
     pub is_over: bool,
 }
 
@@ -153,7 +156,7 @@ impl Budget<'_> {
 }
 
 impl Descent<'_> {
-    /// Visits those leaves that are at hand, and wanted.
+    /// Visits the leaves at hand that are wanted: each lane tests its own.
     ///
     /// # Safety
     /// As [`look`](Source::look); the tree is whole.
@@ -165,6 +168,7 @@ impl Descent<'_> {
             let mut is_wanted = false;
             let mut has_changed = true;
             while vector::unknown(1) == 1 {
+                // A smaller circle may no longer touch a leaf.
                 if has_changed {
                     is_wanted = own != NONE
                         && !self.leaves.is_done
@@ -198,7 +202,7 @@ impl Descent<'_> {
         unsafe { visitor.visit(site, place, is_there) }
     }
 
-    /// Visits the leaves that are wanted and not done yet, those of the nearest boxes first.
+    /// Visits the leaves that are wanted and not done yet, the nearest box first.
     ///
     /// # Safety
     /// As there.
@@ -209,7 +213,7 @@ impl Descent<'_> {
         unsafe {
             while root < vector::unknown(self.tree.roots) {
                 let (mut level, mut node) = (top, root);
-                // A bit for each level: whether fewer children may be wanted than the keys say.
+                // A bit for each level: whether the circle has shrunk since its keys were tested.
                 let mut stale = 0_u32;
                 self.open(level, node, at, visitor);
                 while vector::unknown(1) == 1 {
@@ -230,6 +234,7 @@ impl Descent<'_> {
                     }
                     let nearest = warp::min(key);
                     if nearest == DONE {
+                        // The node is done: back to its parent, whose keys are in shared memory.
                         if level == top {
                             break;
                         }
@@ -256,7 +261,7 @@ impl Descent<'_> {
         }
     }
 
-    /// Keeps the keys of a node's children on a level: how far they are, or that they are not wanted.
+    /// Opens a node: stores the keys of its children on a level, which tell how far they are or that they are not wanted.
     ///
     /// # Safety
     /// As there; the node is one of the tree.
@@ -273,7 +278,8 @@ impl Descent<'_> {
         }
         // SAFETY: the whole warp comes here; the element is the lane's own.
         unsafe {
-            // Relative to the nearest child: the ranks of two children far away differ by their difference alone.
+            // Relative to the nearest child. The upper words of two large squares may be the same; those of their
+            // differences from the least square are not.
             let own = if is_wanted { rank(away) } else { DONE };
             let nearest = warp::ballot(warp::FULL, own == warp::min(own)).trailing_zeros();
             let of_nearest = warp::shuffle(warp::FULL, away, nearest);

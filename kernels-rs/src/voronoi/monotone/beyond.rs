@@ -1,8 +1,13 @@
-//! Sites beyond a strip of columns.
+//! Adds the sites beyond a strip of columns to its candidates.
 //!
-//! A site of a row that lies west of the strip is nearest to one of its columns only if it is the last before the strip, one east of
-//! it only if it is the first after. With these two of every row the strip has the candidates that its columns
-//! have in the whole.
+//! ```text
+//! one row    .x..x....x | ......x...... | ...x...x..
+//!                     ^ before           ^ after         all others lie behind one of these two
+//! ```
+//!
+//! A site west of the strip is nearest to a column of the strip only if it is the row's last one before the strip; a
+//! site east of it only if it is the first one after. So with two columns for every row a strip has the candidates, and
+//! hence the results, that its columns have in the whole raster.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -10,12 +15,13 @@ use device_std::{In, Out, kernel, thread};
 use super::MODULE;
 use super::{BLOCK, NONE};
 
-/// Makes candidates of a strip, as [`nearest_columns`](mod@super::nearest_columns) gives them, those that its columns have in the whole,
-/// of `whole` columns, of which `first` is the strip's first: the site of each row nearest to the column, the western of two.
+/// Replaces the candidates of a strip, which [`nearest_columns`](mod@super::nearest_columns) gives, by those that its
+/// columns have in the whole: the site of each row nearest to the column, the western of two. The whole has `whole`
+/// columns; `first` is the strip's first one there.
 ///
-/// `before` and `after` have, for each row, the column in the whole of the last site before the strip and of the first after
-/// it, [`NONE`] where there is none; what is not beyond the strip, or not in the whole, counts as none. Grid: one thread an
-/// element of `nearest` in the raster's rows.
+/// `before` and `after` have, for each row, the column in the whole of the last site before the strip and of the first
+/// after it, [`NONE`] if there is none; a column that is not beyond the strip, or not in the whole, counts as none. Grid:
+/// one thread an element of `nearest` in the raster's rows.
 ///
 /// # Safety
 /// `nearest` has `pitch * rows` elements, `before` and `after` `rows`.
@@ -39,6 +45,7 @@ pub unsafe fn reach_beyond(
     let own = nearest.get(at);
     let (before, after) = (before.get(row), after.get(row));
     let mut site = if own == NONE { NONE } else { first + own };
+    // `before` lies west of every other candidate: it wins a tie. `after` lies east of every other: it loses a tie.
     if before < first && (site == NONE || x - before <= x.abs_diff(site)) {
         site = before;
     }

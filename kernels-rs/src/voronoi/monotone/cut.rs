@@ -1,11 +1,21 @@
-//! Many rows settled by two: the cut between two winners.
+//! Decides many rows by two: the *cut* between two winners.
 //!
-//! Let candidate `low` win row `from` and `high`, farther south, row `to`. From some row on, the *cut*,
-//! `high` is nearer than `low`. If no candidate between the two wins the row before the cut, none wins
-//! any from `from` to there; if none wins the cut itself, none wins any from there to `to`: winners
-//! never go back. So one walk over the candidates, two comparisons each, settles all of these rows where
-//! sites are far and winners few. Where it does not, it halves what is left: `low` to the winner of
-//! the row before the cut, and the winner of the cut to `high`.
+//! Let candidate `low` win row `from`, and `high`, farther south, row `to`. The cut is the first row at which `high` is
+//! nearer than `low`.
+//!
+//! ```text
+//!  from   -------- low wins
+//!    :
+//!  cut - 1 ------- does a candidate between beat low here?    no: low wins all rows from `from` to here
+//!  cut    -------- does a candidate between beat high here?   no: high wins all rows from here to `to`
+//!    :
+//!  to     -------- high wins
+//! ```
+//!
+//! Winners never go back. If `low` wins a row, no candidate south of it wins a row farther north; likewise for `high`.
+//! So one walk over the candidates between, two comparisons each, decides up to 256 rows. It pays if sites are far and
+//! winners few, as in an open sea. If a candidate does win, the walk has halved the rest: `low` to the winner of the
+//! row before the cut, and the winner of the cut to `high`.
 
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::warp;
@@ -15,7 +25,7 @@ use super::search::{Candidates, Metric, Won};
 use super::{BLOCK, WORD};
 
 impl<M: Metric> Won<M> {
-    /// Takes another that is nearer.
+    /// Takes another if it is nearer. Of two as near the first one stays: callers come from north to south.
     #[inline(always)]
     pub fn meet(&mut self, other: Self) {
         if other.cost < self.cost {
@@ -24,7 +34,7 @@ impl<M: Metric> Won<M> {
     }
 }
 
-/// The first row after `from` where `high` is nearer than `low`: there is one up to `to`, at most
+/// Returns the first row after `from` at which `high` is nearer than `low`, at most `to`, by bisection. `to` is at most
 /// `2^HALVINGS` rows on.
 #[inline(always)]
 pub fn cut_between<M: Metric, const HALVINGS: u32>(
@@ -37,6 +47,8 @@ pub fn cut_between<M: Metric, const HALVINGS: u32>(
     let (mut before, mut cut) = (from, to);
     let mut k = 0;
     while k < HALVINGS {
+        // Once the two are neighbours `row` is `before`, where `low` wins: nothing changes. So all lanes halve equally
+        // often.
         let row = (before + cut) / 2;
         if metric.cost(b, high.wrapping_sub(row)) < metric.cost(a, low.wrapping_sub(row)) {
             cut = row;
@@ -57,10 +69,11 @@ pub struct Sides<M: Metric> {
     pub below: Won<M>,
 }
 
-/// Candidates that [`sides`] loads together.
+/// Candidates that [`sides`] loads together: their loads are in flight at once. At most one more than `PADDING` rows.
 const TOGETHER: usize = 8;
 
-/// The winners on both sides of a cut among the candidates of the rows `from..to`, and a few below.
+/// Finds the winners on both sides of a cut among the candidates of the rows `from..to`. Candidates a few rows below are
+/// compared too, which does no harm: they are candidates of the column as well.
 #[inline(always)]
 pub fn sides<M: Metric>(
     metric: M,
@@ -96,7 +109,8 @@ pub fn sides<M: Metric>(
 /// The warps of a block.
 const WARPS: u32 = BLOCK / WORD;
 
-/// What the warps of a block have found on one side of their columns' cuts.
+/// The winners that the warps of a block have found on one side of their columns' cuts, each in its share of the
+/// candidates.
 #[derive(Clone, Copy)]
 pub struct WarpWinners<C> {
     rows: SharedArray<u32>,
@@ -104,13 +118,13 @@ pub struct WarpWinners<C> {
 }
 
 impl<C: Plain + PartialOrd> WarpWinners<C> {
-    /// Carves it.
+    /// Takes its shared memory from the carver.
     #[inline(always)]
     pub const fn new(carver: &mut Carver) -> Self {
         Self { rows: carver.array(BLOCK), costs: carver.array(BLOCK) }
     }
 
-    /// Stores what this thread's warp has found in its column.
+    /// Stores the winner that this thread's warp has found in its column.
     ///
     /// # Safety
     /// No other thread does so for it, and none loads it between the same two barriers.
@@ -124,8 +138,8 @@ impl<C: Plain + PartialOrd> WarpWinners<C> {
         }
     }
 
-    /// The row of the best in this thread's column. The warps' candidates come from north to
-    /// south, so that the first of several wins.
+    /// Returns the row of the best winner in this thread's column. The warps' shares come from north to south, so the
+    /// first of several as near wins.
     ///
     /// # Safety
     /// All warps have stored theirs, before a barrier.

@@ -1,4 +1,5 @@
-//! What follows, pixel by pixel, from indices and squared distances.
+//! Derives outputs pixel by pixel from indices and squared distances: coordinates, values, roots, signed distances. A
+//! thread has a pixel; each kernel costs the bytes that it reads and writes.
 
 use device_std::{In, Out, arguments, kernel, math, thread};
 
@@ -7,7 +8,7 @@ use super::BLOCK;
 use super::MODULE;
 use super::spread::Number;
 
-/// Column (low half) and row (high half) of every index; all bits set where there is none. Grid: one
+/// Writes column (low half) and row (high half) of every index; all bits set if there is none. Grid: one
 /// thread a pixel.
 ///
 /// # Safety
@@ -28,7 +29,7 @@ pub unsafe fn coordinates<I: Number>(
     }
 }
 
-/// The 32-bit value at every index; `none` where the index is not below `len`. Grid: one thread a pixel.
+/// Writes the 32-bit value at every index; `none` if the index is not below `len`. Grid: one thread a pixel.
 ///
 /// # Safety
 /// `indices` and `out` have `pixels` elements, `values` has `len`.
@@ -48,7 +49,7 @@ pub unsafe fn gather<I: Number>(
     }
 }
 
-/// The root of every square times `scale`, infinite where there is none, as f32 or as f64. Grid: one thread a
+/// Writes the root of every square times `scale`, infinite if there is none, as f32 or as f64. Grid: one thread a
 /// pixel.
 ///
 /// # Safety
@@ -136,7 +137,7 @@ pub unsafe fn measure<I: Number>(
         let (columns, rows) = (own_column.abs_diff(column), own_row.abs_diff(row));
         let mut distance = sides.distance(columns, rows);
         let squared = |steps: u64, weight: u32| {
-            // Without a site it means nothing, and is not kept.
+            // Without a site the product may wrap: it is replaced below.
             steps.wrapping_mul(steps).wrapping_mul(weight as u64)
         };
         let mut square = squared(columns, across).wrapping_add(squared(rows, down));
@@ -156,7 +157,7 @@ pub unsafe fn measure<I: Number>(
     }
 }
 
-/// The distance outside less the distance inside, in place of the first. Grid: one thread a pixel.
+/// Subtracts the distance inside from the distance outside, in place of the latter. Grid: one thread a pixel.
 ///
 /// # Safety
 /// Both have `pixels` elements.

@@ -1,17 +1,22 @@
 //! Nearest sites on the globe, of a raster in longitude and latitude.
 //!
-//! The square of half the chord between two pixels is `h = A + c (c' B)`: A is a table by the difference of rows, B one by the
-//! difference of columns, c and c' are the cosines of the rows' latitudes. The CPU of `pba_voronoi::geodesic` has the same plan and
-//! its proofs.
+//! The square of half the chord between two pixels is `h = A + c (c' B)`. A is a table by the difference of rows, B a
+//! table by the difference of columns; c and c' are the cosines of the rows' latitudes. So in a row of sites B alone
+//! decides, and a column has one candidate a row, as on the plane. `pba_voronoi::geodesic` on the CPU has the same plan
+//! and its proofs.
 //!
-//! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane. [`find_row_ends`](const@find_row_ends) keeps each row's
-//!    first and last site. [`go_round`](const@go_round) takes one of these where it is nearer the other way round the globe, and
-//!    writes `c' B`, the *gap* of each candidate, column by column.
+//! 1. [`rows`](super::rows) gives every pixel the nearest site of its row on the plane.
+//!    [`find_row_ends`](const@find_row_ends) keeps each row's first and last site. [`go_round`](const@go_round) takes
+//!    one of these if it is nearer the other way round the globe, and writes `c' B`, the *gap* of each candidate,
+//!    column by column.
 //! 2. [`solve_columns`](const@solve_columns), a warp a column: the row of each pixel's winner.
 //! 3. [`name_sites`](mod@name_sites): the indices of the winners' sites, row by row again.
 //! 4. [`measure_arcs`](mod@measure_arcs): great-circle distances, from indices.
 //!
-//! A column is solved as on the CPU. `near` are the candidates whose h is the least but for rounding:
+//! Down a column the winner's row never goes back: the pixels lie on half a meridian, which the great circle of places
+//! as far from one candidate as from another meets once. f64 rounds h, so a halving keeps all candidates that are
+//! *near*, whose h is within `slack` of the least. A candidate beyond loses by more than rounding at the middle row and
+//! at the pole, and so in between.
 //!
 //! ```text
 //! for each run of rows between two sites of the column, with the candidates from site to site
@@ -43,7 +48,7 @@ pub struct Globe<'a> {
     pub cosine: In<'a, f64>,
     /// Columns of a turn.
     pub turn: f64,
-    /// More than rounding takes from any h.
+    /// More than any h is wrong by rounding.
     pub slack: f64,
     /// The radius of the sphere.
     pub radius: f64,
@@ -67,12 +72,13 @@ impl Globe<'_> {
         f64::min(columns, (self.turn - columns).abs())
     }
 
-    /// A site of a row, or one of the row's ends if that is nearer to a column the short way round; of two the western one.
+    /// Returns a site of a row, or an end of the row if it is nearer to a column the short way round; of two as near the
+    /// western one.
     #[inline(always)]
     fn nearer_round(self, site: u32, [first, last]: [u32; 2], place: u32) -> u32 {
         let steps = if site == NONE { f64::INFINITY } else { self.steps(site, place) };
         let nearer = |(site, steps): (u32, f64), end: u32| {
-            // In a strip those that are not in the whole count as none.
+            // In a strip an end that is not in the whole raster counts as none.
             if end >= self.whole {
                 return (site, steps);
             }
@@ -93,7 +99,7 @@ impl Globe<'_> {
             if self.cosine.get(row) == 0.0 {
                 return first;
             }
-            // Whoever goes from between the two over an edge meets one of them before.
+            // From between the two ends one meets an end before the raster's edge: no site is nearer the other way round.
             if (first <= x) & (x <= last) & (self.turn - last.wrapping_sub(first) as f64 > 0.5) {
                 return site;
             }
@@ -105,7 +111,8 @@ impl Globe<'_> {
 /// The first and the last site of each row; [`NONE`] in a row without one. Grid: a thread a row.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them, `firsts` and `lasts` one a row.
+/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them, `firsts`
+/// and `lasts` one a row.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_row_ends(
     nearest: In<'_, u32>,
@@ -177,16 +184,17 @@ impl Square {
     }
 }
 
-/// Makes candidates on the plane those on the globe: across the raster's edges, and at the poles, where all sites of a row are
-/// one place and the first counts. Writes their gaps column by column, infinite where there is none, and of the gaps of each [`SQUARE`] rows
-/// the upper word of the least. Grid: a block a square of `SQUARE` by `SQUARE` pixels.
+/// Makes candidates on the plane those on the globe: across the raster's edges, and at the poles, where all sites of a
+/// row are one place and the first counts. Writes their gaps column by column, infinite where there is none, and of the
+/// gaps of each [`SQUARE`] rows the upper word of the least. Grid: a block a square of `SQUARE` by `SQUARE` pixels.
 ///
-/// In a strip, which has no rows at the poles, `firsts` and `lasts` are the sites that one meets going from it to the west and to the
-/// east; those that are not in the whole count as none.
+/// In a strip, which has no rows at the poles, `firsts` and `lasts` are the sites that one meets going from it to the
+/// west and to the east; those that are not in the whole count as none.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements, of a strip as [`reach_beyond`](const@super::reach_beyond) gives them; `firsts` and `lasts`
-/// have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`; [`struct@Gaps`] says the rest.
+/// `nearest` has `pitch * height` elements, of a strip as [`reach_beyond`](const@super::reach_beyond) gives them;
+/// `firsts` and `lasts` have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`;
+/// [`struct@Gaps`] says the rest.
 #[kernel(block = BLOCK, carve = |carver| square::<f64>(carver))]
 pub unsafe fn go_round(
     nearest: Out<'_, u32>,
@@ -242,11 +250,11 @@ const FEW: u32 = 128;
 /// Rows, or candidates, from one on, and the one after the last.
 type Range = [u32; 2];
 
-/// What a lane knows of the candidates that it has seen, in their order.
+/// What a lane has found among the candidates that it has seen, which come in their order.
 struct Best {
     least: f64,
     winner: u32,
-    /// All that are near lie there, and perhaps others.
+    /// A range with all near candidates, and perhaps others.
     near: Range,
 }
 
@@ -255,7 +263,7 @@ impl Best {
 
     #[inline(always)]
     fn see(&mut self, candidate: u32, h: f64, slack: f64) {
-        // Those before are not near, if this is so much nearer than the nearest of them.
+        // If this one is nearer by more than the slack, no candidate before is near.
         if h + slack < self.least {
             self.near[0] = candidate;
         }
@@ -267,7 +275,7 @@ impl Best {
         }
     }
 
-    /// The winner of all lanes, and where those lie that are near; `None` where no lane has seen any.
+    /// Returns the winner of all lanes and a range with all near candidates; `None` if no lane has seen any.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -286,14 +294,14 @@ impl Best {
     }
 }
 
-/// A column of the raster, whose rows a warp solves. All lanes come to all its functions with the same arguments.
+/// A column of the raster, whose rows a warp solves. All lanes call all its functions with the same arguments.
 struct Column<'a> {
     globe: Globe<'a>,
     gaps: Gaps<'a>,
     winners: Out<'a, u32>,
-    /// Of the column's first row in gaps and winners.
+    /// The element of the column's first row in gaps and winners.
     first: u64,
-    /// Of its first square in the least gaps.
+    /// The element of its first square in the least gaps.
     first_square: u64,
     lane: u32,
 }
@@ -304,7 +312,8 @@ impl Column<'_> {
         self.gaps.all.get(self.first + candidate as u64)
     }
 
-    /// h of a row and a candidate; infinite where there is none, no number in a row at a pole. Both are less than nothing else.
+    /// h of a row and a candidate. Without a candidate it is infinite, in a row at a pole not a number: neither compares
+    /// as less.
     #[inline(always)]
     fn h(&self, row: u32, cosine: f64, candidate: u32) -> f64 {
         self.globe.along.get(candidate.abs_diff(row)) + cosine * self.gap(candidate)
@@ -315,8 +324,8 @@ impl Column<'_> {
         self.winners.set(self.first + row as u64, winner);
     }
 
-    /// Gives rows to one winner. All lanes go round as often: after a loop that they leave one by one, ptxas of CUDA 13.0 shuffled before they had met
-    /// again.
+    /// Writes one winner to rows. All lanes leave the loop together: after a loop that lanes leave one by one, ptxas of
+    /// CUDA 13.0 shuffled before they had converged.
     #[inline(always)]
     fn fill(&self, [start, end]: Range, winner: u32) {
         let mut first = start;
@@ -329,18 +338,21 @@ impl Column<'_> {
         }
     }
 
-    /// The least h of a row and any of three candidates: its own row's, or the nearest to it, the first and the last.
+    /// An upper bound of a row's least h: the least of three candidates, the one of its own row or nearest to it, the
+    /// first, the last.
     #[inline(always)]
     fn known(&self, row: u32, cosine: f64, [low, high]: Range) -> f64 {
         let own = u32::min(u32::max(row, low), high - 1);
         let [own, first, last] = [own, low, high - 1].map(|place| self.h(row, cosine, place));
+        // `min` skips what is not a number.
         f64::min(own, f64::min(first, f64::min(last, f64::INFINITY)))
     }
 
     /// Solves the rows of a warp, a lane a row.
     ///
-    /// A candidate's h is nowhere less than its *bound*, from the rows' least cosine and the row that is nearest to it. It wins no row if the bound is
-    /// more than what is known of each row. Sums and products of f64 keep their order when they are rounded.
+    /// A candidate's h is nowhere less than its *bound*, computed from the rows' least cosine and the row nearest to it.
+    /// If the bound is above the known h of every row, the candidate wins none. Rounding keeps the order of sums and
+    /// products.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -353,7 +365,8 @@ impl Column<'_> {
         let (mut least, mut winner) = (f64::INFINITY, NONE);
         // SAFETY: passed on to the caller: all lanes have the same ranges.
         unsafe {
-            // Above all that is known. What comes after infinity is no number.
+            // Upper words alone: one more is above every known h. After infinity comes what is not a number, and the test
+            // passes.
             let most = from_upper(warp::max(upper(known)) + 1);
             let least_cosine = from_upper(warp::min(upper(cosine)));
             let mut first = low;
@@ -382,9 +395,10 @@ impl Column<'_> {
         }
     }
 
-    /// Finds a row's winner among candidates. Gives a range with all those that are as near but for rounding, if there is any.
+    /// Finds a row's winner among candidates. Returns a range with all near candidates, if there is any.
     ///
-    /// Squares of candidates are left out that are farther than what is known, as the nearest of their rows and the least of their gaps tell.
+    /// 32 candidates, a square, are skipped together if the nearest of their rows and the least of their gaps give more
+    /// than a known h.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -408,7 +422,7 @@ impl Column<'_> {
                     let rows = [square * SQUARE, square * SQUARE + SQUARE - 1];
                     let nearest = u32::min(u32::max(row, rows[0]), rows[1]);
                     let bound = self.globe.along.get(nearest.abs_diff(row)) + cosine * least;
-                    // Also where nothing is known.
+                    // `!(..)`: wanted too if nothing is known, and `most` is not a number.
                     is_wanted = !(bound > most);
                 }
                 let mut left = warp::ballot(warp::FULL, is_wanted);
@@ -429,7 +443,8 @@ impl Column<'_> {
         }
     }
 
-    /// Solves rows among candidates. What is still to be done lies in the lanes, a part a lane: parts halve, so 32 are enough.
+    /// Solves rows among candidates. The stack of parts still to be solved lies in the lanes, a part a lane: parts halve,
+    /// so 32 are enough for 2^32 rows.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -470,7 +485,7 @@ impl Column<'_> {
     }
 }
 
-/// The least of the numbers of all lanes, which are not negative: their bits are in order.
+/// Returns the least number of all lanes. They are not negative, so their bits have the order of the numbers.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -489,7 +504,7 @@ unsafe fn least_of_warp(own: f64) -> f64 {
 /// Threads of a block of [`solve_columns`](const@solve_columns).
 const COLUMNS_BLOCK: u32 = 128;
 
-/// The row of each pixel's winner, column by column; [`NONE`] where there is no site. Grid: a warp a column.
+/// Writes the row of each pixel's winner, column by column; [`NONE`] if there is no site. Grid: a warp a column.
 ///
 /// # Safety
 /// [`struct@Gaps`] has what [`go_round`](const@go_round) wrote, `winners` `width * height` elements.
@@ -503,10 +518,10 @@ pub unsafe fn solve_columns(gaps: Gaps<'_>, winners: Out<'_, u32>, globe: Globe<
     let lane = warp::lane_id();
     let first_square = x * height.div_ceil(SQUARE) as u64;
     let column = Column { globe, gaps, winners, first: x * height as u64, first_square, lane };
-    // Where rows are so near that the slack spans several, those beside a site are as near as it.
+    // If rows are so close that the slack spans several, rows beside a site are near too: then sites divide nothing.
     let are_apart = height > 1 && globe.along.get(1) > globe.slack;
-    // Rows before `start` are solved, of which the last is the site `low`, if it is one. Rows before `base` were looked at; bits of
-    // `sites` are those sites of the last 32 of them that are yet to come.
+    // Rows before `start` are solved; the last of them is the site `low`, if there is one. Rows before `base` have been
+    // read. The bits of `sites` are the sites among the last 32 of these that are yet to come.
     let (mut start, mut low, mut base, mut sites) = (0, 0, 0, 0);
     // SAFETY: the whole warp comes here, with the same numbers but for its lanes.
     unsafe {
@@ -536,7 +551,8 @@ pub unsafe fn solve_columns(gaps: Gaps<'_>, winners: Out<'_, u32>, globe: Globe<
     }
 }
 
-/// The linear index of each pixel's site, all bits set where there is none. Grid: a block a square of [`SQUARE`] by `SQUARE` pixels.
+/// Writes the linear index of each pixel's site, all bits set if there is none. Grid: a block a square of [`SQUARE`] by
+/// `SQUARE` pixels.
 ///
 /// # Safety
 /// `nearest` has `pitch * height` elements, `winners` `width * height`, column by column, `firsts` one a row, `indices`
@@ -586,8 +602,8 @@ pub unsafe fn name_sites<I: Number>(
     }
 }
 
-/// Forgets indices of sites that are farther than `most`, and writes the great-circle distances that are wanted, infinite where
-/// there is no site. Grid: a thread a pixel.
+/// Erases indices of sites that are farther than `most`, and writes the great-circle distances that are wanted, infinite
+/// if there is no site. Grid: a thread a pixel.
 ///
 /// # Safety
 /// `indices` and the outputs that are there have `width * height` elements.

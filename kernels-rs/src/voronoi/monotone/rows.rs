@@ -1,8 +1,15 @@
-//! The nearest site within a row, from bits.
+//! Finds the nearest site of each pixel's row, from bits: the candidates.
 //!
-//! A warp walks along its row, 32 words at a time. A ballot says which words have sites at all; so a
-//! lane finds the last site before its word and the first one after it by one exchange each. Then
-//! four lanes share a word, eight pixels each, which they store as vectors.
+//! ```text
+//! words       lane 0    lane 1    lane 2  ..           a warp has 32 words of its row at a time
+//!             ...x....  ........  .x...x..
+//! ballot      1         0         1                    which words have a site
+//! lane 1:     last site of word 0 and first of word 2, by one shuffle each
+//! then        four lanes share a word: 8 pixels each, stored as one vector of 16 bytes (wide: two)
+//! ```
+//!
+//! The last site before the 32 words is carried along; the first one after them is read ahead, again only once the walk
+//! has come to it. So a row is read twice, whatever its gaps are. A tie goes to the left site.
 
 use core::ops::Add;
 
@@ -14,13 +21,14 @@ use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 
-/// The type that holds a column.
+/// A type that holds the column of a candidate: u16 or u32.
 pub trait Column: Scalar {
-    /// Signed, with room for sums of two columns.
+    /// A signed type that holds sums of two columns.
     type Place: Copy + PartialOrd + Add<Output = Self::Place> + warp::Word;
-    /// No site to the left: less than any column by far; its low bits are all set.
+    /// Stands for no site to the left: so far below every column that any site is nearer. Its low bits are all
+    /// set, which is the mark of a row without a site.
     const NO_LEFT: Self::Place;
-    /// No site to the right: more than any column by far; its low bits are all set.
+    /// Stands for no site to the right: so far above every column that any site is nearer. Its low bits are all set.
     const NO_RIGHT: Self::Place;
 
     /// A column as a place.
@@ -32,7 +40,7 @@ pub trait Column: Scalar {
     /// Whether there is a site.
     fn is_site(self) -> bool;
 
-    /// From row 0 to a row, if a row has `pitch` elements.
+    /// The bytes from row 0 to a row, if a row has `pitch` elements.
     fn bytes_between(row: u32, pitch: u32) -> Bytes;
 
     /// Stores eight neighbours from `at` on, which is aligned to 16 bytes.
@@ -97,17 +105,18 @@ impl Column for u32 {
     }
 }
 
-/// Words that a warp looks at together.
+/// Words that a warp reads together.
 const WORDS: u32 = warp::SIZE;
 
-/// Rows without a site that follow the raster's: a walk may look at them.
+/// Rows without a site that follow the raster's. A walk reads up to eight candidates at a time, the first of which is a
+/// row of the raster; so it may read seven rows beyond the last.
 pub const PADDING: u32 = 7;
 
 /// Pixels that a lane writes at a time.
 const OCTET: u32 = 8;
 
-/// The column of the nearest site in each pixel's row; all bits set in a row without one. In 16 bits for
-/// rasters of at most 65,535 columns, else in 32.
+/// Writes the column of the nearest site in each pixel's row; all bits set in a row without one. 16 bits serve rasters of
+/// at most 65,535 columns.
 ///
 /// A row of `nearest` is padded to `32 * words` pixels, which are filled too, and [`PADDING`] rows
 /// without a site follow. Grid: a warp a row, also for these.
@@ -132,12 +141,11 @@ pub unsafe fn nearest_columns<C: Column>(
     let sites = if row < rows as u64 { words } else { 0 };
     let bits = bits.wrapping_from(row * words as u64);
     let nearest = nearest.from((row * words as u64) as usize * 32);
-    // SAFETY: all lanes of the warp turn the loops equally often: their bounds come from ballots and from
-    // the row.
+    // SAFETY: all lanes of the warp leave each loop together: the bounds come from ballots and from the row.
     unsafe {
         let mut left = C::NO_LEFT;
         let mut right = C::NO_RIGHT;
-        // The word after the 32 that hold `right`.
+        // The word after the 32 that hold `right`: until the walk comes to these, `right` stays the first site ahead.
         let mut ahead = 0;
         let mut first = 0;
         while first < words {
@@ -154,7 +162,7 @@ pub unsafe fn nearest_columns<C: Column>(
     }
 }
 
-/// The first site in the words from `from` on, and the word after the 32 in which it was.
+/// Returns the first site in the words from `from` on, and the word after the 32 that have it.
 #[inline(always)]
 unsafe fn first_site<C: Column>(bits: In<u32>, from: u32, words: u32) -> (C::Place, u32) {
     let lane = warp::lane_id();
@@ -178,7 +186,7 @@ unsafe fn first_site<C: Column>(bits: In<u32>, from: u32, words: u32) -> (C::Pla
     (site, first)
 }
 
-/// The last site of these 32 words, or `left`.
+/// Returns the last site of these 32 words, or `left`.
 #[inline(always)]
 unsafe fn last_site<C: Column>(occupied: u32, word: u32, first: u32, left: C::Place) -> C::Place {
     let owner = 31 - (occupied | 1).leading_zeros();
@@ -188,7 +196,8 @@ unsafe fn last_site<C: Column>(occupied: u32, word: u32, first: u32, left: C::Pl
     if occupied == 0 { left } else { C::place((first + owner) * 32 + bit) }
 }
 
-/// The last site before the lane's word and the first one after it.
+/// Returns the last site before the lane's word and the first one after it. `| 1` and `| 1 << 31` keep shuffles from
+/// lanes that are none if there is no such word; the value is not used then.
 #[inline(always)]
 unsafe fn neighbours<C: Column>(
     occupied: u32,
@@ -233,7 +242,7 @@ unsafe fn write_words<C: Column>(
                 warp::shuffle(warp::FULL, after, owner),
             )
         };
-        // A word below `words` has room for its 32 columns.
+        // Rows are padded to whole words: all 32 columns of a word below `words` may be stored.
         if first + owner < words {
             let x = (first + owner) * 32;
             let columns = octet::<C>(word, shift, x, (before, after));

@@ -1,4 +1,15 @@
-//! The winner of one row of a column, among the candidates between two rows.
+//! Finds the winner of one row of a column among the candidates of a range of rows, and the winners of a level's rows.
+//!
+//! ```text
+//!  low  ........................ the range, between the winners of the level above
+//!        ^  ^  ^  ^              four rows upward at a time
+//!  y  ---*--*--*--*-------       the row itself
+//!        v  v  v  v              four rows downward
+//!  high ........................
+//!       stop when the square of the rows alone is not below the best cost
+//! ```
+//!
+//! Eight loads are in flight at a time. The search costs the rows up to the winner's distance, not the range.
 
 use device_std::shared::Plain;
 use device_std::{In, Out, arguments, kernel, thread, warp};
@@ -8,7 +19,7 @@ use super::MODULE;
 use super::rows::Column;
 use super::{BLOCK, FAR, LEVEL_RATIO, NONE, WORD};
 
-/// How squared distances are counted.
+/// How squared distances are counted, and by which types.
 pub trait Metric: Copy {
     /// What holds the column of a candidate.
     type Column: Column;
@@ -16,16 +27,16 @@ pub trait Metric: Copy {
     type Cost: Plain + PartialOrd;
     /// More than any squared distance.
     const MOST: Self::Cost;
-    /// Whether costs are plain squares in pixels, of 32 bits.
+    /// Whether costs are squares in pixels, of 32 bits: then keys may serve (`close_sites`).
     const PLAIN: bool;
 
-    /// The number of the raster's first column in the raster of which it is a strip; 0 where it is whole.
+    /// The number of the raster's first column in the whole raster; 0 if the raster is no strip.
     fn first(self) -> u32;
 
-    /// The squared distance of as many columns and rows, which may be negative, as `i32` counts.
+    /// The squared distance of so many columns and rows. Either may be negative, in two's complement.
     fn cost(self, columns: u32, rows: u32) -> Self::Cost;
 
-    /// A limit as a cost; what is too large for one becomes [`MOST`](Self::MOST).
+    /// A limit as a cost; a limit too large for one becomes [`MOST`](Self::MOST).
     fn limit(limit: u64) -> Self::Cost;
 
     /// The cost as a number.
@@ -49,6 +60,7 @@ impl Metric for Pixels {
 
     #[inline(always)]
     fn cost(self, columns: u32, rows: u32) -> u32 {
+        // Modulo 2^32 a square does not depend on the sign.
         columns.wrapping_mul(columns).wrapping_add(rows.wrapping_mul(rows))
     }
     #[inline(always)]
@@ -123,7 +135,7 @@ impl<'a, C: Column> Candidates<'a, C> {
         self.nearest.from(C::bytes_between(row, self.pitch))
     }
 
-    /// Columns from a candidate to ours, modulo 2^32: its low bits are what a square needs.
+    /// Columns from a candidate to this column, modulo 2^32, which is all that a square needs.
     #[inline(always)]
     pub fn gap(&self, candidate: C) -> u32 {
         self.x.wrapping_sub(candidate.number())
@@ -139,19 +151,17 @@ pub struct Won<M: Metric> {
     pub cost: M::Cost,
 }
 
-/// A site this many columns off is [`FAR`].
+/// From this distance on, in columns, a winner is [`FAR`]: cuts pay from there. From 100 on dense rasters were slower.
 const FAR_OFF: u32 = 200;
 
-/// Rows that [`winner`] looks at on each side before it asks whether to go on: their loads are in
-/// flight together.
+/// Rows on each side that [`winner`] compares before it tests whether to go on: their loads are in flight together.
 const STEP: usize = 4;
 
-/// The winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else
-/// [`NONE`].
+/// Returns the winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else [`NONE`].
 ///
-/// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
-/// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
-/// than it is: that never wins. `low <= high`, both rows of the raster.
+/// Compares the rows nearest to `y` first, upward and downward alike, until no row that is left can be as near as the
+/// best so far. Beyond the ends it compares the end's row again, as if it were farther away than it is: that never wins,
+/// and costs no branch. `low <= high`, both rows of the raster.
 #[inline(always)]
 pub fn winner<M: Metric>(
     metric: M,
@@ -162,10 +172,10 @@ pub fn winner<M: Metric>(
 ) -> Won<M> {
     let mut best = limit;
     let mut row = NONE;
-    // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
-    // and the second `high`; and how far both are.
+    // The row of the range nearest to `y`; the next rows upward and downward, which may pass `low` and `high`; and how
+    // far both are from `y`.
     let base = u32::max(low, u32::min(y, high));
-    // A side is below 2^31: on its way to `low` the one cannot pass -2^31, nor the other 2^32.
+    // A raster has fewer than 2^31 rows: `up` cannot pass -2^31, nor `down` 2^32.
     let mut up = base as i32;
     let mut down = base;
     let mut rows = y.abs_diff(base);
@@ -176,13 +186,13 @@ pub fn winner<M: Metric>(
             (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row)));
         let mut k = 0;
         while k < STEP {
-            // Whatever was looked at before lies south of this row: it wins where they tie.
+            // All rows compared before lie south of this one, so it wins a tie.
             let cost = metric.cost(column.gap(above[k]), rows + k as u32);
             if above[k].is_site() & (cost <= best) {
                 best = cost;
                 row = ups[k];
             }
-            // And north of this one.
+            // All rows compared before lie north of this one, so it loses a tie.
             let cost = metric.cost(column.gap(below[k]), rows + k as u32);
             if below[k].is_site() & (cost < best) {
                 best = cost;
@@ -193,6 +203,7 @@ pub fn winner<M: Metric>(
         up -= STEP as i32;
         down += STEP as u32;
         rows += STEP as u32;
+        // The least cost that a row further on may have. Upward a tie would win, downward not.
         let nearest = metric.cost(0, rows);
         if !((up >= low as i32) & (nearest <= best) | (down <= high) & (nearest < best)) {
             return Won { row, cost: best };
@@ -228,8 +239,8 @@ pub struct Level<'a, C> {
     pub rows: Rows,
 }
 
-/// The winners of a level's rows, `winners[k]` those of row `min(k spacing, height - 1)`, with [`FAR`] where it
-/// is so. A winner farther than the limit may be given as [`NONE`].
+/// Writes the winners of a level's rows: `winners[k]` has those of row `min(k spacing, height - 1)`, with [`FAR`] set if
+/// they are far. A winner farther than the limit may be given as [`NONE`].
 ///
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
@@ -268,11 +279,12 @@ impl<C: Column> Level<'_, C> {
         let column = Candidates { nearest: nearest.from(x), pitch, x: x + metric.first() };
         let mut rows = (0, height - 1);
         if let Some(above) = above {
-            // The level above has winners on both sides of `k`, or `k` is its last.
+            // The level above has winners on both sides of `k`, or in row `k` itself: then the range is that one winner.
             let parent = above.from((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64);
             let is_parent = k.is_multiple_of(LEVEL_RATIO);
             rows = (parent.get(0), parent.get(if is_parent { 0 } else { pitch as usize }));
         }
+        // An end without a site in reach: none of the rows between is to have one, by the limit that the host set.
         let found = if rows.0 == NONE || rows.1 == NONE {
             NONE
         } else {

@@ -1,24 +1,33 @@
-//! From the winners of every 256th row to those of all rows, and to what is written of them.
+//! Spreads the winners of every 256th row to all rows, and writes the results.
 //!
-//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
-//! these:
+//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of these:
 //!
-//! 1. Where the sites are far off: the [cut] between the winners known at both ends of the
-//!    tile. The warps share the candidates among them. In most columns of an open sea the two win all rows.
-//! 2. The winner of the warp's first row, by [`search::winner`] among those that
-//!    the cut leaves; the block shares these.
-//! 3. Where these winners, with the cut, settle the span, it is written; likewise where every pixel is a
-//!    site. Otherwise its parts above and below the cut come one after the other:
-//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and
-//!    24, by a walk over all of them.
-//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
-//!    to the next winner known, or to where none can win the last of the eight rows any
-//!    more, and hence none of the others. Then the eight rows are written.
+//! 1. If the sites are far off: the [cut] between the winners known at both ends of the tile. The warps share the
+//!    candidates among them. In most columns of an open sea the two win all rows.
+//! 2. The winner of the warp's first row, by [`search::winner`] among those that the cut leaves; the block shares
+//!    these.
+//! 3. If these winners, with the cut, decide all rows of the span, it is written; likewise if every pixel is a site.
+//!    Otherwise its parts above and below the cut come one after the other:
+//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and 24, by a walk
+//!    over all of them.
+//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down to the next
+//!    winner known, or to where none can win the last of the eight rows any more, and hence none of the others. Then
+//!    the eight rows are written.
 //!
-//! In a walk over near candidates (`near`) a candidate and row take little more than one addition and one
-//! minimum. Most candidates of a sparse raster do not come so far: a gap alone that is longer than the distance
-//! of a known candidate cannot win. Where numbers of 32 bits do not hold that, a part is cut once more, and
-//! only if that settles nothing costs and rows are compared apart (`far`).
+//! ```text
+//! tile 32 x 256    winners known in its first row and in the next tile's
+//!   warp 0   rows 0 .. 31     own first winner by search      |  shared.ends: each warp reads the next one's
+//!   warp 1   rows 32 .. 63    own first winner                |  first winner as the end of its span
+//!    ..
+//!   warp 7   rows 224 .. 255  own first winner                |  the next tile's known winner
+//! ```
+//!
+//! In a walk over near candidates (`close_sites`) a candidate and row take little more than one addition and one
+//! minimum. In a sparse raster most candidates are skipped before: a gap alone that is longer than the distance of a
+//! known candidate cannot win. If 32 bits do not hold the keys, a part is cut once more. If that decides nothing
+//! either, costs and rows are compared apart (`far`).
+//!
+//! Two barriers: after the cuts are shared, and after the first winners are.
 
 mod close_sites;
 mod far;
@@ -45,7 +54,7 @@ const OCTET: u32 = 8;
 /// Rows of a span, beside its first, whose winners are found first if there are many candidates.
 const COARSE: usize = (SPAN / OCTET) as usize - 1;
 
-/// More candidates than this are many.
+/// From more candidates than this on, a walk for rows 8, 16 and 24 comes first, which narrows the walks of eight rows.
 const LONG: u32 = 24;
 
 /// Candidates that a walk compares together.
@@ -91,7 +100,7 @@ pub struct Raster {
     pub height: u32,
 }
 
-/// What a spreading kernel takes, whatever it writes.
+/// The arguments of a spreading kernel, whatever it writes.
 #[arguments]
 pub struct Spread<'a, C, T> {
     /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
@@ -102,15 +111,15 @@ pub struct Spread<'a, C, T> {
     pub out: Out<'a, T>,
     /// The raster's sides.
     pub raster: Raster,
-    /// Winners of the rows between are searched up to this squared distance, which a pixel in a span's middle
-    /// reaches if an end does not.
+    /// Winners of first rows are searched up to this squared distance: the limit, plus the rows that such a winner stands
+    /// for. So if an end of a span has no site in reach, no pixel of the span has one within the limit.
     pub search_limit: u64,
     /// Most squared distance of a site.
     pub limit: u64,
 }
 
-/// Writes for every pixel the nearest site's linear index (row * width + column) or the squared distance to it; all
-/// bits set where none is within the limit.
+/// Writes for every pixel the nearest site's linear index (row * width + column) or the squared distance to it; all bits
+/// set if no site is within the limit.
 ///
 /// Grid: a block a tile, in the order of `place_of`.
 ///
@@ -125,7 +134,7 @@ pub unsafe fn spread_narrow<T: Number, N: Numbers<T>>(spread: Spread<'_, u16, T>
     unsafe { spread.tile(Pixels, N::new(spread.raster.width)) }
 }
 
-/// The distance to the nearest site, times `scale`; infinite where none is within the limit. See
+/// Writes the distance to the nearest site, times `scale`; infinite if no site is within the limit. See
 /// [`mod@spread_narrow`].
 ///
 /// # Safety
@@ -138,8 +147,8 @@ pub unsafe fn spread_distances(spread: Spread<'_, u16, f32>, scale: f64) {
 
 /// [`mod@spread_narrow`] for large rasters, and for pixels that are not square, as in
 /// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
-/// can name. Squares are `across dx^2 + down dy^2`. Of a strip of a wider raster, whose column `first` is its first, `nearest` has
-/// columns of the whole, and indices are those of the whole, which has `whole` columns.
+/// can name. Squares are `across dx^2 + down dy^2`. Of a strip of a wider raster, whose column `first` is its first,
+/// `nearest` has columns of the whole, and indices are those of the whole, which has `whole` columns.
 ///
 /// # Safety
 /// As there.
@@ -209,7 +218,7 @@ impl<C: Column, T: Copy> Spread<'_, C, T> {
                     } else if own == NONE || next == NONE {
                         span.write_none(out);
                     } else {
-                        // Loaded again where it is needed: registers are scarce.
+                        // Loaded again when the part below the cut is due: registers are scarce.
                         let below_cut = || {
                             (shared.below.least(), shared.ends.load(thread::thread_idx_x() + WORD))
                         };
@@ -236,12 +245,12 @@ struct Tile<'a, M: Metric> {
     last: u32,
 }
 
-/// No cut.
+/// Stands for no cut: a row below every raster.
 const UNCUT: u32 = u32::MAX;
 
 impl<M: Metric> Tile<'_, M> {
-    /// Cuts the column between the winners that are known, if they are far, and shares what this warp
-    /// finds in its part of the candidates.
+    /// Cuts the column between the known winners, if both are far. Stores the winners that this warp finds in its eighth
+    /// of the candidates.
     #[inline(always)]
     unsafe fn cut(self) -> u32 {
         let (low, high) = self.known;
@@ -250,6 +259,7 @@ impl<M: Metric> Tile<'_, M> {
         }
         let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
         let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
+        // `+ 1` covers the remainder. A share beyond the last candidate compares that one again, which does no harm.
         let share = (high - low) / (TILE_ROWS / SPAN) + 1;
         let from = u32::min(low + warp::warp_id() * share, high);
         let to = u32::min(from + share, high + 1);
@@ -262,7 +272,7 @@ impl<M: Metric> Tile<'_, M> {
         cut
     }
 
-    /// The winner of a span's first row, or [`NONE`].
+    /// Finds the winner of a span's first row, or [`NONE`].
     #[inline(always)]
     unsafe fn winner_of(self, y: u64, cut: u32, limit: M::Cost) -> u32 {
         let (mut low, mut high) = self.known;
@@ -279,6 +289,7 @@ impl<M: Metric> Tile<'_, M> {
                 }
             }
         }
+        // Known without a search: one candidate, the tile's first row, or the raster's last row.
         if low == high || y == self.first as u64 {
             low
         } else if y >= self.last as u64 {
@@ -303,7 +314,7 @@ impl<M: Metric> Tile<'_, M> {
     }
 }
 
-/// A row of a span, with the winners of the row before, of the row itself, and of the row after the
+/// A cut within a span: its row, the winners of the row before and of the row itself, and the winner of the row after the
 /// span.
 #[derive(Clone, Copy)]
 struct Cut {
@@ -313,7 +324,8 @@ struct Cut {
     next: u32,
 }
 
-/// The tile of a block: [`GROUP`] tiles side by side, then those below them, then the next group.
+/// Returns the tile of a block. Blocks take [`GROUP`] tiles side by side, then the tiles below these, then the next
+/// group.
 #[inline(always)]
 fn place_of(block: u32, raster: Raster) -> (u32, u32) {
     let tiles_down = raster.height.div_ceil(TILE_ROWS);

@@ -1,22 +1,32 @@
-//! Which sums in f32 are in doubt, and what they are in f64.
+//! Bounds the rounding error of an f32 sum over a group of points, and sums again in f64 if the bound is too large.
 //!
-//! A place relative to the origin of its tile is off by about `2^-24` of the tile's reach `r`, and so a
-//! weight `d^-p` by the share `p 2^-24 r / d`: much, where points crowd in a part of the tile and a target
-//! lies among them. No distance is known afterwards, but the sum `S` of the tile's weights is, and
-//! `1 / d <= S^(1/p)`; where that does not settle it, the least distance is looked for. What a weight off by a share makes of the result is that share times `S / W`, `W`
-//! being the sum of all weights, and likewise with weighted values. Of `W` what was summed before is known,
-//! and that it is not less than if all points were as far as the farthest corner of their box. The kernels
-//! (`kernels_rs::idw_pairs`) do the same.
+//! In: a chunk of targets and their f32 sums over a *group*, a tile or leaf of points relative to an origin. Out:
+//! running sums that keep 1e-5. `kernels_rs::idw::error_bound` has the idea, the drawing and the proof; the test here
+//! is the same.
+//!
+//! ```text
+//! add(group, chunk):
+//!     the chunk's box is farther from the group than twice its reach: add the f32 sums, nothing is tested (is_near)
+//!     for each target nearer than that:
+//!         p r S^(1/p) <= 128:                     fine, with a share of at most 1
+//!         p r S^(1/p) share <= 128:               fine, with the share of this group in all weights and values
+//!         p r share / d_min <= 128:               fine, with the least distance itself
+//!         else, or a point is left out:           sum the group again in f64
+//! ```
+//!
+//! With the reach `r` of the group, a place is off by `2^-24 r`, so a weight `d^-p` by the share `p 2^-24 r / d`. S is
+//! the sum of the group's weights, and `1 / d <= S^(1/p)`. The order of the tests is that of their cost: a root, some
+//! divisions, a pass over the group.
 
 use crate::Params;
 use crate::cpu::index::Index;
 use crate::cpu::pairs::frame::{Chunk, Frame, MOST, Sums};
 use crate::points::Range;
 
-/// The most of a share, in multiples of `2^-24`, that is borne.
+/// The largest error of the result that one group may cause, in multiples of `2^-24`: 7.6e-6, below the promised 1e-5.
 const MAX_DOUBT: f64 = 128.0;
 
-/// The points by groups of equal size, and what decides on the sums over a group.
+/// Tests sums over groups of equal size, and replaces those that fail.
 pub(crate) struct Doubt<'a> {
     index: &'a Index<'a>,
     frame: Frame,
@@ -32,7 +42,7 @@ pub(crate) struct Doubt<'a> {
 }
 
 impl<'a> Doubt<'a> {
-    /// For groups of `group` points, relative to these origins.
+    /// Makes the test for groups of `group` points, relative to these origins.
     pub fn new(
         index: &'a Index<'a>,
         params: &Params,
@@ -64,8 +74,8 @@ impl<'a> Doubt<'a> {
         (0..2).all(|axis| low[axis] - origin[axis] <= reach && origin[axis] - high[axis] <= reach)
     }
 
-    /// Adds the sums of a chunk over a group to the sums before. They are computed anew in f64 where their error
-    /// bound is too large, or where a target leaves out a point of the group.
+    /// Adds the sums of a chunk over a group to the sums before. For a target whose sums fail the test, or that leaves
+    /// out a point of the group, they are computed again in f64 first.
     pub fn add(&self, group: usize, chunk: &Chunk, of_group: &mut Sums, sums: &mut Sums) {
         let (origin, reach) = (self.origins[group], 2.0 * self.reaches[group]);
         for i in 0..MOST {
@@ -82,6 +92,7 @@ impl<'a> Doubt<'a> {
         }
     }
 
+    /// Whether the f32 sums of target `i` may be too wrong.
     fn is_due(
         &self,
         group: usize,
@@ -94,18 +105,20 @@ impl<'a> Doubt<'a> {
         if weight == 0.0 {
             return false;
         }
-        // Above power 4 what is promised is in proportion to the power.
+        // Above power 4 the promise itself is in proportion to the power.
         let rounding = (-2.0 * exponent).min(4.0) * self.reaches[group];
+        // S^(1/p): an upper bound of 1 / d.
         let inverse = match self.law {
             1 => weight,
             2 => weight.sqrt(),
             4 => weight.sqrt().sqrt(),
             _ => weight.powf(-0.5 / exponent),
         };
-        // A share is 1 at most. What is not a number is in doubt.
+        // A share is 1 at most: most targets end here, before W is bounded. False if something is not a number.
         if rounding * inverse <= MAX_DOUBT {
             return false;
         }
+        // W is at least this: all points in the farthest corner of their box.
         let [x, y] = self.frame.offset_from_middle(chunk.x[i], chunk.y[i]);
         let [x, y] = [x + self.frame.half[0], y + self.frame.half[1]];
         let farthest = x * x + y * y + self.smoothing;
@@ -116,7 +129,7 @@ impl<'a> Doubt<'a> {
             let Range { offset, low, high } = self.index.range(self.first + v);
             let sum = (of_group[1 + v][i] + offset * weight).abs();
             if low < 0.0 && high > 0.0 {
-                // Of values of both signs the sums do not tell the magnitudes: they may be all here.
+                // Values of both signs may cancel: the sums do not tell the magnitudes, and this group may have them all.
                 share = 1.0;
             } else if sum > 0.0 {
                 let all = (before[1 + v][i] + offset * before[0][i]).abs() + sum;
@@ -124,11 +137,12 @@ impl<'a> Doubt<'a> {
             }
         }
         let rounding = rounding * share;
+        // First with the bound of 1 / d, then with the least distance itself, which costs a pass over the group.
         let is_fine = |inverse: f64| rounding * inverse <= MAX_DOUBT;
         !is_fine(inverse) && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())
     }
 
-    /// The square of the least distance of a target to a point of a group.
+    /// Returns the square of the least distance of a target to a point of a group.
     fn nearest(&self, group: usize, chunk: &Chunk, i: usize) -> f64 {
         let points = group * self.group..self.index.len().min((group + 1) * self.group);
         let squared = |p: &[f64; 3]| {
@@ -138,7 +152,8 @@ impl<'a> Doubt<'a> {
         self.index.places[points].iter().map(squared).fold(f64::INFINITY, f64::min)
     }
 
-    /// The sums of one target over a group, but for a point that it leaves out.
+    /// Sums a group again in f64 for one target, without the point that the target leaves out. Replaces the sums in
+    /// `of_group`.
     fn sum(
         &self,
         group: usize,

@@ -1,4 +1,5 @@
-//! Winners of a span whose sites are far: costs and rows compared apart.
+//! Finds the winners of a span whose sites are far or many: costs and rows are compared apart, since keys of 32 bits do
+//! not hold them. The plan is that of [near walks](super::close_sites), four rows at a time.
 
 use super::outputs::Output;
 use super::span::{Span, SpanPart};
@@ -6,7 +7,7 @@ use super::{COARSE, FOUR, LONG, OCTET};
 use crate::voronoi::monotone::rows::Column;
 use crate::voronoi::monotone::search::{Metric, Won};
 
-/// Rows that a walk serves: fewer than where sites are near, as it keeps more of each.
+/// Rows of a walk: four, not eight, since a row takes two or three registers in place of one.
 const FAR_ROWS: usize = 4;
 
 impl<M: Metric> Span<'_, M> {
@@ -37,8 +38,8 @@ impl<M: Metric> Span<'_, M> {
         }
     }
 
-    /// The winners of `N` rows from `y` on, `STEP` apart, among the candidates from `low` to `next`, or
-    /// a few below.
+    /// Finds the winners of `N` rows from `y` on, `STEP` apart, among the candidates from `low` to `next` and a few
+    /// below.
     #[inline(always)]
     fn walk_far<const N: usize, const STEP: usize>(
         self,
@@ -48,6 +49,8 @@ impl<M: Metric> Span<'_, M> {
     ) -> [Won<M>; N] {
         let bottom = y + (STEP * (N - 1)) as u32;
         let (above, below) = (self.farthest(low, y, bottom), self.farthest(next, y, bottom));
+        // `low` costs at most `above` in each of the rows, and `next` at most `below`: a gap that alone costs more cannot
+        // win.
         let farthest = if above < below { above } else { below };
         let mut won = [Won { row: low, cost: M::MOST }; N];
         let mut row = low;
@@ -73,6 +76,8 @@ impl<M: Metric> Span<'_, M> {
                 k += 1;
             }
             row += FOUR as u32;
+            // The next candidates lie so far south of the last row that they cannot win it, and so none of the rows
+            // before.
             let is_beaten = row > bottom && self.metric.cost(0, row - bottom) >= won[N - 1].cost;
             if row > next || is_beaten {
                 return won;

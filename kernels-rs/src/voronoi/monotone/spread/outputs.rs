@@ -1,13 +1,13 @@
-//! What the spreading kernels write for each pixel.
+//! The values that the spreading kernels write for each pixel: indices, squared distances or distances.
 
 use device_std::{Out, math};
 
 /// What is written for a pixel.
 pub trait Value<T>: Copy {
-    /// Whether [`of`](Self::of) looks at the column.
+    /// Whether [`of`](Self::of) reads the column.
     const NEEDS_COLUMN: bool;
 
-    /// What is written where there is no site.
+    /// What is written if there is no site.
     const NONE: T;
 
     /// The value of a pixel whose nearest site is in `row` and `column`, at the squared distance `cost`.
@@ -19,7 +19,7 @@ pub trait Value<T>: Copy {
         true
     }
 
-    /// [`of`](Self::of) in less time, where the cost [is short](Self::is_short).
+    /// As [`of`](Self::of), in less time, if the cost [is short](Self::is_short).
     #[inline(always)]
     fn of_short(self, row: u32, column: u32, cost: u64) -> T {
         self.of(row, column, cost)
@@ -28,7 +28,7 @@ pub trait Value<T>: Copy {
 
 /// What is written for each pixel, and where: it moves along with the pixel.
 pub trait Output: Copy {
-    /// Whether [`put`](Self::put) looks at the column.
+    /// Whether [`put`](Self::put) reads the column. If not, the winner's candidate is not loaded.
     const NEEDS_COLUMN: bool;
 
     /// The same for the pixel `pixels` on.
@@ -40,7 +40,7 @@ pub trait Output: Copy {
     /// Whether [`put_short`](Self::put_short) serves squared distances with no bits but these.
     fn is_short(self, bits: u64) -> bool;
 
-    /// [`put`](Self::put) in less time, where the cost [is short](Self::is_short).
+    /// As [`put`](Self::put), in less time, if the cost [is short](Self::is_short).
     fn put_short(self, row: u32, column: u32, cost: u64);
 
     /// Writes the pixel, which has no nearest site.
@@ -87,11 +87,11 @@ impl<T: Copy, V: Value<T>> Output for Pixel<'_, T, V> {
 
 /// A value that is a number.
 pub trait Numbers<T>: Value<T> {
-    /// That of a raster of `width` columns.
+    /// The value of a raster of `width` columns.
     fn new(width: u32) -> Self;
 }
 
-/// An unsigned number whose bits are all set where there is none.
+/// An unsigned number. All bits set stand for none.
 pub trait Number: Copy + PartialEq {
     /// All bits set.
     const NONE: Self;
@@ -178,9 +178,8 @@ pub struct Distances {
 
 /// The root in `f64`, times the scale, as `f32`.
 ///
-/// Of a whole number that `f32` holds, the root rounded to `f64` and then to `f32` is the one rounded
-/// to `f32` at once: 53 bits are no fewer than twice 24 and two (Figueroa 1995,
-/// doi:10.1145/221332.221334). That takes a third of the time.
+/// If `f32` holds the square exactly, its root in `f32` has the bits of the root in `f64` rounded to `f32`: 53 bits are
+/// no fewer than twice 24 and two (Figueroa 1995, doi:10.1145/221332.221334). The `f32` root takes a third of the time.
 impl Value<f32> for Distances {
     const NEEDS_COLUMN: bool = false;
     const NONE: f32 = f32::INFINITY;
@@ -197,7 +196,7 @@ impl Value<f32> for Distances {
 
     #[inline(always)]
     fn of_short(self, _row: u32, _column: u32, cost: u64) -> f32 {
-        // The root of 0 would take the instruction's slow way.
+        // The root of 0 would take the instruction's slow path.
         let root = math::sqrt_f32(u32::max(cost as u32, 1) as f32);
         if cost == 0 { 0.0 } else { root }
     }

@@ -1,8 +1,13 @@
-//! The rows of one column that a thread serves, and what it writes there.
+//! Writes a span: the 32 rows of one column that a thread has.
 //!
-//! A span is cut in at most two parts, and each part is written by the first of these that fits: as settled
-//! by the winners at its ends; by [near walks](super::close_sites), whose numbers have 32 bits; after one more cut, if
-//! that settles it; by [far walks](super::far).
+//! A cut divides a span into at most two parts. Each part is written by the first of these ways that fits:
+//!
+//! ```text
+//! the winners at its ends and at the cut are two:        write_settled, no candidate is read
+//! square pixels, 1700 pixels, 248 candidates or fewer:    write_near, keys of 32 bits
+//! one more cut, which decides it:                        write_settled
+//! else:                                                  write_far
+//! ```
 
 use device_std::vector;
 
@@ -17,9 +22,9 @@ use crate::voronoi::monotone::search::{Candidates, Metric, Won};
 pub struct Span<'a, M: Metric> {
     /// How distances are counted.
     pub metric: M,
-    /// Of the column.
+    /// The candidates of the column.
     pub column: Candidates<'a, M::Column>,
-    /// Its sides.
+    /// The raster's sides.
     pub raster: Raster,
     /// The first row.
     pub y: u32,
@@ -38,7 +43,7 @@ pub struct End {
     pub square: u64,
 }
 
-/// Rows of a span, the last exclusive, of which the winners lie between two.
+/// Rows of a span, the last exclusive, whose winners lie between two rows.
 #[derive(Clone, Copy)]
 pub struct SpanPart {
     /// The first row.
@@ -52,8 +57,8 @@ pub struct SpanPart {
 }
 
 impl<M: Metric> Span<'_, M> {
-    /// Writes the span, whose first row `first` wins, with its cut; `below_cut` gives the winner of the
-    /// cut and that of the row after the span once more.
+    /// Writes the span, whose first row `first` wins, with its cut. `below_cut` gives the winner of the cut and the
+    /// winner of the row after the span once more, so that they need no registers meanwhile.
     #[inline(always)]
     pub fn write<O: Output>(
         self,
@@ -68,6 +73,7 @@ impl<M: Metric> Span<'_, M> {
             self.write_settled(all, row, out);
             return;
         }
+        // A loop, so that the code of a part stands once.
         let mut part = SpanPart { from: self.y, to: row, low: first, high: above };
         loop {
             self.write_part(part, out);
@@ -95,6 +101,7 @@ impl<M: Metric> Span<'_, M> {
             cut = cut::cut_between::<M, 5>(self.metric, self.column, ends, rows);
             let between = (part.low, part.high + 1);
             let Sides { above, below } = cut::sides(self.metric, self.column, cut, between);
+            // A cut at the part's end: no row of the part lies from there on.
             is_settled = above.row == part.low && (below.row == part.high || cut == part.to);
         }
         if is_settled {
@@ -104,7 +111,8 @@ impl<M: Metric> Span<'_, M> {
         }
     }
 
-    /// Whether every pixel may be a site, for what its ends are.
+    /// Whether every pixel may be a site, judged by both ends: a pixel that is a site has its own row as winner. Spares
+    /// the loads of `is_land`.
     #[inline(always)]
     pub fn may_be_land(self, first: u32, next: u32) -> bool {
         first == self.y && next == u32::min(self.end, self.raster.height - 1)
@@ -113,6 +121,7 @@ impl<M: Metric> Span<'_, M> {
     /// Whether every pixel is a site.
     #[inline(always)]
     pub fn is_land(self) -> bool {
+        // A pixel is a site if its gap is 0: one `or` a row, no branch.
         let mut gaps = 0;
         let mut y = self.y;
         let last = self.raster.height - 1;
@@ -127,7 +136,7 @@ impl<M: Metric> Span<'_, M> {
         gaps == 0
     }
 
-    /// Writes the span where every pixel is a site.
+    /// Writes a span of sites alone.
     #[inline(always)]
     pub fn write_land<O: Output>(self, out: O) {
         let mut out = out.moved(self.pixel(self.y));
@@ -164,7 +173,7 @@ impl<M: Metric> Span<'_, M> {
         gap.wrapping_mul(gap) as u64
     }
 
-    /// Writes the span where no site is within the limit.
+    /// Writes a span without a site within the limit.
     #[inline(always)]
     pub fn write_none<O: Output>(self, out: O) {
         let mut out = out.moved(self.pixel(self.y));
@@ -192,6 +201,7 @@ impl<M: Metric> Span<'_, M> {
         });
         let mut out = out.moved(self.pixel(y));
         let is_whole = (y >= part.from) & (y + N as u32 <= part.to) & (self.limit == M::MOST);
+        // Nothing to test row by row: all rows are the part's, there is no limit, and squares are short.
         let bits = won.iter().fold(0, |bits, won| bits | M::number(won.cost));
         let mut j = 0;
         if is_whole & out.is_short(bits) {

@@ -43,10 +43,11 @@
 //! [`Method::Pruned`], the default, hands candidates down from triangle to triangle. A triangle drops a candidate
 //! if another site beats it at all three vertices, and so everywhere in the triangle.
 //!
-//! [`Baseline`] has the published kernels, which compare every cell with every site: Wang, Wang, Zhao and Lu,
-//! *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit* (Journal of
-//! Computer Applications 2015, DOI 10.11772/j.issn.1001-9081.2015.06.1564). All methods give the same bits on all
-//! devices.
+//! [`Baseline`] has the published kernels, which compare every cell with every site. They are by Wang, Wang, Zhao
+//! and Lu, *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit*
+//! (Journal of Computer Applications 2015, DOI 10.11772/j.issn.1001-9081.2015.06.1564).
+//!
+//! All methods give the same bits on all devices.
 #![deny(missing_docs)]
 
 mod cell;

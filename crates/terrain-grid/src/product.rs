@@ -134,9 +134,10 @@ pub enum Shading {
     /// One light, as gdaldem's `-combined`. The brightness is 1 less a product: the slope over 90 degrees, times
     /// the angle between the light and the ground's normal over 90 degrees. Level ground is bright.
     Combined,
-    /// One light, as gdaldem's `-igor`. The brightness is 1 less the slope over 90 degrees where the ground falls
-    /// away from the light, and 1 where the ground falls towards it; in between it follows the angle. The light's
-    /// [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over a map.
+    /// One light, as gdaldem's `-igor`. Where the ground falls away from the light the brightness is 1 less the
+    /// slope over 90 degrees; where it falls towards the light the brightness is 1. In between it follows the
+    /// angle. The light's [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over
+    /// a map.
     Igor,
 }
 

@@ -26,8 +26,8 @@ pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 /// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so that
 /// rounding decides nothing.
 ///
-/// The ratio of the sides may be a ratio of two whole numbers up to 4096, to the precision of `f64`: 1 to 1, 1 to
-/// 2, 0.3 to 0.1 .. Then `across` and `down` are the squares of these two numbers.
+/// The ratio of the sides may be a ratio of two whole numbers up to 4096, to the precision of `f64`. Examples are
+/// 1 to 1, 1 to 2 and 0.3 to 0.1. Then `across` and `down` are the squares of these two numbers.
 ///
 /// For any other ratio they are whole numbers below 2^32 that order the sites of the raster by their true
 /// distances, as far as `f64` tells these apart. In a large raster there may be no such numbers, and the nearest

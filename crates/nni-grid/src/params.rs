@@ -24,9 +24,9 @@ pub enum Duplicates {
     Min,
     /// The highest.
     Max,
-    /// That of the first point in input order.
+    /// The value of the first point in input order.
     First,
-    /// That of the last point in input order.
+    /// The value of the last point in input order.
     Last,
 }
 
@@ -171,13 +171,15 @@ pub struct Params {
     pub counts: bool,
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
-    /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
-    /// sites' places is from the cell's centre, in cells; 0 for exact weights, outside the hull the distance to it. With the method on
-    /// pixels of Sibson's weights alone.
+    /// Whether each cell gets its local-coordinates deviation: the distance, in cells, from the cell's centre to
+    /// the weighted mean of the sites' places. It is 0 for exact weights; outside the hull it is the distance to
+    /// the hull. The method on pixels gives it for Sibson's weights alone.
     pub deviations: bool,
-    /// Values between which those of the points lie, or which they widen: the fixed point of values
-    /// ([`ValueScale`](crate::ValueScale)) follows it. Parts of one whole that are given the whole's have its fixed
-    /// point, and so, by the method on pixels with finite radii, its bits. `None` for the points' own.
+    /// The range that decides the fixed point of values ([`ValueScale`](crate::ValueScale)). If a point's value
+    /// lies outside, the range grows to include it. `None` takes the range of the points' own values.
+    ///
+    /// Parts of one whole that are given the range of the whole have its fixed point. With the method on pixels and
+    /// finite radii they therefore have its bits.
     pub value_range: Option<ValueRange>,
 }
 

@@ -345,7 +345,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 pub struct Bearings(Tables);
 
 impl Bearings {
-    /// Those of a raster of so many columns and rows.
+    /// Returns the bearings of a raster of so many columns and rows.
     ///
     /// # Errors
     /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.

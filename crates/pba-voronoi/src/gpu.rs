@@ -29,19 +29,22 @@ use globe::OnGlobe;
 use outputs::Sources;
 use winners::Winners;
 
-/// The [transform](crate::transform) of a raster in device memory: the same bits as the CPU's.
+/// Computes the [transform](crate::transform) of a raster in device memory, with the same bits as on the CPU.
 ///
-/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the
-/// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
-/// [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13, and 12 more for the values of listed sites.
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the outputs:
 ///
-/// Listed sites outside the raster are left out, and so are those of a [`Strip`] that do not lie beyond it: the host, which
-/// could refuse them, does not see them.
+/// - 2.2 bytes a pixel, or 4.2 beyond 60,000 columns or where pixels are not square.
+/// - With [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13 bytes a pixel.
+/// - For the values of listed sites 12 bytes a pixel more.
+///
+/// Listed sites outside the raster are left out. So are sites of a [`Strip`] that do not lie beyond it. The call
+/// cannot refuse them, since the host does not see them.
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`] for the input, [`Error::Spacing`],
-/// [`gpu_core::Error::Parameter`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
-/// [`Error::Core`] where memory or the device fails.
+/// - For the input: [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`].
+/// - For the parameters: [`Error::Spacing`], [`gpu_core::Error::Parameter`], [`Error::Missing`] and
+///   [`Error::Unsupported`].
+/// - [`Error::Core`] where memory or the device fails.
 pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);

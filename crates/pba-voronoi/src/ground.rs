@@ -28,8 +28,8 @@ pub fn bearing(east: f64, north: f64) -> f32 {
     (turned as f32).max(f32::MIN_POSITIVE)
 }
 
-/// Where the pixels of a raster lie: pixel (0, 0) begins at `origin`, and `column` and `row` are the steps on the
-/// ground from a pixel to the next column and to the next row. Each is east and north, in any unit.
+/// Where the pixels of a raster lie. Pixel (0, 0) begins at `origin`. `column` and `row` are the steps on the
+/// ground from a pixel to the next column and to the next row. Each of the three is east and north, in any unit.
 ///
 /// ```
 /// use pba_voronoi::Lay;

@@ -15,7 +15,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Those of trees with such parameters over `bounds`, whatever bounds the parameters have.
+    /// Returns the cells of trees with such parameters over `bounds`. Bounds of the parameters are ignored.
     ///
     /// # Errors
     /// [`Error::Threshold`](crate::Error::Threshold), [`Error::MaxLevel`](crate::Error::MaxLevel) and

@@ -206,7 +206,7 @@ impl Quadtree {
     /// Writes the bytes of the file that [`save`](Self::save) makes. Needs the feature `files`.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
         let directory = directory(&self.values);
         let mut parts: Vec<&[u8]> = vec![

@@ -123,15 +123,17 @@ enum Run {
     Leaf(Range<usize>),
 }
 
-/// Puts the trees of some cells together, in any order: that is the tree of all their points, to the last byte. Cells that are
-/// no part have no points. Needs the feature `files`.
+/// Joins the trees of some cells, in any order, into the tree of all their points, identical to the last byte. A
+/// cell without a part has no points. Needs the feature `files`.
 ///
-/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). That no index stands in two
-/// parts is not looked at.
+/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). This function does
+/// not check whether an index stands in two parts.
 ///
 /// # Errors
-/// [`Error::Part`] where there is none, for one whose parameters are not the first's, whose points lie outside of its cell,
-/// or whose cell is a part of another's; [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`].
+/// - [`Error::Part`] if there is no part.
+/// - [`Error::Part`] for a part whose parameters differ from the first's, or whose points lie outside its cell.
+/// - [`Error::Part`] for a part whose cell shares ground with another part's.
+/// - [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`] for the tree of all points.
 pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let Some(first) = parts.first() else {
         return Err(Error::Part { part: 0, what: "a tree has at least one" });
@@ -266,10 +268,10 @@ impl Joined<'_> {
         self.points
     }
 
-    /// Writes the bytes of the file that [`Quadtree::save`] makes of the tree, and goes back once, to its header.
+    /// Writes the bytes of the file that [`Quadtree::save`] makes of the tree, and seeks back once, to its header.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, writer: impl Write + Seek) -> io::Result<()> {
         let mut file = Streamed::begin(writer, self.like, [self.nodes, self.points])?;
         self.write_nodes(&mut file)?;

@@ -10,8 +10,8 @@ use memmap2::Mmap;
 use crate::array::Array;
 use crate::{Error, Result};
 
-/// Points of a file: all x, then all y, as little-endian f64 and nothing else. [Mapped](Self::map), more of them than memory
-/// holds can be used, since the system brings in what is looked at. Needs the feature `files`.
+/// Points of a file: all x, then all y, as little-endian f64 and nothing else. A file that is [mapped](Self::map)
+/// may be larger than memory, since the system loads only the pages that are read. Needs the feature `files`.
 #[derive(Debug)]
 pub struct MappedPoints {
     numbers: Array<f64>,

@@ -146,18 +146,21 @@ impl Neighbours {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adjacency {
-    /// Those that share part of an edge.
+    /// Leaves that share part of an edge.
     #[default]
     Edges,
-    /// Those that share a corner, too.
+    /// Leaves that share part of an edge, or a corner.
     EdgesAndCorners,
 }
 
 impl Quadtree {
-    /// The number of points in each region, counted on all cores.
+    /// Returns the number of points in each region, counted on all cores.
     ///
-    /// Work of a window: in proportion to the nodes that its edges pass through; of a disc to the points in it,
-    /// too; of a polygon to its edges times the nodes that they pass through.
+    /// Work, by the kind of region:
+    ///
+    /// - A window: in proportion to the nodes that its edges cross.
+    /// - A disc: in proportion to the nodes that its edge crosses, and to the points in it.
+    /// - A polygon: in proportion to its edges times the nodes that they cross.
     ///
     /// # Errors
     /// [`Error::Window`], [`Error::Disc`], [`Error::TooMany`].
@@ -207,8 +210,8 @@ impl Quadtree {
         globe::nearest(self, longitudes, latitudes, k)
     }
 
-    /// The leaf whose cell holds each place, by its place among the nodes; [`NONE`] for places outside of the
-    /// bounds, and for those in cells without points, which are no leaves.
+    /// Returns the leaf whose cell holds each place, as an index into the nodes. A place gets [`NONE`] if it lies
+    /// outside the bounds, or in a cell without points, which is no leaf.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`].

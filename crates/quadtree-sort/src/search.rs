@@ -111,10 +111,13 @@ pub fn adjacent_leaves<'on>(
 /// Cost: a sort of the points; 21 bytes a point for the index.
 ///
 /// # Errors
-/// [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
-/// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds,
-/// [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the
-/// call; [`Error::Core`](crate::Error::Core) where memory or the device fails.
+/// - [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle.
+/// - [`gpu_core::Error::Length`] for columns of different lengths.
+/// - [`gpu_core::Error::NotFinite`] with the index of the point.
+/// - [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds.
+/// - [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points.
+/// - [`Error::Cancelled`](crate::Error::Cancelled) where the caller's progress ends the call.
+/// - [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn index<'on>(
     on: impl Into<On<'on>>,
     points: Points<'_>,

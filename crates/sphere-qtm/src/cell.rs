@@ -56,10 +56,10 @@ impl Level {
 pub struct Cell(u64);
 
 impl Cell {
-    /// The cell of a level that a place lies in.
+    /// Returns the cell of a level that holds a place.
     ///
-    /// What lies between cells belongs to one of them: between siblings to the middle one, between octants to
-    /// the northern and to the eastern one; a pole to the first octant of its side.
+    /// A place between cells belongs to one of them. Between siblings it belongs to the middle one, between octants
+    /// to the northern and to the eastern one. A pole belongs to the first octant of its side.
     pub fn containing(place: impl Into<UnitVector>, level: Level) -> Self {
         Self::at(level, locate_direction(place.into().0, level.0))
     }

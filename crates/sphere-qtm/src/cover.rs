@@ -56,14 +56,15 @@ pub fn cover_box(
     cover(&Box::new((west, east), (south, north)), level)
 }
 
-/// The cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and rings
-/// of holes. The last vertex of a ring is joined to the first, whether or not it repeats it, and the direction
-/// of a ring has no meaning.
+/// Returns the cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and the
+/// rings of its holes. The last vertex of a ring is joined to the first, whether or not it repeats it. The
+/// direction of a ring has no meaning.
 ///
 /// # Errors
-/// [`Error::Ring`] for a ring of fewer than three vertices, and for one that does not fit into the half of the
-/// globe around the middle of the outer one: which side of it is inside would be a guess. [`Error::Core`] where
-/// memory fails.
+/// - [`Error::Ring`] for a ring of fewer than three vertices.
+/// - [`Error::Ring`] for a ring that does not fit into the half of the globe around the middle of the outer ring:
+///   its inside would be a guess.
+/// - [`Error::Core`] where memory fails.
 pub fn cover_polygon(rings: &[impl AsRef<[LonLat]>], level: Level) -> Result<Vec<Cell>> {
     let rings: Vec<Vec<Vector>> = rings
         .iter()

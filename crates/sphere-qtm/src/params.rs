@@ -17,10 +17,12 @@ pub enum Method {
     Baseline(Baseline),
 }
 
-/// The published methods that [`Method`] is compared with: the kernels of Wang, Wang, Zhao and Lu, *Optimization of
-/// spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015,
-/// DOI 10.11772/j.issn.1001-9081.2015.06.1564). They compare every cell with every site, and differ in the memory of a
-/// GPU that sites are read from. On a CPU all of them are one.
+/// The published methods that [`Method`] is compared with. They are the kernels of Wang, Wang, Zhao and Lu,
+/// *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015, DOI
+/// 10.11772/j.issn.1001-9081.2015.06.1564).
+///
+/// The kernels compare every cell with every site, and differ in the memory of a GPU from which they read the
+/// sites. On a CPU they are all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

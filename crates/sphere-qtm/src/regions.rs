@@ -16,11 +16,11 @@ pub use outline::{Polygon, outlines};
 /// Levels above this one are not divided among the cores.
 const PARALLEL: u32 = 4;
 
-/// The area of each site's region on the sphere of radius 1, in steradians: the sum of its cells' areas, exact but
-/// for rounding. All of them sum to 4 pi. The same bits on every machine.
+/// Returns the area of each site's region on the sphere of radius 1, in steradians. The area is the sum of the
+/// areas of the region's cells, exact but for rounding. All areas sum to 4 pi. Every machine gives the same bits.
 ///
-/// How near it is to the area of the true region follows from the level: of the cells on its border about half of
-/// each is given to the wrong side, and most of that cancels.
+/// The level decides how close this is to the area of the true region. A cell on a border gives about half of its
+/// area to the wrong side, and most of these errors cancel.
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram of other sites.
@@ -57,12 +57,15 @@ fn sum_areas(triangle: &Triangle, nearest: &[u32], sums: &mut BTreeMap<u32, f64>
     }
 }
 
-/// Which regions touch: pairs of sites, the lower first, in order, of which cells share an edge. It is the
-/// Delaunay graph of the sites as the level shows it: two regions that touch along less than a cell may be
-/// missing, and where four meet in a point two that touch nowhere may be there.
+/// Returns the pairs of sites whose regions touch: a cell of one shares an edge with a cell of the other. Each pair
+/// has the lower site first, and the pairs are in order.
+///
+/// This is the Delaunay graph of the sites, as exact as the level allows. If two regions touch along less than a
+/// cell, the pair may be missing. Where four regions meet in a point, the graph may hold a pair that does not
+/// touch.
 ///
 /// # Errors
-/// As [`region_areas`].
+/// The errors of [`region_areas`].
 pub fn adjacency(diagram: &Diagram, sites: usize) -> Result<Vec<[u32; 2]>> {
     diagram.check(sites)?;
     let sorted = |mut pairs: Vec<[u32; 2]>| {

@@ -79,10 +79,10 @@ pub(crate) enum Scales {
     OfRows(Parallels),
 }
 
-/// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS 84: the
-/// radii of curvature of the prime vertical and of the meridian (for example J. P. Snyder, Map projections: a
-/// working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21). At the poles, and beyond, those of 90
-/// degrees less a millionth.
+/// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS
+/// 84. They follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P. Snyder,
+/// Map projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and beyond,
+/// the result is that of 90 degrees less a millionth.
 pub fn metres_of_degree(latitude: f64) -> (f64, f64) {
     kernels_rs::terrain::metres_of_degree(latitude).into()
 }

@@ -41,19 +41,23 @@
 //!
 //! # Methods
 //!
-//! Gradients are Horn's, weighted differences over the 3 x 3 neighbourhood (Horn, B.K.P., 1981, Hill
-//! shading and the reflectance map, doi:10.1109/PROC.1981.11918), or Zevenbergen and Thorne's, differences over the four neighbours
-//! beside a cell (1987, Quantitative analysis of land surface topography, doi:10.1002/esp.3290120107), whose curvatures are the
-//! second derivatives of the polynomial through the nine heights. The light is Lambert's. Slopes, aspects,
-//! brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding (gdaldem writes a
-//! brightness b as the byte 1 + 254 b). docs/internals/terrain-grid.md has all formulas and their sources.
+//! Gradients are Horn's or Zevenbergen and Thorne's. Horn's are weighted differences over the 3 x 3 neighbourhood
+//! (Horn, B.K.P., 1981, Hill shading and the reflectance map, doi:10.1109/PROC.1981.11918). Zevenbergen and
+//! Thorne's are differences over the four neighbours beside a cell (1987, Quantitative analysis of land surface
+//! topography, doi:10.1002/esp.3290120107). Their curvatures are the second derivatives of the polynomial through
+//! the nine heights. The light is Lambert's.
 //!
-//! Contour lines are by marching squares between cell centres, linear along the squares' sides. A
-//! value on the level counts as high. In a saddle, where the two high corners of a square face each
-//! other, they are joined if the mean of the four is high; else they are apart. Squares with a NaN
-//! have no line, so lines end there, as at the border. Lines have the high ground on their right.
-//! A DEM that is cut into parts has the same lines: [`contours_of_part`] finds what each part has of them, and [`join`] puts
-//! that together.
+//! Slopes, aspects, brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding. gdaldem
+//! writes a brightness b as the byte 1 + 254 b. The file docs/internals/terrain-grid.md has all formulas and their
+//! sources.
+//!
+//! Contour lines are by marching squares between cell centres, linear along the squares' sides. A value on the
+//! level counts as high. In a saddle, where the two high corners of a square face each other, the corners are
+//! joined if the mean of the four is high; else they are apart. Squares with a NaN have no line, so lines end
+//! there, as at the border. Lines have the high ground on their right.
+//!
+//! A DEM that is cut into parts has the same lines. [`contours_of_part`] finds the fragments that each part has of
+//! them, and [`join`] puts these together.
 //!
 //! CPU and GPU give the same bits.
 #![deny(missing_docs)]

@@ -269,10 +269,10 @@ pub struct JoinedLine {
 }
 
 impl JoinedLine {
-    /// Returns the points of the line. `read` gives those of a fragment.
+    /// Returns the points of the line. `read` gives the points of a fragment.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn points<E>(
         &self,
         mut read: impl FnMut(usize) -> Result<Vec<[f64; 2]>, E>,

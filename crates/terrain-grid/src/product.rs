@@ -124,17 +124,20 @@ impl Default for Light {
 /// How many lights there are, and what ground under them shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
-    /// One, and the brightness is Lambert's.
+    /// One light. The brightness is Lambert's.
     #[default]
     Lambert,
-    /// Four, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights: the brightness is the mean of
-    /// Lambert's under each, weighted with the squared cosine between the gradient and the light's direction.
+    /// Four lights, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights. The
+    /// brightness is the weighted mean of Lambert's under each. A weight is the squared cosine of the angle between
+    /// the gradient and the light's direction.
     Multidirectional,
-    /// One: 1 less the product of the slope and of the angle between the light and the ground's normal, each over 90 degrees, as gdaldem's
-    /// `-combined`. Level ground is bright.
+    /// One light, as gdaldem's `-combined`. The brightness is 1 less a product: the slope over 90 degrees, times
+    /// the angle between the light and the ground's normal over 90 degrees. Level ground is bright.
     Combined,
-    /// One, whose [altitude](Light::altitude) does not count: 1 less the slope over 90 degrees where the ground falls away from the light, and nothing
-    /// less where it falls towards it, as gdaldem's `-igor`. Level ground is bright: for shading over a map.
+    /// One light, as gdaldem's `-igor`. Where the ground falls away from the light the brightness is 1 less the
+    /// slope over 90 degrees; where it falls towards the light the brightness is 1. In between it follows the
+    /// angle. The light's [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over
+    /// a map.
     Igor,
 }
 

@@ -25,20 +25,21 @@ pub use dem::DeviceDem;
 pub(crate) use host::from_host;
 pub use input::Input;
 
-/// [`interpolate`](crate::interpolate) of points that are in device memory: the same bits. Enqueues and
-/// returns, but as said below.
+/// Interpolates points that are in device memory, with the bits of [`interpolate`](crate::interpolate). Enqueues
+/// and returns, except in the cases below.
 ///
-/// The geometry is worked out once for all columns of values, or with the method on pixels once for each four,
-/// which takes up to about twice the time of one.
+/// The exact method computes the geometry once for all columns of values. The method on pixels computes it once for
+/// every four columns, which takes up to about twice the time of one.
 ///
-/// It waits for the stream in two cases: by the exact method, for the numbers of sites and of their neighbours; and on
-/// pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the same call has run once
-/// outside.
+/// The call waits for the stream in two cases: with the exact method, for the numbers of sites and of their
+/// neighbours; and on pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the
+/// same call has run once outside.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate) for the parameters and the mask; [`Error::Core`](crate::Error::Core)
-/// for the device, for bounds that are not finite, and with [`Captured`](gpu_core::Error::Captured) where it
-/// would have to wait while the stream captures.
+/// - For the parameters and the mask: the errors of [`interpolate`](crate::interpolate).
+/// - [`Error::Core`](crate::Error::Core) for the device, and for bounds that are not finite.
+/// - [`Error::Core`](crate::Error::Core) with [`Captured`](gpu_core::Error::Captured) where the call would have to
+///   wait while the stream captures.
 pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) -> Result<DeviceDem> {
     let params = &OnGrid::new(input.grid, params)?;
     input.check()?;

@@ -9,9 +9,8 @@ use crate::input::{Form, Shape, StripShape};
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(Slice<'a, u8>),
-    /// A bit a pixel: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of
-    /// its own, so that there are `width.div_ceil(32) * height` words. Bits beyond the width do not
-    /// count.
+    /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
+    /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(Slice<'a, u32>),
     /// The sites' columns and rows, in any order; a pixel may be named more than once. What lies outside the
     /// raster is left out.

@@ -65,21 +65,26 @@ fn check_count(points: usize) -> Result<()> {
     Ok(gpu_core::require_at_most("points", points as u64, MAX_POINTS)?)
 }
 
-/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their
-/// own. **Waits** for the device, see the [module](self); a graph cannot hold it.
+/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their own.
+/// **Waits** for the device, see the [module](self); a graph cannot hold it.
 ///
 /// The tree is that of [`build`](crate::build), with coordinates of the given type.
 ///
-/// Device memory beside the points and the tree: for each point 28 bytes for levels to 16, else 40, and 8 more for
-/// f64, and as much as for 12 (20) bytes of each that a second round sorts; and 192 bytes times the points over the
-/// threshold as room for nodes, which the tree keeps.
+/// Device memory beside the points and the tree:
 ///
-/// Cost for levels to 16: bounds 2 reads of the coordinates, codes one; the sort 3 reads and writes of 8 bytes a
-/// point (for more levels 12 bytes) where points are uniform, more of what then is above the threshold; coordinates
-/// one gather.
+/// - For each point 28 bytes for levels to 16, else 40; for f64 8 more.
+/// - For each point that a second round sorts 12 bytes for levels to 16, else 20.
+/// - Room for nodes, which the tree keeps: 192 bytes times the points, divided by the threshold.
+///
+/// Cost for levels to 16:
+///
+/// - The bounds read the coordinates twice, and the codes read them once.
+/// - The sort reads and writes 8 bytes a point three times if points are uniform. It sorts again those that are
+///   above the threshold after that. For more levels it is 12 bytes a point.
+/// - The coordinates are gathered once.
 ///
 /// # Errors
-/// As [`build`](crate::build), and [`gpu_core::Error::Captured`].
+/// The errors of [`build`](crate::build), and [`gpu_core::Error::Captured`].
 pub fn build<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,

@@ -31,15 +31,18 @@ pub struct Polygon {
     pub holes: Vec<Vec<LonLat>>,
 }
 
-/// The outlines of the sites' regions: for each site its polygons, none for a site that is nobody's nearest.
+/// Returns the outlines of the sites' regions: for each site its polygons, and none for a site that is nearest to
+/// no cell.
 ///
-/// Their vertices are those of cells, and places along the edges of cells that bend on the map: the true edges are
-/// great-circle arcs, and straight lines between longitudes and latitudes, as GeoJSON has them, are off by at most a 64th of an
-/// edge. With such lines they cover the map without gap or overlap, and each cell's centre lies in the polygon of its site.
-/// Polygons are cut at the meridian of 180 degrees, and hold the poles.
+/// Vertices of the polygons are vertices of cells, and further places along edges that bend on the map. The true
+/// edges are great-circle arcs. Straight lines between longitudes and latitudes, as GeoJSON has them, are off by at
+/// most a 64th of an edge.
+///
+/// With such lines the polygons cover the map without gap or overlap, and each cell's centre lies in the polygon of
+/// its site. Polygons are cut at the meridian of 180 degrees, and hold the poles.
 ///
 /// # Errors
-/// As [`region_areas`](crate::region_areas).
+/// The errors of [`region_areas`](crate::region_areas).
 pub fn outlines(diagram: &Diagram, sites: usize) -> Result<Vec<Vec<Polygon>>> {
     diagram.check(sites)?;
     let mut rings: BTreeMap<u32, Vec<Vec<LonLat>>> = BTreeMap::new();

@@ -129,6 +129,17 @@ pub const MAX_POINTS: u64 = u32::MAX as u64;
 ///
 /// No points give a tree without nodes. Work: one sort of the points, and a few steps for each node.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build};
+///
+/// let points = Points::new(&[8.0, 0.0, 0.0], &[8.0, 8.0, 0.0]);
+/// let tree = build(&Device::Cpu, points, &Params::new().threshold(1))?;
+/// assert_eq!(tree.nodes()[0].count, 3); // the root has all
+/// assert_eq!(tree.order(), [2, 1, 0]); // south-west, north-west, north-east
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
 /// - For the parameters: [`Error::Threshold`], [`Error::MaxLevel`] and [`Error::Bounds`].
 /// - [`gpu_core::Error::Length`] for columns of different lengths.
@@ -156,6 +167,17 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
 /// A batch takes more than the budget if it needs more than six nodes for every `threshold` points.
 ///
 /// On the CPU, which needs no device memory, this is [`build`].
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build, build_within};
+///
+/// let (points, params) = (Points::new(&[8.0, 0.0, 0.0], &[8.0, 8.0, 0.0]), Params::new());
+/// let device = Device::open(gpu_core::DeviceChoice::Auto)?;
+/// let tree = build_within(&device, points, &params, 1 << 20)?; // at most a MiB of a GPU's memory
+/// assert!(tree == build(&device, points, &params)?);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`build`]. [`Error::Budget`] for a budget that is too small for batches of 1024 points, or of a

@@ -25,6 +25,8 @@ const AT_ONCE: usize = 4096;
 
 /// The tree of all points of one cell, which are numbered as they are among those of all parts
 /// ([`Quadtree::renumbered`]). Needs the feature `files`.
+///
+/// Example: that of [`join`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Part<'a> {
@@ -93,6 +95,8 @@ impl<'a> Part<'a> {
 }
 
 /// The tree of all points of some parts. Needs the feature `files`.
+///
+/// Example: that of [`join`].
 #[derive(Clone, Debug)]
 pub struct Joined<'a> {
     /// Those that have points, in the order of codes.
@@ -128,6 +132,26 @@ enum Run {
 ///
 /// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). This function does
 /// not check whether an index stands in two parts.
+///
+/// ```
+/// use gpu_core::{Bounds, Device, Points};
+/// use quadtree_sort::{Params, Part, build, join};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let params = Params::new().bounds(Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 });
+/// let (x, y) = ([1.0, 7.0, 2.0], [1.0, 1.0, 2.0]);
+/// let west = build(&Device::Cpu, Points::new(&[1.0, 2.0], &[1.0, 2.0]), &params)?;
+/// let west = west.renumbered(&[0, 2], 3)?; // points 0 and 2 of three
+/// let east = build(&Device::Cpu, Points::new(&[7.0], &[1.0]), &params)?.renumbered(&[1], 3)?;
+///
+/// let joined = join(&[Part::new(&west, 1, 0), Part::new(&east, 1, 1)])?; // two cells of level 1
+/// let (mut file, mut whole) = (std::io::Cursor::new(Vec::new()), Vec::new());
+/// joined.write_to(&mut file)?;
+/// build(&Device::Cpu, Points::new(&x, &y), &params)?.write_to(&mut whole)?;
+/// assert!(file.into_inner() == whole);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// - [`Error::Part`] if there is no part.

@@ -17,6 +17,19 @@ use crate::{Error, Result};
 /// Rings that overlap cancel each other where they do. Parts that may overlap, and holes that may lie outside, as
 /// files have them, need a polygon for each ring. The caller then puts the lists together, as `point_quadtree`
 /// does.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, Polygons, Regions, build, list_in};
+///
+/// let square = |from: f64, to: f64| [[from, from], [to, from], [to, to], [from, to]];
+/// let mut polygons = Polygons::new();
+/// polygons.push([square(0.0, 9.0), square(3.0, 6.0)])?; // a square with a hole
+/// let tree = build(&Device::Cpu, Points::new(&[1.0, 4.0, 8.0], &[1.0, 4.0, 8.0]), &Params::new())?;
+/// let found = list_in(&Device::Cpu, &tree, Regions::Polygons(&polygons))?;
+/// assert_eq!(found.of(0), [0, 2]); // point 1 lies in the hole
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polygons {
     /// What each lies between.

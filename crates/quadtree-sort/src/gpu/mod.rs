@@ -6,6 +6,31 @@
 //! round of sorting, for how many points need another. Before that it waits for the bounds, unless
 //! [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside.
 //! No level waits.
+//!
+//! # Examples
+//!
+//! The calls have the form of those on the host, with a workspace for the device. Coordinates and results stay in its
+//! memory.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Gpu};
+//! use quadtree_sort::Params;
+//! use quadtree_sort::gpu::{DeviceRegions, Workspace, build, count_in, list_in};
+//!
+//! # fn main() -> Result<(), quadtree_sort::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (x, y) = (gpu.upload(&[1.0f32, 2.0, 8.0])?, gpu.upload(&[1.0f32, 2.0, 8.0])?);
+//! let tree = build(&mut workspace, &x, &y, &Params::new())?;
+//!
+//! let windows = gpu.upload(&[[0.0, 0.0, 2.0, 2.0]])?; // min_x, min_y, max_x, max_y
+//! let windows = DeviceRegions::Windows((&windows).into());
+//! assert_eq!(count_in(&mut workspace, &tree, windows)?.to_host()?, [2]);
+//! let found = list_in(&mut workspace, &tree, windows)?; // in device memory
+//! assert_eq!(found.to_host()?.of(0), [0, 1]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod baselines;
 mod bounds;
@@ -82,6 +107,8 @@ fn check_count(points: usize) -> Result<()> {
 /// - The sort reads and writes 8 bytes a point three times if points are uniform. It sorts again those that are
 ///   above the threshold after that. For more levels it is 12 bytes a point.
 /// - The coordinates are gathered once.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
 /// The errors of [`build`](crate::build), and [`gpu_core::Error::Captured`].

@@ -85,6 +85,17 @@ pub use shapes::{Shape, Shapes};
 /// A cell counts as its centre. Work: O(sites + cells) where sites are spread, since a triangle meets few of them;
 /// O(sites x cells) with the kernels of all pairs. Memory beside the outputs: some 200 bytes a site.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, LonLat, Params, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(3)?))?;
+/// assert_eq!(diagram.site_of(LonLat::new(116.4, 39.9)?), 0); // Peking is in the north
+/// assert_eq!(diagram.site_of(LonLat::new(151.2, -33.9)?), 1); // Sydney is in the south
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// - For the sites: [`Error::NoSites`], [`gpu_core::Error::TooMany`], [`gpu_core::Error::Length`] and
 ///   [`Error::Row`].
@@ -111,6 +122,19 @@ pub fn voronoi<'on>(
 /// the one with the lowest index is taken. Of the kernels, [`Method::Pruned`] hands lists of arcs down from triangle to triangle,
 /// and all others compare each cell with all arcs.
 ///
+/// ```
+/// use gpu_core::Device;
+/// use sphere_qtm::{Level, LonLat, Params, Shape, Shapes, voronoi_of_shapes};
+///
+/// let place = |longitude, latitude| LonLat::new(longitude, latitude);
+/// let equator = Shape::Line(vec![place(-60.0, 0.0)?, place(60.0, 0.0)?]);
+/// let shapes = Shapes::new(&[equator, Shape::Point(place(0.0, 90.0)?)])?;
+/// let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &Params::new(Level::new(4)?))?;
+/// assert_eq!(diagram.site_of(place(50.0, 20.0)?), 0); // 20 degrees from the line, 70 from the pole
+/// assert_eq!(diagram.site_of(place(50.0, 70.0)?), 1);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and [`Error::Core`] where
 /// memory or the device fails.
@@ -128,6 +152,16 @@ pub fn voronoi_of_shapes<'on>(
 }
 
 /// The cell of a level that each point lies in, as its id. Longitudes are in x and latitudes in y, in degrees.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, cells_of_points};
+///
+/// let points = Points::new(&[45.0, 135.0, 45.0], &[30.0, 30.0, -30.0]);
+/// let cells = cells_of_points(&Device::Cpu, &points, Level::ZERO)?;
+/// assert_eq!(cells, ["1".parse()?, "2".parse()?, "5".parse()?]); // octants
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Row`] for the points, [`Error::Cancelled`], and [`Error::Core`] where

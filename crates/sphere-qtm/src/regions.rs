@@ -22,6 +22,17 @@ const PARALLEL: u32 = 4;
 /// The level decides how close this is to the area of the true region. A cell on a border gives about half of its
 /// area to the wrong side, and most of these errors cancel.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, region_areas, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(3)?))?;
+/// let hemisphere = 2.0 * std::f64::consts::PI;
+/// assert!(region_areas(&diagram, 2)?.iter().all(|area| (area - hemisphere).abs() < 1e-12));
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram of other sites.
 pub fn region_areas(diagram: &Diagram, sites: usize) -> Result<Vec<f64>> {
@@ -63,6 +74,19 @@ fn sum_areas(triangle: &Triangle, nearest: &[u32], sums: &mut BTreeMap<u32, f64>
 /// This is the Delaunay graph of the sites, as exact as the level allows. If two regions touch along less than a
 /// cell, the pair may be missing. Where four regions meet in a point, the graph may hold a pair that does not
 /// touch.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, adjacency, voronoi};
+///
+/// // The north pole, three sites around the equator, the south pole.
+/// let sites = Points::new(&[0.0, 0.0, 120.0, -120.0, 0.0], &[90.0, 0.0, 0.0, 0.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &sites, &Params::new(Level::new(4)?))?;
+/// let pairs = adjacency(&diagram, 5)?;
+/// assert_eq!(pairs[..3], [[0, 1], [0, 2], [0, 3]]);
+/// assert_eq!(pairs[3..], [[1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]); // all but [0, 4]
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`region_areas`].

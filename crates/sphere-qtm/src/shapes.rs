@@ -12,6 +12,8 @@ use crate::place::{cross, minus};
 use crate::{Error, LonLat, Result, UnitVector};
 
 /// What a site is.
+///
+/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -35,6 +37,8 @@ pub enum Shape {
 }
 
 /// The shapes of a diagram's sites, as arcs that are checked.
+///
+/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shapes {
     elements: Vec<Element>,

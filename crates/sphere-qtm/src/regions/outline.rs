@@ -22,6 +22,8 @@ use crate::{Cell, Diagram, LonLat, Result};
 
 /// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
 /// clockwise. The last vertex of a ring is not its first one again.
+///
+/// Example: that of [`outlines`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polygon {
@@ -40,6 +42,18 @@ pub struct Polygon {
 ///
 /// With such lines the polygons cover the map without gap or overlap, and each cell's centre lies in the polygon of
 /// its site. Polygons are cut at the meridian of 180 degrees, and hold the poles.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, outlines, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(2)?))?;
+/// let north = &outlines(&diagram, 2)?[0];
+/// assert_eq!(north.len(), 1); // one polygon, from the equator to the pole
+/// assert!(north[0].outer.iter().all(|place| place.latitude() >= 0.0));
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`region_areas`](crate::region_areas).

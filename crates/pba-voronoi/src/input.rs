@@ -8,6 +8,24 @@ use crate::limits::{MAX_PIXELS, check_sides};
 use crate::{Error, NONE, Result};
 
 /// Where the sites are.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// // The same site, the third pixel of four, in four forms.
+/// for sites in [
+///     Sites::Mask(&[0, 0, 1, 0]),
+///     Sites::Bits(&[0b100]),
+///     Sites::List { columns: &[2], rows: &[0] },
+///     Sites::Labels(&[0, 0, 7, 0]),
+/// ] {
+///     let input = Input::new(sites, GridSpec::of_pixels(4, 1));
+///     let diagram = transform(&Device::Cpu, &input, &Params::new().distance())?;
+///     assert_eq!(diagram.distance.unwrap().values(), [2.0, 1.0, 0.0, 1.0]);
+/// }
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
@@ -35,6 +53,18 @@ pub enum Sites<'a> {
 /// On the [globe](crate::geodesic()) the two are the first sites that one meets going west and going east from the
 /// strip, round the globe if need be. So a row with one site has it twice, and the two may lie in the strip. Where
 /// the first and the last column are one meridian and both have a site, the site in the first column counts.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, NONE, Params, Sites, Strip, transform};
+///
+/// // The eastern half of a raster of 4 x 1 pixels, whose only site is in column 0.
+/// let strip = Strip { columns: 4, first: 2, before: &[0], after: &[NONE] };
+/// let input = Input::new(Sites::Mask(&[0, 0]), GridSpec::of_pixels(2, 1)).strip(strip);
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().distance())?;
+/// assert_eq!(diagram.distance.unwrap().values(), [2.0, 3.0]);
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.
@@ -49,6 +79,20 @@ pub struct Strip<'a> {
 }
 
 /// A raster of sites, and what goes with its pixels. A `GridView<u8>` becomes one by itself: a mask.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// let input = Input::new(Sites::Mask(&[1, 0, 0, 1]), GridSpec::of_pixels(4, 1))
+///     .values(&[10.0, 0.0, 0.0, 40.0])
+///     .excluded(&[0, 0, 0, 1]);
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().value())?;
+/// let values = diagram.value.unwrap();
+/// assert_eq!(values.values()[..3], [10.0, 10.0, 40.0]); // of the nearest site
+/// assert!(values.values()[3].is_nan()); // left out
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -107,6 +107,18 @@ pub const NONE: u32 = u32::MAX;
 /// O(pixels) work. An empty raster gives empty outputs. A raster without sites gives no nearest sites and infinite
 /// distances. The call reports its stages as progress, and on a GPU each output.
 ///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// let input = Input::new(Sites::Mask(&[1, 0, 0, 0, 0, 1]), GridSpec::of_pixels(6, 1));
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().distance().nearest())?;
+/// assert_eq!(diagram.distance.unwrap().values(), [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+/// let nearest = diagram.nearest.unwrap();
+/// assert_eq!((nearest.get(2), nearest.get(3)), (Some(0), Some(5)));
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
+///
 /// # Errors
 /// - For the input: [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and
 ///   [`Error::NotBeyond`].

@@ -81,6 +81,8 @@ pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, We
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
+///
+/// Example: that of [`interpolate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -97,6 +99,8 @@ pub struct Summary {
 }
 
 /// A DEM on the host: a raster for each column of values, and what goes with all of them.
+///
+/// Example: that of [`interpolate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dem {
@@ -135,6 +139,20 @@ impl Dem {
 /// Work is that of the triangulation, O(n log n) for n points, and proportional to the natural neighbours of all cells.
 /// With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
 /// each cell, those of the query circle.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, Points};
+/// use nni_grid::{Input, Params, interpolate};
+///
+/// // The corners of a square of side 2, and a cell with its centre in the middle.
+/// let (x, y) = ([0.0, 2.0, 0.0, 2.0], [0.0, 0.0, 2.0, 2.0]);
+/// let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+/// let cell = GridSpec::new(0.5, 1.5, 1.0, 1, 1)?;
+/// let dem = interpolate(&Device::Cpu, Input::new(points, cell), &Params::new())?;
+/// assert_eq!(dem.values[0].values(), [2.5]); // each corner weighs as much
+/// assert_eq!(dem.summary.sites, 4);
+/// # Ok::<(), nni_grid::Error>(())
+/// ```
 ///
 /// # Errors
 /// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or

@@ -333,6 +333,8 @@ impl Circle {
 }
 
 /// Where points are wanted.
+///
+/// Example: that of [`Dependence`].
 #[derive(Clone, Debug)]
 pub struct Wanted {
     area: Bounds,

@@ -4,6 +4,29 @@
 //! to arrays of the caller's. The kernels, with the plan of the algorithms, are in `kernels_rs::nni::exact`,
 //! `kernels_rs::nni::pixels` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of
 //! scratch for each pixel of the Voronoi raster at its peak.
+//!
+//! # Examples
+//!
+//! The call has the form of that on the host, with a workspace for the device.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
+//! use nni_grid::Params;
+//! use nni_grid::gpu::{Input, Workspace, interpolate};
+//!
+//! # fn main() -> Result<(), nni_grid::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (x, y) = ([0.0, 2.0, 0.0, 2.0], [0.0, 0.0, 2.0, 2.0]);
+//! let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+//! let uploaded = UploadedPoints::new(&gpu, &points)?;
+//! let cell = GridSpec::new(0.5, 1.5, 1.0, 1, 1)?; // its centre is (1, 1)
+//! let input = Input::new(uploaded.points(Extent::of(&points)?)?, cell);
+//! let dem = interpolate(&mut workspace, &input, &Params::new())?; // in device memory
+//! assert_eq!(dem.to_host()?.values[0].values(), [2.5]);
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod dem;
 mod host;
@@ -34,6 +57,8 @@ pub use input::Input;
 /// The call waits for the stream in two cases: with the exact method, for the numbers of sites and of their
 /// neighbours; and on pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the
 /// same call has run once outside.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
 /// - For the parameters and the mask: the errors of [`interpolate`](crate::interpolate).

@@ -50,6 +50,24 @@ pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'stati
 /// memory is copied by [`Gpu::begin_write`] and its threads. If `counts` is given it is written, whatever
 /// [`Params::counts`] says.
 ///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu, GridSpec, Points, Silent};
+/// use nni_grid::gpu::{Workspace, interpolate_into};
+/// use nni_grid::{Input, Method, Params};
+///
+/// # fn main() -> Result<(), nni_grid::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let points = Points { x: &[0.5, 2.5], y: &[0.5, 0.5], values: &[&[1.0, 3.0]] };
+/// let input = Input::new(points, GridSpec::new(0.0, 1.0, 1.0, 3, 1)?);
+/// let params = Params::new().method(Method::Pixels).max_distance(f64::INFINITY);
+/// let mut values = [0.0; 3];
+/// interpolate_into(&mut workspace, input, &params, &mut values, None, &Silent)?;
+/// assert_eq!(values, [1.0, 2.0, 3.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// After an error the arrays hold anything. Returns the errors of [`interpolate`](crate::interpolate), and:
 ///

@@ -91,6 +91,17 @@ pub use product::{
 /// Makes a product of every cell of a DEM; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
 /// border.
 ///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Product, ProductParams, product};
+///
+/// let dem = GridView::new(&[1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0], GridSpec::of_pixels(3, 3))?;
+/// let found = product(&Device::Cpu, dem, &ProductParams::new(Product::Position))?;
+/// assert_eq!(found.values()[4], 4.0); // a peak of 5, less the mean of its neighbours
+/// assert!(found.values()[0].is_nan()); // at the border
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
 /// or the device fails.
@@ -111,6 +122,19 @@ pub fn product<'on>(
 /// first.
 ///
 /// Work is proportional to the cells, plus the points of the lines.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{ContourParams, contours};
+///
+/// // A peak of 2: the line of height 1 goes round it, halfway to its neighbours.
+/// let dem = GridView::new(&[0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], GridSpec::of_pixels(3, 3))?;
+/// let lines = contours(&Device::Cpu, dem, &ContourParams::at([1.0]))?;
+/// let (line, (east, north)) = (&lines[0], dem.grid().cell_centre(1, 1));
+/// assert!(line.is_closed());
+/// assert!(line.points.iter().all(|[x, y]| (x - east).abs() + (y - north).abs() == 0.5));
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`product()`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond

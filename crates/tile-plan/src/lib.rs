@@ -56,6 +56,8 @@ use serde_json::Value;
 /// the fields of this type: `grid` (origin_x, origin_y, cell_size, width, height), `halo`, `inputs` ([`Input`]),
 /// `tiles` ([`Tile`]) and `program`. The id is the first 16 hexadecimal digits of SHA-256 (FIPS 180-4) of the text of
 /// `plan` without spaces.
+///
+/// Example: that of [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -68,6 +70,8 @@ pub struct Plan {
 }
 
 /// A part of the grid, and what making it takes.
+///
+/// Example: that of [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -25,6 +25,22 @@ const LEAST: u32 = 16;
 /// Cost: for each tile, and for each area that was divided on the way to it, a check of the inputs that reach that
 /// area.
 ///
+/// ```
+/// use gpu_core::{Bounds, GridSpec};
+/// use tile_plan::{Input, Model, Params, plan};
+///
+/// let west = Bounds { min_x: 0.0, min_y: 0.0, max_x: 9.0, max_y: 32.0 };
+/// let inputs = [Input::new("anywhere.laz").points(5), Input::new("west.laz").bounds(west)];
+/// let grid = GridSpec::new(0.0, 32.0, 1.0, 64, 32)?;
+/// // A byte a cell, and memory for half of the cells.
+/// let params = Params::new(grid, 1024, Model { fixed: 0, per_point: 0, per_cell: 1 });
+/// let plan = plan(&inputs, &params)?;
+/// let [west, east] = plan.tiles() else { panic!("two tiles") };
+/// assert_eq!((west.column, west.width, &west.inputs[..]), (0, 32, &[0, 1][..]));
+/// assert_eq!((east.column, east.width, &east.inputs[..]), (32, 32, &[0][..]));
+/// # Ok::<(), tile_plan::Error>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::Core`] and [`Error::NoCells`] for an invalid or empty grid.
 /// - [`Error::Unbounded`] and [`Error::NoDistance`] for a reach.

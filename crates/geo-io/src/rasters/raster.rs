@@ -44,6 +44,18 @@ pub struct Raster {
 /// NODATA is what GDAL takes for it. For a TIFF `.aux.xml` beside it comes first, then its tag. For a PNG the order
 /// is reversed.
 ///
+/// ```
+/// use geo_io::{ArrayData, read_raster, write_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.npy");
+/// write_npy(&path, &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?;
+/// let raster = read_raster(&path, None)?;
+/// assert_eq!((raster.width, raster.height), (3, 2));
+/// assert_eq!(raster.values, ArrayData::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::UnknownEnding`]: the name has another ending.
 /// - [`Error::OutOfMemory`]: memory does not hold the raster.

@@ -95,6 +95,8 @@ fn keys(image: &Ifd) -> GeoKeys {
 }
 
 /// How large a raster is and where it lies, without its values.
+///
+/// Example: that of [`read_place`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterPlace {
     /// Columns and rows.

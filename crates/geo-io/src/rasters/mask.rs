@@ -14,6 +14,8 @@ use crate::{
 };
 
 /// A raster of sites: row-major, row 0 in the north.
+///
+/// Example: that of [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mask {
     /// Columns.

@@ -11,6 +11,8 @@ use crate::{
 };
 
 /// A raster as its file has it: row-major, row 0 in the north.
+///
+/// Example: that of [`read_raster`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raster {
     /// Columns.
@@ -85,6 +87,19 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
 }
 
 /// A TIFF of values of f32, read in parts.
+///
+/// ```
+/// use geo_io::{RasterFile, write_geotiff};
+/// use gpu_core::GridSpec;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.tif");
+/// write_geotiff(&path, &GridSpec::of_pixels(2, 3), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], None, -9999.0)?;
+/// let file = RasterFile::open(&path)?;
+/// assert_eq!(file.size(), (2, 3));
+/// assert_eq!(file.rows(1, 2)?, [3.0, 4.0, 5.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct RasterFile {
     path: PathBuf,
     image: SampleFile,

@@ -14,6 +14,8 @@ use crate::{Crs, Error, Number, Polygons, Result};
 pub use with_heights::{Line, Lines, read_lines};
 
 /// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
+///
+/// Example: that of [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -28,6 +30,8 @@ pub enum Shape {
 }
 
 /// The features of a file, in their order.
+///
+/// Example: that of [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {

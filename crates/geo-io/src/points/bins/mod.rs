@@ -36,6 +36,8 @@ use blocks::Blocks;
 use format::Header;
 
 /// What bins are of.
+///
+/// Example: that of [`remove_bins`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BinSpec {

@@ -26,6 +26,8 @@ use crate::rasters::npy::header::Header;
 use crate::{Error, Result};
 
 /// An array of one or two dimensions, in C order: the last index changes fastest.
+///
+/// Example: that of [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Length (one dimension), or rows and columns.
@@ -35,6 +37,8 @@ pub struct Array {
 }
 
 /// The elements of an [`Array`].
+///
+/// Example: that of [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ArrayData {

@@ -7,6 +7,8 @@ use crate::tables::{Geometry, Vertex};
 use crate::{Crs, Result};
 
 /// A line from place to place, each (x, y).
+///
+/// Example: that of [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Line {
@@ -19,6 +21,8 @@ pub struct Line {
 }
 
 /// The lines of a file.
+///
+/// Example: that of [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Lines {

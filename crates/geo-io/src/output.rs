@@ -18,6 +18,18 @@ pub(crate) use gpu_core::files::folder_of;
 use crate::{Error, Result};
 
 /// What becomes of a file that already has the name of an output.
+///
+/// ```
+/// use geo_io::{Existing, Output, write_file};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("log.txt");
+/// std::fs::write(&path, "old")?;
+/// let output = Output { path: &path, existing: Existing::Refuse };
+/// assert!(write_file(output, |_| Ok(())).is_err());
+/// assert_eq!(std::fs::read_to_string(&path)?, "old");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// It is replaced.
@@ -32,6 +44,8 @@ pub enum Existing {
 /// Where an output goes. A path alone replaces the file that is there.
 ///
 /// A symbolic link is followed: its target is what is written.
+///
+/// Example: that of [`Existing`].
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
     /// The file.
@@ -49,6 +63,17 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 /// Tells before long work whether an output can be written: its folder exists and takes a new file,
 /// and nothing is in its way. Leaves nothing behind. The path `-` stands for standard output.
 ///
+/// ```
+/// use geo_io::{Error, check_output};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("out.tif");
+/// assert!(check_output(&path).is_ok() && !path.exists());
+/// let missing = folder.path().join("no-such-folder").join("out.tif");
+/// assert!(matches!(check_output(&missing), Err(Error::NoFolder { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoFolder`] where the folder is missing, [`Error::Exists`] for a file that is to stay,
 /// [`Error::Write`] otherwise.
@@ -62,6 +87,15 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
 
 /// Tells before long work whether each output is a file of its own: not one of the inputs, nor another
 /// output. Two names mean one file if they are links to it, symbolic or not.
+///
+/// ```
+/// use std::path::{Path, PathBuf};
+/// use geo_io::{Error, check_distinct};
+///
+/// let input = PathBuf::from("dem.tif");
+/// assert!(check_distinct(&[input.clone()], &[Path::new("slope.tif")]).is_ok());
+/// assert!(matches!(check_distinct(&[input], &[Path::new("dem.tif")]), Err(Error::SameFile { .. })));
+/// ```
 ///
 /// # Errors
 /// [`Error::SameFile`] with the two names.
@@ -107,6 +141,17 @@ fn is_same_file(a: &Path, b: &Path) -> std::io::Result<bool> {
 }
 
 /// Writes a file of any kind through `fill`. It takes its name when all of it is there.
+///
+/// ```
+/// use std::io::Write;
+/// use geo_io::write_file;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("log.txt");
+/// write_file(&path, |file| writeln!(file, "done"))?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "done\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`check_output`], and [`Error::Write`] with what `fill` met.

@@ -22,6 +22,8 @@ use crate::{Crs, Error, Result};
 /// Points in columns: entry `i` of every column is point `i`.
 ///
 /// Coordinates are f64 in the units of the coordinate reference system, and finite.
+///
+/// Example: that of [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointCloud {
     /// Eastings or longitudes.
@@ -128,6 +130,8 @@ impl PointCloud {
 /// What a reader read, what it kept, and what it dropped for which reason. A dropped point counts once: as
 /// withheld, else as noise or by its class, else by its return, else by its place. If a header says that all of a
 /// file or chunk is outside, all its points count by their place.
+///
+/// Example: that of [`read_points`](crate::read_points).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.
@@ -254,6 +258,8 @@ impl fmt::Display for Returns {
 }
 
 /// Which points are kept while a file is read. The default keeps all but the withheld and noise.
+///
+/// Example: that of [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Classes to keep; `None` keeps all but those of [`NOISE`].
@@ -390,6 +396,8 @@ impl Keep<'_> {
 }
 
 /// What the header of a point file says of all its points.
+///
+/// Example: that of [`read_header`](crate::read_header).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Points.

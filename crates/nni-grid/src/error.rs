@@ -82,9 +82,8 @@ pub enum Error {
     },
     /// The coordinates of points and cells, as whole numbers of the least unit of which all are multiples, have too many bits.
     #[error(
-        "coordinates of points and cells between {least:e} and {greatest:e} in magnitude have {bits} bits from the highest to \
-         the lowest; the exact method takes {most}: leave out the points that are farthest away, or round the smallest \
-         coordinates to 0"
+        "coordinates between {least:e} and {greatest:e} in magnitude need {bits} bits, and the exact method takes {most}: \
+         leave out the farthest points, or round the smallest coordinates to 0"
     )]
     Range {
         /// The least magnitude but 0.

@@ -1,10 +1,12 @@
 //! Natural neighbour interpolation of scattered points onto a grid: LiDAR points in, a DEM out.
 //!
-//! A natural neighbour estimate at a query point is the mean of the sites' values, each weighted by
-//! the area that the query point's Voronoi cell, inserted among theirs, would steal from its own
-//! (Sibson 1980, 1981). It needs no search radius or power to tune, passes through the data, and stays
-//! within their range. This crate computes it exactly, from the cells themselves, or as published on a
-//! raster of pixels ([`Method`]). Radii are in DEM cells; values keep the unit of `z`.
+//! A natural neighbour estimate at a query point is a weighted mean of the sites' values. The query point's Voronoi
+//! cell, inserted among the cells of the sites, would take an area from each of its neighbours. That area is the
+//! neighbour's weight (Sibson 1980, 1981). The estimate needs no search radius or power to tune, passes through the
+//! data, and stays within their range.
+//!
+//! This crate computes it exactly, from the cells themselves, or as published on a raster of pixels ([`Method`]).
+//! Radii are in DEM cells; values keep the unit of `z`.
 //!
 //! ```
 //! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Points};
@@ -26,35 +28,39 @@
 //!
 //! # Method
 //!
-//! [`Method::Exact`], the default: a walk over the points' Delaunay triangulation shows a query's natural neighbours, and what
-//! its cell would take from each (Green and Sibson 1978, doi:10.1093/comjnl/21.2.168). Every decision about neighbours is
-//! exact. A cell outside the convex hull of the points has the value at the nearest place of the hull. [`Weights::Linear`] takes
-//! the plane of the triangle that holds the cell instead: the surface of a TIN.
+//! [`Method::Exact`], the default, walks over the Delaunay triangulation of the points. The walk finds a query's
+//! natural neighbours, and the area that its cell would take from each (Green and Sibson 1978,
+//! doi:10.1093/comjnl/21.2.168). Every decision about neighbours is exact. A cell outside the convex hull of the
+//! points has the value at the nearest place of the hull. [`Weights::Linear`] takes the plane of the triangle that
+//! holds the cell instead: the surface of a TIN.
 //!
-//! [`Method::Pixels`], after Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation
-//! Based Grid DEM Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact
-//! Voronoi diagram is made (crate `pba-voronoi`), and every DEM cell sums over the pixels in a circle
-//! around it. Where we differ from the paper: the Voronoi raster may be finer than the DEM
-//! (`supersample`), several points in a pixel merge by a stated policy, a query on a site gives that
-//! site's value, and pixels as far from one site as from another count for both sides.
+//! [`Method::Pixels`] follows Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation Based Grid
+//! DEM Using CUDA* (COM.Geo 2012). Points become sites of a raster. The crate `pba-voronoi` makes the raster's
+//! exact Voronoi diagram, and every DEM cell sums over the pixels in a circle around it. It differs from the paper:
 //!
-//! By either, cells farther than [`Params::max_distance`] from the nearest point have no value, so that a lake stays
-//! NODATA. The exact method gives every other cell the weights of all its natural neighbours, however far away they are.
-//! On pixels a site may have a region of influence, as published, beyond which no cell uses it
-//! ([`Params::region_of_influence`]; Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817). CPU and GPU give
-//! the same bits. `docs/internals/nni-grid.md` has the definitions.
+//! - The Voronoi raster may be finer than the DEM (`supersample`).
+//! - Several points in a pixel merge by a stated policy.
+//! - A query on a site gives that site's value.
+//! - Pixels as far from one site as from another count for both sides.
+//!
+//! By either method, cells farther than [`Params::max_distance`] from the nearest point have no value, so that a
+//! lake stays NODATA. The exact method gives every other cell the weights of all its natural neighbours, however
+//! far away they are. On pixels a site may have a region of influence, as published, beyond which no cell uses it
+//! ([`Params::region_of_influence`]; Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817).
+//!
+//! CPU and GPU give the same bits. `docs/internals/nni-grid.md` has the definitions.
 //!
 //! # Accuracy
 //!
-//! The exact method is off by the rounding of results to f32. On pixels, sites move to the centres of
-//! their pixels: by half a pixel's diagonal at most, which a finer raster shrinks. Values are resolved to
-//! their range / 2^31 or better ([`ValueScale`]).
+//! The error of the exact method is the rounding of results to f32. On pixels, sites move to the centres of their
+//! pixels: by half a pixel's diagonal at most, which a finer raster shrinks. Values are resolved to their range /
+//! 2^31 or better ([`ValueScale`]).
 //!
 //! # On the device
 //!
-//! `gpu::interpolate` takes points that lie in device memory and gives a `gpu::DeviceDem` there, without a copy
-//! from or to the host; `gpu::interpolate_into` streams from arrays of the caller's into arrays of the
-//! caller's, with the copies beside the work.
+//! `gpu::interpolate` takes points in device memory and returns a `gpu::DeviceDem` there, without a copy from or to
+//! the host. `gpu::interpolate_into` streams from the caller's arrays into the caller's arrays, and copies while it
+//! computes.
 #![deny(missing_docs)]
 
 mod error;
@@ -75,6 +81,8 @@ pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, We
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
+///
+/// Example: that of [`interpolate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -91,6 +99,8 @@ pub struct Summary {
 }
 
 /// A DEM on the host: a raster for each column of values, and what goes with all of them.
+///
+/// Example: that of [`interpolate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dem {
@@ -129,6 +139,20 @@ impl Dem {
 /// Work is that of the triangulation, O(n log n) for n points, and proportional to the natural neighbours of all cells.
 /// With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
 /// each cell, those of the query circle.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, Points};
+/// use nni_grid::{Input, Params, interpolate};
+///
+/// // The corners of a square of side 2, and a cell with its centre in the middle.
+/// let (x, y) = ([0.0, 2.0, 0.0, 2.0], [0.0, 0.0, 2.0, 2.0]);
+/// let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+/// let cell = GridSpec::new(0.5, 1.5, 1.0, 1, 1)?;
+/// let dem = interpolate(&Device::Cpu, Input::new(points, cell), &Params::new())?;
+/// assert_eq!(dem.values[0].values(), [2.5]); // each corner weighs as much
+/// assert_eq!(dem.summary.sites, 4);
+/// # Ok::<(), nni_grid::Error>(())
+/// ```
 ///
 /// # Errors
 /// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or

@@ -15,6 +15,21 @@ pub const MAX_SUPERSAMPLE: u32 = 8;
 pub const MAX_SIDE: u64 = 1 << 29;
 
 /// Which value a site gets when several points lie in its pixel.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, Points};
+/// use nni_grid::{Duplicates, Input, Params, interpolate};
+///
+/// // Two points at the centre of the only cell.
+/// let points = Points { x: &[0.5, 0.5], y: &[0.5, 0.5], values: &[&[1.0, 3.0]] };
+/// let cell = GridSpec::new(0.0, 1.0, 1.0, 1, 1)?;
+/// for (policy, expected) in [("mean", 2.0), ("min", 1.0), ("max", 3.0), ("first", 1.0), ("last", 3.0)] {
+///     let params = Params::new().duplicates(policy.parse::<Duplicates>()?);
+///     let dem = interpolate(&Device::Cpu, Input::new(points, cell), &params)?;
+///     assert_eq!(dem.values[0].values(), [expected]);
+/// }
+/// # Ok::<(), nni_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
     /// Their mean, rounded to the fixed-point resolution.
@@ -24,9 +39,9 @@ pub enum Duplicates {
     Min,
     /// The highest.
     Max,
-    /// That of the first point in input order.
+    /// The value of the first point in input order.
     First,
-    /// That of the last point in input order.
+    /// The value of the last point in input order.
     Last,
 }
 
@@ -85,6 +100,19 @@ impl FromStr for Method {
 }
 
 /// How much each natural neighbour counts.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, Points};
+/// use nni_grid::{Input, Params, Weights, interpolate};
+///
+/// // A triangle, and a cell with its centre in the middle of the slanting side.
+/// let points = Points { x: &[0.0, 2.0, 0.0], y: &[0.0, 0.0, 2.0], values: &[&[9.0, 1.0, 3.0]] };
+/// let cell = GridSpec::new(0.5, 1.5, 1.0, 1, 1)?;
+/// let params = Params::new().weights(Weights::Linear);
+/// let dem = interpolate(&Device::Cpu, Input::new(points, cell), &params)?;
+/// assert_eq!(dem.values[0].values(), [2.0]); // between the ends of that side
+/// # Ok::<(), nni_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// By the area that the query point steals from it (Sibson 1981).
@@ -120,6 +148,18 @@ impl FromStr for Weights {
 }
 
 /// What a cell without a value takes.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, Points};
+/// use nni_grid::{Fill, Input, Params, interpolate};
+///
+/// let points = Points { x: &[0.5], y: &[0.5], values: &[&[7.0]] };
+/// let row = GridSpec::new(0.0, 1.0, 1.0, 3, 1)?;
+/// let params = Params::new().max_distance(1.0).fill(Fill::Value(-1.0));
+/// let dem = interpolate(&Device::Cpu, Input::new(points, row), &params)?;
+/// assert_eq!(dem.values[0].values(), [7.0, 7.0, -1.0]); // the last cell is 2 cells away
+/// # Ok::<(), nni_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Fill {
     /// NODATA.
@@ -171,13 +211,15 @@ pub struct Params {
     pub counts: bool,
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
-    /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
-    /// sites' places is from the cell's centre, in cells; 0 for exact weights, outside the hull the distance to it. With the method on
-    /// pixels of Sibson's weights alone.
+    /// Whether each cell gets its local-coordinates deviation: the distance, in cells, from the cell's centre to
+    /// the weighted mean of the sites' places. It is 0 for exact weights; outside the hull it is the distance to
+    /// the hull. The method on pixels gives it for Sibson's weights alone.
     pub deviations: bool,
-    /// Values between which those of the points lie, or which they widen: the fixed point of values
-    /// ([`ValueScale`](crate::ValueScale)) follows it. Parts of one whole that are given the whole's have its fixed
-    /// point, and so, by the method on pixels with finite radii, its bits. `None` for the points' own.
+    /// The range that decides the fixed point of values ([`ValueScale`](crate::ValueScale)). If a point's value
+    /// lies outside, the range grows to include it. `None` takes the range of the points' own values.
+    ///
+    /// Parts of one whole that are given the range of the whole have its fixed point. With the method on pixels and
+    /// finite radii they therefore have its bits.
     pub value_range: Option<ValueRange>,
 }
 

@@ -10,6 +10,15 @@ use gpu_core::ValueRange;
 /// The step is the smallest power of two that lets the range fit in about 2^31 steps. So the
 /// resolution is between range / 2^31 and range / 2^30: a micrometre over the relief of the Earth. One
 /// value far from the others costs all of them resolution.
+///
+/// ```
+/// use nni_grid::ValueScale;
+///
+/// let scale = ValueScale::of(&[0.0, 10.0]);
+/// assert_eq!((scale.offset, scale.quantise(5.0)), (5.0, 0));
+/// let sum = i64::from(scale.quantise(2.5)) + i64::from(scale.quantise(4.5));
+/// assert_eq!(scale.mean(sum, 2), 3.5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueScale {
     /// The middle of the range.

@@ -54,13 +54,13 @@ const STRIP: usize = 64;
 /// How often a pass reports its progress, at most.
 const REPORTS: usize = 32;
 
-/// [`transform`](crate::transform) on all cores of the CPU.
+/// Computes the [`transform`](crate::transform) on all cores of the CPU.
 ///
-/// O(pixels) time. Beside input and outputs it takes 2 bytes a pixel (4 in rasters wider than 60,000),
-/// and, where sites are far apart, up to 12 bytes x 64 columns x rows per thread.
+/// O(pixels) time. Beside input and outputs it takes 2 bytes a pixel, or 4 in rasters wider than 60,000. Where
+/// sites are far apart it takes up to 12 bytes x 64 columns x rows per thread more.
 ///
 /// # Errors
-/// As [`transform`](crate::transform).
+/// The errors of [`transform`](crate::transform).
 pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
     input.check_sites(false)?;

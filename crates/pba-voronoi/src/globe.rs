@@ -325,6 +325,21 @@ impl Tables {
 ///
 /// O(pixels) on all cores.
 ///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Globe, Input, Params, Sites, directions_on_globe, geodesic};
+///
+/// // Pixels of a degree around the equator; the site is in the middle.
+/// let globe = Globe::new([0.0, 1.5], [1.0, 1.0]);
+/// let mask = [0, 0, 0, 0, 1, 0, 0, 0, 0];
+/// let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(3, 3));
+/// let diagram = geodesic(&Device::Cpu, &input, &globe, &Params::new().nearest())?;
+/// let directions = directions_on_globe(&diagram.nearest.unwrap(), &globe)?;
+/// let (north, middle, south) = (directions.values()[1], directions.values()[4], directions.values()[7]);
+/// assert_eq!((north, middle, south), (180.0, 0.0, 360.0)); // from the north the site lies south
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory
 /// fails.
@@ -341,11 +356,13 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 }
 
 /// The bearings of great circles between the pixels of a raster, which [`directions_on_globe`] gives of all pixels at once.
+///
+/// Example: that of [`directions_on_globe`].
 #[derive(Clone, Debug)]
 pub struct Bearings(Tables);
 
 impl Bearings {
-    /// Those of a raster of so many columns and rows.
+    /// Returns the bearings of a raster of so many columns and rows.
     ///
     /// # Errors
     /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.

@@ -2,6 +2,26 @@
 //!
 //! [`transform`] takes slices and gives rasters that stay on the device. It enqueues and returns. The kernels,
 //! with the plans of both methods, are in `kernels_rs::voronoi`.
+//!
+//! # Examples
+//!
+//! The calls have the form of those on the host, with a handle for the device.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Gpu, GridSpec};
+//! use pba_voronoi::Params;
+//! use pba_voronoi::gpu::{Input, Sites, transform};
+//!
+//! # fn main() -> Result<(), pba_voronoi::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mask = gpu.upload(&[1u8, 0, 0, 0, 0, 1])?;
+//! let input = Input::new(Sites::Mask((&mask).into()), GridSpec::of_pixels(6, 1));
+//! let diagram = transform(&gpu, &input, &Params::new().distance())?; // in device memory
+//! let distance = diagram.distance.unwrap().to_host()?;
+//! assert_eq!(distance.values(), [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod baselines;
 mod bits;
@@ -29,19 +49,24 @@ use globe::OnGlobe;
 use outputs::Sources;
 use winners::Winners;
 
-/// The [transform](crate::transform) of a raster in device memory: the same bits as the CPU's.
+/// Computes the [transform](crate::transform) of a raster in device memory, with the same bits as on the CPU.
 ///
-/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the
-/// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
-/// [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13, and 12 more for the values of listed sites.
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the outputs:
 ///
-/// Listed sites outside the raster are left out, and so are those of a [`Strip`] that do not lie beyond it: the host, which
-/// could refuse them, does not see them.
+/// - 2.2 bytes a pixel, or 4.2 beyond 60,000 columns or where pixels are not square.
+/// - With [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13 bytes a pixel.
+/// - For the values of listed sites 12 bytes a pixel more.
+///
+/// Listed sites outside the raster are left out. So are sites of a [`Strip`] that do not lie beyond it. The call
+/// cannot refuse them, since the host does not see them.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`] for the input, [`Error::Spacing`],
-/// [`gpu_core::Error::Parameter`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
-/// [`Error::Core`] where memory or the device fails.
+/// - For the input: [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`].
+/// - For the parameters: [`Error::Spacing`], [`gpu_core::Error::Parameter`], [`Error::Missing`] and
+///   [`Error::Unsupported`].
+/// - [`Error::Core`] where memory or the device fails.
 pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
     let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
@@ -59,21 +84,21 @@ pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagra
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the outputs, is 16
 /// bytes a pixel.
 ///
-/// ```no_run
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// ```
 /// use gpu_core::{DeviceChoice, Gpu, GridSpec};
 /// use pba_voronoi::gpu::{DeviceGlobe, Input, Sites, geodesic};
 /// use pba_voronoi::{Globe, Params};
 ///
-/// let gpu = Gpu::open(DeviceChoice::Cuda(0))?;
-/// // The whole Earth in pixels of half a degree; one site.
-/// let mut mask = vec![0; 720 * 360];
-/// mask[0] = 1;
-/// let (mask, grid) = (gpu.upload(&mask)?, GridSpec::of_pixels(720, 360));
-/// let globe = DeviceGlobe::new(&gpu, &Globe::new([-180.0, 90.0], [0.5, 0.5]), 720, 360)?;
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// // Three pixels of 90 degrees along the equator; the site is the western one.
+/// let (mask, grid) = (gpu.upload(&[1u8, 0, 0])?, GridSpec::of_pixels(3, 1));
+/// let globe = Globe::new([0.0, 45.0], [90.0, 90.0]);
+/// let there = DeviceGlobe::new(&gpu, &globe, 3, 1)?;
 /// let input = Input::new(Sites::Mask((&mask).into()), grid);
-/// let diagram = geodesic(&gpu, &input, &globe, &Params::new().distance())?;
-/// let metres = diagram.distance.unwrap().to_host()?;
+/// let diagram = geodesic(&gpu, &input, &there, &Params::new().distance_f64())?;
+/// let metres = diagram.distance_f64.unwrap().to_host()?.into_values();
+/// assert_eq!((metres[0], metres[2]), (0.0, std::f64::consts::PI * globe.radius));
 /// # Ok(())
 /// # }
 /// ```
@@ -101,6 +126,19 @@ pub fn geodesic(
 
 /// The nearest site's linear index (row * width + column) for each pixel of a mask in device memory, or
 /// [`NONE`](crate::NONE): the same bits as the CPU's. Enqueues and returns.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec, GridView};
+/// use pba_voronoi::gpu::nearest_sites;
+///
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// let mask = GridView::new(&[1u8, 0, 0, 1], GridSpec::of_pixels(4, 1))?;
+/// let nearest = nearest_sites(&gpu, &DeviceGrid::upload(&gpu, mask)?)?;
+/// assert_eq!(nearest.to_host()?.values(), [0, 0, 3, 3]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Error::TooLarge`], [`Error::Core`].

@@ -28,8 +28,8 @@ pub fn bearing(east: f64, north: f64) -> f32 {
     (turned as f32).max(f32::MIN_POSITIVE)
 }
 
-/// Where the pixels of a raster lie: pixel (0, 0) begins at `origin`, and `column` and `row` are the steps on the
-/// ground from a pixel to the next column and to the next row. Each is east and north, in any unit.
+/// Where the pixels of a raster lie. Pixel (0, 0) begins at `origin`. `column` and `row` are the steps on the
+/// ground from a pixel to the next column and to the next row. Each of the three is east and north, in any unit.
 ///
 /// ```
 /// use pba_voronoi::Lay;
@@ -121,6 +121,18 @@ pub fn directions(nearest: &Integers, lay: &Lay) -> Result<Grid<f32>> {
 
 /// The coordinates of the centre of each pixel's nearest site, east and north, out of
 /// [`Diagram::nearest`](crate::Diagram::nearest): NaN where there is none. O(pixels) on all cores.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Lay, Params, Sites, site_centres, transform};
+///
+/// // Pixels of side 10, from x = 100 east and from y = 20 south; the site is the north-eastern one.
+/// let input = Input::new(Sites::Mask(&[0, 1, 0, 0]), GridSpec::new(100.0, 20.0, 10.0, 2, 2)?);
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().nearest())?;
+/// let [east, north] = site_centres(&diagram.nearest.unwrap(), &Lay::of_grid(&diagram.grid))?;
+/// assert_eq!((east.values(), north.values()), (&[115.0; 4][..], &[15.0; 4][..]));
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory fails.

@@ -8,13 +8,30 @@ use crate::limits::{MAX_PIXELS, check_sides};
 use crate::{Error, NONE, Result};
 
 /// Where the sites are.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// // The same site, the third pixel of four, in four forms.
+/// for sites in [
+///     Sites::Mask(&[0, 0, 1, 0]),
+///     Sites::Bits(&[0b100]),
+///     Sites::List { columns: &[2], rows: &[0] },
+///     Sites::Labels(&[0, 0, 7, 0]),
+/// ] {
+///     let input = Input::new(sites, GridSpec::of_pixels(4, 1));
+///     let diagram = transform(&Device::Cpu, &input, &Params::new().distance())?;
+///     assert_eq!(diagram.distance.unwrap().values(), [2.0, 1.0, 0.0, 1.0]);
+/// }
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(&'a [u8]),
-    /// A bit a pixel: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of
-    /// its own, so that there are `width.div_ceil(32) * height` words. Bits beyond the width do not
-    /// count.
+    /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
+    /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(&'a [u32]),
     /// The sites' columns and rows, in any order; a pixel may be named more than once.
     List {
@@ -27,15 +44,27 @@ pub enum Sites<'a> {
     Labels(&'a [u32]),
 }
 
-/// What a raster that is a strip of columns of a wider one, as tall as that, knows of it.
+/// What a strip of columns knows of the wider raster that it is cut from. The strip has all rows of that raster.
 ///
-/// Of a row's sites beyond the strip only the last before it and the first after it are nearest to any of its columns. So
-/// with these two of each row the strip has the distances and nearest sites of the whole, however far they are, and a
-/// raster larger than memory is done strip by strip.
+/// Only two of a row's sites beyond the strip can be nearest to one of the strip's columns: the last one before the
+/// strip and the first one after it. With these two for each row, the strip has the distances and nearest sites of
+/// the whole, however far away they are. So a raster larger than memory can be done strip by strip.
 ///
-/// On the [globe](crate::geodesic()) the two are the first sites that one meets going west and going east from the strip, round the globe if need
-/// be, so that a row with one site has it twice, and they may lie in the strip. Of sites in the first and in the last column where these are
-/// one meridian it is that in the first.
+/// On the [globe](crate::geodesic()) the two are the first sites that one meets going west and going east from the
+/// strip, round the globe if need be. So a row with one site has it twice, and the two may lie in the strip. Where
+/// the first and the last column are one meridian and both have a site, the site in the first column counts.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, NONE, Params, Sites, Strip, transform};
+///
+/// // The eastern half of a raster of 4 x 1 pixels, whose only site is in column 0.
+/// let strip = Strip { columns: 4, first: 2, before: &[0], after: &[NONE] };
+/// let input = Input::new(Sites::Mask(&[0, 0]), GridSpec::of_pixels(2, 1)).strip(strip);
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().distance())?;
+/// assert_eq!(diagram.distance.unwrap().values(), [2.0, 3.0]);
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.
@@ -50,6 +79,20 @@ pub struct Strip<'a> {
 }
 
 /// A raster of sites, and what goes with its pixels. A `GridView<u8>` becomes one by itself: a mask.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// let input = Input::new(Sites::Mask(&[1, 0, 0, 1]), GridSpec::of_pixels(4, 1))
+///     .values(&[10.0, 0.0, 0.0, 40.0])
+///     .excluded(&[0, 0, 0, 1]);
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().value())?;
+/// let values = diagram.value.unwrap();
+/// assert_eq!(values.values()[..3], [10.0, 10.0, 40.0]); // of the nearest site
+/// assert!(values.values()[3].is_nan()); // left out
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

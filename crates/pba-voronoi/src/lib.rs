@@ -1,20 +1,25 @@
 //! Exact discrete Voronoi diagrams and Euclidean distance transforms of rasters.
 //!
-//! Given a raster in which some pixels are *sites*, [`transform`] finds for every pixel the site
-//! whose centre is nearest to the pixel's own centre, and the distance to it. Distances are exact: they
-//! are compared as integers, so no pixel is ever given to the second nearest site. Equal
-//! distances go to the site with the lowest linear index (row x width + column), so the result
-//! does not depend on the device, on the number of threads, or on the order of anything.
+//! Given a raster in which some pixels are *sites*, [`transform`] finds for every pixel the site whose centre is
+//! nearest to the pixel's own centre, and the distance to it. Distances are compared as integers, so no pixel is
+//! ever given to the second nearest site.
+//!
+//! Equal distances go to the site with the lowest linear index (row x width + column). So the result does not
+//! depend on the device or on the number of threads.
 //!
 //! Use it for distance maps and buffers around features, for filling each pixel from its nearest
 //! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`).
 //!
 //! Rasters in longitude and latitude are measured along great circles by [`geodesic`](geodesic()).
 //!
-//! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what is wanted:
-//! indices, coordinates, squared distances; distances on the ground, signed or cut off; values and labels
-//! of the nearest site. In device memory `gpu::transform` does the same. From the indices follow the [`directions`] to the
-//! nearest sites and [their coordinates](site_centres).
+//! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what the call returns:
+//!
+//! - indices, coordinates and squared distances;
+//! - distances on the ground, signed or up to a limit;
+//! - values and labels of the nearest site.
+//!
+//! In device memory `gpu::transform` does the same. The indices lead to the [`directions`] of the nearest sites and
+//! to [their coordinates](site_centres).
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -38,33 +43,35 @@
 //!
 //! # Method
 //!
-//! The diagram separates by dimension. Pass 1 finds in every row the nearest site of that row,
-//! for every pixel. In pass 2 a column has then one candidate per row, the costs of the
-//! candidates along the column are parabolas of equal shape, and the nearest sites of the
-//! column's pixels are their lower envelope.
+//! The diagram separates by dimension. Pass 1 finds for every pixel the nearest site of its own row. Then a column
+//! has one candidate per row, and the cost of a candidate along the column is a parabola. All parabolas have equal
+//! shape. Pass 2 finds their lower envelope, which gives the nearest site of each of the column's pixels.
 //!
-//! [`Method::Monotone`], the default, searches them from coarse rows to fine ones: down a column
-//! the winner's row never decreases (the matrix of costs is totally monotone; Aggarwal, Klawe, Moran,
-//! Shor and Wilber 1987, DOI 10.1007/BF01840359), so that between two rows only the candidates
-//! between their winners count.
+//! [`Method::Monotone`], which the default uses, searches the envelope from coarse rows to fine ones. Down a column
+//! the winner's row never decreases, since the matrix of costs is totally monotone (Aggarwal, Klawe, Moran, Shor
+//! and Wilber 1987, DOI 10.1007/BF01840359). So between two rows only the candidates between their winners count.
 //!
-//! [`Baseline::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
-//! Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012), who built on the Parallel Banding
-//! Algorithm of Cao, Tang, Mohamed and Tan (I3D 2010, DOI 10.1145/1730804.1730818): a forward
-//! max-scan and a backward min-scan over site columns, iterative pruning of each column's
-//! candidates by their bisectors with compaction, and assignment by intervals. On the CPU it is the
-//! stack of Meijster, Roerdink and Hesselink (2000, DOI 10.1007/0-306-47025-X_36) and Felzenszwalb
-//! and Huttenlocher (2012, DOI 10.4086/toc.2012.v008a019), which also serves what is far apart.
-//! Where we differ from the papers: coordinates are 32-bit, ties are defined, and an envelope is
-//! cut at the first *row* where a later candidate is strictly nearer, an integer, instead of at a
-//! real intersection.
+//! [`Baseline::ScanPrune`] is the method of Simin You and Jianting Zhang, *Constructing Natural Neighbor
+//! Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012). They built on the Parallel Banding Algorithm of Cao,
+//! Tang, Mohamed and Tan (I3D 2010, DOI 10.1145/1730804.1730818). It has three steps:
+//!
+//! - a forward max-scan and a backward min-scan over site columns;
+//! - iterative pruning of each column's candidates by their bisectors, with compaction;
+//! - assignment by intervals.
+//!
+//! On the CPU it is the stack of Meijster, Roerdink and Hesselink (2000, DOI 10.1007/0-306-47025-X_36) and
+//! Felzenszwalb and Huttenlocher (2012, DOI 10.4086/toc.2012.v008a019). [`Method::Monotone`] uses that stack too,
+//! for wide rasters and for pixels that are not square.
+//!
+//! This crate differs from the papers: coordinates are 32-bit and ties are defined. An envelope is cut not at a
+//! real intersection but at an integer, the first *row* where a later candidate is strictly nearer.
 //!
 //! All of them compare integers and give ties to the lowest index: the same bits.
 //!
 //! # Limits
 //!
-//! At most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds; in `nearest_sites`, whose
-//! indices have 32 bits, at most [`MAX_PIXELS`]. Beyond is an error.
+//! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. If `nearest_sites` is
+//! asked for, whose indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
 #![deny(missing_docs)]
 
 mod cpu;
@@ -95,16 +102,30 @@ pub use params::{Baseline, Method, Params};
 /// An index of 32 bits where there is no site at all.
 pub const NONE: u32 = u32::MAX;
 
-/// The exact distance transform of a raster of sites, from host arrays to host arrays.
+/// Computes the exact distance transform of a raster of sites, from host arrays to host arrays.
 ///
-/// O(pixels) work. An empty raster gives empty outputs, one without sites no nearest sites and infinite
-/// distances. Its progress hears of the stages; on a GPU of each output.
+/// O(pixels) work. An empty raster gives empty outputs. A raster without sites gives no nearest sites and infinite
+/// distances. The call reports its stages as progress, and on a GPU each output.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// let input = Input::new(Sites::Mask(&[1, 0, 0, 0, 0, 1]), GridSpec::of_pixels(6, 1));
+/// let diagram = transform(&Device::Cpu, &input, &Params::new().distance().nearest())?;
+/// assert_eq!(diagram.distance.unwrap().values(), [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+/// let nearest = diagram.nearest.unwrap();
+/// assert_eq!((nearest.get(2), nearest.get(3)), (Some(0), Some(5)));
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
-/// [`Error::Spacing`], [`gpu_core::Error::Parameter`] and [`Error::Missing`] for the parameters,
-/// [`Error::Unsupported`] for what [`Baseline::ScanPrune`] cannot do, [`Error::Cancelled`] where its progress
-/// ends the call, and [`Error::Core`] where memory or the device fails.
+/// - For the input: [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and
+///   [`Error::NotBeyond`].
+/// - For the parameters: [`Error::Spacing`], [`gpu_core::Error::Parameter`] and [`Error::Missing`].
+/// - [`Error::Unsupported`] for what [`Baseline::ScanPrune`] cannot do.
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn transform<'on>(
     on: impl Into<On<'on>>,
     input: &Input<'_>,
@@ -144,22 +165,26 @@ pub fn nearest_sites<'on>(on: impl Into<On<'on>>, sites: GridView<'_, u8>) -> Re
     }
 }
 
-/// The distance transform of a raster in longitude and latitude, by great circles, from host arrays to host arrays. The
-/// CPU and all devices give the same bits.
+/// Computes the distance transform of a raster in longitude and latitude, by great circles, from host arrays to
+/// host arrays. The CPU and all devices give the same bits.
 ///
-/// For each pixel the nearest site is that whose centre is nearest on the sphere, over the poles and across the antimeridian too, where
-/// the raster covers a part of the Earth or all of it. The squares of half a chord are compared in f64, `A + c (c' B)` of four
-/// numbers that the raster's geometry gives ([`Globe`]); of equal ones the site with the lowest index is taken. Of two sites of one row the one
-/// with the smaller difference of longitude is nearer. At a pole all pixels of the row are one place.
+/// For each pixel the call finds the site whose centre is nearest on the sphere, over the poles and across the
+/// antimeridian too. The raster covers a part of the Earth or all of it. At a pole all pixels of the row are one
+/// place.
 ///
-/// [`Params`] say what is wanted: `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and `label`, and a
-/// `max_distance`, all lengths in the unit of the radius: metres. The result's `square_unit` is 0. The directions follow by
-/// [`directions_on_globe`]. On the WGS 84 ellipsoid `geodesic_on_ellipsoid` measures (feature `ellipsoid`).
+/// The call compares squares of half a chord in f64: `A + c (c' B)` of four numbers that the raster's geometry
+/// gives ([`Globe`]). Among equal ones the site with the lowest index counts. Of two sites of one row the one with
+/// the smaller difference of longitude is nearer.
+///
+/// [`Params`] may ask for `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and
+/// `label`, and may give a `max_distance`. All lengths are in the unit of the radius: metres. The result's
+/// `square_unit` is 0. [`directions_on_globe`] computes the directions from the result. `geodesic_on_ellipsoid`
+/// measures on the WGS 84 ellipsoid (feature `ellipsoid`).
 ///
 /// A raster larger than memory is done in [strips of columns](Strip), with the bits of the whole.
 ///
-/// O(pixels x log rows) work. Beside input and outputs it takes 2 bytes a pixel on the CPU, 4 in rasters wider than 60,000, and 16 on a
-/// GPU.
+/// O(pixels x log rows) work. Beside input and outputs it takes 2 bytes a pixel on the CPU, 4 in rasters wider than
+/// 60,000, and 16 on a GPU.
 ///
 /// ```
 /// use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -181,8 +206,10 @@ pub fn nearest_sites<'on>(on: impl Into<On<'on>>, sites: GridView<'_, u8>) -> Re
 /// ```
 ///
 /// # Errors
-/// [`Error::Globe`] for a raster that does not lie on the globe, [`Error::NotOnGlobe`] for squared distances, parts, a spacing,
-/// [`Baseline::ScanPrune`] and strips of a raster with a row at a pole, and otherwise as [`transform`].
+/// - [`Error::Globe`] for a raster that does not lie on the globe.
+/// - [`Error::NotOnGlobe`] for squared distances, parts, a spacing and [`Baseline::ScanPrune`].
+/// - [`Error::NotOnGlobe`] for strips of a raster with a row at a pole.
+/// - All else as [`transform`].
 pub fn geodesic<'on>(
     on: impl Into<On<'on>>,
     input: &Input<'_>,

@@ -23,16 +23,22 @@ pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 /// The sides of a pixel on the ground, in any unit; distances come in the same one. A side is between 2^-250
 /// (5.5e-76) and 2^250 (1.8e75), else it is refused ([`Error::Spacing`](crate::Error::Spacing)).
 ///
-/// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so
-/// that rounding decides nothing. Where the ratio of the sides is that of two whole numbers up to 4096, to the
-/// precision of `f64` (1 to 1, 1 to 2, 0.3 to 0.1 ..), the two are their squares. Of any other ratio they are two
-/// whole numbers below 2^32 by which the sites of the raster have the order of their true distances, as far as `f64`
-/// tells these apart, or, where a large raster leaves no room for such numbers, the nearest there are. Then a site may be taken for nearer that is
-/// farther by a part in 10^6 at most; a ratio for which it could be more is refused
-/// ([`Error::SideRatio`](crate::Error::SideRatio)). In rasters of up to a thousand million pixels it is a part in 10^9 at most.
+/// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so that
+/// rounding decides nothing.
 ///
-/// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`; of square pixels, the side times the
-/// root of `dx^2 + dy^2`.
+/// The ratio of the sides may be a ratio of two whole numbers up to 4096, to the precision of `f64`. Examples are
+/// 1 to 1, 1 to 2 and 0.3 to 0.1. Then `across` and `down` are the squares of these two numbers.
+///
+/// For any other ratio they are whole numbers below 2^32 that order the sites of the raster by their true
+/// distances, as far as `f64` tells these apart. In a large raster there may be no such numbers, and the nearest
+/// ones are taken. A site may then count as nearer although it is farther by a part in 10^6 at most. In rasters of
+/// up to a thousand million pixels it is a part in 10^9 at most. A ratio for which it could be more is refused
+/// ([`Error::SideRatio`](crate::Error::SideRatio)).
+///
+/// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`. For square pixels it is the side
+/// times the root of `dx^2 + dy^2`.
+///
+/// Example: that of [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     /// A pixel's width.

@@ -8,6 +8,18 @@ use crate::metric::{Metric, Spacing};
 use crate::{Error, Result};
 
 /// How a diagram is made. Every way gives the same bits.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec};
+/// use pba_voronoi::{Baseline, Input, Method, Params, Sites, transform};
+///
+/// let input = Input::new(Sites::Mask(&[1, 0, 0, 0, 0, 1]), GridSpec::of_pixels(3, 2));
+/// let params = Params::new().nearest();
+/// let published = params.method(Method::Baseline(Baseline::ScanPrune));
+/// let diagram = transform(&Device::Cpu, &input, &params)?;
+/// assert_eq!(transform(&Device::Cpu, &input, &published)?, diagram);
+/// # Ok::<(), pba_voronoi::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// The fastest for the raster at hand: [`Monotone`](Self::Monotone), which was faster at every
@@ -22,6 +34,8 @@ pub enum Method {
 }
 
 /// The published methods that [`Method`] is compared with.
+///
+/// Example: that of [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

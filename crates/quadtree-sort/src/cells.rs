@@ -8,6 +8,18 @@ use crate::{Params, Result};
 
 /// Which cell of a level holds a place, and where a cell's edges lie, of all trees with the same bounds, levels and
 /// shape of cells. Whoever builds a tree in [parts](crate::join) finds by it which points belong to a part.
+///
+/// ```
+/// use gpu_core::Bounds;
+/// use quadtree_sort::{Cells, Params};
+///
+/// let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 };
+/// let cells = Cells::new(bounds, &Params::new())?;
+/// let code = cells.code(1, 6.0, 2.0); // level 1 has four cells: south-east is number 1
+/// assert_eq!(code, 1);
+/// assert_eq!(cells.edges(1, code), Bounds { min_x: 4.0, min_y: 0.0, max_x: 8.0, max_y: 4.0 });
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cells {
     pub(crate) frame: Frame,
@@ -15,7 +27,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Those of trees with such parameters over `bounds`, whatever bounds the parameters have.
+    /// Returns the cells of trees with such parameters over `bounds`. Bounds of the parameters are ignored.
     ///
     /// # Errors
     /// [`Error::Threshold`](crate::Error::Threshold), [`Error::MaxLevel`](crate::Error::MaxLevel) and

@@ -195,6 +195,20 @@ impl Quadtree {
     /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
     /// be it the one that this tree was opened from. Needs the feature `files`.
     ///
+    /// ```
+    /// use gpu_core::{Device, Points};
+    /// use quadtree_sort::{Params, Quadtree, build};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tree");
+    /// let tree = build(&Device::Cpu, Points::new(&[1.0, 2.0], &[3.0, 4.0]), &Params::new())?;
+    /// tree.save(&path)?;
+    /// assert!(Quadtree::open(&path)? == tree);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -206,7 +220,7 @@ impl Quadtree {
     /// Writes the bytes of the file that [`save`](Self::save) makes. Needs the feature `files`.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
         let directory = directory(&self.values);
         let mut parts: Vec<&[u8]> = vec![
@@ -237,6 +251,8 @@ impl Quadtree {
 
     /// Reads a tree that [`save`](Self::save) has written into memory of its own, and checks it on all cores. Needs the
     /// feature `files`.
+    ///
+    /// Example: that of [`save`](Self::save).
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another

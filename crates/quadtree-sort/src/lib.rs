@@ -25,19 +25,23 @@
 //!
 //! # What it finds
 //!
-//! Points in windows, discs and polygons, counted or listed ([`Quadtree::list_in`]); the k nearest points of places
-//! ([`Quadtree::nearest`]), on the globe by great circles ([`Quadtree::nearest_on_globe`]); the leaf of a place ([`Quadtree::leaves_of`]); the leaves around a leaf, whatever their
-//! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
-//! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
+//! - Points in windows, discs and polygons, counted ([`Quadtree::count_in`]) or listed ([`Quadtree::list_in`]).
+//! - The k nearest points of places ([`Quadtree::nearest`]), on the globe by great circles
+//!   ([`Quadtree::nearest_on_globe`]).
+//! - The leaf of a place ([`Quadtree::leaves_of`]).
+//! - The leaves around a leaf, whatever their levels ([`Quadtree::adjacent_leaves`]).
 //!
-//! If nearest points are the only question, [`index()`] makes an [`Index`]. It has no cells and no levels, and stays fast for
-//! clusters, for points along lines and for many points at one place.
+//! Each call answers a batch on all cores. Functions of the same names take a device ([`nearest()`]), and [`gpu`]
+//! has them for trees in device memory. The answers are the same.
+//!
+//! A program that needs only nearest points can make an [`Index`] by [`index()`]. It has no cells and no levels,
+//! and stays fast for clusters, for points along lines and for many points at one place.
 //!
 //! # What points carry
 //!
-//! Heights, classes, intensities: [`Quadtree::with_values`] gives the points of a tree a column of numbers with a name, and the
-//! tree keeps it in its own order, beside x and y, in files too. [`Quadtree::places_of`] leads from the points that a search found
-//! to their values:
+//! Points carry heights, classes or intensities. [`Quadtree::with_values`] gives the points of a tree a column of
+//! numbers with a name. The tree keeps the column in its own order, beside x and y, and writes it to files.
+//! [`Quadtree::places_of`] leads from the points that a search found to their values:
 //!
 //! ```
 //! # fn main() -> quadtree_sort::Result<()> {
@@ -55,24 +59,28 @@
 //! # }
 //! ```
 //!
-//! An [`Index`] and [`build()`] look at no values: their answers are indices into what the caller holds.
+//! An [`Index`] and [`build()`] ignore values: their answers are indices into what the caller holds.
 //!
 //! # Files
 //!
-//! They need the feature `files`, which is off by default: `quadtree-sort = { version = "..", features = ["files"] }`.
+//! Files need the feature `files`, which is off by default:
+//! `quadtree-sort = { version = "..", features = ["files"] }`.
 //!
-//! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all; [`Quadtree::open`] reads and checks it.
-//! [`Quadtree::map`] maps it into memory, where it serves as it lies; that is `unsafe`, since the file must not be changed
-//! meanwhile. Coordinates larger than memory come from a mapped [`MappedPoints`]. A tree larger than memory is built in parts,
-//! each of the points of one of its [`Cells`], by any number of programs, and [`join`]ed into a file.
+//! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all. [`Quadtree::open`] reads and
+//! checks it. [`Quadtree::map`] maps it into memory and copies nothing. Mapping is `unsafe`, since nobody may
+//! change the file meanwhile. Coordinates larger than memory come from a mapped [`MappedPoints`].
+//!
+//! A tree larger than memory is built in parts, by any number of programs: each part has the points of one of the
+//! tree's [`Cells`]. [`join`] then makes one file of them.
 //!
 //! # Method
 //!
-//! Two ways of sorting give the same tree. [`Baseline::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
-//! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
-//! stable counting sort. [`Method::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
-//! base), and finds the nodes by common prefixes. `docs/internals/quadtree-sort.md` has definitions, differences from the
-//! thesis, and the file's layout.
+//! Two ways of sorting give the same tree. [`Method::Morton`] sorts once, by Morton codes (1966, A computer
+//! oriented geodetic data base), and finds the nodes by common prefixes.
+//!
+//! [`Baseline::LevelSort`] is the method of Gluck, *Fast GPGPU Based Quadtree Construction* (2014). It goes level
+//! by level: a stable counting sort moves the points of each node above the threshold into its four quadrants.
+//! `docs/internals/quadtree-sort.md` has definitions, differences from the thesis, and the file's layout.
 #![deny(missing_docs)]
 // The page names items of files, which are not there without the feature.
 #![cfg_attr(not(feature = "files"), allow(rustdoc::broken_intra_doc_links))]
@@ -117,16 +125,29 @@ pub use values::{MAX_NAME, Value, ValueType, Values};
 /// The most points of a tree: the permutation holds indices of 32 bits.
 pub const MAX_POINTS: u64 = u32::MAX as u64;
 
-/// Builds the tree of some points. Values of points are not looked at.
+/// Builds the tree of some points. Values of points are ignored.
 ///
 /// No points give a tree without nodes. Work: one sort of the points, and a few steps for each node.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build};
+///
+/// let points = Points::new(&[8.0, 0.0, 0.0], &[8.0, 8.0, 0.0]);
+/// let tree = build(&Device::Cpu, points, &Params::new().threshold(1))?;
+/// assert_eq!(tree.nodes()[0].count, 3); // the root has all
+/// assert_eq!(tree.order(), [2, 1, 0]); // south-west, north-west, north-east
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
-/// [`Error::Threshold`], [`Error::MaxLevel`], [`Error::Bounds`] for the parameters;
-/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
-/// [`Error::Outside`] for a point beyond given bounds, unless those are left out, [`gpu_core::Error::TooMany`] for
-/// the points; [`Error::TooManyNodes`]; [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where
-/// memory or the device fails.
+/// - For the parameters: [`Error::Threshold`], [`Error::MaxLevel`] and [`Error::Bounds`].
+/// - [`gpu_core::Error::Length`] for columns of different lengths.
+/// - [`gpu_core::Error::NotFinite`] with the index of the point.
+/// - [`Error::Outside`] for a point beyond given bounds, unless the parameters leave such points out.
+/// - [`gpu_core::Error::TooMany`] for the points, and [`Error::TooManyNodes`] for the nodes.
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -> Result<Quadtree> {
     let On { device, progress } = on.into();
     gpu_core::on_device!(
@@ -136,16 +157,31 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
     )
 }
 
-/// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each
-/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::method`] says. With mapped points (`MappedPoints`, feature `files`) they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
-/// with 2 bytes a point and 8 a node more.
+/// Builds a tree like [`build`], with at most `budget` bytes of device memory for points and scratch. Ranges of
+/// cells pass through that memory: one is copied in while another is built and a third is copied out. The tree is
+/// the same, whatever [`Params::method`] says.
 ///
-/// A batch whose nodes need more room than six for each threshold of points takes more than the budget.
+/// With mapped points (`MappedPoints`, feature `files`) the points need not fit the host's memory either. The tree
+/// must fit: 20 bytes a point, and its nodes. The build takes 2 bytes a point and 8 bytes a node more.
 ///
-/// On the CPU, which needs no device memory, it is [`build`].
+/// A batch takes more than the budget if it needs more than six nodes for every `threshold` points.
+///
+/// On the CPU, which needs no device memory, this is [`build`].
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build, build_within};
+///
+/// let (points, params) = (Points::new(&[8.0, 0.0, 0.0], &[8.0, 8.0, 0.0]), Params::new());
+/// let device = Device::open(gpu_core::DeviceChoice::Auto)?;
+/// let tree = build_within(&device, points, &params, 1 << 20)?; // at most a MiB of a GPU's memory
+/// assert!(tree == build(&device, points, &params)?);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 ///
 /// # Errors
-/// As [`build`], and [`Error::Budget`] for one too small: for batches of 1024 points, or of a 16384th of all.
+/// The errors of [`build`]. [`Error::Budget`] for a budget that is too small for batches of 1024 points, or of a
+/// 16384th of all points.
 #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
 pub fn build_within<'on>(
     on: impl Into<On<'on>>,

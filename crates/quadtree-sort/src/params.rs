@@ -7,6 +7,19 @@ use kernels_rs::spatial::morton::MAX_LEVEL;
 use crate::{Error, Result};
 
 /// How a tree is built.
+///
+/// ```
+/// use gpu_core::{Bounds, Device, Points};
+/// use quadtree_sort::{Outside, Params, build};
+///
+/// let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 };
+/// let params = Params::new().threshold(1).max_level(1).bounds(bounds).outside(Outside::Skip);
+/// let tree = build(&Device::Cpu, Points::new(&[1.0, 2.0, 6.0, 9.0], &[1.0; 4]), &params)?;
+/// let summary = tree.summary();
+/// assert_eq!((summary.leaves, summary.skipped), (2, 1));
+/// assert_eq!(summary.overfull, 1); // level 1 is the deepest, so two points share a leaf
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
@@ -27,6 +40,8 @@ pub struct Params {
 }
 
 /// What becomes of points beyond given bounds.
+///
+/// Example: that of [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outside {
@@ -38,6 +53,16 @@ pub enum Outside {
 }
 
 /// How points are sorted.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Baseline, Method, Params, build};
+///
+/// let points = Points::new(&[0.5, 9.5, 1.0], &[0.5, 0.5, 1.0]);
+/// let by_levels = Params::new().method(Method::Baseline(Baseline::LevelSort));
+/// assert!(build(&Device::Cpu, points, &by_levels)? == build(&Device::Cpu, points, &Params::new())?);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -51,6 +76,8 @@ pub enum Method {
 }
 
 /// The published methods that [`Method`] is compared with.
+///
+/// Example: that of [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

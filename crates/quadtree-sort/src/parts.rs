@@ -25,6 +25,8 @@ const AT_ONCE: usize = 4096;
 
 /// The tree of all points of one cell, which are numbered as they are among those of all parts
 /// ([`Quadtree::renumbered`]). Needs the feature `files`.
+///
+/// Example: that of [`join`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Part<'a> {
@@ -93,6 +95,8 @@ impl<'a> Part<'a> {
 }
 
 /// The tree of all points of some parts. Needs the feature `files`.
+///
+/// Example: that of [`join`].
 #[derive(Clone, Debug)]
 pub struct Joined<'a> {
     /// Those that have points, in the order of codes.
@@ -123,15 +127,37 @@ enum Run {
     Leaf(Range<usize>),
 }
 
-/// Puts the trees of some cells together, in any order: that is the tree of all their points, to the last byte. Cells that are
-/// no part have no points. Needs the feature `files`.
+/// Joins the trees of some cells, in any order, into the tree of all their points, identical to the last byte. A
+/// cell without a part has no points. Needs the feature `files`.
 ///
-/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). That no index stands in two
-/// parts is not looked at.
+/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). This function does
+/// not check whether an index stands in two parts.
+///
+/// ```
+/// use gpu_core::{Bounds, Device, Points};
+/// use quadtree_sort::{Params, Part, build, join};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let params = Params::new().bounds(Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 });
+/// let (x, y) = ([1.0, 7.0, 2.0], [1.0, 1.0, 2.0]);
+/// let west = build(&Device::Cpu, Points::new(&[1.0, 2.0], &[1.0, 2.0]), &params)?;
+/// let west = west.renumbered(&[0, 2], 3)?; // points 0 and 2 of three
+/// let east = build(&Device::Cpu, Points::new(&[7.0], &[1.0]), &params)?.renumbered(&[1], 3)?;
+///
+/// let joined = join(&[Part::new(&west, 1, 0), Part::new(&east, 1, 1)])?; // two cells of level 1
+/// let (mut file, mut whole) = (std::io::Cursor::new(Vec::new()), Vec::new());
+/// joined.write_to(&mut file)?;
+/// build(&Device::Cpu, Points::new(&x, &y), &params)?.write_to(&mut whole)?;
+/// assert!(file.into_inner() == whole);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
-/// [`Error::Part`] where there is none, for one whose parameters are not the first's, whose points lie outside of its cell,
-/// or whose cell is a part of another's; [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`].
+/// - [`Error::Part`] if there is no part.
+/// - [`Error::Part`] for a part whose parameters differ from the first's, or whose points lie outside its cell.
+/// - [`Error::Part`] for a part whose cell shares ground with another part's.
+/// - [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`] for the tree of all points.
 pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let Some(first) = parts.first() else {
         return Err(Error::Part { part: 0, what: "a tree has at least one" });
@@ -266,10 +292,10 @@ impl Joined<'_> {
         self.points
     }
 
-    /// Writes the bytes of the file that [`Quadtree::save`] makes of the tree, and goes back once, to its header.
+    /// Writes the bytes of the file that [`Quadtree::save`] makes of the tree, and seeks back once, to its header.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, writer: impl Write + Seek) -> io::Result<()> {
         let mut file = Streamed::begin(writer, self.like, [self.nodes, self.points])?;
         self.write_nodes(&mut file)?;

@@ -6,14 +6,30 @@ use crate::{Error, Result};
 
 /// Polygons to look for points in.
 ///
-/// A polygon is any number of rings: of one with holes, or of several parts, a point is inside where it is inside
-/// an odd number of rings. Rings close by themselves; whether the first place is repeated at the end, and
-/// which way they turn, makes no difference. A point on an edge belongs to one side of it: an edge is passed
-/// by the points to the west of it, from its lower end up to below its upper one, so of polygons that share
-/// an edge exactly one has it.
+/// A polygon is any number of rings, so it may have holes or several parts. A point is inside if it is inside an
+/// odd number of rings. Rings close by themselves: a ring may repeat its first place at the end or not, and may
+/// turn either way.
 ///
-/// Rings that overlap cancel each other where they do. Whoever has parts that may overlap, or holes that may lie outside, as files
-/// have them, adds each ring as a polygon of its own, and puts the lists together: `point_quadtree` does so.
+/// A point on an edge belongs to one side of the edge. An edge counts for the points to the west of it, from the
+/// height of its lower end up to below its upper end. So if polygons share an edge, exactly one of them holds a
+/// point on it.
+///
+/// Rings that overlap cancel each other where they do. Parts that may overlap, and holes that may lie outside, as
+/// files have them, need a polygon for each ring. The caller then puts the lists together, as `point_quadtree`
+/// does.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, Polygons, Regions, build, list_in};
+///
+/// let square = |from: f64, to: f64| [[from, from], [to, from], [to, to], [from, to]];
+/// let mut polygons = Polygons::new();
+/// polygons.push([square(0.0, 9.0), square(3.0, 6.0)])?; // a square with a hole
+/// let tree = build(&Device::Cpu, Points::new(&[1.0, 4.0, 8.0], &[1.0, 4.0, 8.0]), &Params::new())?;
+/// let found = list_in(&Device::Cpu, &tree, Regions::Polygons(&polygons))?;
+/// assert_eq!(found.of(0), [0, 2]); // point 1 lies in the hole
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polygons {
     /// What each lies between.

@@ -24,6 +24,8 @@ use crate::{Error, Polygons, Quadtree, Result};
 const MOST: u64 = 1 << 32;
 
 /// Parts of the plane to look for points in.
+///
+/// Example: that of [`count_in`](crate::count_in()).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Regions<'a> {
@@ -36,6 +38,8 @@ pub enum Regions<'a> {
 }
 
 /// A centre and a radius.
+///
+/// Example: that of [`list_in`](crate::list_in()).
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Disk {
@@ -90,6 +94,8 @@ impl Regions<'_> {
 }
 
 /// A list for each query.
+///
+/// Example: that of [`list_in`](crate::list_in()).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lists {
@@ -120,6 +126,8 @@ impl Lists {
 }
 
 /// The nearest points of each place.
+///
+/// Example: that of [`nearest`](crate::nearest()).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Neighbours {
@@ -143,21 +151,26 @@ impl Neighbours {
 }
 
 /// Which leaves count as neighbours.
+///
+/// Example: that of [`adjacent_leaves`](crate::adjacent_leaves()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adjacency {
-    /// Those that share part of an edge.
+    /// Leaves that share part of an edge.
     #[default]
     Edges,
-    /// Those that share a corner, too.
+    /// Leaves that share part of an edge, or a corner.
     EdgesAndCorners,
 }
 
 impl Quadtree {
-    /// The number of points in each region, counted on all cores.
+    /// Returns the number of points in each region, counted on all cores.
     ///
-    /// Work of a window: in proportion to the nodes that its edges pass through; of a disc to the points in it,
-    /// too; of a polygon to its edges times the nodes that they pass through.
+    /// Work, by the kind of region:
+    ///
+    /// - A window: in proportion to the nodes that its edges cross.
+    /// - A disc: in proportion to the nodes that its edge crosses, and to the points in it.
+    /// - A polygon: in proportion to its edges times the nodes that they cross.
     ///
     /// # Errors
     /// [`Error::Window`], [`Error::Disc`], [`Error::TooMany`].
@@ -193,6 +206,17 @@ impl Quadtree {
     ///
     /// Searched on all cores, by bounds on the distance to the cells; one pass over the points checks them.
     ///
+    /// ```
+    /// use gpu_core::{Device, Points};
+    /// use quadtree_sort::{Params, build};
+    ///
+    /// let tree = build(&Device::Cpu, Points::new(&[170.0, -179.0], &[0.0, 0.0]), &Params::new())?;
+    /// let near = tree.nearest_on_globe(&[179.0], &[0.0], 1)?;
+    /// assert_eq!(near.of(0).0, [1]); // two degrees away, across the antimeridian
+    /// assert!((near.of(0).1[0] - 2f64.to_radians()).abs() < 1e-12);
+    /// # Ok::<(), quadtree_sort::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from -90 to 90, or
     /// whose longitude is not from -360 to 360.
@@ -207,8 +231,8 @@ impl Quadtree {
         globe::nearest(self, longitudes, latitudes, k)
     }
 
-    /// The leaf whose cell holds each place, by its place among the nodes; [`NONE`] for places outside of the
-    /// bounds, and for those in cells without points, which are no leaves.
+    /// Returns the leaf whose cell holds each place, as an index into the nodes. A place gets [`NONE`] if it lies
+    /// outside the bounds, or in a cell without points, which is no leaf.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`].

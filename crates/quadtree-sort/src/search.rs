@@ -10,6 +10,19 @@ use crate::{Index, Quadtree, Result};
 /// A GPU gets a copy of the tree for each call; who asks often keeps one there
 /// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
 ///
+/// ```
+/// use gpu_core::{Bounds, Device, Points};
+/// use quadtree_sort::{Params, Regions, build, count_in};
+///
+/// let tree = build(&Device::Cpu, Points::new(&[1.0, 2.0, 8.0], &[1.0, 2.0, 8.0]), &Params::new())?;
+/// let windows = [
+///     Bounds { min_x: 0.0, min_y: 0.0, max_x: 2.0, max_y: 2.0 },
+///     Bounds { min_x: 3.0, min_y: 3.0, max_x: 9.0, max_y: 9.0 },
+/// ];
+/// assert_eq!(count_in(&Device::Cpu, &tree, Regions::Windows(&windows))?, [2, 1]); // edges belong to it
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call,
 /// [`Error::Core`](crate::Error::Core) where memory or the device fails.
@@ -30,6 +43,18 @@ pub fn count_in<'on>(
 
 /// The points in each region: [`Quadtree::list_in`] on a device, as [`count_in()`].
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Disk, Params, Regions, build, list_in};
+///
+/// let tree = build(&Device::Cpu, Points::new(&[0.0, 3.0, 9.0], &[0.0, 4.0, 9.0]), &Params::new())?;
+/// let discs = [Disk { x: 0.0, y: 0.0, radius: 5.0 }, Disk { x: 9.0, y: 9.0, radius: 1.0 }];
+/// let found = list_in(&Device::Cpu, &tree, Regions::Discs(&discs))?;
+/// assert_eq!(found.of(0), [0, 1]); // point 1 is 5 away, on the edge
+/// assert_eq!(found.of(1), [2]);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`count_in()`].
 pub fn list_in<'on>(
@@ -48,6 +73,18 @@ pub fn list_in<'on>(
 }
 
 /// The `k` nearest points of each place: [`Quadtree::nearest`] on a device, as [`count_in()`].
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build, nearest};
+///
+/// let tree = build(&Device::Cpu, Points::new(&[0.0, 3.0, 9.0], &[0.0, 4.0, 9.0]), &Params::new())?;
+/// let near = nearest(&Device::Cpu, &tree, Points::new(&[0.0], &[0.0]), 2)?;
+/// let (indices, distances) = near.of(0);
+/// assert_eq!(indices, [0, 1]);
+/// assert_eq!(distances, [0.0, 5.0]);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`Quadtree::nearest`] and [`count_in()`].
@@ -69,6 +106,18 @@ pub fn nearest<'on>(
 
 /// The leaf of each place: [`Quadtree::leaves_of`] on a device, as [`count_in()`].
 ///
+/// ```
+/// use gpu_core::{Bounds, Device, Points};
+/// use quadtree_sort::{NONE, Params, build, leaves_of};
+///
+/// let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 };
+/// let params = Params::new().threshold(1).bounds(bounds);
+/// let tree = build(&Device::Cpu, Points::new(&[1.0, 7.0], &[1.0, 7.0]), &params)?;
+/// let leaves = leaves_of(&Device::Cpu, &tree, Points::new(&[3.0, 5.0, 3.0], &[3.0, 5.0, 5.0]))?;
+/// assert_eq!(leaves, [1, 2, NONE]); // node 0 is the root; the north-west has no point
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`Quadtree::leaves_of`] and [`count_in()`].
 pub fn leaves_of<'on>(
@@ -87,6 +136,19 @@ pub fn leaves_of<'on>(
 }
 
 /// The leaves around each leaf of a list: [`Quadtree::adjacent_leaves`] on a device, as [`count_in()`].
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Adjacency, Params, adjacent_leaves, build};
+///
+/// let points = Points::new(&[0.0, 8.0, 0.0, 8.0], &[0.0, 0.0, 8.0, 8.0]);
+/// let tree = build(&Device::Cpu, points, &Params::new().threshold(1))?; // a root and its four quadrants
+/// let beside = adjacent_leaves(&Device::Cpu, &tree, &[1], Adjacency::Edges)?;
+/// assert_eq!(beside.of(0), [2, 3]); // south-east and north-west of node 1
+/// let around = adjacent_leaves(&Device::Cpu, &tree, &[1], Adjacency::EdgesAndCorners)?;
+/// assert_eq!(around.of(0), [2, 3, 4]);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`Quadtree::adjacent_leaves`] and [`count_in()`].
@@ -110,11 +172,24 @@ pub fn adjacent_leaves<'on>(
 ///
 /// Cost: a sort of the points; 21 bytes a point for the index.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::index;
+///
+/// let index = index(&Device::Cpu, Points::new(&[1.0, 5.0], &[0.0, 0.0]), None)?;
+/// let near = index.nearest(&[4.0], &[0.0], 2)?;
+/// assert_eq!(near.of(0), (&[1, 0][..], &[1.0, 3.0][..]));
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
+///
 /// # Errors
-/// [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle; [`gpu_core::Error::Length`] for columns of other lengths,
-/// [`gpu_core::Error::NotFinite`] with the index, [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds,
-/// [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the
-/// call; [`Error::Core`](crate::Error::Core) where memory or the device fails.
+/// - [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle.
+/// - [`gpu_core::Error::Length`] for columns of different lengths.
+/// - [`gpu_core::Error::NotFinite`] with the index of the point.
+/// - [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds.
+/// - [`gpu_core::Error::TooMany`] for more than 2^32 - 1 points.
+/// - [`Error::Cancelled`](crate::Error::Cancelled) where the caller's progress ends the call.
+/// - [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn index<'on>(
     on: impl Into<On<'on>>,
     points: Points<'_>,

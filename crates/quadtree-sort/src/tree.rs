@@ -9,6 +9,8 @@ use crate::values::{self, Value, Values};
 use crate::{Cells, Result};
 
 /// A node: a cell with points in it. Cells without points are no nodes.
+///
+/// Example: that of [`Quadtree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
@@ -49,6 +51,8 @@ impl Node {
 }
 
 /// What was read, and what became of it.
+///
+/// Example: that of [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -65,6 +69,18 @@ pub struct Summary {
 }
 
 /// A point quadtree.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, build};
+///
+/// let points = Points::new(&[0.0, 1.0, 8.0], &[0.0, 1.0, 8.0]);
+/// let tree = build(&Device::Cpu, points, &Params::new().threshold(2))?;
+/// let leaf = tree.leaves().next().unwrap();
+/// assert_eq!(tree.order()[leaf.points()], [0, 1]); // the points in the south-west
+/// assert_eq!(tree.cell(leaf).max_x, 4.0);
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quadtree {
     pub(crate) frame: Frame,

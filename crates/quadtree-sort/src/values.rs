@@ -97,6 +97,18 @@ impl fmt::Display for ValueType {
 pub const MAX_NAME: usize = 1 << 16;
 
 /// A column of values: a number for each point of a tree, in the order of the tree.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use quadtree_sort::{Params, ValueType, build};
+///
+/// let points = Points::new(&[8.0, 0.0], &[8.0, 0.0]);
+/// let tree = build(&Device::Cpu, points, &Params::new().threshold(1))?.with_values("class", &[6u8, 2])?;
+/// let values = &tree.values()[0];
+/// assert_eq!((values.name(), values.value_type()), ("class", ValueType::U8));
+/// assert_eq!(values.as_slice::<u8>(), Some(&[2, 6][..])); // in the order of the tree: south-west first
+/// # Ok::<(), quadtree_sort::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     name: String,

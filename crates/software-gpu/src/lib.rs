@@ -1,38 +1,39 @@
 //! The software device: a CUDA driver whose GPU is the CPU.
 //!
-//! [`load`] puts this driver into the place of `libcuda` (see the crate `cuda-driver`). From then
-//! on everything on top of it works as on a machine with GPUs, one unless the environment says how many: it allocates, copies, loads
-//! modules and launches kernels. A launch runs the kernel's host-compiled function,
-//! the same source that became the PTX, so the whole path is tested on any machine.
+//! [`load`] puts this driver into the place of `libcuda` (see the crate `cuda-driver`). From then on everything on
+//! top of it works as on a machine with GPUs: it allocates, copies, loads modules and launches kernels. There is
+//! one GPU unless the environment says how many.
+//!
+//! A launch runs the kernel's host-compiled function. The same source became the PTX, so the whole path is tested
+//! on any machine.
 //!
 //! # What it checks
 //!
-//! - **Launches**: block size as declared, grid within limits, dynamic shared memory within what
-//!   the function was given, every pointer null or in live memory.
-//! - **Stray writes**: red zones round every allocation; freed memory is poisoned and kept for a
-//!   while. Both are looked at after each launch (the memory it was given) and at every
-//!   synchronisation (all of it).
-//! - **Accesses outside a slice**: each load and store through a slice of arguments (`device_std::In`, `Out`) with an
-//!   index beyond the slice, whatever memory is there. The report names kernel, block, thread, slice and index. At the
-//!   launch all of a slice must lie in one live allocation.
+//! - **Launches**: block size as declared, grid within limits, dynamic shared memory within what the function was
+//!   given, every pointer null or in live memory.
+//! - **Stray writes**: red zones lie round every allocation; freed memory is poisoned and kept for a while. The
+//!   device checks the memory that a launch was given after that launch, and all memory at every synchronisation.
+//! - **Accesses outside a slice**: each load and store through a slice of arguments (`device_std::In`, `Out`) with
+//!   an index beyond the slice, whatever memory is there. The report names kernel, block, thread, slice and index.
+//!   At the launch all of a slice must lie in one live allocation.
 //! - **Copies, fills and frees**: the range lies in one live allocation.
-//! - **Uninitialised memory**: fresh memory, global and shared, holds a NaN pattern; a read of
-//!   shared memory that no thread of the block has written is found at once.
-//! - **Races on shared memory**: two accesses of different threads, at least one a write and not
-//!   both atomic, that no barrier orders, nor, within a warp, an exchange of the whole warp.
-//! - **Two streams**: work on memory that work of another stream uses, at least one of them writing
-//!   it, without an event, a wait of the host, or the legacy default stream between them.
-//! - **Divergence**: a barrier that some threads never reach, warp operations in which lanes
-//!   disagree or are missing, threads that spin for ever.
+//! - **Uninitialised memory**: fresh memory, global and shared, holds a NaN pattern. A read of shared memory that
+//!   no thread of the block has written is found at once.
+//! - **Races on shared memory**: two accesses of different threads that neither a barrier nor, within a warp, an
+//!   exchange of the whole warp orders. At least one is a write, and not both are atomic.
+//! - **Two streams**: two streams use the same memory, at least one of them writes it, and nothing orders them. An
+//!   event, a wait of the host, or the legacy default stream between them would.
+//! - **Divergence**: a barrier that some threads never reach, warp operations in which lanes disagree or are
+//!   missing, threads that spin for ever.
 //! - **Two devices**: streams, functions and memory of one in a launch on another.
 //! - **Panics** in a kernel.
 //!
-//! A failed check is one [`Report`], printed to standard error and kept for [`take_reports`]. The
-//! driver call in which it was found returns an error as a real device would: `LAUNCH_FAILED` or
-//! `ILLEGAL_ADDRESS` for what a kernel did, `INVALID_VALUE` for a call that cannot be.
+//! A failed check is one [`Report`], printed to standard error and kept for [`take_reports`]. The driver call that
+//! found it returns an error as a real device would. A fault in a kernel returns `LAUNCH_FAILED` or
+//! `ILLEGAL_ADDRESS`, and an invalid call returns `INVALID_VALUE`.
 //!
-//! [`fail`] lets a call fail, so that a program's way out of an error can be tested; [`copies`],
-//! [`bytes_to_host`] and [`bytes_in_use`] count what a program is to be sparing with.
+//! [`fail`] lets a call fail, so that a test can follow a program's way out of an error. [`copies`],
+//! [`bytes_to_host`] and [`bytes_in_use`] count what a program should use sparingly.
 //!
 //! # What it promises
 //!
@@ -51,25 +52,25 @@
 //!
 //! # What it does not
 //!
-//! - Speed.
-//! - Races on global memory are not found.
-//! - Of kernels that take raw pointers, stray *reads* of global memory and null pointers that a kernel follows are
-//!   not found (the first may read a red zone, the second ends the process). The same goes for addresses that a kernel
-//!   asks a slice for (`In::address`) and follows further than it said.
-//! - Exchanges of part of a warp order nothing for the race check, which can therefore report a
-//!   pair of accesses that is ordered by one.
+//! - It has no speed.
+//! - It finds no races on global memory.
+//! - In kernels that take raw pointers it finds no stray *reads* of global memory, which may read a red zone. It
+//!   does not find null pointers that a kernel follows, which end the process. The same goes for addresses that a
+//!   kernel asks a slice for (`In::address`) and follows further than it said.
+//! - Exchanges of part of a warp order nothing for the race check. So it can report a pair of accesses that such an
+//!   exchange orders.
 //! - A spin loop without `device_std::thread::pause` runs for ever.
-//! - Which elements of its slices a kernel touches is not known, nor how far from a raw pointer it reaches. So of two
-//!   kernels on two streams those are found whose slices overlap or that were given the same address, and a kernel
-//!   beside a copy or a fill is not found; two copies, and whatever meets an allocation or a free, are known exactly.
-//! - An error is **not sticky**: on a real device a fault in a kernel spoils the context for
-//!   good; here the next call works, so that tests of faulty kernels can share a process. A
-//!   launch reports its own fault at once, not at a later synchronisation.
-//! - Freed memory of more than 4 MiB is not kept for the check.
-//! - A capture takes one stream: events, host functions, copies from or to the host and other
-//!   graphs cannot be in it (a real device can record them).
-//! - Textures, arrays, graphs built node by node, managed memory and linking are not supported,
-//!   and say so.
+//! - It does not know which elements of its slices a kernel touches, nor how far from a raw pointer the kernel
+//!   reaches. So it reports two kernels on two streams if their slices overlap, or if both were given the same
+//!   address. It does not report a kernel beside a copy or a fill. It knows exactly about two copies, and about
+//!   everything that meets an allocation or a free.
+//! - An error is **not sticky**. On a real device a fault in a kernel spoils the context for good. Here the next
+//!   call works, so that tests of faulty kernels can share a process. A launch reports its own fault at once, not
+//!   at a later synchronisation.
+//! - It keeps no freed memory of more than 4 MiB for the check.
+//! - A capture takes one stream. Events, host functions, copies from or to the host and other graphs cannot be in
+//!   it (a real device can record them).
+//! - Textures, arrays, graphs built node by node, managed memory and linking are not supported, and say so.
 //!
 //! # Environment
 //!

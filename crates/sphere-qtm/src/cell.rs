@@ -16,6 +16,15 @@ use crate::place::{cross, minus};
 use crate::{Error, LonLat, MAX_LEVEL, Result, UnitVector};
 
 /// A level of the mesh, from 0, the octants, to [`MAX_LEVEL`].
+///
+/// ```
+/// use sphere_qtm::Level;
+///
+/// assert_eq!(Level::ZERO.cell_count(), 8); // the octants
+/// assert_eq!(Level::new(2)?.cell_count(), 8 * 4 * 4);
+/// assert!(Level::new(30).is_err()); // MAX_LEVEL is 29
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(u32);
 
@@ -52,14 +61,27 @@ impl Level {
 }
 
 /// A cell of the mesh.
+///
+/// ```
+/// use sphere_qtm::{Cell, Level, LonLat};
+///
+/// let cell = Cell::containing(LonLat::new(45.0, 89.0)?, Level::new(1)?);
+/// assert_eq!(cell.to_string(), "11"); // the first octant, and in it the child at the pole
+/// assert_eq!(cell, "11".parse()?);
+/// assert_eq!(cell, Cell::from_id(cell.id())?);
+/// assert_eq!(cell.parent(), Some("1".parse()?));
+/// assert_eq!(cell.edge_neighbours()[0], "10".parse()?); // opposite to the pole: the middle child
+/// assert!(cell.contains("1123".parse()?));
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u64);
 
 impl Cell {
-    /// The cell of a level that a place lies in.
+    /// Returns the cell of a level that holds a place.
     ///
-    /// What lies between cells belongs to one of them: between siblings to the middle one, between octants to
-    /// the northern and to the eastern one; a pole to the first octant of its side.
+    /// A place between cells belongs to one of them. Between siblings it belongs to the middle one, between octants
+    /// to the northern and to the eastern one. A pole belongs to the first octant of its side.
     pub fn containing(place: impl Into<UnitVector>, level: Level) -> Self {
         Self::at(level, locate_direction(place.into().0, level.0))
     }

@@ -18,6 +18,17 @@ use area::{Area, Box, Circle, Overlap, Polygon};
 /// A cell of `level` is there exactly if the circle reaches it. Work and memory grow with the circle's
 /// circumference in cells.
 ///
+/// ```
+/// use sphere_qtm::{Level, LonLat, cover_circle};
+///
+/// let level = Level::new(2)?;
+/// let within = cover_circle(LonLat::new(45.0, 40.0)?, 1.0, level)?;
+/// assert_eq!(within, ["100".parse()?]); // a small circle in the middle of an octant
+/// let globe = cover_circle(LonLat::new(45.0, 40.0)?, 180.0, level)?;
+/// assert!(globe.into_iter().eq(Level::ZERO.cells())); // four siblings become their parent
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// [`gpu_core::Error::Parameter`]; [`Error::Core`] where memory fails.
 pub fn cover_circle(
@@ -41,6 +52,18 @@ pub fn cover_circle(
 /// The cover holds the box; a cell of `level` is in it if its own bounds in longitude and latitude reach
 /// the box's.
 ///
+/// ```
+/// use sphere_qtm::{Cell, Level, LonLat, cover_box};
+///
+/// let cells = cover_box((170.0, -170.0), (10.0, 20.0), Level::new(3)?)?; // across the antimeridian
+/// let has = |longitude| -> sphere_qtm::Result<bool> {
+///     let place = Cell::containing(LonLat::new(longitude, 15.0)?, Level::MAX);
+///     Ok(cells.iter().any(|cell| cell.contains(place)))
+/// };
+/// assert!(has(175.0)? && has(-175.0)? && !has(0.0)?);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Place`] for corners that are none, [`Error::Box`], [`Error::Core`] where memory fails.
 pub fn cover_box(
@@ -56,14 +79,25 @@ pub fn cover_box(
     cover(&Box::new((west, east), (south, north)), level)
 }
 
-/// The cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and rings
-/// of holes. The last vertex of a ring is joined to the first, whether or not it repeats it, and the direction
-/// of a ring has no meaning.
+/// Returns the cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and the
+/// rings of its holes. The last vertex of a ring is joined to the first, whether or not it repeats it. The
+/// direction of a ring has no meaning.
+///
+/// ```
+/// use sphere_qtm::{Level, LonLat, cover_polygon};
+///
+/// let place = |longitude, latitude| LonLat::new(longitude, latitude);
+/// let triangle = [place(40.0, 35.0)?, place(50.0, 35.0)?, place(45.0, 42.0)?];
+/// let cells = cover_polygon(&[triangle], Level::new(1)?)?;
+/// assert_eq!(cells, ["10".parse()?]); // all of it lies in the middle of the first octant
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`Error::Ring`] for a ring of fewer than three vertices, and for one that does not fit into the half of the
-/// globe around the middle of the outer one: which side of it is inside would be a guess. [`Error::Core`] where
-/// memory fails.
+/// - [`Error::Ring`] for a ring of fewer than three vertices.
+/// - [`Error::Ring`] for a ring that does not fit into the half of the globe around the middle of the outer ring:
+///   its inside would be a guess.
+/// - [`Error::Core`] where memory fails.
 pub fn cover_polygon(rings: &[impl AsRef<[LonLat]>], level: Level) -> Result<Vec<Cell>> {
     let rings: Vec<Vec<Vector>> = rings
         .iter()
@@ -127,6 +161,16 @@ impl Cells {
 
 /// The fewest cells that make up the same area: four siblings become their parent, and what lies in another cell
 /// goes. In the order of their ids.
+///
+/// ```
+/// use sphere_qtm::{Cell, Level, compact};
+///
+/// let octant: Cell = "3".parse()?;
+/// let mut cells: Vec<Cell> = octant.descendants(Level::new(2)?).collect(); // 16 of them
+/// cells.push("70".parse()?);
+/// assert_eq!(compact(&cells), [octant, "70".parse()?]);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 pub fn compact(cells: &[Cell]) -> Vec<Cell> {
     let mut sorted = cells.to_vec();
     // A cell comes before its descendants.
@@ -155,6 +199,14 @@ fn compact_sorted(cells: Vec<Cell>) -> Vec<Cell> {
 }
 
 /// The cells of one level that make up the same area as cells of that level and above, in their order.
+///
+/// ```
+/// use sphere_qtm::{Level, uncompact};
+///
+/// let cells = uncompact(&["3".parse()?, "70".parse()?], Level::new(1)?)?;
+/// assert_eq!(cells, ["30".parse()?, "31".parse()?, "32".parse()?, "33".parse()?, "70".parse()?]);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Deeper`] where a cell is below that level, [`Error::Core`] where memory fails.

@@ -3,6 +3,8 @@
 use crate::{Cell, Error, Level, Result, UnitVector};
 
 /// The nearest site of each cell of a level, in the order of the cells, and what else was wanted.
+///
+/// Example: that of [`voronoi`](crate::voronoi()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Diagram {

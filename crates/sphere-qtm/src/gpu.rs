@@ -50,6 +50,8 @@ use crate::{Diagram, Params, Result, sites};
 ///
 /// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
 ///
+/// Example: that of [the module](self).
+///
 /// # Errors
 /// [`Error::NoSites`](crate::Error::NoSites), [`gpu_core::Error::TooMany`],
 /// [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty, and

@@ -1,12 +1,13 @@
 //! The Quaternary Triangular Mesh, and Voronoi diagrams on the sphere.
 //!
-//! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron, and each triangle into four by
-//! the midpoints of its edges, down to level 29, whose triangles are 19 mm wide. A [`Cell`] is named by 64
-//! bits; it knows its place, its neighbours and its family, and covers areas ([`cover_circle`] and others).
+//! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron. The midpoints of its edges
+//! divide each triangle into four, down to level 29, whose triangles are 19 mm wide. A [`Cell`] is named by 64
+//! bits. It knows its place, its neighbours, its parent and its children, and covers areas ([`cover_circle`] and
+//! others).
 //!
-//! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance: whose is each piece of
-//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines. [`voronoi_of_shapes`] does the
-//! same of sites that are arcs of great circles and polygons.
+//! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance. The result gives the areas
+//! of the regions, the pairs of regions that touch, and their outlines. [`voronoi_of_shapes`] does the same for
+//! sites that are arcs of great circles and polygons.
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, Points};
@@ -30,19 +31,23 @@
 //!
 //! # Units
 //!
-//! Longitudes and latitudes are in degrees, distances and areas on the sphere of radius 1: radians and
-//! steradians. [`LonLat`] and [`UnitVector`] are two types. Points that come as columns ([`gpu_core::Points`])
-//! have longitudes in x and latitudes in y. [`Latitude`] has what to do with geodetic latitudes.
+//! Longitudes and latitudes are in degrees. Distances and areas are on the sphere of radius 1, in radians and
+//! steradians. [`LonLat`] and [`UnitVector`] are two types. Points that come as columns ([`gpu_core::Points`]) have
+//! longitudes in x and latitudes in y. [`Latitude`] converts geodetic latitudes.
 //!
 //! # Method
 //!
 //! The nearest site is the one with the smallest squared chord in f64, and among equals the one with the lowest
-//! index. By default ([`Method::Pruned`]) candidates are handed down from triangle to triangle, each of
-//! which leaves out those that another site beats at all three of its vertices, and so everywhere in it. Beside it
-//! stand the kernels ([`Baseline`]) of Wang, Wang, Zhao and Lu, *Optimization of spherical Voronoi diagram generating algorithm
-//! based on graphic processing unit* (Journal of Computer Applications 2015,
-//! DOI 10.11772/j.issn.1001-9081.2015.06.1564), which compare every cell with every site. All give the same bits
-//! on all devices.
+//! index.
+//!
+//! [`Method::Pruned`], the default, hands candidates down from triangle to triangle. A triangle drops a candidate
+//! if another site beats it at all three vertices, and so everywhere in the triangle.
+//!
+//! [`Baseline`] has the published kernels, which compare every cell with every site. They are by Wang, Wang, Zhao
+//! and Lu, *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit*
+//! (Journal of Computer Applications 2015, DOI 10.11772/j.issn.1001-9081.2015.06.1564).
+//!
+//! All methods give the same bits on all devices.
 #![deny(missing_docs)]
 
 mod cell;
@@ -74,16 +79,29 @@ pub use place::{Latitude, LonLat, UnitVector};
 pub use regions::{Polygon, adjacency, outlines, region_areas};
 pub use shapes::{Shape, Shapes};
 
-/// The nearest site of each cell of a level, from host arrays to host arrays. Sites are points with longitudes in x
-/// and latitudes in y, in degrees; their values are not looked at.
+/// Finds the nearest site of each cell of a level, from host arrays to host arrays. Sites are points with
+/// longitudes in x and latitudes in y, in degrees; their values are ignored.
 ///
-/// A cell counts as its centre. Work: O(sites + cells) where sites are spread, for a triangle meets few of them;
+/// A cell counts as its centre. Work: O(sites + cells) where sites are spread, since a triangle meets few of them;
 /// O(sites x cells) with the kernels of all pairs. Memory beside the outputs: some 200 bytes a site.
 ///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, LonLat, Params, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(3)?))?;
+/// assert_eq!(diagram.site_of(LonLat::new(116.4, 39.9)?), 0); // Peking is in the north
+/// assert_eq!(diagram.site_of(LonLat::new(151.2, -33.9)?), 1); // Sydney is in the south
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
-/// [`Error::NoSites`], [`gpu_core::Error::TooMany`], [`gpu_core::Error::Length`] and [`Error::Row`] for the sites,
-/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and
-/// [`Error::Core`] where memory or the device fails.
+/// - For the sites: [`Error::NoSites`], [`gpu_core::Error::TooMany`], [`gpu_core::Error::Length`] and
+///   [`Error::Row`].
+/// - [`Error::Memory`] for a level that does not fit.
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn voronoi<'on>(
     on: impl Into<On<'on>>,
     sites: &Points<'_>,
@@ -104,6 +122,19 @@ pub fn voronoi<'on>(
 /// the one with the lowest index is taken. Of the kernels, [`Method::Pruned`] hands lists of arcs down from triangle to triangle,
 /// and all others compare each cell with all arcs.
 ///
+/// ```
+/// use gpu_core::Device;
+/// use sphere_qtm::{Level, LonLat, Params, Shape, Shapes, voronoi_of_shapes};
+///
+/// let place = |longitude, latitude| LonLat::new(longitude, latitude);
+/// let equator = Shape::Line(vec![place(-60.0, 0.0)?, place(60.0, 0.0)?]);
+/// let shapes = Shapes::new(&[equator, Shape::Point(place(0.0, 90.0)?)])?;
+/// let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &Params::new(Level::new(4)?))?;
+/// assert_eq!(diagram.site_of(place(50.0, 20.0)?), 0); // 20 degrees from the line, 70 from the pole
+/// assert_eq!(diagram.site_of(place(50.0, 70.0)?), 1);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and [`Error::Core`] where
 /// memory or the device fails.
@@ -121,6 +152,16 @@ pub fn voronoi_of_shapes<'on>(
 }
 
 /// The cell of a level that each point lies in, as its id. Longitudes are in x and latitudes in y, in degrees.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, cells_of_points};
+///
+/// let points = Points::new(&[45.0, 135.0, 45.0], &[30.0, 30.0, -30.0]);
+/// let cells = cells_of_points(&Device::Cpu, &points, Level::ZERO)?;
+/// assert_eq!(cells, ["1".parse()?, "2".parse()?, "5".parse()?]); // octants
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Row`] for the points, [`Error::Cancelled`], and [`Error::Core`] where

@@ -20,6 +20,8 @@ const FEW: usize = 16;
 const REPORT: usize = 1 << 16;
 
 /// The `k` sites nearest to each of many places, in host memory.
+///
+/// Example: that of [`nearest_sites`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Nearest {
@@ -36,6 +38,18 @@ pub struct Nearest {
 ///
 /// Sites and places have longitudes in x and latitudes in y, in degrees. Work for each place: O(k log sites) where
 /// sites are spread. The results are those of comparing all squared chords in f64, bit for bit.
+///
+/// ```
+/// use gpu_core::{Points, Silent};
+/// use sphere_qtm::nearest_sites;
+///
+/// let sites = Points::new(&[0.0, 10.0, -179.0], &[0.0; 3]);
+/// let places = Points::new(&[9.0, 179.0], &[0.0; 2]);
+/// let found = nearest_sites(&sites, &places, 2, &Silent)?;
+/// assert_eq!(found.sites, [1, 0, 2, 1]); // two of each place
+/// assert!((found.distances[2] - 2f64.to_radians()).abs() < 1e-12); // across the antimeridian
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoSites`](crate::Error::NoSites), [`gpu_core::Error::TooMany`],

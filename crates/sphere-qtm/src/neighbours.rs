@@ -28,9 +28,11 @@ impl Cell {
         [0, 1, 2].map(|edge| self.across(edge).cell)
     }
 
-    /// The cells that share a vertex with this one, in order of their ids, those that share an edge among them:
-    /// 12, but 10 where a vertex is one of the octahedron's, in which four cells meet and not six, and 6
-    /// for an octant.
+    /// Returns the cells that share a vertex with this one, in order of their ids. Cells that share an edge are
+    /// among them.
+    ///
+    /// A cell has 12 of them. It has 10 if a vertex is one of the octahedron's, where four cells meet instead of
+    /// six. An octant has 6.
     pub fn vertex_neighbours(self) -> Vec<Cell> {
         let mut found = Vec::with_capacity(15);
         for vertex in 0..3 {

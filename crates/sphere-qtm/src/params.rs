@@ -5,6 +5,17 @@ use gpu_core::host_memory;
 use crate::{Error, Level, Result};
 
 /// How the nearest sites are found. The results are the same.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Baseline, Level, Method, Params, voronoi};
+///
+/// let sites = Points::new(&[116.4, -0.1, -78.5], &[39.9, 51.5, -0.2]);
+/// let params = Params::new(Level::new(3)?);
+/// let all_pairs = params.method(Method::Baseline(Baseline::Shared));
+/// assert_eq!(voronoi(&Device::Cpu, &sites, &all_pairs)?, voronoi(&Device::Cpu, &sites, &params)?);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -17,10 +28,14 @@ pub enum Method {
     Baseline(Baseline),
 }
 
-/// The published methods that [`Method`] is compared with: the kernels of Wang, Wang, Zhao and Lu, *Optimization of
-/// spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015,
-/// DOI 10.11772/j.issn.1001-9081.2015.06.1564). They compare every cell with every site, and differ in the memory of a
-/// GPU that sites are read from. On a CPU all of them are one.
+/// The published methods that [`Method`] is compared with. They are the kernels of Wang, Wang, Zhao and Lu,
+/// *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015, DOI
+/// 10.11772/j.issn.1001-9081.2015.06.1564).
+///
+/// The kernels compare every cell with every site, and differ in the memory of a GPU from which they read the
+/// sites. On a CPU they are all the same.
+///
+/// Example: that of [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {
@@ -36,6 +51,22 @@ pub enum Baseline {
 }
 
 /// A Voronoi diagram: of which level, and what is wanted of each cell beside its nearest site.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, LonLat, Params, voronoi};
+///
+/// // The north pole and the south pole.
+/// let sites = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let params = Params::new(Level::new(3)?).second(true).distance(true);
+/// let diagram = voronoi(&Device::Cpu, &sites, &params)?;
+/// let (second, distance) = (diagram.second.unwrap(), diagram.distance.unwrap());
+/// for (i, &site) in diagram.nearest.iter().enumerate() {
+///     assert_eq!(second[i], 1 - site);
+///     assert!(distance[i] < 90f64.to_radians());
+/// }
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {

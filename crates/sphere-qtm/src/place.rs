@@ -9,6 +9,16 @@ use kernels_rs::sphere_qtm::triangle::{Vector, dot, unit};
 use crate::{Error, Result};
 
 /// Longitude and latitude in degrees: from -360 to 360, and from -90 to 90.
+///
+/// ```
+/// use sphere_qtm::LonLat;
+///
+/// let place = LonLat::new(90.0, 0.0)?;
+/// let [x, y, z] = place.to_vector().to_array();
+/// assert!(x.abs() < 1e-15 && y == 1.0 && z == 0.0);
+/// assert!(LonLat::new(0.0, 91.0).is_err());
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LonLat {
     longitude: f64,
@@ -66,6 +76,16 @@ impl LonLat {
 
 /// A vector of length 1: x towards longitude 0 on the equator, y towards 90 degrees east, z towards the north
 /// pole.
+///
+/// ```
+/// use sphere_qtm::{LonLat, UnitVector};
+///
+/// let pole = UnitVector::new(0.0, 0.0, 5.0)?; // any length
+/// assert_eq!(pole.to_lon_lat().latitude(), 90.0);
+/// let quarter = pole.distance(LonLat::new(30.0, 0.0)?.into());
+/// assert!((quarter.to_degrees() - 90.0).abs() < 1e-12);
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitVector(pub(crate) Vector);
 
@@ -127,6 +147,16 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
 
 /// How geodetic latitudes, those of maps and of GPS, become latitudes on the sphere. The ellipsoid is that of
 /// WGS 84.
+///
+/// ```
+/// use sphere_qtm::Latitude;
+///
+/// let how = Latitude::Geocentric;
+/// assert_eq!((how.on_sphere(0.0), how.on_sphere(90.0)), (0.0, 90.0));
+/// let on_sphere = how.on_sphere(45.0); // nearer to the equator, since the Earth is flattened
+/// assert!((on_sphere - 44.81).abs() < 0.01);
+/// assert!((how.to_geodetic(on_sphere) - 45.0).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Latitude {

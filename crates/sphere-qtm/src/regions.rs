@@ -16,11 +16,22 @@ pub use outline::{Polygon, outlines};
 /// Levels above this one are not divided among the cores.
 const PARALLEL: u32 = 4;
 
-/// The area of each site's region on the sphere of radius 1, in steradians: the sum of its cells' areas, exact but
-/// for rounding. All of them sum to 4 pi. The same bits on every machine.
+/// Returns the area of each site's region on the sphere of radius 1, in steradians. The area is the sum of the
+/// areas of the region's cells, exact but for rounding. All areas sum to 4 pi. Every machine gives the same bits.
 ///
-/// How near it is to the area of the true region follows from the level: of the cells on its border about half of
-/// each is given to the wrong side, and most of that cancels.
+/// The level decides how close this is to the area of the true region. A cell on a border gives about half of its
+/// area to the wrong side, and most of these errors cancel.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, region_areas, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(3)?))?;
+/// let hemisphere = 2.0 * std::f64::consts::PI;
+/// assert!(region_areas(&diagram, 2)?.iter().all(|area| (area - hemisphere).abs() < 1e-12));
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram of other sites.
@@ -57,12 +68,28 @@ fn sum_areas(triangle: &Triangle, nearest: &[u32], sums: &mut BTreeMap<u32, f64>
     }
 }
 
-/// Which regions touch: pairs of sites, the lower first, in order, of which cells share an edge. It is the
-/// Delaunay graph of the sites as the level shows it: two regions that touch along less than a cell may be
-/// missing, and where four meet in a point two that touch nowhere may be there.
+/// Returns the pairs of sites whose regions touch: a cell of one shares an edge with a cell of the other. Each pair
+/// has the lower site first, and the pairs are in order.
+///
+/// This is the Delaunay graph of the sites, as exact as the level allows. If two regions touch along less than a
+/// cell, the pair may be missing. Where four regions meet in a point, the graph may hold a pair that does not
+/// touch.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, adjacency, voronoi};
+///
+/// // The north pole, three sites around the equator, the south pole.
+/// let sites = Points::new(&[0.0, 0.0, 120.0, -120.0, 0.0], &[90.0, 0.0, 0.0, 0.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &sites, &Params::new(Level::new(4)?))?;
+/// let pairs = adjacency(&diagram, 5)?;
+/// assert_eq!(pairs[..3], [[0, 1], [0, 2], [0, 3]]);
+/// assert_eq!(pairs[3..], [[1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]); // all but [0, 4]
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
-/// As [`region_areas`].
+/// The errors of [`region_areas`].
 pub fn adjacency(diagram: &Diagram, sites: usize) -> Result<Vec<[u32; 2]>> {
     diagram.check(sites)?;
     let sorted = |mut pairs: Vec<[u32; 2]>| {

@@ -12,6 +12,8 @@ use crate::place::{cross, minus};
 use crate::{Error, LonLat, Result, UnitVector};
 
 /// What a site is.
+///
+/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -19,19 +21,24 @@ pub enum Shape {
     Point(LonLat),
     /// Arcs of great circles from each place to the next, two or more.
     Line(Vec<LonLat>),
-    /// An outer ring and its holes, whose edges are arcs of great circles; a ring may end with the place that it began with.
+    /// An outer ring and its holes, whose edges are arcs of great circles. A ring may end with the place that it
+    /// began with.
     ///
-    /// A ring holds the places that it goes round an odd number of times, in either direction; of the two sides of the globe
-    /// that it divides, it goes round the smaller one. The polygon holds what the outer ring holds and no hole does. So a
-    /// ring that crosses itself as a bow tie holds two triangles, holes may overlap, and a ring without area, of one or two
-    /// places, holds nothing. A hole that has no place in common with the outer ring is a polygon of its own, as GEOS takes
-    /// it ([`Shapes::mended`]).
+    /// A ring divides the globe into two sides, and goes round the smaller one. It holds the places that it goes
+    /// round an odd number of times, in either direction. The polygon holds the places that are in the outer ring
+    /// and in no hole.
+    ///
+    /// So a ring that crosses itself as a bow tie holds two triangles, and holes may overlap. A ring without area,
+    /// of one or two places, holds nothing. A hole that has no place in common with the outer ring becomes a
+    /// polygon of its own, as in GEOS ([`Shapes::mended`]).
     Polygon(Vec<Vec<LonLat>>),
     /// All of these together: of polygons that overlap, their union.
     Several(Vec<Shape>),
 }
 
 /// The shapes of a diagram's sites, as arcs that are checked.
+///
+/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shapes {
     elements: Vec<Element>,
@@ -40,13 +47,16 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// A site for each shape.
+    /// Makes a site of each shape.
     ///
     /// # Errors
-    /// [`Error::Arc`] for an arc of a line or an edge of a polygon whose ends are antipodes, so that it may go anywhere;
-    /// [`Error::Shape`] for a line of fewer than two different places, a ring that divides the globe into halves, and a shape
-    /// without parts, as one whose polygons hold nothing; [`gpu_core::Error::TooMany`], also for more than 2^31 - 1
-    /// arcs; [`Error::Core`] without memory.
+    /// - [`Error::Arc`] for an arc of a line, or an edge of a polygon, whose ends are antipodes: many arcs join
+    ///   them.
+    /// - [`Error::Shape`] for a line of fewer than two different places.
+    /// - [`Error::Shape`] for a ring that divides the globe into halves.
+    /// - [`Error::Shape`] for a shape without parts, such as one whose polygons hold nothing.
+    /// - [`gpu_core::Error::TooMany`] for too many shapes, or for more than 2^31 - 1 arcs.
+    /// - [`Error::Core`] where memory fails.
     pub fn new(shapes: &[Shape]) -> Result<Self> {
         crate::params::check_count(shapes.len() as u64)?;
         let elements = host_memory::with_capacity(shapes.len())?;
@@ -65,8 +75,8 @@ impl Shapes {
         Ok(Self { elements: maker.elements, sites: shapes.len() as u32, mended: maker.mended })
     }
 
-    /// The sites of which a polygon was mended, in their order: its rings crossed or touched, a hole lay outside of its outer
-    /// ring or in another hole, or a ring had no area.
+    /// Returns the sites that had a polygon mended, in their order. A polygon is mended if its rings cross or
+    /// touch, if a hole lies outside its outer ring or in another hole, or if a ring has no area.
     pub fn mended(&self) -> &[u32] {
         &self.mended
     }

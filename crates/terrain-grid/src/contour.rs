@@ -6,6 +6,8 @@ use kernels_rs::terrain::{CellPlaces, NONE, Piece};
 use crate::Result;
 
 /// The line of one height, with the high ground on its right.
+///
+/// Example: that of [`contours`](fn@crate::contours).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contour {
     /// Its height.

@@ -121,6 +121,16 @@ fn report(progress: &dyn Progress, stage: &'static str, done: usize, count: usiz
 /// Returns the means over blocks of `factor` x `factor` cells, of the cells that are not NaN; the last blocks of
 /// rows and columns may be smaller. For overviews. `factor` 0 counts as 1.
 ///
+/// ```
+/// use gpu_core::{GridSpec, GridView, Silent};
+/// use terrain_grid::averaged;
+///
+/// let dem = [1.0, 3.0, 5.0, f32::NAN, 1.0, 3.0, 5.0, 5.0];
+/// let dem = GridView::new(&dem, GridSpec::of_pixels(4, 2))?;
+/// assert_eq!(averaged(dem, 2, &Silent)?.values(), [2.0, 5.0]);
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::Cancelled`](crate::Error::Cancelled), and
 /// [`Error::Core`](crate::Error::Core) where the grid or memory fails.

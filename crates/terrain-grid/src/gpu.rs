@@ -1,4 +1,25 @@
 //! The products on a GPU, over device memory. The kernels are in `kernels_rs::terrain`.
+//!
+//! # Examples
+//!
+//! The calls have the form of those on the host. Contour lines need a workspace for the device, and come to the host.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec, GridView};
+//! use terrain_grid::gpu::{Workspace, contours, product};
+//! use terrain_grid::{ContourParams, Product, ProductParams};
+//!
+//! # fn main() -> Result<(), terrain_grid::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let dem = GridView::new(&[0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], GridSpec::of_pixels(3, 3))?;
+//! let dem = DeviceGrid::upload(&gpu, dem)?;
+//! let position = product(&gpu, &dem, &ProductParams::new(Product::Position))?; // in device memory
+//! assert_eq!(position.to_host()?.values()[4], 2.0); // a peak, less the mean of its neighbours
+//! let lines = contours(&mut Workspace::new(&gpu)?, &dem, &ContourParams::at([1.0]))?;
+//! assert!(lines.len() == 1 && lines[0].is_closed());
+//! # Ok(())
+//! # }
+//! ```
 
 mod contours;
 
@@ -18,6 +39,8 @@ use crate::{ContourParams, Edges, ProductParams, Result};
 ///
 /// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster. On
 /// [`Ground::Degrees`](crate::Ground) the call takes 20 bytes a row of the handle's pool.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
 /// As [`product`](fn@crate::product).

@@ -6,6 +6,18 @@ use kernels_rs::terrain::{Parallels, Recipe, Scale};
 use crate::Result;
 
 /// What a cell is on the ground.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Ground, Product, ProductParams, SlopeUnit, product};
+///
+/// // A rise of 30 from row to row, in cells that are 10 wide and 30 high: 45 degrees.
+/// let dem = GridView::new(&[60.0, 60.0, 60.0, 30.0, 30.0, 30.0, 0.0, 0.0, 0.0], GridSpec::of_pixels(3, 3))?;
+/// let params = ProductParams::new(Product::Slope(SlopeUnit::Percent))
+///     .ground(Ground::Rectangle { width: 10.0, height: 30.0 });
+/// assert_eq!(product(&Device::Cpu, dem, &params)?.values()[4], 100.0);
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Ground {
@@ -79,10 +91,17 @@ pub(crate) enum Scales {
     OfRows(Parallels),
 }
 
-/// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS 84: the
-/// radii of curvature of the prime vertical and of the meridian (for example J. P. Snyder, Map projections: a
-/// working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21). At the poles, and beyond, those of 90
-/// degrees less a millionth.
+/// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS
+/// 84. They follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P. Snyder,
+/// Map projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and beyond,
+/// the result is that of 90 degrees less a millionth.
+///
+/// ```
+/// let (east, north) = terrain_grid::metres_of_degree(0.0);
+/// assert_eq!((east.round(), north.round()), (111_319.0, 110_574.0));
+/// let (east, _) = terrain_grid::metres_of_degree(60.0);
+/// assert_eq!(east.round(), 55_800.0); // about half
+/// ```
 pub fn metres_of_degree(latitude: f64) -> (f64, f64) {
     kernels_rs::terrain::metres_of_degree(latitude).into()
 }

@@ -41,19 +41,23 @@
 //!
 //! # Methods
 //!
-//! Gradients are Horn's, weighted differences over the 3 x 3 neighbourhood (Horn, B.K.P., 1981, Hill
-//! shading and the reflectance map, doi:10.1109/PROC.1981.11918), or Zevenbergen and Thorne's, differences over the four neighbours
-//! beside a cell (1987, Quantitative analysis of land surface topography, doi:10.1002/esp.3290120107), whose curvatures are the
-//! second derivatives of the polynomial through the nine heights. The light is Lambert's. Slopes, aspects,
-//! brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding (gdaldem writes a
-//! brightness b as the byte 1 + 254 b). docs/internals/terrain-grid.md has all formulas and their sources.
+//! Gradients are Horn's or Zevenbergen and Thorne's. Horn's are weighted differences over the 3 x 3 neighbourhood
+//! (Horn, B.K.P., 1981, Hill shading and the reflectance map, doi:10.1109/PROC.1981.11918). Zevenbergen and
+//! Thorne's are differences over the four neighbours beside a cell (1987, Quantitative analysis of land surface
+//! topography, doi:10.1002/esp.3290120107). Their curvatures are the second derivatives of the polynomial through
+//! the nine heights. The light is Lambert's.
 //!
-//! Contour lines are by marching squares between cell centres, linear along the squares' sides. A
-//! value on the level counts as high. In a saddle, where the two high corners of a square face each
-//! other, they are joined if the mean of the four is high; else they are apart. Squares with a NaN
-//! have no line, so lines end there, as at the border. Lines have the high ground on their right.
-//! A DEM that is cut into parts has the same lines: [`contours_of_part`] finds what each part has of them, and [`join`] puts
-//! that together.
+//! Slopes, aspects, brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding. gdaldem
+//! writes a brightness b as the byte 1 + 254 b. The file docs/internals/terrain-grid.md has all formulas and their
+//! sources.
+//!
+//! Contour lines are by marching squares between cell centres, linear along the squares' sides. A value on the
+//! level counts as high. In a saddle, where the two high corners of a square face each other, the corners are
+//! joined if the mean of the four is high; else they are apart. Squares with a NaN have no line, so lines end
+//! there, as at the border. Lines have the high ground on their right.
+//!
+//! A DEM that is cut into parts has the same lines. [`contours_of_part`] finds the fragments that each part has of
+//! them, and [`join`] puts these together.
 //!
 //! CPU and GPU give the same bits.
 #![deny(missing_docs)]
@@ -87,6 +91,17 @@ pub use product::{
 /// Makes a product of every cell of a DEM; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
 /// border.
 ///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Product, ProductParams, product};
+///
+/// let dem = GridView::new(&[1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0], GridSpec::of_pixels(3, 3))?;
+/// let found = product(&Device::Cpu, dem, &ProductParams::new(Product::Position))?;
+/// assert_eq!(found.values()[4], 4.0); // a peak of 5, less the mean of its neighbours
+/// assert!(found.values()[0].is_nan()); // at the border
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::TooLarge`], [`gpu_core::Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
 /// or the device fails.
@@ -107,6 +122,19 @@ pub fn product<'on>(
 /// first.
 ///
 /// Work is proportional to the cells, plus the points of the lines.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{ContourParams, contours};
+///
+/// // A peak of 2: the line of height 1 goes round it, halfway to its neighbours.
+/// let dem = GridView::new(&[0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], GridSpec::of_pixels(3, 3))?;
+/// let lines = contours(&Device::Cpu, dem, &ContourParams::at([1.0]))?;
+/// let (line, (east, north)) = (&lines[0], dem.grid().cell_centre(1, 1));
+/// assert!(line.is_closed());
+/// assert!(line.points.iter().all(|[x, y]| (x - east).abs() + (y - north).abs() == 0.5));
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`product()`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond

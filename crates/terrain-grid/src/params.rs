@@ -5,6 +5,8 @@ use gpu_core::GridSpec;
 use crate::{Error, Result};
 
 /// The heights of contour lines.
+///
+/// Example: that of [`ContourParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Levels {
     /// `base` plus whole multiples of `interval`.
@@ -19,6 +21,20 @@ pub enum Levels {
 }
 
 /// Which contour lines are drawn.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{ContourParams, Levels, contours};
+///
+/// let dem = GridView::new(&[1.0, 25.0, 1.0, 25.0], GridSpec::of_pixels(2, 2))?;
+/// let levels = |params: ContourParams| -> terrain_grid::Result<Vec<f64>> {
+///     Ok(contours(&Device::Cpu, dem, &params)?.iter().map(|line| line.level).collect())
+/// };
+/// assert_eq!(levels(ContourParams::every(10.0))?, [10.0, 20.0]);
+/// assert_eq!(levels(ContourParams::new(Levels::Every { interval: 10.0, base: 5.0 }))?, [5.0, 15.0, 25.0]);
+/// assert_eq!(levels(ContourParams::at([7.0]))?, [7.0]);
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ContourParams {

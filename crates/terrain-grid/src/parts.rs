@@ -22,6 +22,8 @@ use crate::{ContourParams, Result, find_contours};
 /// Where a DEM lies in a larger one that it is a part of.
 ///
 /// The parts of a whole share their outermost rows and columns of cells: each square between four cell centres is in one part.
+///
+/// Example: that of [`contours_of_part`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The whole.
@@ -38,6 +40,8 @@ type Seam = ([u32; 2], bool);
 type Place = (u32, u32, u8);
 
 /// What a part has of a contour line, without its points: all of the line, or what lies between two seams.
+///
+/// Example: that of [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fragment {
     level: f64,
@@ -258,6 +262,8 @@ impl Walk<'_> {
 }
 
 /// A contour line of the whole.
+///
+/// Example: that of [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinedLine {
     /// Its height.
@@ -269,10 +275,10 @@ pub struct JoinedLine {
 }
 
 impl JoinedLine {
-    /// Returns the points of the line. `read` gives those of a fragment.
+    /// Returns the points of the line. `read` gives the points of a fragment.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn points<E>(
         &self,
         mut read: impl FnMut(usize) -> Result<Vec<[f64; 2]>, E>,
@@ -297,6 +303,8 @@ impl JoinedLine {
 /// [`contours`](fn@crate::contours) gives them. What parts are missing is cut off.
 ///
 /// Takes some 150 bytes a fragment.
+///
+/// Example: that of [`contours_of_part`].
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`] beyond 2^32 - 2 fragments.

@@ -7,6 +7,8 @@ use crate::params::finite;
 use crate::{Ground, Result};
 
 /// What is made of a cell and its eight neighbours.
+///
+/// Example: that of [`product`](fn@crate::product).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Product {
@@ -53,6 +55,17 @@ pub enum SlopeUnit {
 }
 
 /// How directions are counted.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Angle, Aspect, Product, ProductParams, product};
+///
+/// let dem = GridView::new(&[2.0, 1.0, 0.0, 2.0, 1.0, 0.0, 2.0, 1.0, 0.0], GridSpec::of_pixels(3, 3))?;
+/// let of = |aspect| product(&Device::Cpu, dem, &ProductParams::new(Product::Aspect(aspect)));
+/// assert_eq!(of(Aspect::new())?.values()[4], 90.0); // it falls to the east
+/// assert_eq!(of(Aspect::new().angle(Angle::Trigonometric))?.values()[4], 0.0);
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Aspect {
@@ -91,6 +104,17 @@ pub enum Angle {
 }
 
 /// How the light falls.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Light, Product, ProductParams, product};
+///
+/// let level = GridView::new(&[5.0; 9], GridSpec::of_pixels(3, 3))?;
+/// let of = |light| product(&Device::Cpu, level, &ProductParams::new(Product::Hillshade(light)));
+/// assert_eq!(of(Light::new().altitude(90.0))?.values()[4], 1.0); // at a right angle
+/// assert!((of(Light::new().altitude(30.0))?.values()[4] - 0.5).abs() < 1e-6);
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Light {
@@ -124,17 +148,20 @@ impl Default for Light {
 /// How many lights there are, and what ground under them shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
-    /// One, and the brightness is Lambert's.
+    /// One light. The brightness is Lambert's.
     #[default]
     Lambert,
-    /// Four, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights: the brightness is the mean of
-    /// Lambert's under each, weighted with the squared cosine between the gradient and the light's direction.
+    /// Four lights, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights. The
+    /// brightness is the weighted mean of Lambert's under each. A weight is the squared cosine of the angle between
+    /// the gradient and the light's direction.
     Multidirectional,
-    /// One: 1 less the product of the slope and of the angle between the light and the ground's normal, each over 90 degrees, as gdaldem's
-    /// `-combined`. Level ground is bright.
+    /// One light, as gdaldem's `-combined`. The brightness is 1 less a product: the slope over 90 degrees, times
+    /// the angle between the light and the ground's normal over 90 degrees. Level ground is bright.
     Combined,
-    /// One, whose [altitude](Light::altitude) does not count: 1 less the slope over 90 degrees where the ground falls away from the light, and nothing
-    /// less where it falls towards it, as gdaldem's `-igor`. Level ground is bright: for shading over a map.
+    /// One light, as gdaldem's `-igor`. Where the ground falls away from the light the brightness is 1 less the
+    /// slope over 90 degrees; where it falls towards the light the brightness is 1. In between it follows the
+    /// angle. The light's [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over
+    /// a map.
     Igor,
 }
 
@@ -178,6 +205,20 @@ pub enum Edges {
 }
 
 /// What is made of a DEM, and how.
+///
+/// ```
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{Edges, Product, ProductParams, SlopeUnit, product};
+///
+/// // Feet on a ground of metres: a rise of 1 m from column to column.
+/// let dem: Vec<f32> = (0..9).map(|cell| (cell % 3) as f32 / 0.3048).collect();
+/// let dem = GridView::new(&dem, GridSpec::of_pixels(3, 3))?;
+/// let params = ProductParams::new(Product::Slope(SlopeUnit::Percent)).z_factor(0.3048).edges(Edges::Level);
+/// let slope = product(&Device::Cpu, dem, &params)?;
+/// assert!((slope.values()[4] - 100.0).abs() < 1e-4);
+/// assert!(slope.values()[0].is_finite()); // at the border too
+/// # Ok::<(), terrain_grid::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProductParams {

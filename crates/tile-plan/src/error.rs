@@ -6,9 +6,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Whose memory a tile takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// The host's.
+    /// Memory of the host.
     Host,
-    /// That of the device that computes it.
+    /// Memory of the device that computes the tile.
     Device,
 }
 

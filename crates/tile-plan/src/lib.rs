@@ -1,18 +1,22 @@
 //! Plans of rasters larger than memory.
 //!
-//! A [`Plan`] divides a grid into tiles, each of which can be made alone: it names the inputs that can reach
-//! the tile, the ground that must be read for it, and what that takes. [`plan`] is a pure function of the inputs'
-//! headers and [`Params`]: it reads no file, and the same inputs in another order give the same plan.
+//! A [`Plan`] divides a grid into tiles that can be made one by one. For each tile it names the inputs that can
+//! reach it, the ground that must be read for it, and the memory that it takes. [`plan`] is a pure function of the
+//! inputs' headers and [`Params`]. It reads no file, and the same inputs in another order give the same plan.
 //!
-//! A point that lies within the reach of the parameters of a cell may decide its value; no other does. So a tile
-//! needs the points of its own ground and of a halo as wide as the greatest reach. Where that is infinite there
-//! is no plan, and [`Error::Unbounded`] names the parameter, unless every tile is to read all ([`Reach::Everywhere`]). That a tile's values have the bits of the whole's is
-//! then a promise of the algorithm, for cells whose points are the same; the plan's part is that they are.
+//! Only a point within the reach of the parameters can decide the value of a cell. So a tile needs the points of
+//! its own ground, and of a halo as wide as the greatest reach. Where a reach is infinite there is no plan, and
+//! [`Error::Unbounded`] names the parameter, unless every tile is to read all points ([`Reach::Everywhere`]).
 //!
-//! The grid is halved until each tile's estimate fits the budget, the longer side first, at multiples of 256
-//! cells while it is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then at multiples of 16.
-//! Estimates take points as spread evenly over the bounds of their file. By [`Params::shape`] tiles are
-//! squares of one side, a power of two, or strips of whole columns, for algorithms whose parts must be such.
+//! The plan guarantees that a tile reads every point that its cells depend on. The algorithm must guarantee that a
+//! cell has the same bits whenever it has the same points. Together they give tiles with the bits of the whole.
+//!
+//! The planner halves the grid, the longer side first, until each tile's estimate fits the budget. It cuts at
+//! multiples of 256 cells while a tile is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then
+//! at multiples of 16. Estimates assume that the points of a file are spread evenly over its bounds.
+//!
+//! Some algorithms need parts of a certain shape. [`Params::shape`] makes tiles squares of one side, a power of
+//! two, or strips of whole columns.
 //!
 //! ```
 //! use gpu_core::{Bounds, GridSpec};
@@ -52,6 +56,8 @@ use serde_json::Value;
 /// the fields of this type: `grid` (origin_x, origin_y, cell_size, width, height), `halo`, `inputs` ([`Input`]),
 /// `tiles` ([`Tile`]) and `program`. The id is the first 16 hexadecimal digits of SHA-256 (FIPS 180-4) of the text of
 /// `plan` without spaces.
+///
+/// Example: that of [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -64,6 +70,8 @@ pub struct Plan {
 }
 
 /// A part of the grid, and what making it takes.
+///
+/// Example: that of [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::json::SomeBounds;
 
 /// The header of a file of points.
+///
+/// Example: that of [`plan`](crate::plan).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -63,6 +65,18 @@ pub struct Stamp {
 }
 
 /// How far from a cell a point may lie that decides its value.
+///
+/// ```
+/// use gpu_core::GridSpec;
+/// use tile_plan::{Error, Model, Params, Reach, plan};
+///
+/// let grid = GridSpec::new(0.0, 32.0, 0.5, 64, 64)?; // cells of half a metre
+/// let params = Params::new(grid, 1 << 20, Model { fixed: 0, per_point: 0, per_cell: 1 });
+/// let halo = |reach| plan(&[], &params.clone().reach("--radius", reach)).map(|plan| plan.halo());
+/// assert_eq!((halo(Reach::Cells(3.0))?, halo(Reach::Ground(3.0))?), (3, 6));
+/// assert!(matches!(halo(Reach::Cells(f64::INFINITY)), Err(Error::Unbounded { .. })));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reach {
     /// In cells.
@@ -75,6 +89,13 @@ pub enum Reach {
 
 /// The memory that a tile takes: an affine function of its points and cells, those of the halo included
 /// where it has any.
+///
+/// ```
+/// use tile_plan::Model;
+///
+/// let model = Model { fixed: 100, per_point: 10, per_cell: 2 };
+/// assert_eq!(model.bytes(3, 5), 100 + 30 + 10);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
     /// Bytes whatever the tile.
@@ -95,6 +116,8 @@ impl Model {
 }
 
 /// What tiles look like.
+///
+/// Example: that of [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -108,6 +131,18 @@ pub enum Shape {
 }
 
 /// How a grid is to be divided.
+///
+/// ```
+/// use gpu_core::GridSpec;
+/// use tile_plan::{Model, Params, Shape, plan};
+///
+/// let grid = GridSpec::new(0.0, 32.0, 1.0, 64, 32)?;
+/// let params = Params::new(grid, 1 << 20, Model { fixed: 0, per_point: 0, per_cell: 1 }).most_side(16);
+/// let tiles = |shape| plan(&[], &params.clone().shape(shape)).map(|plan| plan.tiles().len());
+/// assert_eq!(tiles(Shape::Squares)?, 4 * 2); // of 16 x 16 cells
+/// assert_eq!(tiles(Shape::Strips)?, 4); // of 16 x 32 cells
+/// # Ok::<(), tile_plan::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {

@@ -22,12 +22,33 @@ const LEAST: u32 = 16;
 
 /// Divides a grid into tiles whose estimates fit the budget.
 ///
-/// Cost: for each tile and each of its forebears, a look at the inputs that reach the latter.
+/// Cost: for each tile, and for each area that was divided on the way to it, a check of the inputs that reach that
+/// area.
+///
+/// ```
+/// use gpu_core::{Bounds, GridSpec};
+/// use tile_plan::{Input, Model, Params, plan};
+///
+/// let west = Bounds { min_x: 0.0, min_y: 0.0, max_x: 9.0, max_y: 32.0 };
+/// let inputs = [Input::new("anywhere.laz").points(5), Input::new("west.laz").bounds(west)];
+/// let grid = GridSpec::new(0.0, 32.0, 1.0, 64, 32)?;
+/// // A byte a cell, and memory for half of the cells.
+/// let params = Params::new(grid, 1024, Model { fixed: 0, per_point: 0, per_cell: 1 });
+/// let plan = plan(&inputs, &params)?;
+/// let [west, east] = plan.tiles() else { panic!("two tiles") };
+/// assert_eq!((west.column, west.width, &west.inputs[..]), (0, 32, &[0, 1][..]));
+/// assert_eq!((east.column, east.width, &east.inputs[..]), (32, 32, &[0][..]));
+/// # Ok::<(), tile_plan::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`Error::Core`] and [`Error::NoCells`] for what is no grid, [`Error::Unbounded`] and [`Error::NoDistance`] for a
-/// reach, [`Error::TooMany`] for more than 2^20 tiles, [`Error::TooManyNamed`] where these name inputs more than 2^25 times, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
-/// of the least size does not fit the memory of the host or of a device.
+/// - [`Error::Core`] and [`Error::NoCells`] for an invalid or empty grid.
+/// - [`Error::Unbounded`] and [`Error::NoDistance`] for a reach.
+/// - [`Error::Side`] for a side of tiles.
+/// - [`Error::InputBounds`] and [`Error::Twice`] for an input.
+/// - [`Error::TooMany`] for more than 2^20 tiles.
+/// - [`Error::TooManyNamed`] where the tiles name inputs more than 2^25 times.
+/// - [`Error::Budget`] where a tile of the least size does not fit the memory of the host or of a device.
 pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let grid = checked_grid(params)?;
     let mut inputs = inputs.to_vec();

@@ -23,8 +23,8 @@ pub struct Args {
     /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the nearest site of each pixel: its linear index (row * width + column) into an array (.npy), or the coordinates of
-    /// its centre, x and y as two bands of float64, into a GeoTIFF (.tif)
+    /// Also write the nearest site of each pixel. An array (.npy) has its linear index (row * width + column). A
+    /// GeoTIFF (.tif) has the coordinates of its centre, x and y as two bands of float64
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     #[command(flatten)]
@@ -99,9 +99,9 @@ pub struct SiteArgs {
     /// Take the other pixels as the sites; those without a value are none either way
     #[arg(long)]
     pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for those that the mask's place has;
-    /// distances come in the same unit. A side may be thousands of times the other, as in sections and time
-    /// axes; a ratio for which a distance could be off by more than a part in a million is refused
+    /// The sides of a pixel on the ground, or `georeference` for the sides that the mask's place gives. Distances
+    /// come in the same unit. A side may be thousands of times the other, as in sections and time axes. A ratio is
+    /// refused if a distance could be off by more than a part in a million
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,
 }

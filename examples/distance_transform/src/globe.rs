@@ -60,7 +60,8 @@ pub struct OnGlobe {
 }
 
 impl OnGlobe {
-    /// That of the command line; `None` where distances are the plane's. `notes` may say why the mask has no place.
+    /// Returns the globe that the command line gives, or `None` if distances are on the plane. `notes` may say why
+    /// the mask has no place.
     pub fn of(
         args: &GlobeArgs,
         mask: &Path,

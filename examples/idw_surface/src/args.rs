@@ -35,8 +35,8 @@ pub struct Args {
     /// --kernel or --variogram is given
     #[arg(long)]
     pub cross_validate: bool,
-    /// Write the prediction error as a second band, of a GeoTIFF: each point is predicted from the others, and a cell has the root of the
-    /// mean of the squared errors, weighted as the values are
+    /// Write the prediction error as a second band, of a GeoTIFF. Each point is predicted from the others. A cell
+    /// has the root of the mean of the squared errors, weighted as the values are
     #[arg(long, conflicts_with_all = ["deviation", "variogram"])]
     pub prediction_error: bool,
     #[command(flatten)]

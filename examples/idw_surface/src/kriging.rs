@@ -19,8 +19,8 @@ pub const DEFAULT_POINTS: u32 = 16;
 #[command(next_help_heading = "Kriging")]
 pub struct KrigingArgs {
     /// Ordinary kriging of the nearest points (--max-points, at most 64 [default: 16]) by this variogram, such as
-    /// nugget:0.1+spherical:0.9,250 (partial sill, range; exponential, gaussian; +anisotropy:AZIMUTH,RATIO); or by one fitted to
-    /// the points: fit, or fit:MODEL,.. of these models
+    /// nugget:0.1+spherical:0.9,250 (partial sill, range; exponential, gaussian; +anisotropy:AZIMUTH,RATIO). Or by
+    /// one fitted to the points: fit, or fit:MODEL,.. of these models
     #[arg(long, value_name = "VARIOGRAM", conflicts_with_all = ["power", "adaptive", "smoothing", "per_quadrant", "geographic"])]
     pub variogram: Option<Choice>,
     /// Write the kriging variance as a second band, of a GeoTIFF

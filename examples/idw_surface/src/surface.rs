@@ -29,8 +29,8 @@ pub struct SurfaceArgs {
     /// The power of each cell from the pattern of the points around it (Lu and Wong 2008)
     #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
     pub adaptive: bool,
-    /// A point's weight is a function of its distance over --bandwidth, in place of a power: the surface is smooth, and does not go
-    /// through its points (Nadaraya 1964, Watson 1964)
+    /// A point's weight is a function of its distance over --bandwidth, in place of a power. The surface is smooth,
+    /// and does not pass through its points (Nadaraya 1964, Watson 1964)
     #[arg(long, value_name = "NAME", value_enum, requires = "bandwidth",
         conflicts_with_all = ["power", "adaptive", "smoothing", "variogram"])]
     pub kernel: Option<KernelName>,

@@ -1,4 +1,4 @@
-//! The crates put together: what one leaves on the device the next one takes.
+//! The crates put together: each takes what another left on the device.
 //!
 //! | module | from | over | to |
 //! |---|---|---|---|
@@ -6,8 +6,9 @@
 //! | [`places`] | a DEM | an index of heights and one of slopes | the distance to where both are in a range |
 //! | [`regions`] | stations, and a raster of the globe | the stations' regions on the globe | their areas, and the raster's mean in each |
 //!
-//! Each has a function for the host, which calls the crates one by one, and one of the same name in `gpu`, which copies no points,
-//! values or rasters to the host. Both give the same bits. The programs of the same names show them.
+//! Each module has a function for the host, which calls the crates one by one. Its module `gpu` has one of the same
+//! name, which copies no points, values or rasters to the host. Both give the same bits. The programs of the same
+//! names show them.
 
 #[cfg(doctest)]
 mod guide;
@@ -18,8 +19,8 @@ pub mod segments;
 /// The result of these functions: any crate's error.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Points spread over the rectangle from (0, 0) to (width, height), as evenly as a survey's, and without a pattern: Roberts's
-/// sequence R2, of which each point follows from its number.
+/// Returns points spread over the rectangle from (0, 0) to (width, height), as evenly as those of a survey, and
+/// without a pattern. They are Roberts's sequence R2, in which each point follows from its number.
 pub fn spread(count: usize, [width, height]: [f64; 2]) -> [Vec<f64>; 2] {
     // 1 / p and 1 / p^2, where p is the real root of p^3 = p + 1.
     let along =

@@ -32,8 +32,9 @@ impl Mesh {
     }
 }
 
-/// The longitudes and latitudes of the centres of a raster's pixels in the cylindrical equal-area projection of the whole globe:
-/// longitude in degrees to the east, the sine of the latitude to the north.
+/// Returns the longitudes and latitudes of the centres of a raster's pixels. The raster shows the whole globe in
+/// the cylindrical equal-area projection: the longitude in degrees to the east, the sine of the latitude to the
+/// north.
 pub fn equal_area_places(width: u32, height: u32) -> [Vec<f64>; 2] {
     let grid = GridSpec::of_pixels(width, height);
     let pixels = || (0..height).flat_map(move |row| (0..width).map(move |column| (column, row)));

@@ -249,8 +249,9 @@ pub mod gpu {
     use super::{Params, Segment, leaves_of, segments};
     use crate::Result;
 
-    /// The [DEM](super::dem) of points in device memory. To the host come the nodes of the tree and which leaves lie around
-    /// which, which decide the segments; and a few numbers for each segment, for which the interpolation waits.
+    /// Computes the [DEM](super::dem) of points in device memory. It copies to the host the nodes of the tree and
+    /// the leaves around each leaf, which decide the segments. It also copies a few numbers for each segment, for
+    /// which the interpolation waits.
     pub fn dem(
         workspace: &mut Workspace,
         points: &DevicePoints<'_>,

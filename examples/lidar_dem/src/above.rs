@@ -59,8 +59,8 @@ impl Floor {
             && let Err(difference) = crs.compare(own)
         {
             bail!(
-                "--above {} is in {own}, the points are in {crs} ({difference}): take a ground in their system, or give the \
-                 one that is right with --crs if the points' files are wrong",
+                "--above {} is in {own}, the points are in {crs} ({difference}): give a raster in the points' system, or the \
+                 right --crs if the points' files are wrong",
                 self.path.display()
             )
         }

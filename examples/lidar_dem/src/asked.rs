@@ -111,8 +111,8 @@ impl Asked {
             && let Err(difference) = points.compare(template)
         {
             bail!(
-                "--template {name} is in {template}, the points are in {points} ({difference}): take a template in their \
-                 system, or give the one that is right with --crs if the points' files are wrong"
+                "--template {name} is in {template}, the points are in {points} ({difference}): give a template in the points' \
+                 system, or the right --crs if the points' files are wrong"
             )
         }
         Ok(points.or_else(|| of_template.clone()))

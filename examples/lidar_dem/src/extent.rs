@@ -43,7 +43,7 @@ pub enum Wanted {
     AllNear(Bounds),
     /// Those within bounds, of a ground with these cells.
     Within(Bounds, Lattice),
-    /// Those that the cells of a grid depend on, of points within bounds.
+    /// The points that the cells of a grid depend on, among the points within bounds.
     Dependence { grid: GridSpec, lattice: Lattice, all: Bounds, halo: f64 },
 }
 

@@ -23,11 +23,11 @@ const WIDER: f64 = 4.0;
 /// Strips of a ground that is no rectangle.
 const STRIPS: u32 = 16;
 
-/// Reads the points that the heights of a grid depend on: `read` gives those of a ground. `all` is where any lie, and `halo`
-/// what [`SurfaceArgs::first_halo`] gave.
+/// Reads the points that the heights of a grid depend on. `read` returns the points of a ground. All points lie
+/// within `all`, and `halo` is the result of [`SurfaceArgs::first_halo`].
 ///
 /// # Errors
-/// Those of `read`, and what is wrong with the points or the memory.
+/// The errors of `read`, and the errors of the points or the memory.
 pub fn read_dependence(
     surface: &SurfaceArgs,
     (grid, lattice): (&GridSpec, Lattice),

@@ -35,17 +35,18 @@ pub struct SurfaceArgs {
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
     pub hull: bool,
-    /// What is interpolated, each as a band of a GeoTIFF: z (the heights), fields of LAS files (intensity, return, returns, class,
-    /// scan_angle, user_data, source, gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas
-    /// between; hillshade, relief, slope and contours are of the first
+    /// Values to interpolate, with commas between, each as a band of a GeoTIFF: z for the heights, fields of LAS
+    /// files, or columns of tables by name or number. The fields are intensity, return, returns, class, scan_angle,
+    /// user_data, source, gps_time, red, green, blue and nir. Hillshade, relief, slope and contours show the first
+    /// value
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT, value_parser = value_name)]
     pub value: Vec<String>,
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
     pub fill: Fill,
-    /// Also give, as further bands of a GeoTIFF: count (the points in each cell), distance (from a cell's centre to the nearest
-    /// point, in the coordinates' units, up to --max-distance), neighbours (of how many natural neighbours a height is
-    /// made; not with --method pixels). Several with commas between
+    /// Further bands of a GeoTIFF, with commas between: count, distance or neighbours. Count is the points in each
+    /// cell. Distance is from a cell's centre to the nearest point, in the coordinates' units, up to
+    /// --max-distance. Neighbours is how many natural neighbours make a height; not with --method pixels
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
     /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not. Cells
@@ -76,8 +77,8 @@ pub struct SurfaceArgs {
     /// others]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub query_radius: Option<f64>,
-    /// With --method pixels: how far from a point cells use it, in DEM cells, as published; where a cell loses a natural
-    /// neighbour by that the surface has a step [default: inf]
+    /// With --method pixels: how far from a point cells use it, in DEM cells, as published. Where a cell loses a
+    /// natural neighbour by that, the surface has a step [default: inf]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub region_of_influence: Option<f64>,
     /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
@@ -269,16 +270,19 @@ impl SurfaceArgs {
         self.region_of_influence.unwrap_or(f64::INFINITY)
     }
 
-    /// The width of the halo, in cells, that is read first by the exact method, before it is known which points farther away
-    /// cells depend on; `None` where that is never known, and all points are read, and for the method on pixels.
+    /// Returns the width of the halo that the exact method reads first, in cells. The method has yet to find the
+    /// points farther away that cells depend on. Returns `None` if it can never know them, so that all points are
+    /// read, and for the method on pixels.
     pub fn first_halo(&self) -> Option<f64> {
         let is_known = self.method == Method::Exact && self.endless().is_empty();
         is_known.then(|| (HALO.0 * self.max_distance).max(HALO.1).ceil() + 1.0)
     }
 
-    /// How far from a cell a point may lie that its height depends on by the method on pixels, in cells, as far as it shows;
-    /// infinite where there is no limit. Where [`reaches`](Self::reaches) are finite no other point counts. Without a query
-    /// radius only gaps in the points that are wider than [`WIDE`] times the distance let points farther away take part.
+    /// Returns how far from a cell a point may lie and still show in its height, with the method on pixels. The
+    /// distance is in cells, and infinite if there is no limit.
+    ///
+    /// If the [`reaches`](Self::reaches) are finite, no point beyond counts. Without a query radius a point farther
+    /// away counts only across a gap in the points that is wider than [`WIDE`] times the distance.
     pub fn reach_on_pixels(&self) -> f64 {
         if self.hull || self.fill == Fill::Nearest || self.site_reach().is_infinite() {
             f64::INFINITY
@@ -337,11 +341,11 @@ impl SurfaceArgs {
         self.max_distance.min(self.region_of_influence())
     }
 
-    /// How far points reach by the two radii of the method on pixels.
+    /// Returns how far points reach by the two radii of the method on pixels.
     ///
-    /// A pixel within the query radius belongs to its nearest site. The nearest site of a cell that has a height is within
-    /// the distance of the cell; so the pixel's is within that and the query radius of the pixel, and within that and twice
-    /// the query radius of the cell.
+    /// A pixel within the query radius of a cell belongs to its nearest site. If the cell has a height, its own nearest
+    /// site lies within the distance. So the pixel's site is no farther from the pixel than the distance plus the query
+    /// radius. From the cell it is no farther than the distance plus twice the query radius.
     pub fn reach_within_radii(&self) -> f64 {
         // The least circle, and the cell's own size.
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()

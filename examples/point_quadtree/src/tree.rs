@@ -28,9 +28,9 @@ pub struct TreeArgs {
     /// How often, at most
     #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL)]
     pub max_depth: u32,
-    /// What points carry: z (the heights), fields of LAS files (intensity, return, returns, class, scan_angle, user_data, source,
-    /// gps_time, red, green, blue, nir), or columns of tables by name or number. Several with commas between. The tree keeps them,
-    /// and answers show them
+    /// Values that points carry, with commas between: z for the heights, fields of LAS files, or columns of tables
+    /// by name or number. The fields are intensity, return, returns, class, scan_angle, user_data, source,
+    /// gps_time, red, green, blue and nir. The tree keeps the values, and answers show them
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = value_name)]
     pub value: Vec<String>,
     /// How points are sorted: auto, morton or level-sort; the tree is the same
@@ -44,7 +44,7 @@ fn of_tree(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "inputs" => arg.value_name("POINTS").required(true).help(
             "Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as \"tiles/*.laz\", or - for a \
-             table on standard input; all are joined, and their coordinate systems must agree",
+             table on standard input. All are joined, and their coordinate systems must agree",
         ),
         "columns" => arg.value_name("X,Y").default_value("x,y").value_parser(Columns::pair),
         "classes" => {

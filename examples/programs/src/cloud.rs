@@ -270,14 +270,14 @@ impl Cloud {
         }
     }
 
-    /// Rounds heights to a step that depends on the files alone, not on the part of them that was kept: to a
-    /// power of two, a fraction of a micrometre over the relief of a survey. Gives the range of the files, whose
-    /// ends are multiples of the step as well.
+    /// Rounds heights to a step, and returns the range of the files, whose ends are multiples of the step as well.
+    /// The step is a power of two: a fraction of a micrometre over the relief of a survey. It depends on the files
+    /// alone, not on the part of their points that was kept.
     ///
-    /// The interpolation takes values as integers, of a scale that follows their range
-    /// (`nni_grid::Params::value_range`). In the scale of the files' range a tile's cells are the whole's, and multiples
-    /// of this step are such integers exactly. Heights are left as they are, and there is no range, where that
-    /// which the files state is none of the points', or too wide.
+    /// The interpolation converts values to integers by a scale that follows their range
+    /// (`nni_grid::Params::value_range`). With the range of the files a tile's cells are those of the whole, and
+    /// multiples of the step are exact integers. Heights are left as they are, and there is no range, if the files
+    /// state a range that is too wide or that the points do not keep to.
     pub fn settle_heights(&mut self) -> Option<ValueRange> {
         settled(&mut self.z, self.range)
     }
@@ -376,11 +376,11 @@ impl Cloud {
         Bounds::of(&self.x, &self.y)
     }
 
-    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty: how many, which of
-    /// them lies farthest, and what `--bounds` holds the others.
+    /// Returns a note, if some points lie so far from nearly all others that most of their rectangle is empty. The
+    /// note has their number, the place of the farthest one, and the `--bounds` that hold the others.
     ///
-    /// The rectangle of all but the outermost hundredth on each side is that of a sample of the points; it
-    /// has nine tenths of the area or more where they are spread evenly.
+    /// The rectangle of the others leaves out the outermost hundredth of a sample of the points on each side. If
+    /// points are spread evenly it has nine tenths of the area or more.
     pub fn note_on_strays(&self) -> Option<String> {
         const SAMPLE: usize = 100_000;
         const TIMES: f64 = 20.0;

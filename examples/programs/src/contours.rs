@@ -36,10 +36,11 @@ pub fn format(path: &Path) -> Result<LinesFormat> {
     }
 }
 
-/// Writes contour lines, each its level and its points, in a coordinate system. They need not fit the memory together.
+/// Writes contour lines, each with its level and its points, in a coordinate system. All lines together need not
+/// fit the memory.
 ///
 /// # Errors
-/// Those of lines, and of writing.
+/// The errors of lines, and of writing.
 pub fn write<L: AsRef<[[f64; 2]]>>(
     output: Output,
     lines: impl IntoIterator<Item = geo_io::Result<(f64, L)>>,

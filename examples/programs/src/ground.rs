@@ -18,8 +18,9 @@ pub trait Ground {
         false
     }
 
-    /// In how many strips from south to north points are read that are on disk in bins: more where it holds little of its
-    /// rectangle, so that no more than the points of a strip are in memory beside those that it holds.
+    /// Returns in how many strips, from south to north, points that are on disk in bins are read. A ground that
+    /// fills little of its rectangle takes more strips. Then the memory holds the points of the ground, and beside
+    /// them at most the points of one strip.
     fn strips(&self) -> u32 {
         1
     }

@@ -32,9 +32,11 @@ impl Opening {
         Self::new(choice, None)
     }
 
-    /// Begins to open the device. If it is a GPU, `load` then does a little of the work that it will be given, so that
-    /// the kernels of that are loaded: what comes of it does not matter. It waits for the first report of progress of the
-    /// stage beside, so that input which cannot be read at all waits for no kernels.
+    /// Begins to open the device, and loads kernels if it is a GPU. To load them `load` does a little of the work
+    /// that the device will be given; its result is dropped.
+    ///
+    /// `load` waits for the first report of progress of the stage that runs meanwhile. So input that cannot be read
+    /// at all waits for no kernels.
     pub fn begin_with(choice: DeviceChoice, load: impl FnOnce(&Device) + Send + 'static) -> Self {
         Self::new(choice, Some(Box::new(load)))
     }

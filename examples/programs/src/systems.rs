@@ -80,15 +80,15 @@ pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
     match crs.filter(|crs| crs.is_geocentric()) {
         None => Ok(()),
         Some(crs) => bail!(
-            "{} is in {crs}, which is geocentric: its coordinates count from the middle of the Earth, and x and y are \
-             no place on a map; project the points first, or give --crs if the file is wrong",
+            "{} is in {crs}, which is geocentric: x and y count from the middle of the Earth; project the points first, \
+             or give --crs if the file is wrong",
             path.display(),
         ),
     }
 }
 
-/// Refuses two files of which one would be read in the coordinate system of the other. Gives what a user should know where
-/// one of them says less of its heights.
+/// Refuses two files if one would be read in the coordinate system of the other. Returns a note for the user if one
+/// of them says less of its heights.
 ///
 /// # Errors
 /// As said, with how the systems differ.
@@ -131,8 +131,8 @@ pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Resul
         let beyond = [least, most].into_iter().find(|v| v.abs() * unit > ends + SLACK);
         if let Some(value) = beyond {
             bail!(
-                "{} has a {what} of {value}, but {crs} has none beyond {}: x is to be the longitude and y the latitude; \
-                 swap --columns, or give the --crs that the coordinates are in",
+                "{} has a {what} of {value}, but {crs} has none beyond {}: swap --columns so that x is the longitude and \
+                 y the latitude, or give the coordinates' --crs",
                 path.display(),
                 // Without what the unit's text has lost of its digits.
                 (ends / unit * 1e6).round() / 1e6

@@ -26,7 +26,7 @@ pub enum Units {
 }
 
 impl Units {
-    /// Those of a coordinate system, if there is one.
+    /// Returns the units of a coordinate system, if there is one.
     pub fn of(crs: Option<&Crs>) -> Self {
         let height = crs.and_then(Crs::metres_per_height);
         match crs {
@@ -53,17 +53,17 @@ impl Units {
     pub fn require_earth(self) -> Result<()> {
         match self {
             Self::Degrees { other: Some(radius), .. } => bail!(
-                "the coordinates are degrees on a body with a radius of {radius} m, and lengths of degrees are known of the \
-                 Earth alone: project them onto a plane first, as by gdalwarp -t_srs or ogr2ogr -t_srs"
+                "the coordinates are degrees on a body with a radius of {radius} m, not on the Earth: project them onto \
+                 a plane first, as by gdalwarp -t_srs or ogr2ogr -t_srs"
             ),
             _ => Ok(()),
         }
     }
 
-    /// A product of a raster, with the ground and the factor on heights that these units give.
+    /// Computes a product of a raster, with the ground and the factor on heights that these units give.
     ///
     /// # Errors
-    /// Those of terrain-grid, and degrees of another body than the Earth.
+    /// The errors of terrain-grid, and degrees of another body than the Earth.
     pub fn product(
         self,
         device: &Device,

@@ -221,8 +221,8 @@ impl Asked {
             );
         };
         bail!(
-            "{}: its value {value} in row {row}, column {column} is in another bin than {index} has there, or NODATA in one of the two alone: \
-             give the raster that it was built from, with the --nodata that it was built with",
+            "{}: in row {row}, column {column} the value {value} does not match the bin or NODATA of {index}: give the \
+             raster and the --nodata that the index was built with",
             path.display()
         )
     }

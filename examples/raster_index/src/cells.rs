@@ -65,12 +65,14 @@ pub fn nodata_of_cells(
     Some(nodata_in(cells, first)).filter(|nodata| is_one && !nodata.is_nan())
 }
 
-/// The type of cells that holds the values of all rasters, which are of some types: the first of those that all can become, for which
-/// all pass a check. The check gets the raster's number, and says whether a value is not NODATA. If none is, the NODATA of the first
-/// must be one of the cells, too.
+/// Returns the type of cells that holds the values of all rasters, each of a type of its own. It is the first type
+/// that all types can become and with which all rasters pass a check.
+///
+/// The check gets the raster's number and a type of cells. It returns whether the raster has a value that is not
+/// NODATA. If no raster has one, the type must hold the NODATA of the first raster.
 ///
 /// # Errors
-/// Those of the check, or a raster whose values can have no such cells.
+/// The errors of the check, or a raster whose values can have no such cells.
 pub fn cells_of_all(
     rasters: &[(&Path, SampleType)],
     nodata: Option<Number>,

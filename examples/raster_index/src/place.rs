@@ -52,8 +52,8 @@ impl Place {
         [left + column * ax + row * bx, top + column * ay + row * by]
     }
 
-    /// The ring of some corners, each a column and a row, which go round counterclockwise where rows run from north to south: so does
-    /// the ring, whichever way the rows run.
+    /// Returns the ring through some corners, each a column and a row. The corners must go round counterclockwise
+    /// if rows run from north to south. The ring then does so too, whichever way the rows run.
     pub fn ring(&self, corners: &[[u32; 2]]) -> Vec<[f64; 2]> {
         let corners = corners.iter().chain(corners.first());
         let mut ring: Vec<_> = corners.map(|&[column, row]| self.corner(column, row)).collect();
@@ -135,10 +135,11 @@ pub fn place_of(path: &Path, raster: &Raster) -> Result<Place> {
     place(path, (raster.width, raster.height), raster.georeference.as_ref())
 }
 
-/// The place of rasters that lie beside each other.
+/// Returns the place of rasters that lie beside each other.
 ///
 /// # Errors
-/// They do not, or lie in different systems. Of those whose cells are no squares, or turned, there is one alone.
+/// - The rasters do not lie beside each other, or lie in different systems.
+/// - There are several, and one has cells that are turned, mirrored or no squares.
 pub fn place_of_all(places: &[(&Path, &Place)]) -> Result<Place> {
     let all = places.iter().map(|(path, place)| (*path, place.crs.as_ref()));
     let crs = systems::of_all(all)?.cloned();

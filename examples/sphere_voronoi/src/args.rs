@@ -31,12 +31,12 @@ pub struct Args {
     /// How the nearest sites are found; the result is the same
     #[arg(long = "kernel", value_enum, default_value_t = How::Auto)]
     pub method: How,
-    /// The site of each cell, its row from 0: an array (.npy) in the order of the cells' ids, or a table (.csv) of
-    /// ids and sites, which --ids asks for
+    /// The site of each cell, as the site's row from 0. An array (.npy) has the sites in the order of the cells'
+    /// ids. A table (.csv) has ids and sites; --ids needs a table
     #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
     pub output: PathBuf,
-    /// Give --output the cells of another grid, h3:LEVEL, healpix:LEVEL (nested) or a5:LEVEL: their ids, the sites nearest to their centres,
-    /// and the distances in metres
+    /// Give --output the cells of another grid: h3:LEVEL, healpix:LEVEL (nested) or a5:LEVEL. A row has a cell's
+    /// id, the site nearest to its centre, and the distance in metres
     #[arg(long, value_name = "GRID:LEVEL")]
     pub ids: Option<Grid>,
     /// The unit vectors of the cells' centres, three a cell (.npy)

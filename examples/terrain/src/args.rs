@@ -178,7 +178,7 @@ impl Args {
         self.outputs.contours.is_some()
     }
 
-    /// How often the heights are gone through.
+    /// Returns how many times the heights are read.
     pub fn passes(&self) -> usize {
         let of_each = if self.raster.cog { 3 } else { 1 };
         let of_range = usize::from(self.outputs.relief.is_some() || self.drawing.colours.is_some());

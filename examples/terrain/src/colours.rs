@@ -35,11 +35,11 @@ pub type Colour = [u8; 4];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
-    /// One between theirs
+    /// A colour between the colours of both
     Linear,
-    /// That of the nearer
+    /// The colour of the nearer height
     Nearest,
-    /// None: transparent
+    /// No colour: transparent
     Exact,
 }
 

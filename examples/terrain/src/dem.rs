@@ -116,7 +116,7 @@ impl Dem {
 /// The heights of a part of a file; NaN where there is none.
 ///
 /// # Errors
-/// What is wrong with the file, and a height beyond the floats of 32 bits.
+/// The errors of the file, and a height that does not fit a 32-bit float.
 pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f32>> {
     let (nodata, top, left) = (file.nodata(), rows.start, columns.start);
     let width = columns.len().max(1);
@@ -136,8 +136,8 @@ pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> 
                 let (row, column, height) =
                     (top + cell / width, left + cell % width, Shortest(heights[cell]));
                 bail!(
-                    "{}: the height {height} in row {row}, column {column} is beyond the floats of 32 bits: if it stands for no value, \
-                     gdal_edit.py -a_nodata {height} says so",
+                    "{}: the height {height} in row {row}, column {column} does not fit a 32-bit float: if it means NODATA, \
+                     run gdal_edit.py -a_nodata {height}",
                     file.path().display()
                 );
             }
@@ -155,12 +155,13 @@ pub struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// That of a DEM, before the first row.
+    /// Begins before the first row of a DEM.
     pub fn new(dem: &'a Dem) -> Self {
         Self { dem, held: 0..0, heights: Vec::new() }
     }
 
-    /// The heights of some rows. Those before them are given up, and read again where they are asked for again.
+    /// Returns the heights of some rows. Frees the rows before them, which are read again if a later call wants
+    /// them.
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -194,7 +195,7 @@ pub struct Lie {
 }
 
 impl Lie {
-    /// That of a raster whose place is known.
+    /// Takes the place of a raster, and the units of its coordinate system.
     pub fn new(place: Georeference) -> Self {
         Self { units: Units::of(place.crs.as_ref()), place }
     }
@@ -310,10 +311,10 @@ impl Part {
         (rows.clone(), columns.clone())
     }
 
-    /// A product of the part, from the heights of its window.
+    /// Computes a product of the part, from the heights of its window.
     ///
     /// # Errors
-    /// Those of terrain-grid, and heights whose product is beyond the floats of 32 bits.
+    /// The errors of terrain-grid, and heights whose product does not fit a 32-bit float.
     pub fn make(
         &self,
         (heights, lie): (&[f32], &Lie),
@@ -329,8 +330,8 @@ impl Part {
                 (rows.start + cell / columns.len(), columns.start + cell % columns.len());
             let height = Shortest(height);
             bail!(
-                "the height {height} beside row {row}, column {column} leads beyond the floats of 32 bits: if it stands for no value, \
-                 gdal_edit.py -a_nodata {height} says so; else divide heights by a number"
+                "the height {height} beside row {row}, column {column} is too large for a 32-bit result: if it means NODATA, \
+                 run gdal_edit.py -a_nodata {height}; else divide all heights by a number"
             );
         }
         if (rows, columns) == (&self.rows, &self.columns) {
@@ -344,8 +345,9 @@ impl Part {
         self.cut(window, self.rows.clone(), self.columns.clone())
     }
 
-    /// The cells of the part and, where there is one, a further row and a further column, so that each square between four cell centres
-    /// is in one part; how many columns and rows they are, and where they lie in the whole.
+    /// Returns the cells of the part, their number of columns and rows, and their place in the whole. If the whole
+    /// has a further row and a further column, they include these, so that each square between four cell centres is
+    /// in one part.
     pub fn squares(&self, window: &[f32]) -> (Vec<f32>, (u32, u32), terrain_grid::Part) {
         let (width, height) = self.size;
         let rows = self.rows.start..height.min(self.rows.end + 1);

@@ -17,8 +17,9 @@ use crate::dem::{Dem, Lie, Part};
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Products")]
 pub struct DrawingArgs {
-    /// The table of colours of --color-relief: a height, a share such as 20% of the heights' range, or nv for NODATA, and red, green,
-    /// blue and opacity or a name, on each line; or a GMT palette (.cpt) with the line `# COLOR_MODEL = RGB`
+    /// The table of colours of --color-relief. Each line has a height, a share such as 20% of the heights' range,
+    /// or nv for NODATA; then red, green, blue and opacity, or a name. Or a GMT palette (.cpt) with the line
+    /// `# COLOR_MODEL = RGB`
     #[arg(long, value_name = "TABLE")]
     pub colours: Option<PathBuf>,
     /// The colours of heights between two of the table
@@ -49,10 +50,10 @@ impl DrawingArgs {
         Ok(())
     }
 
-    /// What drawings of a DEM depend on. Goes through its heights where they depend on the range.
+    /// Returns what drawings of a DEM depend on. Reads all heights if the drawings depend on their range.
     ///
     /// # Errors
-    /// What is wrong with the table or the DEM.
+    /// The table or the DEM cannot be read.
     pub fn of(&self, dem: &Dem, names: &[Name], progress: &dyn Progress) -> Result<Drawing> {
         let table = self.colours.as_ref().map(|path| Table::read(path)).transpose()?;
         let needs_range =
@@ -76,10 +77,10 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The colours of a part, by the heights of its window.
+    /// Returns the colours of a part, from the heights of its window.
     ///
     /// # Errors
-    /// Those of the hillshade.
+    /// The errors of the hillshade.
     pub fn draw(
         &self,
         part: &Part,

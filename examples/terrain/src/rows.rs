@@ -81,10 +81,10 @@ pub struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes numbers and writes them, and gives the range of their values.
+    /// Computes numbers, writes them, and returns the range of their values.
     ///
     /// # Errors
-    /// Those of reading, making and writing.
+    /// The errors of reading, computing and writing.
     pub fn numbers(&self, params: &ProductParams, progress: &dyn Progress) -> Result<Tally> {
         let (mut tally, width) = (Tally::default(), self.dem.size().0);
         let make = |part: &Part, heights: &[f32]| {

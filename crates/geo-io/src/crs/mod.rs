@@ -39,6 +39,15 @@ pub(crate) fn is_compound(code: u16) -> bool {
 }
 
 /// A coordinate reference system.
+///
+/// ```
+/// use geo_io::Crs;
+///
+/// let utm = Crs::parse("EPSG:32632")?;
+/// assert_eq!((utm.epsg(), utm.metres_per_unit()), (Some(32_632), Some(1.0)));
+/// assert!(Crs::parse("EPSG:4326")?.is_geographic() && !utm.is_geographic());
+/// # Ok::<(), geo_io::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crs(Definition);
 

@@ -26,6 +26,21 @@ use crate::{CsvColumns, Error, Result, stream};
 /// ([`LasField`](crate::LasField)), which are decoded only where they are asked for. `progress` is told the share
 /// of the file read. A file without points gives an empty cloud.
 ///
+/// ```
+/// use geo_io::{CsvColumns, Filter, read_points};
+/// use gpu_core::{Bounds, Silent};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.csv");
+/// std::fs::write(&path, "x,y,z\n1,1,10\n2,2,20\n9,9,90\n")?;
+/// let bounds = Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: 5.0, max_y: 5.0 });
+/// let filter = Filter { bounds, ..Filter::default() };
+/// let points = read_points(&path, &filter, &CsvColumns::default(), &Silent)?;
+/// assert_eq!(points.z, [10.0, 20.0]);
+/// assert_eq!((points.tally.read, points.tally.dropped_outside), (3, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::UnknownEnding`]: no format has this ending.
 /// - [`Error::NotBuilt`]: the format needs a feature of this crate.
@@ -48,6 +63,22 @@ pub fn read_points(
 ///
 /// Memory: about 60 bytes for each of `most` points, 16 more for each further value, and as many again for a LAZ
 /// file's chunk.
+///
+/// ```
+/// use geo_io::{CsvColumns, Filter, read_batches};
+/// use gpu_core::Silent;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.csv");
+/// std::fs::write(&path, "x,y,z\n1,1,10\n2,2,20\n9,9,90\n")?;
+/// let (mut sum, columns) = (0.0, CsvColumns::default());
+/// let tally = read_batches(&path, &Filter::default(), &columns, 2, &Silent, &mut |points| {
+///     sum += points.z.iter().sum::<f64>(); // of one or two points
+///     Ok(())
+/// })?;
+/// assert_eq!((tally.kept, sum), (3, 120.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// - The errors of [`read_points`] and of `take`.
@@ -83,6 +114,18 @@ pub(crate) fn read(
 }
 
 /// Reads the header of a point file, and no points; `None` for a table, which has none.
+///
+/// ```
+/// use geo_io::{LasPoints, read_header, write_las};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.las");
+/// let points = LasPoints { x: &[1.0, 2.0], y: &[3.0, 4.0], z: &[5.0, 6.0], ..LasPoints::default() };
+/// write_las(&path, &points, None)?;
+/// let header = read_header(&path)?.expect("a LAS file has one");
+/// assert_eq!((header.points, header.heights), (2, Some([5.0, 6.0])));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// What is wrong with the file.

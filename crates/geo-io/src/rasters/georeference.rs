@@ -19,6 +19,14 @@ const MODEL_TIEPOINT: u16 = 33922;
 const MODEL_TRANSFORMATION: u16 = 34264;
 
 /// Where a raster lies on the ground.
+///
+/// ```
+/// use geo_io::Georeference;
+///
+/// let place = Georeference::north_up((100.0, 20.0), (10.0, 5.0)); // corner, and sides of a pixel
+/// assert_eq!(place.transform, [100.0, 10.0, 0.0, 20.0, 0.0, -5.0]);
+/// assert_eq!(place.pixel_sides(), Some((10.0, 5.0)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Georeference {
     /// GDAL's geotransform t: the corner of a pixel towards column and row 0 lies at
@@ -87,6 +95,8 @@ fn keys(image: &Ifd) -> GeoKeys {
 }
 
 /// How large a raster is and where it lies, without its values.
+///
+/// Example: that of [`read_place`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterPlace {
     /// Columns and rows.
@@ -98,6 +108,18 @@ pub struct RasterPlace {
 }
 
 /// Reads how large a TIFF is and where it lies, of any number of bands of any type.
+///
+/// ```
+/// use geo_io::{Georeference, read_place, write_georeferenced};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.tif");
+/// let place = Georeference::north_up((100.0, 20.0), (10.0, 10.0));
+/// write_georeferenced(&path, &place, (3, 2), &[5.0; 6], -9999.0)?;
+/// let found = read_place(&path)?;
+/// assert_eq!((found.size, found.georeference), ((3, 2), Some(place)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::UnknownEnding`] for another file, and what is wrong with the file.

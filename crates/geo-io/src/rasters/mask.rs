@@ -14,6 +14,8 @@ use crate::{
 };
 
 /// A raster of sites: row-major, row 0 in the north.
+///
+/// Example: that of [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mask {
     /// Columns.
@@ -34,6 +36,8 @@ pub struct Mask {
 ///
 /// Values are compared in the raster's own type. Whole numbers are compared exactly; a decimal means the float that it rounds to
 /// in that type, so `0.1` is the f32 that 0.1 was stored as. Both ends of a range belong to it.
+///
+/// Example: that of [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteValues {
     /// Values in one of these ranges; `None` stands for all but 0.
@@ -117,6 +121,19 @@ impl fmt::Display for SiteValues {
 ///
 /// Of an NPZ archive the array `mask` is read, or the only one. A PNG is read as [`read_raster`] has it. Of a TIFF the first
 /// image is read, which has one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
+///
+/// ```
+/// use geo_io::{SiteValues, read_mask, write_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mask.npy");
+/// write_npy(&path, &[0u8, 7, 0, 9], 2, 2)?;
+/// let mask = read_mask(&path, &SiteValues::default())?; // all but 0
+/// assert_eq!(mask.sites, [0, 1, 0, 1]);
+/// let nines = SiteValues { ranges: Some(vec![9.into()..=9.into()]), ..SiteValues::default() };
+/// assert_eq!(read_mask(&path, &nines)?.sites, [0, 0, 0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`read_raster`].

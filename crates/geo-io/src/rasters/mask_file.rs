@@ -16,6 +16,16 @@ use crate::{Error, Georeference, Mask, Result, SiteValues};
 /// Returns columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header
 /// alone. `None` means that the header does not say, as of a PNG, or that something is wrong: then reading returns
 /// the error.
+///
+/// ```
+/// use geo_io::{mask_size, write_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mask.npy");
+/// write_npy(&path, &[0u8; 6], 3, 2)?;
+/// assert_eq!(mask_size(&path), Some((3, 2))); // columns and rows
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
     match ending(path).as_str() {
         "npz" => npz_size(path, mask_name(path).ok()?).ok()?,

@@ -20,6 +20,16 @@ const RAMP: [[f32; 3]; 5] = [
 /// Colours follow the square root of the distance over the largest one, so that the near shows too;
 /// what is not finite is transparent.
 ///
+/// ```
+/// use geo_io::write_picture;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("distances.png");
+/// write_picture(&path, &[0.0, 1.0, 4.0, f32::INFINITY], 2, 2)?;
+/// assert_eq!(std::fs::read(&path)?[1..4], *b"PNG");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without
 /// cells, and those of writing.
@@ -44,6 +54,16 @@ pub fn write_picture<'a>(
 
 /// Writes colours (red, green, blue and opacity of each pixel, row-major, row 0 on top) as a PNG.
 ///
+/// ```
+/// use geo_io::write_colours;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("colours.png");
+/// write_colours(&path, &[[255, 0, 0, 255], [0, 0, 255, 255]], 2, 1)?; // red and blue
+/// assert_eq!(std::fs::read(&path)?[1..4], *b"PNG");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` colours, [`Error::BadValue`] for a picture without pixels, and
 /// those of writing.
@@ -65,6 +85,21 @@ pub fn write_colours<'a>(
 
 /// [`write_colours`] of a picture that need not fit the memory: `fill` gives whole rows, four bytes a pixel, from the first on, each
 /// once.
+///
+/// ```
+/// use geo_io::{write_colour_rows, write_colours};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("colours.png");
+/// write_colours(&path, &[[255, 0, 0, 255]; 4], 2, 2)?;
+/// let at_once = std::fs::read(&path)?;
+/// write_colour_rows(&path, (2, 2), &mut |_, rows| {
+///     rows.chunks_mut(4).for_each(|pixel| pixel.copy_from_slice(&[255, 0, 0, 255]));
+///     Ok(())
+/// })?;
+/// assert!(std::fs::read(&path)? == at_once);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// What `fill` gives, [`Error::BadValue`] for a picture without pixels, and those of writing.

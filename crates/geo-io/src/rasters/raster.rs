@@ -11,6 +11,8 @@ use crate::{
 };
 
 /// A raster as its file has it: row-major, row 0 in the north.
+///
+/// Example: that of [`read_raster`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raster {
     /// Columns.
@@ -44,6 +46,18 @@ pub struct Raster {
 /// NODATA is what GDAL takes for it. For a TIFF `.aux.xml` beside it comes first, then its tag. For a PNG the order
 /// is reversed.
 ///
+/// ```
+/// use geo_io::{ArrayData, read_raster, write_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.npy");
+/// write_npy(&path, &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?;
+/// let raster = read_raster(&path, None)?;
+/// assert_eq!((raster.width, raster.height), (3, 2));
+/// assert_eq!(raster.values, ArrayData::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::UnknownEnding`]: the name has another ending.
 /// - [`Error::OutOfMemory`]: memory does not hold the raster.
@@ -73,6 +87,19 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
 }
 
 /// A TIFF of values of f32, read in parts.
+///
+/// ```
+/// use geo_io::{RasterFile, write_geotiff};
+/// use gpu_core::GridSpec;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.tif");
+/// write_geotiff(&path, &GridSpec::of_pixels(2, 3), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], None, -9999.0)?;
+/// let file = RasterFile::open(&path)?;
+/// assert_eq!(file.size(), (2, 3));
+/// assert_eq!(file.rows(1, 2)?, [3.0, 4.0, 5.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct RasterFile {
     path: PathBuf,
     image: SampleFile,

@@ -24,6 +24,16 @@ const AMBIENT: f32 = 0.25;
 /// ramp from its lowest to its highest value. `brightness` is from 0 to 1, as of crate `terrain-grid`'s
 /// `hillshade`. NaN in either is transparent.
 ///
+/// ```
+/// use geo_io::write_relief;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("relief.png");
+/// write_relief(&path, &[100.0, 200.0], &[0.5, 1.0], 2, 1)?; // heights, and how bright they are
+/// assert_eq!(std::fs::read(&path)?[1..4], *b"PNG");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and those of writing.
 pub fn write_relief<'a>(
@@ -43,6 +53,16 @@ pub fn write_relief<'a>(
 /// Writes a raster of brightness (row-major, row 0 in the north, from 0 to 1) as a grey PNG; NaN is
 /// transparent.
 ///
+/// ```
+/// use geo_io::{ArrayData, read_raster, write_shade};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("shade.png");
+/// write_shade(&path, &[0.0, 0.5, 1.0], 3, 1)?;
+/// assert_eq!(read_raster(&path, None)?.values, ArrayData::U8(vec![1, 128, 255]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_relief`].
 pub fn write_shade<'a>(
@@ -59,6 +79,21 @@ pub fn write_shade<'a>(
 }
 
 /// [`write_shade`] of a raster that need not fit the memory: `fill` gives whole rows, from the first on, each once.
+///
+/// ```
+/// use geo_io::{ArrayData, read_raster, write_shade_rows};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("shade.png");
+/// write_shade_rows(&path, (2, 2), &mut |first, rows| {
+///     for (i, row) in rows.chunks_mut(2).enumerate() {
+///         row.fill((first + i) as f32); // row 0 is dark, row 1 is bright
+///     }
+///     Ok(())
+/// })?;
+/// assert_eq!(read_raster(&path, None)?.values, ArrayData::U8(vec![1, 1, 255, 255]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// What `fill` gives, and as [`write_shade`].
@@ -91,6 +126,12 @@ fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
 }
 
 /// Brightness from 0 to 1 as bytes from 1 to 255, as gdaldem has it; 0 for NaN.
+///
+/// ```
+/// use geo_io::shade_bytes;
+///
+/// assert_eq!(shade_bytes(&[0.0, 0.5, 1.0, f32::NAN]), [1, 128, 255, 0]);
+/// ```
 pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
     let byte = |b: f32| match b.is_nan() {
         true => 0,
@@ -100,6 +141,12 @@ pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
 }
 
 /// Returns the lowest and the highest finite value, the wrong way round where there is none.
+///
+/// ```
+/// use geo_io::finite_range;
+///
+/// assert_eq!(finite_range(&[3.0, f32::NAN, -1.0, f32::INFINITY]), [-1.0, 3.0]);
+/// ```
 pub fn finite_range(values: &[f32]) -> [f32; 2] {
     let of_parts = parallel::map_ranges(values.len(), FINE, &|range| {
         let finite = values[range].iter().filter(|v| v.is_finite());
@@ -110,6 +157,16 @@ pub fn finite_range(values: &[f32]) -> [f32; 2] {
 }
 
 /// The colours of [`write_relief`], with the ramp from `low` to `high`: red, green, blue and opacity, four bytes a cell.
+///
+/// ```
+/// use geo_io::relief_colours;
+///
+/// let colours = relief_colours(&[100.0, 100.0, f32::NAN], &[0.5, 1.0, 1.0], [0.0, 200.0])?;
+/// let (dark, bright, none) = (&colours[..4], &colours[4..8], &colours[8..]);
+/// assert!((0..3).all(|band| dark[band] < bright[band]) && bright[3] == 255);
+/// assert_eq!(none, [0; 4]); // transparent
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] unless there is a brightness for each value.

@@ -16,6 +16,18 @@ use crate::{Error, Result};
 /// has a line for every cell, and `nodata` where no value is. NaN is no value. The path `-` stands for standard
 /// output.
 ///
+/// ```
+/// use geo_io::write_table;
+/// use gpu_core::GridSpec;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("cells.csv");
+/// let grid = GridSpec::new(100.0, 20.0, 10.0, 2, 1)?;
+/// write_table(&path, &grid, &[5.5, f32::NAN], -9999.0)?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "x,y,z\n105,15,5.5\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::Shape`]: there is not one value for each cell.
 /// - The errors of writing.
@@ -44,6 +56,16 @@ pub fn write_table<'a>(
 }
 
 /// Writes a table of a program's own: a line of names, and a line for each row.
+///
+/// ```
+/// use geo_io::write_rows;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("powers.csv");
+/// write_rows(&path, "power,rmse", ["1,2.5", "2,1.5"])?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "power,rmse\n1,2.5\n2,1.5\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The errors of writing.

@@ -30,6 +30,19 @@ pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 /// must see to that, since coordinates are written as they are. Reference systems are written as by
 /// [`write_lines`](crate::write_lines).
 ///
+/// ```
+/// use geo_io::{read_polygons, write_polygons};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("areas.geojson");
+/// let triangle = vec![vec![vec![[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [0.0, 0.0]]]];
+/// write_polygons(&path, [(vec![("area", 6.0)], triangle.clone())], None)?;
+/// let found = read_polygons(&path)?;
+/// assert_eq!(found.shapes, [triangle]);
+/// assert_eq!(found.properties[0].get("area").and_then(|area| area.as_f64()), Some(6.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// The errors of [`write_lines`](crate::write_lines).
 pub fn write_polygons<'a, P: Into<Properties>>(
@@ -42,6 +55,17 @@ pub fn write_polygons<'a, P: Into<Properties>>(
 }
 
 /// Writes shapes of any kind as a GeoJSON FeatureCollection, as [`write_polygons`] does.
+///
+/// ```
+/// use geo_io::{Shape, read_features, write_shapes};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("places.geojson");
+/// let places = Shape::Points(vec![[8.5, 47.4]]);
+/// write_shapes(&path, [(vec![("visits", 3)], places.clone())], None)?;
+/// assert_eq!(read_features(&path)?.shapes, [Some(places)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`write_lines`](crate::write_lines).

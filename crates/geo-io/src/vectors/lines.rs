@@ -19,6 +19,19 @@ use crate::{Crs, Error, Result};
 /// [`is_named_in_geojson`] tells whether the system can be named, and [`has_named_heights`] whether its vertical
 /// part can.
 ///
+/// ```
+/// use geo_io::{Shape, read_features, write_lines};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("contours.geojson");
+/// let line = [[0.0, 0.0], [4.0, 3.0]];
+/// write_lines(&path, [Ok((100.0, line))], None)?;
+/// let found = read_features(&path)?;
+/// assert_eq!(found.shapes, [Some(Shape::Lines(vec![line.to_vec()]))]);
+/// assert_eq!(found.properties[0].get("elevation").and_then(|z| z.as_f64()), Some(100.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::BadValue`]: a coordinate is not finite.
 /// - The error that stands in place of a line.
@@ -36,12 +49,26 @@ pub fn write_lines<'a, L: AsRef<[[f64; 2]]>>(
 }
 
 /// Returns whether readers of our GeoJSON files know the system: it has an EPSG code, or is known as WKT.
+///
+/// ```
+/// use geo_io::{Crs, is_named_in_geojson};
+///
+/// assert!(is_named_in_geojson(&Crs::parse("EPSG:32632")?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn is_named_in_geojson(crs: &Crs) -> bool {
     crs.epsg().is_some() || crs.wkt().is_some()
 }
 
 /// Whether a GeoJSON file can name the vertical part of a system. It can if the part has an EPSG code, or if the system is known
 /// as WKT. True for a system without a vertical part.
+///
+/// ```
+/// use geo_io::{Crs, has_named_heights};
+///
+/// assert!(has_named_heights(&Crs::parse("EPSG:32632+5773")?)); // 5773: heights above EGM96
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn has_named_heights(crs: &Crs) -> bool {
     !crs.has_heights() || crs.vertical_epsg().is_some() || crs.wkt().is_some()
 }
@@ -94,6 +121,19 @@ fn of_code(code: u16) -> Option<String> {
 /// WKT. A vertical part beside a code is not written.
 ///
 /// The lines are kept in a file without a name until all are there.
+///
+/// ```
+/// use geo_io::{Crs, read_features, write_flatgeobuf};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("contours.fgb");
+/// let utm = Crs::parse("EPSG:32632")?;
+/// write_flatgeobuf(&path, [Ok((100.0, [[0.0, 0.0], [4.0, 3.0]]))], Some(&utm))?;
+/// let found = read_features(&path)?;
+/// assert_eq!(found.crs, Some(utm));
+/// assert_eq!(found.properties[0].get("elevation").and_then(|z| z.as_f64()), Some(100.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`write_lines`].

@@ -15,6 +15,18 @@ use crate::{Crs, Error, Output, Result};
 ///
 /// `triangles` name their corners by the numbers of `vertices`.
 ///
+/// ```
+/// use geo_io::write_ply;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mesh.ply");
+/// write_ply(&path, &[[0.0, 0.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 6.0]], &[[0, 1, 2]])?;
+/// let bytes = std::fs::read(&path)?;
+/// let header = String::from_utf8_lossy(&bytes);
+/// assert!(header.contains("element vertex 3") && header.contains("element face 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::BadValue`]: a coordinate is not finite, or a triangle names a corner beyond the vertices.
 /// - The errors of writing.
@@ -44,6 +56,17 @@ pub fn write_ply<'a>(
 
 /// Writes triangles as Wavefront OBJ: text, with as many digits as f64 needs. As [`write_ply`].
 ///
+/// ```
+/// use geo_io::write_obj;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mesh.obj");
+/// write_obj(&path, &[[0.0, 0.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 6.0]], &[[0, 1, 2]])?;
+/// let text = std::fs::read_to_string(&path)?;
+/// assert!(text.lines().any(|line| line == "f 1 2 3")); // OBJ counts from 1
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_ply`].
 pub fn write_obj<'a>(
@@ -69,6 +92,18 @@ pub fn write_obj<'a>(
 /// as WKT. `triangles` name their corners by the numbers of `vertices`.
 ///
 /// Triangles are kept in a file without a name until all are there.
+///
+/// ```
+/// use geo_io::{Shape, read_features, write_flatgeobuf_mesh};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mesh.fgb");
+/// write_flatgeobuf_mesh(&path, &[[0.0, 0.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 6.0]], &[[0, 1, 2]], None)?;
+/// let found = read_features(&path)?;
+/// let ring = vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
+/// assert_eq!(found.shapes, [Some(Shape::Polygons(vec![vec![ring]]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`write_ply`].

@@ -14,6 +14,8 @@ use crate::{Crs, Error, Number, Polygons, Result};
 pub use with_heights::{Line, Lines, read_lines};
 
 /// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
+///
+/// Example: that of [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -28,6 +30,8 @@ pub enum Shape {
 }
 
 /// The features of a file, in their order.
+///
+/// Example: that of [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {
@@ -46,6 +50,15 @@ pub struct Features<S = Option<Shape>> {
 }
 
 /// The properties of a feature, by name.
+///
+/// ```
+/// use geo_io::Properties;
+///
+/// let mut properties = Properties::from(vec![("height", 12.5)]);
+/// properties.set("floors", 4);
+/// assert_eq!(properties.get("height").and_then(|height| height.as_f64()), Some(12.5));
+/// assert!(properties.has("floors") && !properties.has("roof"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties(pub(crate) JsonObject);
 
@@ -82,6 +95,17 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 /// A GeoJSON geometry by itself is one feature. Newline-delimited GeoJSON (RFC 8142), texts of JSON one after the
 /// other, is read as well. Heights are left out, and open rings are closed.
 ///
+/// ```
+/// use geo_io::{Shape, read_features};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("line.geojson");
+/// std::fs::write(&path, r#"{"type": "LineString", "coordinates": [[0, 0], [4, 3]]}"#)?;
+/// let found = read_features(&path)?;
+/// assert_eq!(found.shapes, [Some(Shape::Lines(vec![vec![[0.0, 0.0], [4.0, 3.0]]]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::Read`]: the file cannot be read.
 /// - [`Error::Empty`]: the file is empty.
@@ -101,6 +125,15 @@ pub fn read_features(path: &Path) -> Result<Features> {
 
 /// Whether a file has features: geometries with properties, which [`read_features`] reads. True for GeoJSON by the endings `.geojson` and
 /// `.json`, false for a table with columns alone.
+///
+/// ```
+/// use std::path::Path;
+/// use geo_io::has_features;
+///
+/// assert!(has_features(Path::new("areas.geojson"))?); // by the ending alone
+/// assert!(!has_features(Path::new("points.csv"))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// What is wrong with the beginning of the file.
@@ -140,6 +173,8 @@ fn rows(
 /// Reads the polygons of each feature of a file, as [`read_features`] does. A geometry may be a Polygon, a
 /// MultiPolygon, or a collection of them; a feature without geometry has no polygons. Holes that lie outside of
 /// their outer ring, in the plane of the coordinates, become polygons.
+///
+/// Example: that of [`write_polygons`](crate::write_polygons).
 ///
 /// # Errors
 /// - The errors of [`read_features`].

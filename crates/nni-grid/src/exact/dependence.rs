@@ -30,12 +30,13 @@ const TOGETHER: usize = 1024;
 /// Parts along each side of an area in which wanted points are told from others: a power of two.
 const PARTS: u32 = 512;
 
-/// Tells which points beyond those at hand a part of a DEM depends on: for a DEM made in parts that must have the values
+/// Tells which further points a part of a DEM depends on, for a DEM that is made in parts and must have the values
 /// of the whole.
 ///
-/// [`look`](Self::look) is called with the points of the part's ground and of a halo, as wide as
-/// [`Params::max_distance`] at least. Where it is not the end, points are added that [`wanted`](Self::wanted) names within a
-/// wider halo, and so on: after a last look the part has the values of the whole, to rounding.
+/// The caller passes the points of the part's ground and of a halo to [`look`](Self::look). The halo is at least as
+/// wide as [`Params::max_distance`]. If `look` returns `false`, the caller adds the points that
+/// [`wanted`](Self::wanted) names within a wider halo, and calls `look` again. When it returns `true`, the part has
+/// the values of the whole, to rounding.
 ///
 /// ```
 /// use gpu_core::{Bounds, GridSpec};
@@ -332,6 +333,8 @@ impl Circle {
 }
 
 /// Where points are wanted.
+///
+/// Example: that of [`Dependence`].
 #[derive(Clone, Debug)]
 pub struct Wanted {
     area: Bounds,

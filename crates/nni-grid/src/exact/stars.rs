@@ -31,7 +31,7 @@ pub(crate) struct SiteStars {
 }
 
 impl SiteStars {
-    /// Those of points, of which some may not be finite and take no part, for the cells of a grid.
+    /// Returns the stars of points, for the cells of a grid. Points that are not finite take no part.
     pub fn of(x: &[f64], y: &[f64], grid: &GridSpec, progress: &dyn Progress) -> Result<Self> {
         let is_finite = |i: usize| x[i].is_finite() && y[i].is_finite();
         if parallel::first(x.len(), FINE, |i| !is_finite(i)).is_none() {

@@ -6,6 +6,8 @@ use kernels_rs::nni::tallies;
 use crate::{Dem, Result, Summary};
 
 /// A DEM in device memory: a raster for each column of values, and what goes with all of them.
+///
+/// Example: that of [the module](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceDem {
     grid: GridSpec,

@@ -5,17 +5,20 @@ use gpu_core::{DevicePoints, GridSlice, GridSpec};
 use crate::Result;
 use crate::input::check_mask;
 
-/// Points in device memory, with any number of values each; the cells of the DEM, and which of them may have a value.
+/// Points in device memory, with any number of values each; the cells of the DEM, and a mask of cells that may have
+/// a value.
 ///
-/// The fixed point of the values follows from their ranges in the points' extent. Whatever lies there,
-/// nothing else is read or written:
+/// The fixed point of the values follows from their ranges in the points' extent. Whatever the device memory holds,
+/// a call reads and writes nothing else:
 ///
-/// - A place outside of the extent's bounds counts where it is. By the exact method coordinates of too many bits together are an
-///   error: [`Error::Range`](crate::Error::Range).
-/// - A place that is not finite takes no part. (By the exact method the summary counts it as merged.)
-/// - By the method on pixels a value counts as one at most half of its range beyond the range's end; a point
-///   whose value is not finite, or too large for an f32, takes no part. By the exact method such a value
-///   gives values without meaning to the cells around it.
+/// - A place outside the extent's bounds counts where it is. With the exact method, coordinates that need too many
+///   bits together are an error: [`Error::Range`](crate::Error::Range).
+/// - A place that is not finite takes no part. (With the exact method the summary counts it as merged.)
+/// - With the method on pixels, a value beyond its range is limited: it counts as at most half of the range beyond
+///   the range's end. A point whose value is not finite, or too large for an f32, takes no part.
+/// - With the exact method, such a value gives values without meaning to the cells around it.
+///
+/// Example: that of [the module](crate::gpu#examples).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -4,6 +4,29 @@
 //! to arrays of the caller's. The kernels, with the plan of the algorithms, are in `kernels_rs::nni::exact`,
 //! `kernels_rs::nni::pixels` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of
 //! scratch for each pixel of the Voronoi raster at its peak.
+//!
+//! # Examples
+//!
+//! The call has the form of that on the host, with a workspace for the device.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
+//! use nni_grid::Params;
+//! use nni_grid::gpu::{Input, Workspace, interpolate};
+//!
+//! # fn main() -> Result<(), nni_grid::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (x, y) = ([0.0, 2.0, 0.0, 2.0], [0.0, 0.0, 2.0, 2.0]);
+//! let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+//! let uploaded = UploadedPoints::new(&gpu, &points)?;
+//! let cell = GridSpec::new(0.5, 1.5, 1.0, 1, 1)?; // its centre is (1, 1)
+//! let input = Input::new(uploaded.points(Extent::of(&points)?)?, cell);
+//! let dem = interpolate(&mut workspace, &input, &Params::new())?; // in device memory
+//! assert_eq!(dem.to_host()?.values[0].values(), [2.5]);
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod dem;
 mod host;
@@ -25,20 +48,23 @@ pub use dem::DeviceDem;
 pub(crate) use host::from_host;
 pub use input::Input;
 
-/// [`interpolate`](crate::interpolate) of points that are in device memory: the same bits. Enqueues and
-/// returns, but as said below.
+/// Interpolates points that are in device memory, with the bits of [`interpolate`](crate::interpolate). Enqueues
+/// and returns, except in the cases below.
 ///
-/// The geometry is worked out once for all columns of values, or with the method on pixels once for each four,
-/// which takes up to about twice the time of one.
+/// The exact method computes the geometry once for all columns of values. The method on pixels computes it once for
+/// every four columns, which takes up to about twice the time of one.
 ///
-/// It waits for the stream in two cases: by the exact method, for the numbers of sites and of their neighbours; and on
-/// pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the same call has run once
-/// outside.
+/// The call waits for the stream in two cases: with the exact method, for the numbers of sites and of their
+/// neighbours; and on pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the
+/// same call has run once outside.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate) for the parameters and the mask; [`Error::Core`](crate::Error::Core)
-/// for the device, for bounds that are not finite, and with [`Captured`](gpu_core::Error::Captured) where it
-/// would have to wait while the stream captures.
+/// - For the parameters and the mask: the errors of [`interpolate`](crate::interpolate).
+/// - [`Error::Core`](crate::Error::Core) for the device, and for bounds that are not finite.
+/// - [`Error::Core`](crate::Error::Core) with [`Captured`](gpu_core::Error::Captured) where the call would have to
+///   wait while the stream captures.
 pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) -> Result<DeviceDem> {
     let params = &OnGrid::new(input.grid, params)?;
     input.check()?;

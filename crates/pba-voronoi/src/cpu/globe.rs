@@ -49,14 +49,16 @@ pub fn geodesic(
     on_figure(input, globe, params, (None, progress))
 }
 
-/// The nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the CPU: inputs, outputs and limits
-/// are those of [`geodesic`](crate::geodesic()), latitudes are geodetic, and [`Globe::radius`] does not count.
+/// Finds the nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the
+/// CPU. Inputs, outputs and limits are those of [`geodesic`](crate::geodesic()). Latitudes are geodetic, and
+/// [`Globe::radius`] is ignored.
 ///
-/// The site is the nearest but for what lengths are rounded by, some nanometres (Karney 2013, doi:10.1007/s00190-012-0578-z; crate
-/// geographiclib-rs). Of those with one length as it is computed the lowest index counts.
+/// The site is the nearest within the rounding of lengths, some nanometres (Karney 2013,
+/// doi:10.1007/s00190-012-0578-z; crate geographiclib-rs). Among sites with the same computed length the lowest
+/// index counts.
 ///
-/// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond, and a pixel those to all rows whose candidate is
-/// farther than the nearest by 1.02% at most, as the sphere measures.
+/// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond. A pixel needs one
+/// to each row whose candidate, measured on the sphere, is at most 1.02% farther than the nearest.
 ///
 /// ```
 /// use gpu_core::{GridSpec, Silent};
@@ -73,7 +75,7 @@ pub fn geodesic(
 /// ```
 ///
 /// # Errors
-/// As [`geodesic`](crate::geodesic()).
+/// The errors of [`geodesic`](crate::geodesic()).
 #[cfg(feature = "ellipsoid")]
 pub fn geodesic_on_ellipsoid(
     input: &Input<'_>,

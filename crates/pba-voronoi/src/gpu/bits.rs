@@ -23,7 +23,7 @@ pub(super) fn words_of(width: u32) -> u32 {
 }
 
 impl Bits {
-    /// Those of an input.
+    /// Returns the bits of an input's sites.
     pub fn of(gpu: &Gpu, input: &Input<'_>) -> Result<Self> {
         let grid = input.grid;
         let words = match input.sites {

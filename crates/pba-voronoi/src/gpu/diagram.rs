@@ -6,6 +6,8 @@ use super::outputs::Output;
 use crate::Result;
 
 /// A raster of unsigned numbers in device memory: the device's [`Integers`](crate::Integers).
+///
+/// Example: that of [`Integers`](crate::Integers), called in [this form](crate::gpu#examples).
 #[derive(Debug)]
 pub enum Integers {
     /// 32 bits.
@@ -37,6 +39,8 @@ impl Integers {
 
 /// What a transform gives in device memory: the device's [`Diagram`](crate::Diagram), with rasters of the
 /// input's grid, those that [`Params`](crate::Params) name.
+///
+/// Example: that of [the module](crate::gpu#examples).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Diagram {

@@ -5,13 +5,14 @@ use gpu_core::{GridSlice, GridSpec, Slice};
 use crate::input::{Form, Shape, StripShape};
 
 /// Where the sites are: the device's [`Sites`](crate::Sites).
+///
+/// Example: that of [`Sites`](crate::Sites), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(Slice<'a, u8>),
-    /// A bit a pixel: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of
-    /// its own, so that there are `width.div_ceil(32) * height` words. Bits beyond the width do not
-    /// count.
+    /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
+    /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(Slice<'a, u32>),
     /// The sites' columns and rows, in any order; a pixel may be named more than once. What lies outside the
     /// raster is left out.
@@ -27,6 +28,8 @@ pub enum Sites<'a> {
 
 /// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A
 /// `GridSlice<u8>` becomes one by itself: a mask.
+///
+/// Example: that of [the module](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -46,6 +49,8 @@ pub struct Input<'a> {
 }
 
 /// What a raster that is a strip of columns of a wider one knows of it: the device's [`Strip`](crate::Strip).
+///
+/// Example: that of [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.

@@ -34,7 +34,7 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Those of an input that was checked.
+    /// Returns the sources of an input that was checked.
     pub fn new(gpu: &'a Gpu, input: &'a Input<'a>, metric: Metric) -> Result<Self> {
         let bits = Bits::of(gpu, input)?;
         Ok(Self { gpu, input, grid: input.grid, metric, bits, globe: None })

@@ -17,6 +17,8 @@ use crate::queries::{NONE, check_k};
 use crate::{Index, Result};
 
 /// An index of points in device memory, with coordinates as they were given. See [`Index`].
+///
+/// Example: that of [`nearest`].
 #[derive(Debug)]
 pub struct DeviceIndex<T: Coordinate> {
     x: Column<T>,
@@ -33,6 +35,8 @@ pub struct DeviceIndex<T: Coordinate> {
 /// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
 /// the index: 36 bytes a point for f32, 44 for f64. Cost: one sort by 48 bits. Where more than 32 points at different
 /// places lie in one of 2^24 by 2^24 cells over the bounds, two sorts by coordinates and one by 64 bits more.
+///
+/// Example: that of [`nearest`].
 ///
 /// # Errors
 /// As [`index`](crate::index()), and [`gpu_core::Error::Captured`].
@@ -78,6 +82,8 @@ impl<T: Coordinate> DeviceIndex<T> {
 ///
 /// Waits for the device once, to know whether points crowd in one cell of the curve. A graph that records the stream cannot
 /// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
+///
+/// Example: that of [`nearest`], with [`Bounds`] in place of an option.
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) for the device.
@@ -382,6 +388,22 @@ impl DeviceIndex<f64> {
 /// A warp searches for 32 places, so those that follow each other should be near each other. They are taken in the order of
 /// the curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
 ///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use quadtree_sort::gpu::{Workspace, index, nearest};
+///
+/// # fn main() -> Result<(), quadtree_sort::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let (x, y) = (gpu.upload(&[1.0, 5.0])?, gpu.upload(&[0.0, 0.0])?);
+/// let index = index(&mut workspace, &x, &y, None)?;
+/// let (place_x, place_y) = (gpu.upload(&[4.0])?, gpu.upload(&[0.0])?);
+/// let near = nearest(&mut workspace, &index, &place_x, &place_y, 2)?.to_host()?;
+/// assert_eq!(near.of(0), (&[1, 0][..], &[1.0, 3.0][..]));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core), [`Error::NoNeighbours`](crate::Error::NoNeighbours) for k = 0.
 pub fn nearest<'a, T: Coordinate>(
@@ -403,6 +425,8 @@ pub fn nearest<'a, T: Coordinate>(
 /// [`nearest`] of places that follow each other in a good order already, as those of a grid in patches of 8 x 4 cells do: it
 /// does not sort them.
 ///
+/// Example: that of [`nearest`].
+///
 /// # Errors
 /// As [`nearest`].
 pub fn nearest_in_order<'a, T: Coordinate>(
@@ -419,6 +443,22 @@ pub fn nearest_in_order<'a, T: Coordinate>(
 
 /// [`nearest`] of the index's own points, each of which is its own nearest: a row for each point in the order of the
 /// index, which is a good order already.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use quadtree_sort::gpu::{Workspace, index, nearest_of_own};
+///
+/// # fn main() -> Result<(), quadtree_sort::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let (x, y) = (gpu.upload(&[0.0, 1.0, 5.0])?, gpu.upload(&[0.0; 3])?);
+/// let index = index(&mut workspace, &x, &y, None)?;
+/// let near = nearest_of_own(&mut workspace, &index, 2)?.to_host()?;
+/// let last = index.order().to_host()?.iter().position(|&point| point == 2).unwrap();
+/// assert_eq!(near.of(last), (&[2, 1][..], &[0.0, 4.0][..])); // itself, then the point at 1
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`nearest`].

@@ -6,6 +6,31 @@
 //! round of sorting, for how many points need another. Before that it waits for the bounds, unless
 //! [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside.
 //! No level waits.
+//!
+//! # Examples
+//!
+//! The calls have the form of those on the host, with a workspace for the device. Coordinates and results stay in its
+//! memory.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Gpu};
+//! use quadtree_sort::Params;
+//! use quadtree_sort::gpu::{DeviceRegions, Workspace, build, count_in, list_in};
+//!
+//! # fn main() -> Result<(), quadtree_sort::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (x, y) = (gpu.upload(&[1.0f32, 2.0, 8.0])?, gpu.upload(&[1.0f32, 2.0, 8.0])?);
+//! let tree = build(&mut workspace, &x, &y, &Params::new())?;
+//!
+//! let windows = gpu.upload(&[[0.0, 0.0, 2.0, 2.0]])?; // min_x, min_y, max_x, max_y
+//! let windows = DeviceRegions::Windows((&windows).into());
+//! assert_eq!(count_in(&mut workspace, &tree, windows)?.to_host()?, [2]);
+//! let found = list_in(&mut workspace, &tree, windows)?; // in device memory
+//! assert_eq!(found.to_host()?.of(0), [0, 1]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod baselines;
 mod bounds;
@@ -65,21 +90,28 @@ fn check_count(points: usize) -> Result<()> {
     Ok(gpu_core::require_at_most("points", points as u64, MAX_POINTS)?)
 }
 
-/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their
-/// own. **Waits** for the device, see the [module](self); a graph cannot hold it.
+/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their own.
+/// **Waits** for the device, see the [module](self); a graph cannot hold it.
 ///
 /// The tree is that of [`build`](crate::build), with coordinates of the given type.
 ///
-/// Device memory beside the points and the tree: for each point 28 bytes for levels to 16, else 40, and 8 more for
-/// f64, and as much as for 12 (20) bytes of each that a second round sorts; and 192 bytes times the points over the
-/// threshold as room for nodes, which the tree keeps.
+/// Device memory beside the points and the tree:
 ///
-/// Cost for levels to 16: bounds 2 reads of the coordinates, codes one; the sort 3 reads and writes of 8 bytes a
-/// point (for more levels 12 bytes) where points are uniform, more of what then is above the threshold; coordinates
-/// one gather.
+/// - For each point 28 bytes for levels to 16, else 40; for f64 8 more.
+/// - For each point that a second round sorts 12 bytes for levels to 16, else 20.
+/// - Room for nodes, which the tree keeps: 192 bytes times the points, divided by the threshold.
+///
+/// Cost for levels to 16:
+///
+/// - The bounds read the coordinates twice, and the codes read them once.
+/// - The sort reads and writes 8 bytes a point three times if points are uniform. It sorts again those that are
+///   above the threshold after that. For more levels it is 12 bytes a point.
+/// - The coordinates are gathered once.
+///
+/// Example: that of [the module](self#examples).
 ///
 /// # Errors
-/// As [`build`](crate::build), and [`gpu_core::Error::Captured`].
+/// The errors of [`build`](crate::build), and [`gpu_core::Error::Captured`].
 pub fn build<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,

@@ -8,6 +8,8 @@ use super::{Coordinate, DeviceQuadtree, Workspace};
 use crate::{Result, Value, ValueType, Values};
 
 /// [`Values`] in device memory: a number for each point of a tree, in the order of the tree.
+///
+/// Example: that of [`Values`](crate::Values), called in [this form](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceValues {
     name: String,
@@ -108,6 +110,24 @@ fn filled<B: Number>(kind: (String, ValueType), column: &Column<B>) -> Result<Va
 ///
 /// Cost: a scatter of the tree's points and a gather of the asked; scratch of 4 bytes for each point of the tree, and 4 for each
 /// point given.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use quadtree_sort::Params;
+/// use quadtree_sort::gpu::{Workspace, build, places_of};
+///
+/// # fn main() -> Result<(), quadtree_sort::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let (x, y) = (gpu.upload(&[8.0, 0.0])?, gpu.upload(&[8.0, 0.0])?);
+/// let tree = build(&mut workspace, &x, &y, &Params::new().threshold(1))?;
+/// let tree = tree.with_values(&mut workspace, "class", &gpu.upload(&[6u8, 2])?)?;
+/// let indices = gpu.upload(&[0u32])?; // of the points as given
+/// let places = places_of(&mut workspace, &tree, &indices)?.to_host()?;
+/// assert_eq!(places, [1]); // the point in the north-east is the last of the tree
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).

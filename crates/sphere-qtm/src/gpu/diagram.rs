@@ -6,6 +6,8 @@ use kernels_rs::sphere_qtm::outputs::Outputs;
 use crate::{Diagram, Level, Params, Result};
 
 /// A [`Diagram`] in device memory.
+///
+/// Example: that of [the module](crate::gpu).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceDiagram {

@@ -47,6 +47,21 @@ impl Kernels for f64 {
 ///
 /// Enqueues and returns; after one call it can be captured. Scratch is 45 KB.
 ///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use sphere_qtm::gpu::cells_of_points;
+/// use sphere_qtm::{Cell, Level};
+///
+/// # fn main() -> Result<(), sphere_qtm::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// let (longitudes, latitudes) = (gpu.upload(&[135.0, 0.0])?, gpu.upload(&[30.0, 91.0])?);
+/// let ids = cells_of_points(&gpu, &longitudes, &latitudes, Level::ZERO)?.to_host()?;
+/// assert_eq!(Cell::from_id(ids[0])?, "2".parse()?); // the second octant
+/// assert_eq!(ids[1], 0); // there is no latitude of 91 degrees
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`gpu_core::Error::Length`]; [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn cells_of_points<'a, T: Coordinate>(
@@ -75,6 +90,20 @@ pub fn cells_of_points<'a, T: Coordinate>(
 }
 
 /// The same of vectors of any length, by x, y and z: 0 for one that is zero or not finite.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use sphere_qtm::gpu::cells_of_vectors;
+/// use sphere_qtm::{Cell, Level};
+///
+/// # fn main() -> Result<(), sphere_qtm::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// let (x, y, z) = (gpu.upload(&[-1.0])?, gpu.upload(&[1.0])?, gpu.upload(&[0.5])?);
+/// let ids = cells_of_vectors(&gpu, [(&x).into(), (&y).into(), (&z).into()], Level::ZERO)?;
+/// assert_eq!(Cell::from_id(ids.to_host()?[0])?, "2".parse()?); // longitude 135, in the north
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`cells_of_points`].

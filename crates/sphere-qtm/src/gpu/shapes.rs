@@ -19,6 +19,8 @@ const UP: u32 = 1;
 const POOL: [u64; 2] = [128, 16];
 
 /// [`Shapes`] in device memory.
+///
+/// Example: that of [`voronoi_of_shapes`].
 #[derive(Debug)]
 pub struct DeviceShapes {
     /// 128 bytes an element.
@@ -68,6 +70,21 @@ impl DeviceShapes {
 ///
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch, pruned, is 512 bytes an
 /// element and 20 a cell.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu};
+/// use sphere_qtm::gpu::{DeviceShapes, voronoi_of_shapes};
+/// use sphere_qtm::{Level, LonLat, Params, Shape, Shapes};
+///
+/// # fn main() -> Result<(), sphere_qtm::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// let pole = |latitude| Ok::<_, sphere_qtm::Error>(Shape::Point(LonLat::new(0.0, latitude)?));
+/// let shapes = DeviceShapes::new(&gpu, &Shapes::new(&[pole(90.0)?, pole(-90.0)?])?)?;
+/// let diagram = voronoi_of_shapes(&gpu, &shapes, &Params::new(Level::ZERO))?.to_host()?;
+/// assert_eq!(diagram.nearest, [0, 0, 0, 0, 1, 1, 1, 1]); // the northern octants come first
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`gpu::voronoi`](super::voronoi).

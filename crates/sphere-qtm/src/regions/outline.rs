@@ -22,6 +22,8 @@ use crate::{Cell, Diagram, LonLat, Result};
 
 /// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
 /// clockwise. The last vertex of a ring is not its first one again.
+///
+/// Example: that of [`outlines`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polygon {
@@ -31,15 +33,30 @@ pub struct Polygon {
     pub holes: Vec<Vec<LonLat>>,
 }
 
-/// The outlines of the sites' regions: for each site its polygons, none for a site that is nobody's nearest.
+/// Returns the outlines of the sites' regions: for each site its polygons, and none for a site that is nearest to
+/// no cell.
 ///
-/// Their vertices are those of cells, and places along the edges of cells that bend on the map: the true edges are
-/// great-circle arcs, and straight lines between longitudes and latitudes, as GeoJSON has them, are off by at most a 64th of an
-/// edge. With such lines they cover the map without gap or overlap, and each cell's centre lies in the polygon of its site.
-/// Polygons are cut at the meridian of 180 degrees, and hold the poles.
+/// Vertices of the polygons are vertices of cells, and further places along edges that bend on the map. The true
+/// edges are great-circle arcs. Straight lines between longitudes and latitudes, as GeoJSON has them, are off by at
+/// most a 64th of an edge.
+///
+/// With such lines the polygons cover the map without gap or overlap, and each cell's centre lies in the polygon of
+/// its site. Polygons are cut at the meridian of 180 degrees, and hold the poles.
+///
+/// ```
+/// use gpu_core::{Device, Points};
+/// use sphere_qtm::{Level, Params, outlines, voronoi};
+///
+/// let poles = Points::new(&[0.0, 0.0], &[90.0, -90.0]);
+/// let diagram = voronoi(&Device::Cpu, &poles, &Params::new(Level::new(2)?))?;
+/// let north = &outlines(&diagram, 2)?[0];
+/// assert_eq!(north.len(), 1); // one polygon, from the equator to the pole
+/// assert!(north[0].outer.iter().all(|place| place.latitude() >= 0.0));
+/// # Ok::<(), sphere_qtm::Error>(())
+/// ```
 ///
 /// # Errors
-/// As [`region_areas`](crate::region_areas).
+/// The errors of [`region_areas`](crate::region_areas).
 pub fn outlines(diagram: &Diagram, sites: usize) -> Result<Vec<Vec<Polygon>>> {
     diagram.check(sites)?;
     let mut rings: BTreeMap<u32, Vec<Vec<LonLat>>> = BTreeMap::new();

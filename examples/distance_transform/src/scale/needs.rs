@@ -21,7 +21,8 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// A pixel of the window while it is read: the site, and its value as it comes out of the file and as it is looked at.
+    /// Returns the bytes of a pixel of the window while it is read: the site, and its value as the file has it and
+    /// as it is tested.
     pub fn read(self) -> u64 {
         1 + 2 * self.value_bytes + self.beyond()
     }

@@ -43,7 +43,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of the command line, for a mask that lies somewhere, whose pixels have these sides.
+    /// Makes the recipe that the command line gives, for a mask with a known place and pixels of these sides.
     pub fn new(
         args: &PlanArgs,
         (x, y): (f64, f64),

@@ -117,8 +117,9 @@ pub fn on_device(kind: Kind) -> Model {
 /// The fewest points of a part, however little memory there is.
 const LEAST: u64 = 4096;
 
-/// The points of a part, for tiles of at most so many cells within so much memory, and of a card: cells take half of it at
-/// most, and points the rest. The fewer tiles there are, the fewer times all points are read.
+/// Returns how many points a part has, for tiles of at most `cells` cells within the memory of the host and of a
+/// card. Cells take half of the memory at most, and points the rest. With fewer tiles, all points are read fewer
+/// times.
 pub fn points_of_part(cells: u64, memory: u64, card: Option<u64>) -> u64 {
     let fit = |memory: u64, Model { fixed, per_cell, .. }: Model, per_point: u64| {
         let free = memory.saturating_sub(fixed);

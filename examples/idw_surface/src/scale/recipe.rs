@@ -65,7 +65,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of the command line.
+    /// Makes the recipe that the command line gives.
     pub fn new(
         points: &PointArgs,
         surface: &SurfaceArgs,

@@ -70,8 +70,9 @@ impl Kind {
         }
     }
 
-    /// A tile on a card. By the exact method most of it is the rings of neighbours, which are not kept where points are
-    /// dense, and slots for polygons of any size; on pixels the rasters of nearest sites.
+    /// Returns the memory of a tile on a card. With the exact method most of it holds slots for polygons of any
+    /// size, and rings of neighbours, which dense points do not keep. On pixels it holds the rasters of nearest
+    /// sites.
     pub fn on_device(self) -> Model {
         let pixels = u64::from(self.supersample).pow(2);
         match self.method {

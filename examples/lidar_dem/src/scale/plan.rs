@@ -24,8 +24,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
     if let Some(path) = &args.surface.breaklines {
         bail!(
-            "--breaklines {}: a plan takes none: how a line is divided depends on the points beside all of it, and a tile \
-             reads those around its own ground; make the DEM at once, over parts by --bounds if it is large",
+            "--breaklines {}: a plan takes no breaklines, since a piece of a line depends on points beyond a tile: make the \
+             DEM at once, or in parts by --bounds",
             path.display()
         );
     }

@@ -67,7 +67,7 @@ pub struct Ends {
 const EXACT: &str = "exact";
 
 impl Recipe {
-    /// That of the command line.
+    /// Makes the recipe that the command line gives.
     pub fn new(
         (points, surface): (&PointArgs, &SurfaceArgs),
         asked: &Asked,

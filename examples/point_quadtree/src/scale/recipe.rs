@@ -47,7 +47,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// That of inputs, if there are numbers for all of their rows.
+    /// Returns the numbering by the rows of the inputs, or `None` if they have more rows than there are numbers.
     pub fn of(headers: &Headers) -> Option<Self> {
         let (firsts, rows) = (headers.firsts.clone(), headers.rows);
         (rows <= u64::from(u32::MAX)).then_some(Self { firsts, rows })
@@ -55,7 +55,8 @@ impl Numbering {
 }
 
 impl Recipe {
-    /// That of the command line and of what its inputs are, what the tree covers, its system, and how its points are numbered.
+    /// Makes the recipe that the command line gives, with the area that the tree covers, its system, and its
+    /// numbering of points.
     pub fn new(
         (args, are_fields): (&TreeArgs, bool),
         bounds: Bounds,

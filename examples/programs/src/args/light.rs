@@ -11,8 +11,8 @@ use super::words::{elevation, positive, turn};
 #[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Slope and light")]
 pub struct LightArgs {
-    /// Factor on heights for slope and light, beside what the units of the coordinate system give: 2 doubles
-    /// the relief, 0.3048 is for heights in feet of which the system says nothing
+    /// Factor on heights for slope and light, beside the factor that the units of the coordinate system give. A factor
+    /// of 2 doubles the relief. Give 0.3048 for heights in feet if the system does not say so
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub z_factor: f64,
     /// Where the light comes from, in degrees clockwise from north, from -360 to 360

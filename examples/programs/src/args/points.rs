@@ -14,12 +14,12 @@ use crate::inputs;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Points")]
 pub struct PointArgs {
-    /// Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as "tiles/*.laz", or - for
-    /// standard input; all are joined, and their coordinate systems must agree
+    /// Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as
+    /// "tiles/*.laz", or - for standard input. All are joined, and their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
-    /// A table's columns by name, or by number where no name is that number. Where rows have geometries, these have x and y, and z too if
-    /// no column is called z
+    /// A table's columns by name, or by number where no name is that number. If rows have geometries, these give x
+    /// and y, and z too if no column is called z
     #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
     pub columns: Columns,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water) [default: all

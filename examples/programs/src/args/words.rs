@@ -99,7 +99,8 @@ impl FromStr for Extent {
 /// The name of the heights, which every point of a LAS file has, among values.
 pub const HEIGHT: &str = "z";
 
-/// A name of a value. That of the heights may be written in upper case, as those of the fields of LAS files may.
+/// Returns the name of a value. The name of the heights may be in upper case, like the names of fields of LAS
+/// files.
 pub fn value_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     Ok(if name.eq_ignore_ascii_case(HEIGHT) { HEIGHT.to_owned() } else { name.to_owned() })

@@ -27,7 +27,7 @@ impl<P: Args, M: Args> PointCommand<P, M> {
     /// Runs the command on tiles that are made by the recipe `R`.
     ///
     /// # Errors
-    /// Those of the command.
+    /// The errors of the command.
     pub fn run<R: PointRecipe>(
         &self,
         plan: impl FnOnce(&P) -> Result<()>,

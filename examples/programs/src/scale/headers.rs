@@ -15,9 +15,10 @@ use crate::systems::{Shared, require_on_globe};
 
 /// What the headers of the inputs say; of tables, which have none, the points.
 pub struct Headers {
-    /// Those that have points.
+    /// The inputs that have points.
     pub inputs: Vec<Input>,
-    /// Of each of these the number of its first row among the rows of all inputs, from 0: points that are left out count, too.
+    /// For each of `inputs` the number of its first row among the rows of all inputs, from 0. Rows that are left
+    /// out count too.
     pub firsts: Vec<u64>,
     /// Rows of all inputs.
     pub rows: u64,
@@ -34,11 +35,13 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Reads headers, and of points with further values between what these lie. Where the order of the inputs counts it becomes a part of the plan.
+    /// Reads headers, and the ranges of points' further values. If the order of the inputs counts it becomes a part
+    /// of the plan.
     ///
     /// # Errors
-    /// What is wrong with a file; a header that does not say where its points lie; two coordinate systems, of which
-    /// `--crs` chooses none, and a geocentric one; inputs without points, and standard input.
+    /// - A file cannot be read, or its header does not say where its points lie.
+    /// - Two files have different coordinate systems and `--crs` chooses none, or a system is geocentric.
+    /// - The inputs have no points, or are standard input.
     pub fn read(
         paths: &[PathBuf],
         (points, columns): (&PointArgs, &CsvColumns),

@@ -62,7 +62,7 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// Writes the files of a tile. Each appears whole or not at all, with the same bytes whenever it is written.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     fn write(planned: &Planned<Self>, number: usize, made: Self::Made) -> Result<()>;
 }
 
@@ -146,8 +146,8 @@ impl<R: Recipe> Planned<R> {
         }
     }
 
-    /// Tells before long work whether each output of `merge` is a file of its own: none of the plan, of what the plan was
-    /// made of, and of the tiles, all of which `--overwrite` would otherwise replace.
+    /// Checks, before long work begins, that each output of `merge` is a file of its own. An output may be neither
+    /// the plan, nor a file that the plan was made of, nor a tile: `--overwrite` would replace it.
     ///
     /// # Errors
     /// Two names mean one file.

@@ -33,10 +33,10 @@ impl<'a> Planning<'a> {
         Ok(Self { output, run, stages: Stages::new(run.quiet) })
     }
 
-    /// Writes the plan, and prints a report that says what it holds.
+    /// Writes the plan, and prints a report on it.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn end(mut self, plan: &Plan, mut report: Report) -> Result<()> {
         let output = Output { path: self.output, existing: self.run.existing() };
         self.stages.run("write", |_| {
@@ -50,10 +50,11 @@ impl<'a> Planning<'a> {
 }
 
 impl BudgetArgs {
-    /// The parameters of a plan of a grid whose tiles are made by a recipe and take so much of the host's memory, and of a card's.
+    /// Returns the parameters of a plan of a grid. A recipe makes its tiles. The models say how much memory of the
+    /// host and of a card a tile takes.
     ///
     /// # Errors
-    /// Those of [`share`](Self::share).
+    /// The errors of [`share`](Self::share).
     pub fn params<R: Recipe>(
         &self,
         grid: GridSpec,

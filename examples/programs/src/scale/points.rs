@@ -25,7 +25,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// That of the command line.
+    /// Returns the selection that the command line gives.
     pub fn of(args: &PointArgs) -> Self {
         let classes = args.classes.as_ref().map(|classes| classes.0.clone());
         Self { columns: args.columns.0.clone(), classes, returns: args.returns.to_string() }
@@ -74,7 +74,7 @@ pub trait PointRecipe: Recipe {
         None
     }
 
-    /// The points that a tile holds at once, where it goes through all of them in parts ([`read_parts`]).
+    /// Returns how many points a tile holds at once, if it reads all of them in parts ([`read_parts`]).
     fn points_of_part(&self) -> Option<u64> {
         None
     }

@@ -34,10 +34,10 @@ pub fn require_whole<R: Recipe>(planned: &Planned<R>) -> Result<()> {
 }
 
 impl<R: Recipe> Planned<R> {
-    /// Writes down what is in the files of a tile, which are all there.
+    /// Writes down the checksums of a tile's files, which must all exist.
     ///
     /// # Errors
-    /// Those of reading and writing.
+    /// The errors of reading and writing.
     pub fn write_sums(&self, number: usize) -> Result<()> {
         let lines =
             R::files(self, number).iter().map(|path| line(path)).collect::<Result<String>>()?;

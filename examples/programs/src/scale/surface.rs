@@ -114,10 +114,10 @@ impl<R: SurfaceRecipe> Planned<R> {
         self.open_surface(number).is_ok() && self.check_sums(number).is_ok()
     }
 
-    /// Writes the values of a tile, of each band row by row.
+    /// Writes the values of a tile, row by row for each band.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn write_surface(&self, number: usize, bands: &[Vec<f32>]) -> Result<()> {
         let tile = self.tile(number)?;
         let (place, size) = (self.surface_place(tile)?, (tile.width, tile.height));

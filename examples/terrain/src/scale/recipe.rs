@@ -41,7 +41,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of the command line, for a DEM that lies somewhere.
+    /// Makes the recipe that the command line gives, for a DEM with a known place.
     pub fn new(
         products: Vec<Name>,
         (method, drawing): (&MethodArgs, Drawing),

@@ -22,8 +22,9 @@ pub enum Layer {
     Lines(Vec<(Fragment, Contour)>),
 }
 
-/// The end of the name of a tile's file of a product: a GeoTIFF of numbers, an array of colours (red, green, blue and opacity from the
-/// lowest byte up), or an array of the points of lines, one behind the other.
+/// Returns the end of the name of a tile's file of a product. Numbers are in a GeoTIFF. Colours are in an array of
+/// red, green, blue and opacity, from the lowest byte up. Lines are in an array of points, one line after the
+/// other.
 pub fn end(name: Name) -> String {
     let ending = if name.kind() == Kind::Numbers { "tif" } else { "npy" };
     format!(".{}.{ending}", name.word())

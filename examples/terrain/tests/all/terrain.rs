@@ -296,7 +296,7 @@ fn heights_beyond_the_floats_of_32_bits_are_refused() {
     for product in ["--tri", "--tpi", "--roughness"] {
         PROGRAM.fails(path, &["large.npy", product, "x.npy"], &[&words[..], &[product]].concat());
         let wide = ["wide.npy", product, "x.npy"];
-        PROGRAM.fails(path, &wide, &["wide.npy", "1e300 in row 1, column 1", "32 bits"]);
+        PROGRAM.fails(path, &wide, &["wide.npy", "1e300 in row 1, column 1", "32-bit float"]);
     }
     PROGRAM.succeeds(path, &["plan", "large.npy", "--product", "tri"]);
     let lines = PROGRAM.errors(path, &["run", "plan.json", "--all"]);

@@ -36,6 +36,8 @@ use blocks::Blocks;
 use format::Header;
 
 /// What bins are of.
+///
+/// Example: that of [`remove_bins`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BinSpec {
@@ -102,6 +104,24 @@ fn runs(folder: &Path, id: &str) -> Result<(Vec<Header>, bool)> {
 }
 
 /// Removes bins, and their folder where nothing else is in it; says how many files were removed. Other files stay.
+///
+/// ```
+/// use geo_io::{BinSpec, BinWriter, Bins, remove_bins};
+/// use gpu_core::{Bounds, Silent};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("bins");
+/// let ground = Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 };
+/// std::fs::create_dir(&path)?;
+/// let mut writer = BinWriter::open(&path, &BinSpec::new("survey", ground, 2), 1 << 20)?;
+/// writer.push(&[1.0, 7.0], &[1.0, 7.0], &[&[10.0, 70.0]])?; // x, y and a value of each
+/// writer.finish()?;
+/// let bins = Bins::open(&path, "survey")?.expect("they are whole");
+/// assert_eq!(bins.points(), 2);
+/// assert_eq!(remove_bins(&path)?, 1); // a file
+/// assert!(!path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Read`] for a folder that cannot be looked into, [`Error::Write`] for what cannot be removed.

@@ -25,6 +25,23 @@ const EVERYWHERE: Bounds = Bounds {
 };
 
 /// Bins that are whole.
+///
+/// ```
+/// use geo_io::{BinSpec, BinWriter, Bins};
+/// use gpu_core::{Bounds, Silent};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let ground = Bounds { min_x: 0.0, min_y: 0.0, max_x: 8.0, max_y: 8.0 };
+/// let mut writer = BinWriter::open(folder.path(), &BinSpec::new("survey", ground, 2), 1 << 20)?;
+/// writer.push(&[1.0, 7.0], &[1.0, 7.0], &[&[10.0, 70.0]])?; // x, y and a value of each
+/// writer.finish()?;
+///
+/// let bins = Bins::open(folder.path(), "survey")?.expect("they are whole");
+/// let west = Bounds { max_x: 2.0, ..ground };
+/// let found = bins.read(&west, &Silent)?;
+/// assert_eq!((found.x, found.values), (vec![1.0], vec![vec![10.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bins {
     folder: PathBuf,
@@ -32,6 +49,8 @@ pub struct Bins {
 }
 
 /// Points of bins, in columns: entry `i` of each is point `i`.
+///
+/// Example: that of [`Bins`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Binned {
     /// Eastings or longitudes.

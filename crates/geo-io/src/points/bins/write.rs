@@ -14,6 +14,8 @@ use crate::{Error, Existing, Output, Result};
 const LEAST: usize = 4096;
 
 /// Writes bins, a run at a time.
+///
+/// Example: that of [`Bins`](crate::Bins).
 pub struct BinWriter {
     folder: PathBuf,
     id: String,

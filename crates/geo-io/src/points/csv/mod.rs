@@ -23,6 +23,19 @@ use lines::{Line, Lines};
 /// The coordinate columns of a table: their names, upper or lower case alike, or their numbers from 1 where no name is
 /// such a number. Where a table has no names, the default names mean the first three columns. Further values of each point may be
 /// named as well, of LAS files too.
+///
+/// ```
+/// use geo_io::{CsvColumns, read_points};
+/// use gpu_core::Silent;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("stations.csv");
+/// std::fs::write(&path, "east,north,up,rain\n1,2,3,40\n")?;
+/// let columns = CsvColumns::new(["east", "north", "up"].map(String::from)).values(["rain".to_owned()]);
+/// let points = read_points(&path, &Default::default(), &columns, &Silent)?;
+/// assert_eq!((points.z, points.values), (vec![3.0], vec![vec![40.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvColumns {
     /// Column of the eastings or longitudes.

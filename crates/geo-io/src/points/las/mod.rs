@@ -111,6 +111,18 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
 /// Looks up fields of a LAS or LAZ file by their names, and returns the lowest and the highest value that each can
 /// hold. `None` means that only the file's points tell. Reads no points.
 ///
+/// ```
+/// use geo_io::{LasPoints, ranges_of_fields, write_las};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.las");
+/// let points = LasPoints { x: &[1.0, 2.0], y: &[3.0, 4.0], z: &[5.0, 6.0], ..LasPoints::default() };
+/// write_las(&path, &points, None)?;
+/// let ranges = ranges_of_fields(&path, &["intensity".to_owned()])?;
+/// assert_eq!(ranges, [Some([0.0, 65_535.0])]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - [`Error::NoField`]: the file's points lack a field.
 /// - Any other error of the file.

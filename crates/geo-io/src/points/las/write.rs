@@ -18,6 +18,8 @@ const BATCH_OF_CORE: usize = 200_000;
 /// The columns that [`write_las`] writes: entry `i` of each is point `i`.
 ///
 /// The last three may be empty: class 0, and return 1 of 1.
+///
+/// Example: that of [`write_las`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LasPoints<'a> {
     /// Eastings or longitudes, finite.
@@ -38,6 +40,19 @@ pub struct LasPoints<'a> {
 ///
 /// Coordinates are stored in steps of 0.001 (1e-7 for longitudes and latitudes), or of the next
 /// larger power of ten where the extent asks for it.
+///
+/// ```
+/// use geo_io::{LasPoints, read_points, write_las};
+/// use gpu_core::Silent;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.laz");
+/// let points = LasPoints { x: &[1.0, 2.0], y: &[3.0, 4.0], z: &[5.0, 6.0], ..LasPoints::default() };
+/// write_las(&path, &points, None)?;
+/// let found = read_points(&path, &Default::default(), &Default::default(), &Silent)?;
+/// assert_eq!((found.x, found.z), (vec![1.0, 2.0], vec![5.0, 6.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] for columns of different lengths, [`Error::BadValue`] for a coordinate that is

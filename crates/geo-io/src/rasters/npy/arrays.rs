@@ -26,6 +26,8 @@ use crate::rasters::npy::header::Header;
 use crate::{Error, Result};
 
 /// An array of one or two dimensions, in C order: the last index changes fastest.
+///
+/// Example: that of [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Length (one dimension), or rows and columns.
@@ -35,6 +37,8 @@ pub struct Array {
 }
 
 /// The elements of an [`Array`].
+///
+/// Example: that of [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ArrayData {
@@ -76,6 +80,18 @@ elements!(f16 => "f2", f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 =>
 
 /// Writes a two-dimensional array of `height` rows and `width` columns, row by row.
 ///
+/// ```
+/// use geo_io::{ArrayData, read_npy, write_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("array.npy");
+/// write_npy(&path, &[1u16, 2, 3, 4, 5, 6], 3, 2)?;
+/// let array = read_npy(&path)?;
+/// assert_eq!(array.shape, [2, 3]); // rows and columns
+/// assert_eq!(array.data, ArrayData::U16(vec![1, 2, 3, 4, 5, 6]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` values, and those of writing.
 pub fn write_npy<'a, T: NpyElement>(
@@ -89,6 +105,17 @@ pub fn write_npy<'a, T: NpyElement>(
 }
 
 /// Writes an array of one dimension.
+///
+/// ```
+/// use geo_io::{ArrayData, read_npy, write_npy_list};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("list.npy");
+/// write_npy_list(&path, &[1.5f64, 2.5])?;
+/// let array = read_npy(&path)?;
+/// assert_eq!((array.shape, array.data), (vec![2], ArrayData::F64(vec![1.5, 2.5])));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The errors of writing.
@@ -180,6 +207,8 @@ fn check_count(found: usize, (width, height): (usize, usize)) -> Result<()> {
 /// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte
 /// order, stored by rows or by columns.
 ///
+/// Example: that of [`write_npy`].
+///
 /// # Errors
 /// What is wrong with the file; [`Error::OutOfMemory`].
 pub fn read_npy(path: &Path) -> Result<Array> {
@@ -189,6 +218,24 @@ pub fn read_npy(path: &Path) -> Result<Array> {
 
 /// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in
 /// `.npy`, as `numpy.savez` names them, or all entries where none does.
+///
+/// ```
+/// use geo_io::npz_names;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("arrays.npz");
+/// # let mut archive = zip::ZipWriter::new(std::fs::File::create(&path)?);
+/// # for (name, values) in [("heights", [5u8, 6]), ("mask", [1, 2])] {
+/// #     let array = folder.path().join(name);
+/// #     geo_io::write_npy_list(&array, &values)?;
+/// #     archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default())?;
+/// #     std::io::Write::write_all(&mut archive, &std::fs::read(array)?)?;
+/// # }
+/// # archive.finish()?;
+/// // An archive of the arrays `heights` and `mask`, as numpy.savez writes it.
+/// assert_eq!(npz_names(&path)?, ["heights", "mask"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// An error of the file.
@@ -213,6 +260,25 @@ fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
 }
 
 /// Reads one array out of an NPZ archive: the named one, or the only one.
+///
+/// ```
+/// use geo_io::{ArrayData, read_npz};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("arrays.npz");
+/// # let mut archive = zip::ZipWriter::new(std::fs::File::create(&path)?);
+/// # for (name, values) in [("heights", [5u8, 6]), ("mask", [1, 2])] {
+/// #     let array = folder.path().join(name);
+/// #     geo_io::write_npy_list(&array, &values)?;
+/// #     archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default())?;
+/// #     std::io::Write::write_all(&mut archive, &std::fs::read(array)?)?;
+/// # }
+/// # archive.finish()?;
+/// // An archive of the arrays `heights` and `mask`, as numpy.savez writes it.
+/// assert_eq!(read_npz(&path, Some("mask"))?.data, ArrayData::U8(vec![1, 2]));
+/// assert!(read_npz(&path, None).is_err()); // there are two
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoArray`] where there is none of that name, [`Error::NotOneArray`] where none is named and

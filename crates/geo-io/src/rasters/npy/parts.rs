@@ -152,6 +152,21 @@ pub(crate) fn check_window(
 /// Writes an array of two dimensions that need not fit the memory: `fill` gives whole rows, from the first on. The file
 /// has the bytes that [`write_npy`](crate::write_npy) gives of the same values.
 ///
+/// ```
+/// use geo_io::{ArrayData, read_npy, write_npy_rows};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("rows.npy");
+/// write_npy_rows(&path, (2, 2), &mut |first, rows: &mut [u32]| {
+///     for (i, row) in rows.chunks_mut(2).enumerate() {
+///         row.fill((first + i) as u32); // the number of the row
+///     }
+///     Ok(())
+/// })?;
+/// assert_eq!(read_npy(&path)?.data, ArrayData::U32(vec![0, 0, 1, 1]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// What `fill` gives, and those of writing.
 pub fn write_npy_rows<'a, T: NpyElement + Pod>(

@@ -33,6 +33,23 @@ pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 /// The memory is a few times that of 256 rows, or of 4 million numbers where that is more. Overviews take a third
 /// of the raster's size in the output's folder while the file is written.
 ///
+/// ```
+/// use geo_io::{ArrayData, Bands, Georeference, TiffOptions, read_raster, write_tiff_rows};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.tif");
+/// let place = Georeference::north_up((100.0, 20.0), (10.0, 10.0));
+/// let (bands, options) = (Bands::one(-9999.0), TiffOptions::default());
+/// write_tiff_rows(&path, &place, (2, 2), &bands, &options, &mut |first, rows: &mut [f32]| {
+///     for (i, row) in rows.chunks_mut(2).enumerate() {
+///         row.fill((first + i) as f32); // the number of the row
+///     }
+///     Ok(())
+/// })?;
+/// assert_eq!(read_raster(&path, None)?.values, ArrayData::F32(vec![0.0, 0.0, 1.0, 1.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// - The errors of `fill`.
 /// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals NODATA.
@@ -56,6 +73,20 @@ pub fn write_tiff_rows<'a, T: Sample>(
 
 /// Writes colours as GeoTIFF. They need not fit the memory: `fill` gives whole rows of red, green, blue and
 /// opacity. It does so from the first row on, in one pass, or with [`TiffOptions::cloud_optimised`] in two.
+///
+/// ```
+/// use geo_io::{Georeference, TiffOptions, read_place, write_tiff_colour_rows};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("relief.tif");
+/// let place = Georeference::north_up((100.0, 20.0), (10.0, 10.0));
+/// write_tiff_colour_rows(&path, &place, (2, 2), &TiffOptions::default(), &mut |_, rows| {
+///     rows.chunks_mut(4).for_each(|pixel| pixel.copy_from_slice(&[255, 0, 0, 255])); // red
+///     Ok(())
+/// })?;
+/// assert_eq!(read_place(&path)?.size, (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`write_tiff_rows`].

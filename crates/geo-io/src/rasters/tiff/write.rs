@@ -63,6 +63,8 @@ impl fmt::Display for Compression {
 }
 
 /// How a GeoTIFF is written.
+///
+/// Example: that of [`write_tiff`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TiffOptions {
     /// How its tiles are packed.
@@ -72,6 +74,8 @@ pub struct TiffOptions {
 }
 
 /// The cells of a raster: row-major, row 0 in the north.
+///
+/// Example: that of [`write_tiff`].
 #[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
     /// One number a cell; NaN is written as `nodata`, which may be NaN too.
@@ -95,6 +99,8 @@ pub enum Cells<'a> {
 }
 
 /// What a GeoTIFF says of its bands of numbers, one at least.
+///
+/// Example: that of [`write_tiff_rows`](crate::write_tiff_rows).
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
     /// The description of each band, as GDAL has it; empty for none.
@@ -127,6 +133,20 @@ impl Bands<'_> {
 /// The file states `nodata`, the grid's place on the ground (a pixel is an area) and, where
 /// given, the reference system. A `nodata` of NaN is allowed.
 ///
+/// ```
+/// use geo_io::{ArrayData, Crs, read_raster, write_geotiff};
+/// use gpu_core::GridSpec;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("dem.tif");
+/// let grid = GridSpec::new(100.0, 20.0, 10.0, 2, 1)?;
+/// write_geotiff(&path, &grid, &[5.5, f32::NAN], Some(&Crs::parse("EPSG:32632")?), -9999.0)?;
+/// let raster = read_raster(&path, None)?;
+/// assert_eq!(raster.values, ArrayData::F32(vec![5.5, -9999.0])); // as stored
+/// assert_eq!(raster.nodata, Some((-9999.0).into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_tiff`].
 pub fn write_geotiff<'a>(
@@ -143,6 +163,8 @@ pub fn write_geotiff<'a>(
 /// [`write_geotiff`] of a raster of `width` columns and `height` rows, wherever it lies: pixels that are
 /// not square, turned or mirrored.
 ///
+/// Example: that of [`read_place`](crate::read_place).
+///
 /// # Errors
 /// As [`write_tiff`].
 pub fn write_georeferenced<'a>(
@@ -158,6 +180,18 @@ pub fn write_georeferenced<'a>(
 /// Writes a raster of `width` columns and `height` rows as GeoTIFF.
 ///
 /// Numbers of several bands lie in the file cell by cell.
+///
+/// ```
+/// use geo_io::{ArrayData, Cells, Georeference, TiffOptions, read_raster, write_tiff};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("shade.tif");
+/// let place = Georeference::north_up((100.0, 20.0), (10.0, 10.0));
+/// let grey = Cells::Grey(&[0, 1, 255]); // 0 is NODATA
+/// write_tiff(&path, &place, (3, 1), grey, &TiffOptions::default())?;
+/// assert_eq!(read_raster(&path, None)?.values, ArrayData::U8(vec![0, 1, 255]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.

@@ -67,6 +67,19 @@ pub fn write_geoparquet<'a>(
 /// Writes shapes as GeoParquet, as [`write_geoparquet`] does, each with its properties. A column has whole numbers, floats or booleans if
 /// all of its values are such, else text. What a feature lacks is null.
 ///
+/// ```
+/// use geo_io::{Shape, read_features, write_geoparquet_features};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("places.parquet");
+/// let place = Shape::Points(vec![[8.5, 47.4]]);
+/// write_geoparquet_features(&path, [(vec![("visits", 3)], place.clone())], None)?;
+/// let found = read_features(&path)?;
+/// assert_eq!(found.shapes, [Some(place)]);
+/// assert_eq!(found.properties[0].get("visits").and_then(|visits| visits.as_i64()), Some(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_geoparquet`].
 pub fn write_geoparquet_features<'a, P: Into<Properties>>(
@@ -88,6 +101,19 @@ pub fn write_geoparquet_features<'a, P: Into<Properties>>(
 /// Writes lines as GeoParquet, each with its level as `elevation`, as [`write_lines`](crate::write_lines) writes GeoJSON. They need not fit the memory
 /// together.
 ///
+/// ```
+/// use geo_io::{Shape, read_features, write_geoparquet_lines};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("contours.parquet");
+/// let line = [[0.0, 0.0], [4.0, 3.0]];
+/// write_geoparquet_lines(&path, [Ok((100.0, line))], None)?;
+/// let found = read_features(&path)?;
+/// assert_eq!(found.shapes, [Some(Shape::Lines(vec![line.to_vec()]))]);
+/// assert_eq!(found.properties[0].get("elevation").and_then(|z| z.as_f64()), Some(100.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_geoparquet`], and those of lines.
 pub fn write_geoparquet_lines<'a, L: AsRef<[[f64; 2]]>>(
@@ -104,6 +130,17 @@ pub fn write_geoparquet_lines<'a, L: AsRef<[[f64; 2]]>>(
 }
 
 /// Writes triangles as GeoParquet, as [`write_geoparquet`] does: each a polygon with the heights of its corners.
+///
+/// ```
+/// use geo_io::{Shape, read_features, write_geoparquet_mesh};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("mesh.parquet");
+/// write_geoparquet_mesh(&path, &[[0.0, 0.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 6.0]], &[[0, 1, 2]], None)?;
+/// let ring = vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
+/// assert_eq!(read_features(&path)?.shapes, [Some(Shape::Polygons(vec![vec![ring]]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// - The errors of [`write_geoparquet`].

@@ -7,6 +7,8 @@ use crate::tables::{Geometry, Vertex};
 use crate::{Crs, Result};
 
 /// A line from place to place, each (x, y).
+///
+/// Example: that of [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Line {
@@ -19,6 +21,8 @@ pub struct Line {
 }
 
 /// The lines of a file.
+///
+/// Example: that of [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Lines {
@@ -32,6 +36,18 @@ pub struct Lines {
 
 /// Reads the lines of a file, with the heights of their vertices, in the formats of [`read_features`](crate::read_features).
 /// LineString, MultiLineString and collections of both are lines.
+///
+/// ```
+/// use geo_io::read_lines;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("ridge.geojson");
+/// std::fs::write(&path, r#"{"type": "LineString", "coordinates": [[0, 0, 10], [4, 3, 20]]}"#)?;
+/// let line = &read_lines(&path)?.lines[0];
+/// assert_eq!(line.places, [[0.0, 0.0], [4.0, 3.0]]);
+/// assert_eq!(line.heights, Some(vec![10.0, 20.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// - The errors of `read_features`.

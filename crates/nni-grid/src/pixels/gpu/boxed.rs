@@ -12,7 +12,7 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// Those that do for nearly all cells of so many points on so many pixels.
+    /// Returns the boxes that are large enough for nearly all cells, for so many points on so many pixels.
     pub fn of(points: u64, pixels: u64) -> Self {
         Self { reach: kernels::boxed_reach(points, pixels) }
     }

@@ -38,7 +38,7 @@ impl Instances {
         self.of([1, 2, 4])
     }
 
-    /// That of three kernels, or of whatever goes with them.
+    /// Picks, by the size of this group, one of three kernels or of three other things.
     pub fn of<T>(self, [one, two, four]: [T; 3]) -> T {
         match self {
             Self::One => one,

@@ -43,17 +43,37 @@ pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'stati
     wants.into_iter().find(|(wanted, _)| *wanted).map(|(_, what)| what)
 }
 
-/// [`interpolate`](crate::interpolate) by the method on pixels, of points with one value, into arrays of the
-/// caller's, with the copies beside the work. Waits for the result.
+/// Interpolates by the method on pixels, like [`interpolate`](crate::interpolate), from points with one value into
+/// arrays of the caller. Copies while it computes. Waits for the result.
 ///
-/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
-/// alone; pageable memory goes through [`Gpu::begin_write`] and its threads. `counts` is written if it is there,
-/// whatever [`Params::counts`] says.
+/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies alone. Pageable
+/// memory is copied by [`Gpu::begin_write`] and its threads. If `counts` is given it is written, whatever
+/// [`Params::counts`] says.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, Gpu, GridSpec, Points, Silent};
+/// use nni_grid::gpu::{Workspace, interpolate_into};
+/// use nni_grid::{Input, Method, Params};
+///
+/// # fn main() -> Result<(), nni_grid::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Software)?;
+/// # let mut workspace = Workspace::new(&gpu)?;
+/// let points = Points { x: &[0.5, 2.5], y: &[0.5, 0.5], values: &[&[1.0, 3.0]] };
+/// let input = Input::new(points, GridSpec::new(0.0, 1.0, 1.0, 3, 1)?);
+/// let params = Params::new().method(Method::Pixels).max_distance(f64::INFINITY);
+/// let mut values = [0.0; 3];
+/// interpolate_into(&mut workspace, input, &params, &mut values, None, &Silent)?;
+/// assert_eq!(values, [1.0, 2.0, 3.0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for parameters
-/// that want more than Sibson's values and their counts, points with another number of values, or a mask;
-/// [`Error::Core`] unless `values` and `counts` have an element for each cell.
+/// After an error the arrays hold anything. Returns the errors of [`interpolate`](crate::interpolate), and:
+///
+/// - [`Error::NotPlain`] for parameters that ask for more than Sibson's values and their counts.
+/// - [`Error::NotPlain`] for points with another number of values, or for a mask.
+/// - [`Error::Core`] unless `values` and `counts` have an element for each cell.
 pub fn interpolate_into(
     workspace: &mut Workspace,
     input: Input<'_>,

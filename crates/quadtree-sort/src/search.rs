@@ -31,7 +31,7 @@ pub fn count_in<'on>(
 /// The points in each region: [`Quadtree::list_in`] on a device, as [`count_in()`].
 ///
 /// # Errors
-/// As [`count_in()`].
+/// The errors of [`count_in()`].
 pub fn list_in<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,

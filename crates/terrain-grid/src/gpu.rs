@@ -20,7 +20,7 @@ use crate::{ContourParams, Edges, ProductParams, Result};
 /// [`Ground::Degrees`](crate::Ground) the call takes 20 bytes a row of the handle's pool.
 ///
 /// # Errors
-/// As [`product`](fn@crate::product).
+/// The errors of [`product`](fn@crate::product).
 pub fn product<'a>(
     gpu: &Gpu,
     dem: impl Into<GridSlice<'a, f32>>,

@@ -35,7 +35,7 @@ pub struct DeviceIndex<T: Coordinate> {
 /// places lie in one of 2^24 by 2^24 cells over the bounds, two sorts by coordinates and one by 64 bits more.
 ///
 /// # Errors
-/// As [`index`](crate::index()), and [`gpu_core::Error::Captured`].
+/// The errors of [`index`](crate::index()), and [`gpu_core::Error::Captured`].
 pub fn index<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
@@ -60,7 +60,7 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// Indexes the points of a tree, which keep the indices that the tree has of them. **Waits**, as [`index`].
     ///
     /// # Errors
-    /// As [`index`].
+    /// The errors of [`index`].
     pub fn of_tree(workspace: &mut Workspace, tree: &DeviceQuadtree<T>) -> Result<Self> {
         let gpu = workspace.gpu().clone();
         gpu.refuse_in_capture("an index of points, whose order the host waits for,")?;
@@ -404,7 +404,7 @@ pub fn nearest<'a, T: Coordinate>(
 /// does not sort them.
 ///
 /// # Errors
-/// As [`nearest`].
+/// The errors of [`nearest`].
 pub fn nearest_in_order<'a, T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,
@@ -421,7 +421,7 @@ pub fn nearest_in_order<'a, T: Coordinate>(
 /// index, which is a good order already.
 ///
 /// # Errors
-/// As [`nearest`].
+/// The errors of [`nearest`].
 pub fn nearest_of_own<T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,

@@ -77,7 +77,7 @@ pub fn cells_of_points<'a, T: Coordinate>(
 /// The same of vectors of any length, by x, y and z: 0 for one that is zero or not finite.
 ///
 /// # Errors
-/// As [`cells_of_points`].
+/// The errors of [`cells_of_points`].
 pub fn cells_of_vectors<'a, T: Coordinate>(
     gpu: &Gpu,
     [x, y, z]: [Slice<'a, T>; 3],

@@ -70,7 +70,7 @@ impl DeviceShapes {
 /// element and 20 a cell.
 ///
 /// # Errors
-/// As [`gpu::voronoi`](super::voronoi).
+/// The errors of [`gpu::voronoi`](super::voronoi).
 pub fn voronoi_of_shapes(
     gpu: &Gpu,
     shapes: &DeviceShapes,

@@ -15,7 +15,7 @@ use crate::{ContourParams, Result};
 /// numbers of pieces, lines and points are the host's to know. So it cannot be captured.
 ///
 /// # Errors
-/// As [`contours`](fn@crate::contours).
+/// The errors of [`contours`](fn@crate::contours).
 pub fn contours<'a>(
     workspace: &mut Workspace,
     dem: impl Into<GridSlice<'a, f32>>,

@@ -16,7 +16,7 @@ pub enum Error {
         value: f64,
     },
     /// The range of values is none, or beyond what an f32 holds.
-    #[error("values from {min:e} to {max:e} are no range of an f32")]
+    #[error("the range of values from {min:e} to {max:e} is empty, or does not fit an f32")]
     ValueRange {
         /// As given.
         min: f64,
@@ -42,9 +42,7 @@ pub enum Error {
         query_radius: f64,
     },
     /// It is not known which points a part of such a DEM depends on.
-    #[error(
-        "which points a part depends on is known of the exact method's areas and borders alone, not of {what}"
-    )]
+    #[error("Dependence does not support {what}: interpolate all points at once")]
     Dependence {
         /// What was asked for.
         what: &'static str,
@@ -58,16 +56,16 @@ pub enum Error {
         query_radius: f64,
     },
     /// A TIN has no pixels.
-    #[error("linear weights are of the exact method: use Method::Exact")]
+    #[error("linear weights need the exact method: use Method::Exact")]
     LinearOnPixels,
     /// These weights have no such layers.
-    #[error("counts and deviations are of Sibson's weights, not of {weights:?}")]
+    #[error("counts and deviations need Sibson's weights, not {weights:?}")]
     WeightsLayers {
         /// As given.
         weights: crate::Weights,
     },
     /// The streaming path gives values and counts by Sibson's weights on pixels, of one value.
-    #[error("interpolate_into gives {what} not: use interpolate")]
+    #[error("interpolate_into does not support {what}: use interpolate")]
     NotPlain {
         /// What it was to give.
         what: &'static str,

@@ -108,16 +108,16 @@ pub struct Dem {
     pub grid: GridSpec,
     /// The interpolated values, a raster for each column; NaN is NODATA.
     pub values: Vec<Grid<f32>>,
-    /// The number of natural neighbours that went into each cell, or with the method on pixels of pixels:
-    /// with [`Params::counts`]. By the exact method outside the hull 2, or 1 at a corner of it.
+    /// The number of natural neighbours that went into each cell, with [`Params::counts`]. The exact method gives 2
+    /// outside the hull, or 1 at a corner of it. The method on pixels gives the number of pixels.
     pub counts: Option<Grid<u32>>,
-    /// The distance of each cell to the nearest site, in cells, with [`Params::distances`]; infinite where
-    /// there is none. With the method on pixels and an even supersampling: to the nearest of the sites of
+    /// The distance of each cell to the nearest site, in cells, with [`Params::distances`]; infinite where there is
+    /// none. With the method on pixels and an even supersampling it is the distance to the nearest of the sites of
     /// the four pixels that touch the cell's centre.
     pub distances: Option<Grid<f32>>,
     /// The local-coordinates deviation of each cell, in cells, with [`Params::deviations`].
     pub deviations: Option<Grid<f32>>,
-    /// What was read, merged and left out. Of points without values nothing is read.
+    /// How many points were read, merged and left out. If points have no values nothing is read.
     pub summary: Summary,
 }
 
@@ -130,15 +130,15 @@ impl Dem {
     }
 }
 
-/// Interpolates points onto a grid: a raster for each column of values, as of that alone.
+/// Interpolates points onto a grid: a raster for each column of values, with the bits that the column would have
+/// alone.
 ///
-/// The geometry is worked out once
-/// for all columns of values, or with the method on pixels once for each four. No points give a DEM of
-/// NODATA.
+/// The exact method computes the geometry once for all columns of values, the method on pixels once for every four.
+/// No points give a DEM of NODATA.
 ///
-/// Work is that of the triangulation, O(n log n) for n points, and proportional to the natural neighbours of all cells.
-/// With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
-/// each cell, those of the query circle.
+/// Work of the exact method: the triangulation, O(n log n) for n points, and a part proportional to the natural
+/// neighbours of all cells. Work of the method on pixels: proportional to the pixels of the Voronoi raster plus,
+/// for each cell, the pixels of the query circle.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, Points};
@@ -155,14 +155,15 @@ impl Dem {
 /// ```
 ///
 /// # Errors
-/// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
-/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`TooMany`](gpu_core::Error::TooMany), by the exact method
-/// [`Error::Range`]; for a mask of other
-/// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
-/// [`Parameter`](gpu_core::Error::Parameter),
-/// [`Error::ExactRegionOfInfluence`], [`Error::ExactQueryRadius`], [`Error::WeightsRadius`],
-/// [`Error::WeightsLayers`], [`Error::LinearOnPixels`], [`Error::TooLarge`].
-/// [`Error::Cancelled`] where its progress ends the call; [`Error::Core`] where memory or the device fails.
+/// - For the points: [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
+///   [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`] and [`TooMany`](gpu_core::Error::TooMany); with
+///   the exact method [`Error::Range`].
+/// - For a mask with other sides than the grid: [`Error::Core`] with [`Shape`](gpu_core::Error::Shape).
+/// - For the parameters: [`Parameter`](gpu_core::Error::Parameter), [`Error::ExactRegionOfInfluence`],
+///   [`Error::ExactQueryRadius`], [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::LinearOnPixels`] and
+///   [`Error::TooLarge`].
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input<'_>, params: &Params) -> Result<Dem> {
     let On { device, progress } = on.into();
     let call = params::OnGrid::new(input.grid, params)?;

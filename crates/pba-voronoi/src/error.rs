@@ -24,7 +24,9 @@ pub enum Error {
         height: u32,
     },
     /// A strip is not a part of its whole.
-    #[error("a strip of {width} columns from {first} on is no part of a raster of {columns}")]
+    #[error(
+        "a strip of {width} columns from column {first} on does not fit into a raster of {columns} columns"
+    )]
     Strip {
         /// As given.
         first: u32,
@@ -35,7 +37,8 @@ pub enum Error {
     },
     /// A site that is said to lie before or after a strip does not.
     #[error(
-        "row {row}: column {column} is not on the side of the {width} columns from {first} on, or not one of {columns}"
+        "row {row}: column {column} must lie on its side of the strip of {width} columns from {first} on, and be \
+         one of the raster's {columns}"
     )]
     NotBeyond {
         /// The row.
@@ -121,7 +124,7 @@ pub enum Error {
     },
     /// A globe in device memory was made for a raster of another shape.
     #[error(
-        "a globe for {} x {} pixels is given with a raster of {} x {}",
+        "the globe was made for {} x {} pixels, but the raster has {} x {}",
         given[0], given[1], expected[0], expected[1]
     )]
     GlobeShape {

@@ -85,14 +85,14 @@ pub struct Params {
     /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error where such units
     /// have no room.
     pub squared_distance: bool,
-    /// The distance as `f32`: that as `f64`, rounded. An error where sides are so short or so long that `f32` does
-    /// not hold it.
+    /// The distance as `f32`: the distance as `f64`, rounded. An error where sides are so short or so long that `f32`
+    /// does not hold it.
     pub distance: bool,
     /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
     /// rounded once; of pixels that are not square as [`Spacing`] says.
     pub distance_f64: bool,
-    /// The signed distance as `f32`: outside the sites that to the nearest site, at a site the negative
-    /// distance to the nearest pixel that is none.
+    /// The signed distance as `f32`: outside the sites the distance to the nearest site, and at a site the negative
+    /// distance to the nearest pixel that is not a site.
     pub signed_distance: bool,
     /// The nearest site's value, out of those of the input.
     pub value: bool,
@@ -204,7 +204,7 @@ impl Params {
     /// Checks what is wanted of distances on the globe.
     ///
     /// # Errors
-    /// As [`check`](Self::check), and [`Error::NotOnGlobe`].
+    /// The errors of [`check`](Self::check), and [`Error::NotOnGlobe`].
     pub(crate) fn check_on_globe(&self, input: &Shape) -> Result<()> {
         let refused = [
             (self.squared_distance, "squared distance that is a whole number"),

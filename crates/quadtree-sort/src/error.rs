@@ -27,7 +27,9 @@ pub enum Error {
         most: u32,
     },
     /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
-    #[error("bounds {bounds} are no rectangle, or its sides are no finite numbers")]
+    #[error(
+        "bounds {bounds} are not finite, are the wrong way round, or have sides that are not finite"
+    )]
     Bounds {
         /// As given.
         bounds: Bounds,
@@ -51,7 +53,7 @@ pub enum Error {
         most: u64,
     },
     /// Too little device memory to do anything.
-    #[error("a budget of {bytes} bytes of device memory; at least {least} are needed")]
+    #[error("a budget of {bytes} bytes of device memory is too small: at least {least} are needed")]
     Budget {
         /// As given.
         bytes: u64,
@@ -82,7 +84,7 @@ pub enum Error {
         radius: f64,
     },
     /// A place of a polygon that is not finite.
-    #[error("polygon {polygon} has the place ({x}, {y}), which is not finite")]
+    #[error("polygon {polygon} has a vertex ({x}, {y}) that is not finite")]
     Vertex {
         /// Which polygon, from 0.
         polygon: u64,
@@ -107,7 +109,7 @@ pub enum Error {
         latitude: f64,
     },
     /// More places or regions than a search on the host can number.
-    #[error("{count} {what} in one search; at most {most}: search for them in parts")]
+    #[error("{count} {what} in one search are more than {most}: search in parts")]
     TooMany {
         /// Places or regions.
         what: &'static str,
@@ -117,7 +119,7 @@ pub enum Error {
         most: u64,
     },
     /// No neighbours wanted.
-    #[error("0 nearest points: at least one is to be found")]
+    #[error("0 nearest points: ask for at least one")]
     NoNeighbours,
     /// A file cannot be read or written.
     #[error("{path}: {message}")]
@@ -136,7 +138,9 @@ pub enum Error {
         what: String,
     },
     /// Indices that points cannot have among more.
-    #[error("{indices} indices of {points} points among {given}: one each, rising, below {given}")]
+    #[error(
+        "{indices} indices for {points} points among {given}: give one for each point, rising, each below {given}"
+    )]
     Indices {
         /// As given.
         indices: u64,

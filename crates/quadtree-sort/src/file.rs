@@ -292,7 +292,7 @@ impl Quadtree {
     /// the feature `files`.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     ///
     /// # Safety
     /// Nobody writes to the file or shortens it while the tree or a clone of it lives. (A file that takes its place by its name is

@@ -51,7 +51,7 @@ impl MappedPoints {
     /// Maps a file.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     ///
     /// # Safety
     /// Nobody writes to the file or shortens it while this lives. Through a network file system it must keep its name too.

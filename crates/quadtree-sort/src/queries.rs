@@ -182,7 +182,7 @@ impl Quadtree {
     /// The points in each region, by their indices as given, in the order of the tree.
     ///
     /// # Errors
-    /// As [`count_in`](Self::count_in), and [`Error::Core`] where the lists are larger than memory.
+    /// The errors of [`count_in`](Self::count_in), and [`Error::Core`] where the lists are larger than memory.
     pub fn list_in(&self, regions: Regions<'_>) -> Result<Lists> {
         regions.check()?;
         ranges::list(self, regions)

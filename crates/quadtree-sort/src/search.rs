@@ -56,7 +56,7 @@ pub fn count_in<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`count_in()`].
+/// The errors of [`count_in()`].
 pub fn list_in<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,

@@ -28,7 +28,7 @@ const SHORT: usize = 2;
 /// [`voronoi`](crate::voronoi) on all cores of the CPU.
 ///
 /// # Errors
-/// As [`voronoi`](crate::voronoi).
+/// The errors of [`voronoi`](crate::voronoi).
 pub fn voronoi(points: &Points<'_>, params: &Params, progress: &dyn Progress) -> Result<Diagram> {
     check_count(points.len() as u64)?;
     params.check_host()?;

@@ -15,7 +15,8 @@ pub enum Error {
     },
     /// A place has a longitude that is not from -360 to 360, or a latitude beyond a pole.
     #[error(
-        "({longitude:?}, {latitude:?}) is no place: longitudes are from -360 to 360 degrees, latitudes from -90 to 90"
+        "({longitude:?}, {latitude:?}) is not on the globe: longitudes are from -360 to 360 degrees, latitudes \
+         from -90 to 90"
     )]
     Place {
         /// As given.
@@ -25,8 +26,8 @@ pub enum Error {
     },
     /// A row of the input is no place.
     #[error(
-        "{what} {row} at ({longitude:?}, {latitude:?}) is no place: longitudes are from -360 to 360 degrees, latitudes \
-         from -90 to 90"
+        "{what} {row} at ({longitude:?}, {latitude:?}) is not on the globe: longitudes are from -360 to 360 \
+         degrees, latitudes from -90 to 90"
     )]
     Row {
         /// The input.
@@ -79,7 +80,7 @@ pub enum Error {
         cells: u64,
     },
     /// A number is no cell's id.
-    #[error("{id:#018x} is no cell's id")]
+    #[error("{id:#018x} is not the id of a cell")]
     Id {
         /// As given.
         id: u64,
@@ -94,7 +95,7 @@ pub enum Error {
     #[error("there are no sites")]
     NoSites,
     /// A diagram names a site that is not there.
-    #[error("a cell's nearest site is {site}, but there are {sites}")]
+    #[error("the diagram names site {site}, but there are {sites} sites")]
     Site {
         /// Its index.
         site: u32,
@@ -114,7 +115,7 @@ pub enum Error {
         available: u64,
     },
     /// A box whose south is north of its north.
-    #[error("a box from latitude {south} to {north} has no inside")]
+    #[error("a box from latitude {south} to {north} is empty: its south lies north of its north")]
     Box {
         /// As given.
         south: f64,

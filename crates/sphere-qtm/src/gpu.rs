@@ -39,23 +39,24 @@ pub use shapes::{DeviceShapes, voronoi_of_shapes};
 use crate::params::check_count;
 use crate::{Diagram, Params, Result, sites};
 
-/// The [diagram](crate::voronoi) of sites in device memory: the same bits as the CPU's. Sites are points with
-/// longitudes in x and latitudes in y, in degrees; the extent and the values are not looked at.
+/// Computes the [diagram](crate::voronoi) of sites in device memory, with the same bits as on the CPU. Sites are
+/// points with longitudes in x and latitudes in y, in degrees; their extent and values are ignored.
 ///
-/// It enqueues on the handle and returns; after one call it can be captured. Scratch is 48 bytes
-/// a site; pruned 192 more, 3 bytes a cell and up to 2.4 MB; all pairs 8 bytes a cell.
+/// It enqueues on the handle and returns; after one call it can be captured. Scratch is 48 bytes a site.
+/// [`Method::Pruned`](crate::Method::Pruned) takes 192 bytes a site more, 3 bytes a cell and up to 2.4 MB. The
+/// kernels of all pairs take 8 bytes a cell.
 ///
-/// A site that is no place on the globe is nobody's nearest: the host, which could refuse it, does not see it.
-/// Without any other, cells have [`NONE`](crate::NONE).
+/// A site that is not on the globe is nearest to no cell: the call cannot refuse it, since the host does not see
+/// it. If there is no other site, cells have [`NONE`](crate::NONE).
 ///
 /// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
 ///
 /// Example: that of [the module](self).
 ///
 /// # Errors
-/// [`Error::NoSites`](crate::Error::NoSites), [`gpu_core::Error::TooMany`],
-/// [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty, and
-/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+/// - For the sites: [`Error::NoSites`](crate::Error::NoSites) and [`gpu_core::Error::TooMany`].
+/// - [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty.
+/// - [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn voronoi(gpu: &Gpu, sites: &DevicePoints<'_>, params: &Params) -> Result<DeviceDiagram> {
     check_count(sites.len() as u64)?;
     let cells = params.level.cell_count();

@@ -115,12 +115,12 @@ pub fn voronoi<'on>(
     )
 }
 
-/// [`voronoi`] of sites that are points, arcs and polygons: the distance to a site is that to the nearest of its arcs, and 0
-/// inside of a polygon.
+/// Finds the nearest site of each cell, as [`voronoi`] does, for sites that are points, arcs and polygons. The
+/// distance to a site is the distance to the nearest of its arcs, and 0 inside a polygon.
 ///
-/// A cell counts as its centre. The CPU and all devices give the same bits; of sites as near, as f64 rounds squared chords,
-/// the one with the lowest index is taken. Of the kernels, [`Method::Pruned`] hands lists of arcs down from triangle to triangle,
-/// and all others compare each cell with all arcs.
+/// A cell counts as its centre. The CPU and all devices give the same bits. If f64 gives several sites the same
+/// squared chord, the one with the lowest index is taken. [`Method::Pruned`] hands lists of arcs down from triangle
+/// to triangle; all other kernels compare each cell with all arcs.
 ///
 /// ```
 /// use gpu_core::Device;
@@ -136,8 +136,9 @@ pub fn voronoi<'on>(
 /// ```
 ///
 /// # Errors
-/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where its progress ends the call, and [`Error::Core`] where
-/// memory or the device fails.
+/// - [`Error::Memory`] for a level that does not fit.
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn voronoi_of_shapes<'on>(
     on: impl Into<On<'on>>,
     shapes: &Shapes,
@@ -151,7 +152,7 @@ pub fn voronoi_of_shapes<'on>(
     )
 }
 
-/// The cell of a level that each point lies in, as its id. Longitudes are in x and latitudes in y, in degrees.
+/// Returns the id of the cell of a level that holds each point. Longitudes are in x and latitudes in y, in degrees.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -164,8 +165,9 @@ pub fn voronoi_of_shapes<'on>(
 /// ```
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] and [`Error::Row`] for the points, [`Error::Cancelled`], and [`Error::Core`] where
-/// memory or the device fails.
+/// - For the points: [`gpu_core::Error::Length`] and [`Error::Row`].
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where memory or the device fails.
 pub fn cells_of_points<'on>(
     on: impl Into<On<'on>>,
     points: &Points<'_>,

@@ -22,7 +22,7 @@ const REPORTS: usize = 32;
 /// [`product`](crate::product()) on the CPU.
 ///
 /// # Errors
-/// As [`product`](crate::product()).
+/// The errors of [`product`](crate::product()).
 pub fn product(
     dem: GridView<'_, f32>,
     params: &ProductParams,

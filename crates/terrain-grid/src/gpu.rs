@@ -43,7 +43,7 @@ use crate::{ContourParams, Edges, ProductParams, Result};
 /// Example: that of [the module](self#examples).
 ///
 /// # Errors
-/// As [`product`](fn@crate::product).
+/// The errors of [`product`](fn@crate::product).
 pub fn product<'a>(
     gpu: &Gpu,
     dem: impl Into<GridSlice<'a, f32>>,

@@ -88,8 +88,8 @@ pub use product::{
     SlopeUnit,
 };
 
-/// Makes a product of every cell of a DEM; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
-/// border.
+/// Computes a product of every cell of a DEM. The result is NaN where the cell is NODATA. [`Edges`] decides what it
+/// is beside NODATA and at the border.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -103,8 +103,9 @@ pub use product::{
 /// ```
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`gpu_core::Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
-/// or the device fails.
+/// - [`Error::TooLarge`] for the DEM, and [`gpu_core::Error::Parameter`] for the parameters.
+/// - [`Error::Cancelled`] where the caller's progress ends the call.
+/// - [`Error::Core`] where the grid, memory or the device fails.
 pub fn product<'on>(
     on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,
@@ -118,7 +119,7 @@ pub fn product<'on>(
     )
 }
 
-/// The contour lines of a DEM, from the lowest level to the highest; in a level the open lines
+/// Returns the contour lines of a DEM, from the lowest level to the highest. Within a level the open lines come
 /// first.
 ///
 /// Work is proportional to the cells, plus the points of the lines.
@@ -137,8 +138,9 @@ pub fn product<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`product()`], [`Error::Levels`] where levels do not rise, [`Error::TooManyLevels`] beyond
-/// [`MAX_LEVELS`], and [`gpu_core::Error::TooMany`] beyond 2^32 - 2 pieces.
+/// - The errors of [`product()`].
+/// - [`Error::Levels`] where levels do not rise, and [`Error::TooManyLevels`] beyond [`MAX_LEVELS`].
+/// - [`gpu_core::Error::TooMany`] beyond 2^32 - 2 pieces.
 pub fn contours<'on>(
     on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,

@@ -114,8 +114,8 @@ impl Fragment {
     }
 }
 
-/// Finds the contour lines of a part of a DEM, and of those that go on in other parts what this one has. Points are those of the whole,
-/// to the bit; the place of the part's own grid does not count.
+/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that
+/// lies in the part. Points have the bits of the whole's. The place of the part's own grid is ignored.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -144,7 +144,7 @@ impl Fragment {
 /// ```
 ///
 /// # Errors
-/// As [`contours`](fn@crate::contours), and [`gpu_core::Error::Parameter`] for a part beyond the whole.
+/// The errors of [`contours`](fn@crate::contours), and [`gpu_core::Error::Parameter`] for a part beyond the whole.
 pub fn contours_of_part<'on>(
     on: impl Into<On<'on>>,
     dem: GridView<'_, f32>,

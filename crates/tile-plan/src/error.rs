@@ -43,7 +43,9 @@ pub enum Error {
         parameter: String,
     },
     /// A reach is no distance, or wider than a grid may be.
-    #[error("{parameter} reaches {reach} cells, which is no distance on a grid")]
+    #[error(
+        "{parameter} reaches {reach} cells, which is negative, not a number, or wider than any grid"
+    )]
     NoDistance {
         /// The parameter's name, as the caller gave it.
         parameter: String,
@@ -51,7 +53,7 @@ pub enum Error {
         reach: f64,
     },
     /// Tiles of this side are too small.
-    #[error("tiles of {side} cells: {least} is the least side")]
+    #[error("tiles of {side} cells a side are too small: the least side is {least}")]
     Side {
         /// As given.
         side: u32,
@@ -59,7 +61,9 @@ pub enum Error {
         least: u32,
     },
     /// An input's bounds are not finite, or the wrong way round.
-    #[error("{path}: its header says that its points lie from {min_x} {min_y} to {max_x} {max_y}")]
+    #[error(
+        "{path}: the bounds in its header are invalid: from {min_x} {min_y} to {max_x} {max_y}"
+    )]
     InputBounds {
         /// The input.
         path: String,
@@ -73,15 +77,15 @@ pub enum Error {
         max_y: f64,
     },
     /// An input is named twice.
-    #[error("{path} is there twice")]
+    #[error("{path} is given twice: name each input once")]
     Twice {
         /// The input.
         path: String,
     },
     /// A tile of the least size does not fit the budget.
     #[error(
-        "a tile of {width} x {height} cells, the least, at column {column} and row {row} needs {bytes} bytes with \
-         its halo of {halo} cells, the {memory} given is {budget}"
+        "the smallest tile, {width} x {height} cells at column {column} and row {row}, needs {bytes} bytes with \
+         its halo of {halo} cells, but the {memory} given is {budget}"
     )]
     Budget {
         /// Whose memory is short.
@@ -122,13 +126,13 @@ pub enum Error {
         most: u64,
     },
     /// The text is no plan.
-    #[error("this is no plan of tiles: {reason}")]
+    #[error("this is not a plan of tiles: {reason}")]
     Foreign {
         /// What it lacks.
         reason: String,
     },
     /// The plan was written by a newer version.
-    #[error("this plan has version {version}, {known} is the latest known here")]
+    #[error("this plan has version {version}, but this program reads versions up to {known}")]
     Newer {
         /// The plan's version.
         version: u64,

@@ -71,7 +71,7 @@ impl Dem {
     /// Reads all heights.
     ///
     /// # Errors
-    /// As [`heights`], and too little memory.
+    /// The errors of [`heights`], and too little memory.
     pub fn read_all(&mut self, progress: &dyn Progress) -> Result<()> {
         let (width, height) = self.size();
         let name = self.path.display();
@@ -89,7 +89,7 @@ impl Dem {
     /// The lowest and the highest finite height, the wrong way round where there is none.
     ///
     /// # Errors
-    /// As [`heights`].
+    /// The errors of [`heights`].
     pub fn range(&self, progress: &dyn Progress) -> Result<[f32; 2]> {
         let (mut strip, mut range) = (Strip::new(self), [f32::MAX, f32::MIN]);
         for rows in self.strips() {

@@ -121,7 +121,7 @@ impl Drawing {
     /// What a part has of the contour lines, in the coordinates of the DEM, by the heights of its window.
     ///
     /// # Errors
-    /// As [`lines`](Self::lines).
+    /// The errors of [`lines`](Self::lines).
     pub fn fragments(
         &self,
         part: &Part,

@@ -99,7 +99,7 @@ impl Making<'_> {
     /// Draws colours and writes them.
     ///
     /// # Errors
-    /// As [`numbers`](Self::numbers).
+    /// The errors of [`numbers`](Self::numbers).
     pub fn colours(
         &self,
         (drawing, method): (&Drawing, &MethodArgs),

@@ -39,7 +39,7 @@ const LANES: usize = 16;
 /// [`geodesic`](crate::geodesic()) on all cores of the CPU.
 ///
 /// # Errors
-/// As [`geodesic`](crate::geodesic()).
+/// The errors of [`geodesic`](crate::geodesic()).
 pub fn geodesic(
     input: &Input<'_>,
     globe: &Globe,

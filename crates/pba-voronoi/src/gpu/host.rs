@@ -12,7 +12,7 @@ use crate::{Diagram, Globe, Params, Result};
 /// the device need not hold them all. Waits.
 ///
 /// # Errors
-/// As [`transform`](crate::transform).
+/// The errors of [`transform`](crate::transform).
 pub(crate) fn transform_host(
     gpu: &Gpu,
     input: &crate::Input<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn transform_host(
 /// [`geodesic`](crate::geodesic()) on a GPU. Waits.
 ///
 /// # Errors
-/// As [`geodesic`](crate::geodesic()).
+/// The errors of [`geodesic`](crate::geodesic()).
 pub(crate) fn geodesic_host(
     gpu: &Gpu,
     input: &crate::Input<'_>,

@@ -17,7 +17,7 @@ pub(crate) type Coded = (u64, u32);
 /// [`build`](crate::build) on the CPU.
 ///
 /// # Errors
-/// As [`build`](crate::build).
+/// The errors of [`build`](crate::build).
 pub(crate) fn build(
     points: Points<'_>,
     params: &Params,

@@ -39,7 +39,7 @@ pub struct DeviceIndex<T: Coordinate> {
 /// Example: that of [`nearest`].
 ///
 /// # Errors
-/// As [`index`](crate::index()), and [`gpu_core::Error::Captured`].
+/// The errors of [`index`](crate::index()), and [`gpu_core::Error::Captured`].
 pub fn index<'a, T: Coordinate>(
     workspace: &mut Workspace,
     x: impl Into<Slice<'a, T>>,
@@ -64,7 +64,7 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// Indexes the points of a tree, which keep the indices that the tree has of them. **Waits**, as [`index`].
     ///
     /// # Errors
-    /// As [`index`].
+    /// The errors of [`index`].
     pub fn of_tree(workspace: &mut Workspace, tree: &DeviceQuadtree<T>) -> Result<Self> {
         let gpu = workspace.gpu().clone();
         gpu.refuse_in_capture("an index of points, whose order the host waits for,")?;
@@ -428,7 +428,7 @@ pub fn nearest<'a, T: Coordinate>(
 /// Example: that of [`nearest`].
 ///
 /// # Errors
-/// As [`nearest`].
+/// The errors of [`nearest`].
 pub fn nearest_in_order<'a, T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,
@@ -461,7 +461,7 @@ pub fn nearest_in_order<'a, T: Coordinate>(
 /// ```
 ///
 /// # Errors
-/// As [`nearest`].
+/// The errors of [`nearest`].
 pub fn nearest_of_own<T: Coordinate>(
     workspace: &mut Workspace,
     index: &DeviceIndex<T>,

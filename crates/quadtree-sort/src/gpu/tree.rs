@@ -69,7 +69,7 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// The same tree, whose points also carry values, as [`Quadtree::with_values`]. Enqueues a gather and returns.
     ///
     /// # Errors
-    /// As [`Quadtree::with_values`].
+    /// The errors of [`Quadtree::with_values`].
     pub fn with_values<'a, V: Value>(
         mut self,
         workspace: &mut Workspace,

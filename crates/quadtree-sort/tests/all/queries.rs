@@ -496,6 +496,6 @@ fn bad_queries_are_named() {
     polygons.push([[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]]).unwrap();
     let before = polygons.clone();
     let error = polygons.push([[[0.0, 0.0], [1.0, f64::INFINITY]]]).unwrap_err().to_string();
-    assert_eq!(error, "polygon 1 has the place (1, inf), which is not finite");
+    assert_eq!(error, "polygon 1 has a vertex (1, inf) that is not finite");
     assert_eq!(polygons, before);
 }

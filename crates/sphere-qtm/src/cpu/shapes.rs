@@ -11,7 +11,7 @@ use crate::{Diagram, Level, Params, Result, Shapes};
 /// [`voronoi_of_shapes`](crate::voronoi_of_shapes) on all cores of the CPU.
 ///
 /// # Errors
-/// As [`voronoi_of_shapes`](crate::voronoi_of_shapes).
+/// The errors of [`voronoi_of_shapes`](crate::voronoi_of_shapes).
 pub fn voronoi_of_shapes(
     shapes: &Shapes,
     params: &Params,

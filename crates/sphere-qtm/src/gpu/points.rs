@@ -106,7 +106,7 @@ pub fn cells_of_points<'a, T: Coordinate>(
 /// ```
 ///
 /// # Errors
-/// As [`cells_of_points`].
+/// The errors of [`cells_of_points`].
 pub fn cells_of_vectors<'a, T: Coordinate>(
     gpu: &Gpu,
     [x, y, z]: [Slice<'a, T>; 3],

@@ -87,7 +87,7 @@ impl DeviceShapes {
 /// ```
 ///
 /// # Errors
-/// As [`gpu::voronoi`](super::voronoi).
+/// The errors of [`gpu::voronoi`](super::voronoi).
 pub fn voronoi_of_shapes(
     gpu: &Gpu,
     shapes: &DeviceShapes,

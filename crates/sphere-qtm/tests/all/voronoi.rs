@@ -218,7 +218,10 @@ fn bad_input_is_named() {
             assert!(matches!(found, Error::Row { what: "site", row: 2, .. }), "{found}");
         }
         let found = error(&[7.0, 8.0], &[9.0, 90.5], params).to_string();
-        assert!(found.starts_with("site 1 at (8.0, 90.5) is no place: longitudes are "), "{found}");
+        assert!(
+            found.starts_with("site 1 at (8.0, 90.5) is not on the globe: longitudes are "),
+            "{found}"
+        );
         assert!(matches!(error(&[7.0, 8.0], &[9.0], params), Error::Core(_)));
         let found = error(&[7.0], &[9.0], Params::new(Level::MAX));
         let Error::Memory { level: 29, cells, asked, available } = found else { panic!("{found}") };

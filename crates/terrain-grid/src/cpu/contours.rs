@@ -22,7 +22,7 @@ use crate::{ContourParams, Result};
 /// [`contours`](fn@crate::contours) on the CPU, of cells that lie somewhere, and where each begins.
 ///
 /// # Errors
-/// As [`contours`](fn@crate::contours).
+/// The errors of [`contours`](fn@crate::contours).
 pub fn contours(
     dem: GridView<'_, f32>,
     params: &ContourParams,

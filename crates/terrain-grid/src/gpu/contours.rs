@@ -17,7 +17,7 @@ use crate::{ContourParams, Result};
 /// Example: that of [the module](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`contours`](fn@crate::contours).
+/// The errors of [`contours`](fn@crate::contours).
 pub fn contours<'a>(
     workspace: &mut Workspace,
     dem: impl Into<GridSlice<'a, f32>>,

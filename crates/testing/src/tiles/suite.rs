@@ -231,7 +231,7 @@ impl Suite {
         let changed = text.replace(from, to);
         let plans = [
             ("half.json", &text[..text.len() / 2], "damaged"),
-            ("other.json", "{\"type\": \"FeatureCollection\"}", "no plan"),
+            ("other.json", "{\"type\": \"FeatureCollection\"}", "not a plan"),
             ("newer.json", &newer, "version 9"),
             ("changed.json", &changed, "damaged"),
         ];

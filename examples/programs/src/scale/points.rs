@@ -188,7 +188,7 @@ const PER_PART: u64 = 8;
 /// come of the plan's bins where these are whole, else of the inputs: the parts are the same.
 ///
 /// # Errors
-/// As [`read_points`], and those of `take`.
+/// The errors of [`read_points`] and of `take`.
 pub fn read_parts<R: PointRecipe>(
     planned: &Planned<R>,
     most: u64,

@@ -92,6 +92,16 @@ pub enum Error {
         /// Elements from row to row, and from column to column.
         strides: [isize; 2],
     },
+    /// Data of another crate's type cannot be taken: a null, a type, a geometry or a tensor of another kind.
+    #[error("{what}: found {found}, expected {expected}")]
+    Unfit {
+        /// The row, the column or the tensor.
+        what: String,
+        /// What it has.
+        found: String,
+        /// What it can have.
+        expected: String,
+    },
     /// A range reaches beyond its column, or ends before it starts.
     #[error("{start}..{end} is not a range of a column of {len} elements")]
     OutOfBounds {

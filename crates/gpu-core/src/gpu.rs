@@ -11,6 +11,8 @@ pub(crate) mod foreign;
 pub(crate) mod foreign_cudarc;
 #[cfg(feature = "cust")]
 pub(crate) mod foreign_cust;
+#[cfg(feature = "dlpack")]
+pub(crate) mod foreign_dlpack;
 pub(crate) mod graph;
 pub(crate) mod host_copy;
 pub(crate) mod launch;

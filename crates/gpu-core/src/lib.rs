@@ -10,15 +10,24 @@
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
 //!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
 //!   beside other work.
+//! - Points, geometries, tables and tensors of other crates: [`ArrayPoints`], and by features the modules `geo`, `arrow` and
+//!   `dlpack` (docs/types.md).
 //! - [`parallel`]: loops on all cores of the host. [`host_memory`]: large host allocations that fail with an error.
 //!   [`files`]: files that appear whole or not at all.
 #![deny(missing_docs)]
 
+mod array_points;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod choice;
 mod device;
+#[cfg(feature = "dlpack")]
+pub mod dlpack;
 mod error;
 pub mod files;
 mod fused;
+#[cfg(feature = "geo")]
+pub mod geo;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod grid;
@@ -32,6 +41,13 @@ mod raster;
 mod shortest;
 mod targets;
 
+pub use array_points::ArrayPoints;
+#[cfg(feature = "arrow")]
+pub use arrow_array;
+#[cfg(feature = "arrow")]
+pub use arrow_buffer;
+#[cfg(feature = "arrow")]
+pub use arrow_schema;
 #[cfg(feature = "cuda")]
 pub use bytemuck;
 pub use choice::DeviceChoice;
@@ -40,8 +56,14 @@ pub use cudarc;
 #[cfg(feature = "cust")]
 pub use cust;
 pub use device::Device;
+#[cfg(feature = "dlpack")]
+pub use dlpark;
 pub use error::{Error, Result, require_at_most, require_parameter};
 pub use fused::fused;
+#[cfg(feature = "geo")]
+pub use geo_traits;
+#[cfg(feature = "geo")]
+pub use geo_types;
 #[cfg(feature = "cust")]
 pub use gpu::foreign_cust::cust_init;
 #[cfg(feature = "cuda")]
@@ -59,8 +81,6 @@ pub use gpu::{
 pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
-#[cfg(feature = "ndarray")]
-pub use points::ArrayPoints;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};

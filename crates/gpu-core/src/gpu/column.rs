@@ -92,7 +92,7 @@ impl<T: Element> Column<T> {
     /// # Safety
     /// The `len` elements from `start` on are initialised, live as long as `foreign`, and are
     /// nobody else's; work on them that runs on other streams is ordered before `gpu`'s.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    #[cfg(any(feature = "cust", feature = "cudarc", feature = "dlpack"))]
     pub(crate) unsafe fn from_foreign(
         gpu: &Gpu,
         start: CUdeviceptr,

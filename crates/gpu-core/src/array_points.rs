@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, Points, Result};
+#[cfg(any(doc, feature = "ndarray"))]
+use crate::Error;
+use crate::{Points, Result};
 
 /// Points in arrays or geometries of other crates: what [`points`](Self::points) gives goes into every function that takes
 /// [`Points`]. The features `ndarray`, `arrow` and `geo` each have constructors.
@@ -57,16 +59,6 @@ impl<'a> ArrayPoints<'a> {
     pub fn points(&self) -> Points<'_> {
         Points { x: &self.x, y: &self.y, values: &self.values }
     }
-}
-
-/// What another crate's data has that cannot be taken.
-#[cfg(any(feature = "arrow", feature = "dlpack", feature = "geo"))]
-pub(crate) fn unfit(
-    what: impl Into<String>,
-    found: impl Into<String>,
-    expected: impl Into<String>,
-) -> Error {
-    Error::Unfit { what: what.into(), found: found.into(), expected: expected.into() }
 }
 
 #[cfg(feature = "ndarray")]

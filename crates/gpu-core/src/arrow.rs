@@ -31,7 +31,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrowPrimitiveType, Float64Array, RecordBatch, StructArray};
 use arrow_schema::{DataType, Field};
 
-use crate::array_points::unfit;
+use crate::error::unfit;
 use crate::{ArrayPoints, Error, Result};
 
 /// Returns the values of a column, without a copy. `name` is what an error calls it.

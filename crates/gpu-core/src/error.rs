@@ -262,6 +262,16 @@ impl Error {
     }
 }
 
+/// What data of another crate's type has that cannot be taken.
+#[cfg(any(feature = "arrow", feature = "dlpack", feature = "geo"))]
+pub(crate) fn unfit(
+    what: impl Into<String>,
+    found: impl Into<String>,
+    expected: impl Into<String>,
+) -> Error {
+    Error::Unfit { what: what.into(), found: found.into(), expected: expected.into() }
+}
+
 /// Refuses more than the most that there can be.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ use geo_types::{Coord, Geometry, LineString, Polygon, Rect};
 
 #[cfg(doc)]
 use crate::Error;
-use crate::array_points::unfit;
+use crate::error::unfit;
 use crate::{ArrayPoints, Bounds, Result};
 
 /// The rings of a polygon, of (x, y): the outer one, then the holes. Each ends with the place that it begins with.
@@ -264,7 +264,7 @@ mod tests {
         let points = odd.map(|x| Point::new(x, -x));
         for found in [
             ArrayPoints::from_geo(points).unwrap(),
-            ArrayPoints::from_geo(&points).unwrap(),
+            ArrayPoints::from_geo(points.iter()).unwrap(),
             ArrayPoints::from_geo(MultiPoint::from(points.to_vec())).unwrap(),
             ArrayPoints::from_geo(points.map(Geometry::from)).unwrap(),
             ArrayPoints::from_geo(odd.map(|x| Foreign(Some([x, -x, 0.0]), Dimensions::Xy)))

@@ -10,12 +10,13 @@
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
 //!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
 //!   beside other work.
-//! - Points, geometries, tables and tensors of other crates: [`ArrayPoints`], and by features the modules `geo`, `arrow` and
+//! - Points, geometries, tables and tensors of other crates, by features: `ArrayPoints`, the modules `geo`, `arrow` and
 //!   `dlpack` (docs/types.md).
 //! - [`parallel`]: loops on all cores of the host. [`host_memory`]: large host allocations that fail with an error.
 //!   [`files`]: files that appear whole or not at all.
 #![deny(missing_docs)]
 
+#[cfg(any(feature = "arrow", feature = "geo", feature = "ndarray"))]
 mod array_points;
 #[cfg(feature = "arrow")]
 pub mod arrow;
@@ -41,6 +42,7 @@ mod raster;
 mod shortest;
 mod targets;
 
+#[cfg(any(feature = "arrow", feature = "geo", feature = "ndarray"))]
 pub use array_points::ArrayPoints;
 #[cfg(feature = "arrow")]
 pub use arrow_array;
@@ -51,6 +53,8 @@ pub use arrow_schema;
 #[cfg(feature = "cuda")]
 pub use bytemuck;
 pub use choice::DeviceChoice;
+#[cfg(feature = "cuda-core")]
+pub use cuda_core;
 #[cfg(feature = "cudarc")]
 pub use cudarc;
 #[cfg(feature = "cust")]

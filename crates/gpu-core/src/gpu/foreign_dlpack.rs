@@ -10,8 +10,8 @@ use cuda_driver::sys;
 use dlpark::ffi::DLDevice;
 use dlpark::{DlpackElement, DlpackFlags, Managed, ManagedTensorBase, versioned};
 
-use crate::array_points::unfit;
 use crate::dlpack::{checked, export};
+use crate::error::unfit;
 use crate::gpu::admit::Home;
 use crate::raster::check_shape;
 use crate::{Column, DeviceGrid, Element, Gpu, GridSpec, Result, Slice};

@@ -64,6 +64,8 @@
 mod cell;
 mod divide;
 mod error;
+#[cfg(feature = "geo")]
+mod geo;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod lines;

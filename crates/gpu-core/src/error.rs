@@ -92,6 +92,16 @@ pub enum Error {
         /// Elements from row to row, and from column to column.
         strides: [isize; 2],
     },
+    /// Data of another crate's type cannot be taken: a null, a type, a geometry or a tensor of another kind.
+    #[error("{what}: found {found}, expected {expected}")]
+    Unfit {
+        /// The row, the column or the tensor.
+        what: String,
+        /// What it has.
+        found: String,
+        /// What it can have.
+        expected: String,
+    },
     /// A range reaches beyond its column, or ends before it starts.
     #[error("{start}..{end} is not a range of a column of {len} elements")]
     OutOfBounds {
@@ -250,6 +260,16 @@ impl Error {
     pub fn without_cuda(device: &crate::Device) -> Self {
         Self::NotBuilt { name: device.name(), feature: "cuda" }
     }
+}
+
+/// What data of another crate's type has that cannot be taken.
+#[cfg(any(feature = "arrow", feature = "dlpack", feature = "geo"))]
+pub(crate) fn unfit(
+    what: impl Into<String>,
+    found: impl Into<String>,
+    expected: impl Into<String>,
+) -> Error {
+    Error::Unfit { what: what.into(), found: found.into(), expected: expected.into() }
 }
 
 /// Refuses more than the most that there can be.

@@ -5,12 +5,16 @@ pub(crate) mod column;
 pub(crate) mod device_grid;
 pub(crate) mod device_points;
 pub(crate) mod driver;
-#[cfg(any(test, feature = "cust", feature = "cudarc"))]
+#[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
 pub(crate) mod foreign;
+#[cfg(feature = "cuda-core")]
+pub(crate) mod foreign_cuda_core;
 #[cfg(feature = "cudarc")]
 pub(crate) mod foreign_cudarc;
 #[cfg(feature = "cust")]
 pub(crate) mod foreign_cust;
+#[cfg(feature = "dlpack")]
+pub(crate) mod foreign_dlpack;
 pub(crate) mod graph;
 pub(crate) mod host_copy;
 pub(crate) mod launch;

@@ -4,6 +4,8 @@
 //! - Rasters in host memory: [`Grid`] owns its values, and [`GridView`] borrows them. With the feature `ndarray`
 //!   they are made from arrays, and become arrays, without a copy.
 //! - Points: [`Points`], their [`Extent`], and the [`Targets`] of an interpolation.
+//! - Points, geometries, tables and tensors of other crates, by features: `ArrayPoints`, the modules `geo`, `arrow` and
+//!   `dlpack` (docs/guide/types.md).
 //! - Devices: [`DeviceChoice`] is what a program asks for, and [`Device`] what it got.
 //! - Progress: by [`Progress`] a long call says how far it is, and may be ended. [`On`] is a device, and who
 //!   watches a call on it.
@@ -20,11 +22,19 @@
 //! - [`PageLocked`] is host memory that the device copies directly, beside other work.
 #![deny(missing_docs)]
 
+#[cfg(any(feature = "arrow", feature = "geo", feature = "ndarray"))]
+mod array_points;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod choice;
 mod device;
+#[cfg(feature = "dlpack")]
+pub mod dlpack;
 mod error;
 pub mod files;
 mod fused;
+#[cfg(feature = "geo")]
+pub mod geo;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod grid;
@@ -38,16 +48,32 @@ mod raster;
 mod shortest;
 mod targets;
 
+#[cfg(any(feature = "arrow", feature = "geo", feature = "ndarray"))]
+pub use array_points::ArrayPoints;
+#[cfg(feature = "arrow")]
+pub use arrow_array;
+#[cfg(feature = "arrow")]
+pub use arrow_buffer;
+#[cfg(feature = "arrow")]
+pub use arrow_schema;
 #[cfg(feature = "cuda")]
 pub use bytemuck;
 pub use choice::DeviceChoice;
+#[cfg(feature = "cuda-core")]
+pub use cuda_core;
 #[cfg(feature = "cudarc")]
 pub use cudarc;
 #[cfg(feature = "cust")]
 pub use cust;
 pub use device::Device;
+#[cfg(feature = "dlpack")]
+pub use dlpark;
 pub use error::{Error, Result, require_at_most, require_parameter};
 pub use fused::fused;
+#[cfg(feature = "geo")]
+pub use geo_traits;
+#[cfg(feature = "geo")]
+pub use geo_types;
 #[cfg(feature = "cust")]
 pub use gpu::foreign_cust::cust_init;
 #[cfg(feature = "cuda")]
@@ -65,8 +91,6 @@ pub use gpu::{
 pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
-#[cfg(feature = "ndarray")]
-pub use points::ArrayPoints;
 pub use points::{Extent, Points, ValueRange};
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};

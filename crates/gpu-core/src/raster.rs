@@ -96,11 +96,21 @@ pub(crate) fn check_raster(found: usize, grid: &GridSpec) -> Result<()> {
     Ok(())
 }
 
+/// Checks that an array has the sides of a grid.
+#[cfg(any(feature = "dlpack", feature = "ndarray"))]
+pub(crate) fn check_shape((rows, columns): (usize, usize), grid: &GridSpec) -> Result<()> {
+    if (rows as u64, columns as u64) != (grid.height.into(), grid.width.into()) {
+        let (width, height) = (grid.width, grid.height);
+        return Err(Error::Shape { rows, columns, width, height });
+    }
+    Ok(())
+}
+
 #[cfg(feature = "ndarray")]
 mod arrays {
     use ndarray::{Array2, ArrayView2};
 
-    use super::{Grid, GridView};
+    use super::{Grid, GridView, check_shape};
     use crate::{Error, GridSpec, Result};
 
     impl<'a, T> GridView<'a, T> {
@@ -147,14 +157,6 @@ mod arrays {
             let sides = (self.grid.height as usize, self.grid.width as usize);
             Array2::from_shape_vec(sides, self.values).expect("a value for each cell")
         }
-    }
-
-    fn check_shape((rows, columns): (usize, usize), grid: &GridSpec) -> Result<()> {
-        if (rows as u64, columns as u64) != (grid.height.into(), grid.width.into()) {
-            let (width, height) = (grid.width, grid.height);
-            return Err(Error::Shape { rows, columns, width, height });
-        }
-        Ok(())
     }
 }
 

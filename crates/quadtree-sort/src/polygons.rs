@@ -89,6 +89,44 @@ impl Polygons {
     }
 }
 
+#[cfg(feature = "geo")]
+impl Polygons {
+    /// Takes each geometry as a polygon: a Polygon, Rect, Triangle or MultiPolygon of any crate. (Feature `geo`.)
+    ///
+    /// A MultiPolygon is one polygon, whose parts must not overlap.
+    ///
+    /// ```
+    /// # fn main() -> quadtree_sort::Result<()> {
+    /// use gpu_core::geo_types::{Geometry, Point, Polygon, Rect};
+    /// use gpu_core::{ArrayPoints, Device, geo_types};
+    /// use quadtree_sort::{Params, Polygons, Regions, build};
+    ///
+    /// let places = [(0.5, 0.5), (9.5, 0.5), (1.0, 1.0), (9.0, 9.0), (5.0, 5.0)].map(Point::from);
+    /// let points = ArrayPoints::from_geo(places)?;
+    /// let tree = build(&Device::Cpu, points.points(), &Params::new().threshold(2))?;
+    /// let triangle = geo_types::polygon![(x: 0.0, y: 0.0), (x: 6.0, y: 0.0), (x: 6.0, y: 6.0)];
+    /// let window = Rect::new((8.0, 0.0), (10.0, 10.0));
+    /// let polygons = Polygons::from_geo([Geometry::from(triangle), window.into()])?;
+    /// assert_eq!(tree.count_in(Regions::Polygons(&polygons))?, [0, 2]);
+    /// let leaves: Vec<Rect> = tree.leaves().map(|leaf| tree.cell(leaf).into()).collect();
+    /// assert_eq!(leaves.len(), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`gpu_core::Error::Unfit`] with the row of what is no polygon, or has more coordinates than x and y; [`Error::Vertex`].
+    pub fn from_geo<G: gpu_core::geo_traits::GeometryTrait<T = f64>>(
+        geometries: impl IntoIterator<Item = G>,
+    ) -> Result<Self> {
+        let mut polygons = Self::new();
+        for (row, geometry) in geometries.into_iter().enumerate() {
+            polygons.push(gpu_core::geo::polygons(row, &geometry)?.into_iter().flatten())?;
+        }
+        Ok(polygons)
+    }
+}
+
 /// Bounds that grow to those of the first place.
 const NOTHING: Bounds = Bounds {
     min_x: f64::INFINITY,

@@ -1,6 +1,8 @@
 //! Searches in a tree on the host. What cells and points are near, or in a region, is decided by the functions that the
 //! device runs too: `kernels_rs::quadtree::queries`.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod globe;
 mod list;
 mod nearest;

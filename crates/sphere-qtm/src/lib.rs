@@ -55,6 +55,8 @@ mod cover;
 mod cpu;
 mod diagram;
 mod error;
+#[cfg(feature = "geo")]
+mod geo;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod locate;

@@ -23,6 +23,28 @@ impl Contour {
     }
 }
 
+/// The points of the line; its height stays behind. (Feature `geo`.)
+///
+/// ```
+/// use gpu_core::geo_types::LineString;
+/// use gpu_core::{Device, GridSpec, GridView};
+/// use terrain_grid::{ContourParams, contours};
+///
+/// # fn main() -> Result<(), terrain_grid::Error> {
+/// let dem = GridView::new(&[0.0_f32, 1.0, 0.0, 1.0], GridSpec::new(0.0, 2.0, 1.0, 2, 2)?)?;
+/// let mut lines = contours(&Device::Cpu, dem, &ContourParams::at([0.5]))?;
+/// let line = LineString::from(lines.remove(0));
+/// assert_eq!(line, LineString::from(vec![(1.0, 0.5), (1.0, 1.5)]));
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "geo")]
+impl From<Contour> for gpu_core::geo_types::LineString<f64> {
+    fn from(line: Contour) -> Self {
+        line.points.into()
+    }
+}
+
 /// A line, and where it begins.
 pub(crate) struct Found {
     pub line: Contour,

@@ -54,6 +54,43 @@ impl Regions {
         Ok(outlines)
     }
 
+    /// Returns the outline of each region as polygons on the ground, where the cells of `grid` lie: its corners are
+    /// [`outlines`](Self::outlines)'. (Feature `geo`.)
+    ///
+    /// ```
+    /// # fn main() -> ccq_tree::Result<()> {
+    /// use ccq_tree::{Condition, Connectivity, Params, Query, build, regions};
+    /// use gpu_core::{Device, GridSpec, GridView};
+    ///
+    /// let grid = GridSpec::new(100.0, 20.0, 10.0, 2, 2)?;
+    /// let tree = build(&Device::Cpu, GridView::new(&[1.0_f32, 9.0, 1.0, 1.0], grid)?, &Params::new())?;
+    /// let high = [Condition::new(&tree).range(5.0, 10.0)];
+    /// let found = regions(&Device::Cpu, &high, &Query::new(), Connectivity::Four)?;
+    /// let polygons = found.multi_polygons(&grid)?;
+    /// let outer = polygons[0].0[0].exterior();
+    /// assert_eq!(outer.0.len(), 5);
+    /// assert!(outer.coords().all(|at| at.x >= 110.0 && at.y >= 10.0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`outlines`](Self::outlines).
+    #[cfg(feature = "geo")]
+    pub fn multi_polygons(
+        &self,
+        grid: &gpu_core::GridSpec,
+    ) -> Result<Vec<gpu_core::geo_types::MultiPolygon<f64>>> {
+        let [left, width, _, top, _, height] = grid.geotransform();
+        let place = |[column, row]: Corner| {
+            (left + f64::from(column) * width, top + f64::from(row) * height)
+        };
+        let ring = |corners: Vec<Corner>| corners.into_iter().map(place).collect();
+        let polygon = |rings: Vec<Vec<Corner>>| gpu_core::geo::polygon(rings.into_iter().map(ring));
+        let outline = |outline: Outline| outline.into_iter().map(polygon).collect();
+        Ok(self.outlines()?.into_iter().map(outline).collect())
+    }
+
     /// Calls `take` with each piece of the borders of all parts.
     fn each_piece(&self, parts: &[u32], mut take: impl FnMut(u32, Piece)) {
         let rows: Vec<&[Run]> = self.runs.chunk_by(|a, b| a.row == b.row).collect();

@@ -6,6 +6,7 @@ mod coded;
 mod common;
 mod fields;
 mod file;
+mod geo;
 mod query;
 mod regions;
 

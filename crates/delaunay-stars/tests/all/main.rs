@@ -1,6 +1,7 @@
 //! The triangulation, against exact arithmetic, brute force and `spade`.
 
 mod exact;
+mod geo;
 mod lines;
 mod predicates;
 mod queries;

@@ -5,6 +5,7 @@ mod bounds;
 mod features;
 mod foreign_arrays;
 mod foreign_tiffs;
+mod geo;
 #[cfg(feature = "geopackage")]
 mod geopackages;
 #[cfg(feature = "parquet")]

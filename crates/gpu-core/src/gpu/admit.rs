@@ -22,8 +22,8 @@ use device_std::slice::Argument;
 use device_std::{In, Out};
 
 use crate::gpu::column::Owner;
-#[cfg(any(test, feature = "cust", feature = "cudarc"))]
-use crate::gpu::foreign::Buffer;
+#[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
+use crate::gpu::foreign::{Buffer, Reserved};
 use crate::gpu::stream::order_outside_captures;
 use crate::{Column, Element, Gpu, Result, Slice, SliceMut};
 
@@ -35,7 +35,7 @@ pub(crate) enum Home<'a> {
     /// Whoever made the slice from raw parts has promised the order.
     Promised,
     /// On the stream of a buffer of another crate.
-    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
     Foreign(Buffer<'a>),
 }
 
@@ -141,7 +141,10 @@ impl Gpu {
         admitted
     }
 
-    #[cfg_attr(not(any(test, feature = "cust", feature = "cudarc")), expect(unused_variables))]
+    #[cfg_attr(
+        not(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust")),
+        expect(unused_variables)
+    )]
     fn order<'a>(&self, home: Home<'a>, access: Access) -> Result<Option<Order<'a>>> {
         match home {
             Home::Promised => Ok(None),
@@ -153,16 +156,16 @@ impl Gpu {
                 let streams = self.order_after(owner.gpu.stream.raw())?;
                 Ok(streams.map(|streams| Order::new(self, Some(streams))))
             }
-            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
             Home::Foreign(buffer) => self.order_foreign(buffer, access).map(Some),
         }
     }
 
     /// The order with a buffer of another crate.
-    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
     fn order_foreign<'a>(&self, buffer: Buffer<'a>, access: Access) -> Result<Order<'a>> {
         let _current = self.make_current()?;
-        let place = buffer.place()?;
+        let place = buffer.place(self.stream.own())?;
         self.same_device(place.device)?;
         if place.is_freed_at_once {
             self.refuse_in_capture("memory that its owner frees in no stream's order")?;
@@ -170,8 +173,10 @@ impl Gpu {
         // A graph that is recorded here runs on the handle's own stream.
         let is_own = place.stream == self.stream.own();
         let stream = if is_own { self.stream.raw() } else { place.stream };
+        let reserved = buffer.reserve(self, access)?;
         buffer.tell(access);
         let mut order = Order::new(self, self.order_after(stream)?);
+        order.reserved = reserved;
         order.waits = place.is_freed_at_once;
         order.buffer = Some((buffer, access));
         Ok(order)
@@ -191,12 +196,15 @@ impl Gpu {
 
 /// What is to be done once the work on a slice is enqueued.
 pub(crate) struct Order<'a> {
+    /// Dropped before the handle.
+    #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
+    reserved: Reserved,
     gpu: Gpu,
     /// The handle's stream and the memory's, where they are two.
     streams: Option<(CUstream, CUstream)>,
     /// Whether the work is waited for.
     waits: bool,
-    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
     buffer: Option<(Buffer<'a>, Access)>,
     slice: PhantomData<&'a ()>,
 }
@@ -204,10 +212,12 @@ pub(crate) struct Order<'a> {
 impl Order<'_> {
     fn new(gpu: &Gpu, streams: Option<(CUstream, CUstream)>) -> Self {
         Self {
+            #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
+            reserved: None,
             gpu: gpu.clone(),
             streams,
             waits: false,
-            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
             buffer: None,
             slice: PhantomData,
         }
@@ -226,7 +236,7 @@ impl Drop for Order<'_> {
             let _ = self.gpu.synchronize();
         }
         // The buffer's owner is told after its stream waits for the work.
-        #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+        #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
         if let Some((buffer, access)) = self.buffer {
             buffer.tell(access);
         }
@@ -300,7 +310,7 @@ mod tests {
     }
 
     impl Foreign for Counting {
-        fn stream(&self) -> CUstream {
+        fn stream(&self, _own: CUstream) -> CUstream {
             assert!(!self.is_borrowed, "two references, of which one can write");
             self.column.gpu().stream.own()
         }

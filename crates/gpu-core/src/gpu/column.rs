@@ -92,7 +92,7 @@ impl<T: Element> Column<T> {
     /// # Safety
     /// The `len` elements from `start` on are initialised, live as long as `foreign`, and are
     /// nobody else's; work on them that runs on other streams is ordered before `gpu`'s.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    #[cfg(any(feature = "cuda-core", feature = "cudarc", feature = "cust", feature = "dlpack"))]
     pub(crate) unsafe fn from_foreign(
         gpu: &Gpu,
         start: CUdeviceptr,
@@ -105,7 +105,7 @@ impl<T: Element> Column<T> {
 
     /// Takes the memory out, to be released by whoever calls: its address, and whoever else
     /// releases it. Waits for the stream, so that nothing of ours uses it any more.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    #[cfg(any(feature = "cuda-core", feature = "cudarc", feature = "cust"))]
     pub(crate) fn into_foreign(self) -> Result<(CUdeviceptr, Option<Box<dyn Any + Send + Sync>>)> {
         self.owner.check_launched()?;
         self.owner.gpu.synchronize()?;

@@ -1,17 +1,19 @@
 //! Buffers of other crates, as the home of a slice.
 
+use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cuda_driver::sys::{CUdevice, CUstream};
 use device_std::host::Access;
 
-use crate::Result;
+use crate::{Error, Gpu, Result};
 
 /// A buffer of another crate.
 pub(crate) trait Foreign: Sync {
-    /// The stream on which its owner's safe functions work on it.
-    fn stream(&self) -> CUstream;
+    /// The stream on which its owner's safe functions work on it; `own`, that of the handle which uses it, where it knows none.
+    fn stream(&self, own: CUstream) -> CUstream;
 
     /// The device that it lies on. The handle's context is current.
     fn device(&self) -> Result<CUdevice>;
@@ -22,7 +24,21 @@ pub(crate) trait Foreign: Sync {
     /// Tells its owner that [`Foreign::stream`] reads it: what is enqueued there from now on comes after
     /// earlier writes, and later writes come after what is enqueued there by now.
     fn tell_read(&self);
+
+    /// Reserves it for work on a handle's stream. The work is enqueued before the result is dropped.
+    fn reserve(&self, _gpu: &Gpu, _access: Access) -> Result<Reserved> {
+        Ok(None)
+    }
 }
+
+/// What keeps a buffer reserved until work on it is enqueued, where its owner has such.
+pub(crate) type Reserved = Option<Box<dyn Any + Send + Sync>>;
+
+/// `CUDA_ERROR_NOT_READY`: by it an owner says that a buffer is reserved.
+const NOT_READY: i32 = 600;
+
+/// How often a reserved buffer is asked for anew, a millisecond apart.
+const TRIES: usize = 1000;
 
 /// A buffer of another crate that can be written. Parts of it may go to other threads.
 pub(crate) trait ForeignMut: Foreign + Send {
@@ -54,8 +70,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn of(buffer: &dyn Foreign) -> Result<Self> {
-        let (stream, device) = (buffer.stream(), buffer.device()?);
+    fn of(buffer: &dyn Foreign, own: CUstream) -> Result<Self> {
+        let (stream, device) = (buffer.stream(own), buffer.device()?);
         Ok(Self { stream, device, is_freed_at_once: buffer.is_freed_at_once()? })
     }
 }
@@ -69,14 +85,33 @@ fn alone() -> MutexGuard<'static, ()> {
 
 impl Buffer<'_> {
     /// Where it is. Its context is current.
-    pub(crate) fn place(self) -> Result<Place> {
+    pub(crate) fn place(self, own: CUstream) -> Result<Place> {
+        self.with(|buffer| Place::of(buffer, own))
+    }
+
+    /// Reserves it for work on a handle's stream.
+    pub(crate) fn reserve(self, gpu: &Gpu, access: Access) -> Result<Reserved> {
+        let mut tries = 0;
+        loop {
+            match self.with(|buffer| buffer.reserve(gpu, access)) {
+                // Another thread is about to enqueue work on it. Here nobody has its turn.
+                Err(Error::Driver { code: NOT_READY, .. }) if tries < TRIES => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    tries += 1;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn with<R>(self, work: impl FnOnce(&dyn Foreign) -> R) -> R {
         match self {
-            Self::Shared(buffer) => Place::of(buffer),
+            Self::Shared(buffer) => work(buffer),
             Self::Mutable(buffer) => {
                 let _turn = alone();
                 // SAFETY: the buffer is borrowed for the lifetime by slices alone, and of their references
                 // this is the only one, as the turn is ours until it has gone.
-                Place::of(unsafe { buffer.as_ref() })
+                work(unsafe { buffer.as_ref() })
             }
         }
     }

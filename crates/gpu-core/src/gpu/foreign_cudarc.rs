@@ -42,7 +42,7 @@ impl Gpu {
 macro_rules! readable {
     ($($buffer:ty $(, $lifetime:lifetime)?;)+) => {$(
         impl<$($lifetime,)? T: Sync> Foreign for $buffer {
-            fn stream(&self) -> CUstream {
+            fn stream(&self, _own: CUstream) -> CUstream {
                 CUstream(DeviceSlice::stream(self).cu_stream().cast())
             }
 

@@ -76,7 +76,7 @@ fn device_of(context: CUcontext) -> Result<CUdevice> {
 
 impl<T: DeviceCopy + Sync> Foreign for DeviceSlice<T> {
     /// What is safe in `cust` waits, or runs on the legacy default stream.
-    fn stream(&self) -> CUstream {
+    fn stream(&self, _own: CUstream) -> CUstream {
         CUstream::NULL
     }
 

@@ -57,7 +57,7 @@ impl Stream {
     }
 
     /// A stream that somebody else made in the context and that lives as long as `owner`.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    #[cfg(any(feature = "cuda-core", feature = "cudarc", feature = "cust"))]
     pub(crate) fn borrowed(
         context: CUcontext,
         own: CUstream,

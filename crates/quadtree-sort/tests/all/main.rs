@@ -5,6 +5,7 @@ mod file;
 mod globe;
 mod parts;
 mod queries;
+mod types;
 mod values;
 
 #[cfg(feature = "cuda")]

@@ -2,6 +2,7 @@
 
 mod common;
 mod cover;
+mod geo;
 mod mesh;
 mod nearest;
 mod properties;

@@ -17,7 +17,7 @@ use crate::ground::{GroundArgs, SITES};
 // By the mask it is seen that the line is one of these, and not a command on tiles.
 #[group(id = "transform", args = ["mask"])]
 pub struct Args {
-    /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero and has a value
+    /// The raster (.npy, .npz, .png, .tif, .vrt, .asc): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times

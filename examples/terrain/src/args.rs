@@ -18,7 +18,7 @@ use crate::drawing::DrawingArgs;
 // By the DEM it is seen that the line is one of these, and not a command on tiles.
 #[group(id = "once", args = ["dem"])]
 pub struct Args {
-    /// The DEM (.tif, .npy), row 0 in the north
+    /// The DEM (.tif, .vrt, .asc, .npy), row 0 in the north
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
     #[command(flatten)]

@@ -19,15 +19,15 @@ pub struct Raster {
     pub height: usize,
     /// The values, `width * height` of them.
     pub values: ArrayData,
-    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
+    /// Where it lies on the ground, if its file says so, or one beside it does.
     pub georeference: Option<Georeference>,
-    /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
+    /// The value of the values' own type that stands for NODATA by the file, or GDAL's `.aux.xml` beside it.
     pub nodata: Option<Number>,
     /// What a user must be told of the file, such as a scale that is not applied.
     pub notes: Vec<String>,
 }
 
-/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
+/// Reads a raster from NPY, NPZ, PNG, TIFF, an ASCII grid or GDAL's virtual raster, by the name's ending, without changing the type of its values.
 ///
 /// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
 ///
@@ -38,6 +38,10 @@ pub struct Raster {
 /// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a palette.
 /// A value or a palette entry that is transparent is NODATA. A picture of colours or with opacity is read where all pixels are
 /// grey and opaque.
+///
+/// The values of an ASCII grid (`.asc`) are integers of 32 bits, or floats of 32 where it or its NODATA has a decimal, and of 64
+/// where an integer has more bits. Of a virtual raster (`.vrt`) the one band is read, of sources that lie on its pixels; what
+/// stretches, filters or computes is refused by its name.
 ///
 /// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
 ///
@@ -52,7 +56,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
         "png" => png::read(path),
-        "tif" | "tiff" => {
+        "tif" | "tiff" | "asc" | "vrt" => {
             let file = ValuesFile::open(path)?;
             let (width, height) = file.size();
             let values = file.window(0..height, 0..width)?;
@@ -61,7 +65,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             Ok(Raster { width, height, values, georeference, nodata, notes })
         }
         _ => {
-            let known = ".npy, .npz, .png, .tif or .tiff";
+            let known = ".npy, .npz, .png, .tif, .tiff, .asc or .vrt";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }

@@ -1,5 +1,6 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
+mod ascii_grids;
 mod bins;
 mod bounds;
 mod features;
@@ -21,4 +22,5 @@ mod rows;
 mod shapefiles;
 mod tables;
 mod values;
+mod virtual_rasters;
 mod windows;

@@ -42,7 +42,7 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.npy, .tif): a site is a pixel that is not zero and has a value
+    /// The raster (.npy, .tif, .vrt, .asc): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     /// The plan; its tiles go into a folder beside it

@@ -20,7 +20,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let of = ending(&args.mask);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
+        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt or .asc"
     );
     let mut planning = Planning::begin(std::slice::from_ref(&args.mask), &args.output, &args.run)?;
     let (plan, notes) = planning.stages.run("divide", |_| divide(args))?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use geo_io::{Cells, Crs, Georeference, TiffOptions, read_raster, write_tiff};
 use gpu_core::GridSpec;
+use testing::files::grid::{ascii_grid, virtual_raster};
 
 use crate::PROGRAM;
 use crate::common::{are_same, bands, in_tiles, places};
@@ -76,6 +77,27 @@ fn a_template_gives_place_size_and_system() {
     let run = ["p.csv", "--template", "two.tif", "--device", "cpu", "-o", "again.tif"];
     PROGRAM.succeeds(folder.path(), &run);
     assert!(bytes("again.tif") == bytes("cpu.tif"));
+    // So are a virtual raster of it and an ASCII grid, which has no system here.
+    let template = Georeference::of_grid(&grid(), None).transform.map(|t| t.to_string()).join(", ");
+    let text = format!("<SRS>EPSG:2994</SRS><GeoTransform>{template}</GeoTransform>");
+    let mosaic = virtual_raster(SIZE, &text, &[("t.tif", [0, 0, SIZE.0, SIZE.1])]);
+    std::fs::write(folder.path().join("t.vrt"), mosaic).unwrap();
+    let values = vec![1.0; (SIZE.0 * SIZE.1) as usize];
+    let bottom = CORNER[1] - SIDE * f64::from(SIZE.1);
+    let text = ascii_grid(SIZE.0 as usize, &values, (CORNER[0], bottom), SIDE);
+    std::fs::write(folder.path().join("t.asc"), text).unwrap();
+    for (template, more) in [("t.vrt", &[][..]), ("t.asc", &["--crs", "EPSG:2994"])] {
+        let run =
+            ["p.csv", "--template", template, "--device", "cpu", "--overwrite", "-o", "again.tif"];
+        PROGRAM.succeeds(folder.path(), &[&run[..], more].concat());
+        assert!(bytes("again.tif") == bytes("cpu.tif"), "{template}");
+    }
+    // Heights above a mosaic.
+    let run = ["p.csv", "--template", "t.tif", "--device", "cpu", "--overwrite", "-o"];
+    for (ground, output) in [("t.tif", "a.tif"), ("t.vrt", "b.tif")] {
+        PROGRAM.succeeds(folder.path(), &[&run[..], &[output, "--above", ground]].concat());
+    }
+    assert!(bytes("a.tif") == bytes("b.tif") && bytes("a.tif") != bytes("cpu.tif"));
 }
 
 #[test]

@@ -1,25 +1,25 @@
 //! The files that a plan was made with.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use tile_plan::{Input, Stamp};
 
-/// By what a file is known again.
+/// By what a file is known again; of a virtual raster the bytes of it and of its sources, and when the last of these was changed.
 ///
 /// # Errors
-/// The file cannot be looked at.
+/// The file, or a source, cannot be looked at.
 pub fn stamp(path: &Path) -> Result<Stamp> {
-    let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
-    let about = std::fs::metadata(path).map_err(failed)?;
-    let changed = about.modified().map_err(failed)?;
-    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Stamp {
-        bytes: about.len(),
-        seconds: since.as_secs() as i64,
-        nanoseconds: since.subsec_nanos(),
-    })
+    let (mut bytes, mut last) = (0, Duration::ZERO);
+    for path in geo_io::raster_files(path)? {
+        let failed = |reason| geo_io::Error::Read { path: path.clone(), reason };
+        let about = std::fs::metadata(&path).map_err(failed)?;
+        let changed = about.modified().map_err(failed)?;
+        last = last.max(changed.duration_since(UNIX_EPOCH).unwrap_or_default());
+        bytes += about.len();
+    }
+    Ok(Stamp { bytes, seconds: last.as_secs() as i64, nanoseconds: last.subsec_nanos() })
 }
 
 /// The name of a file, by which it is found from any folder.

@@ -16,3 +16,4 @@ pub(crate) mod tiff;
 pub(crate) mod values_file;
 pub(crate) mod virtual_raster;
 pub(crate) mod world_file;
+pub(crate) mod zarr;

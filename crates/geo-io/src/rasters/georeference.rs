@@ -12,8 +12,9 @@ use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::points::ending;
 use crate::rasters::tiff::image::TiffImage;
 use crate::rasters::world_file::{WorldFile, map_info_beside};
+use crate::rasters::zarr::is_zarr;
 use crate::rasters::{ascii_grid, pam, virtual_raster};
-use crate::{Crs, Error, GeoKeys, Result};
+use crate::{Crs, Error, GeoKeys, Result, ValuesFile};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
 const MODEL_TIEPOINT: u16 = 33922;
@@ -98,7 +99,8 @@ pub struct RasterPlace {
     pub notes: Vec<String>,
 }
 
-/// Reads how large a raster is and where it lies: a TIFF or a virtual raster, of any number of bands of any type, or an ASCII grid.
+/// Reads how large a raster is and where it lies: a TIFF or a virtual raster, of any number of bands of any type, an
+/// ASCII grid, or Zarr of one band.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`] for another file, and what is wrong with the file.
@@ -112,8 +114,13 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
         }
         "asc" => ascii_grid::read_place(path),
         "vrt" => virtual_raster::read_place(path),
+        _ if is_zarr(path) => {
+            let file = ValuesFile::open(path)?;
+            let (georeference, notes) = (file.georeference().cloned(), file.notes().to_vec());
+            Ok(RasterPlace { size: file.size(), georeference, notes })
+        }
         _ => {
-            let known = ".tif, .tiff, .asc or .vrt";
+            let known = ".tif, .tiff, .asc, .vrt or .zarr";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }

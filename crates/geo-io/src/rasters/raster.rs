@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::png;
 use crate::rasters::tiff::samples::SampleFile;
+use crate::rasters::zarr::is_zarr;
 use crate::{
     Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names,
     read_npy, read_npz,
@@ -27,7 +29,7 @@ pub struct Raster {
     pub notes: Vec<String>,
 }
 
-/// Reads a raster from NPY, NPZ, PNG, TIFF, an ASCII grid or GDAL's virtual raster, by the name's ending, without changing the type of its values.
+/// Reads a raster from NPY, NPZ, PNG, TIFF, an ASCII grid, GDAL's virtual raster or Zarr, by the name's ending, without changing the type of its values.
 ///
 /// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
 ///
@@ -43,6 +45,8 @@ pub struct Raster {
 /// where an integer has more bits. Of a virtual raster (`.vrt`) the one band is read, of sources that lie on its pixels; what
 /// stretches, filters or computes is refused by its name.
 ///
+/// Of Zarr (`.zarr`, version 3) the array is read that the path names, or the only one of two dimensions or of three with one band.
+///
 /// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
 ///
 /// # Errors
@@ -50,25 +54,30 @@ pub struct Raster {
 /// a value; an array that is not two-dimensional; a picture with coloured or transparent pixels; [`Error::OutOfMemory`].
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
+        _ if is_url(path) => of_file(&ValuesFile::open(path)?),
         "npy" => of_array(path, read_npy(path)?),
         "npz" => {
             let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
         "png" => png::read(path),
-        "tif" | "tiff" | "asc" | "vrt" => {
-            let file = ValuesFile::open(path)?;
-            let (width, height) = file.size();
-            let values = file.window(0..height, 0..width)?;
-            let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
-            let notes = file.notes().to_vec();
-            Ok(Raster { width, height, values, georeference, nodata, notes })
+        ending if ["tif", "tiff", "asc", "vrt"].contains(&ending) || is_zarr(path) => {
+            of_file(&ValuesFile::open(path)?)
         }
         _ => {
-            let known = ".npy, .npz, .png, .tif, .tiff, .asc or .vrt";
+            let known = ".npy, .npz, .png, .tif, .tiff, .asc, .vrt or .zarr";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }
+}
+
+/// All of a raster that may be read in parts.
+fn of_file(file: &ValuesFile) -> Result<Raster> {
+    let (width, height) = file.size();
+    let values = file.window(0..height, 0..width)?;
+    let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
+    let notes = file.notes().to_vec();
+    Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 
 /// A TIFF of values of f32, read in parts.

@@ -3,11 +3,14 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::ascii_grid::AsciiGrid;
 use crate::rasters::npy::parts::{ArrayFile, check_window};
 use crate::rasters::tiff::samples::SampleFile;
 use crate::rasters::virtual_raster::VirtualRaster;
+use crate::rasters::zarr::is_zarr;
+use crate::rasters::zarr::read::ZarrArray;
 use crate::{ArrayData, Error, Georeference, Number, Result};
 
 /// Bytes of values that are decoded together.
@@ -88,19 +91,24 @@ pub(crate) fn parts(
 
 /// Opens a raster, which is a source of some virtual rasters.
 pub(crate) fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Windows>> {
+    if is_url(path) && !matches!(ending(path).as_str(), "tif" | "tiff") {
+        let known = ".tif or .tiff, of which parts are read by their address";
+        return Err(Error::UnknownEnding { path: path.to_owned(), known });
+    }
     Ok(match ending(path).as_str() {
         "npy" => Box::new(ArrayFile::open(path)?),
         "tif" | "tiff" => Box::new(SampleFile::open(path)?),
         "asc" => Box::new(AsciiGrid::open(path)?),
         "vrt" => Box::new(VirtualRaster::open(path, within)?),
+        _ if is_zarr(path) => Box::new(ZarrArray::open(path)?),
         _ => {
-            let known = ".npy, .tif, .tiff, .asc or .vrt, of which a part can be read";
+            let known = ".npy, .tif, .tiff, .asc, .vrt or .zarr, of which a part can be read";
             return Err(Error::UnknownEnding { path: path.to_owned(), known });
         }
     })
 }
 
-/// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid or a virtual raster of such.
+/// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or a virtual raster of such.
 ///
 /// A part of [`read_raster`](crate::read_raster)'s raster, without the rest: of a TIFF the blocks that the window touches
 /// are unpacked, of an array its rows are read, of a virtual raster the sources that the window touches.

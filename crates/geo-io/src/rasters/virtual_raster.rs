@@ -11,13 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_core::host_memory;
 use roxmltree::Node;
 
-use crate::input::open;
+use crate::input::{is_url, open};
 use crate::points::ending;
 use crate::rasters::georeference::{Place, RasterPlace};
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::pam::{self, Band, children, document_of, text_of};
 use crate::rasters::tiff::samples::require_no_mask_beside;
 use crate::rasters::values_file::{AT_ONCE, Windows, open_within, parts};
+use crate::rasters::zarr::read::array_of;
+use crate::rasters::zarr::{files_within, is_zarr};
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
 
 /// Virtual rasters within each other at most.
@@ -217,25 +219,28 @@ pub(crate) fn read_place(path: &Path) -> Result<RasterPlace> {
     Ok(RasterPlace { size, georeference, notes })
 }
 
-/// Returns the files that a raster is read from: its own and, of a virtual raster, those of its sources, of which some may be such
-/// themselves.
+/// Returns the files that a raster is read from: its own, all of a Zarr array and, of a virtual raster, those of its sources, of which
+/// some may be such themselves.
 ///
 /// # Errors
 /// What is wrong with a virtual raster.
 pub fn raster_files(path: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = vec![path.to_owned()];
+    let (mut files, mut next) = (Vec::new(), vec![path.to_owned()]);
     let mut known = HashSet::from([path.to_owned()]);
-    let mut next = 0;
-    while let Some(file) = files.get(next).cloned() {
-        next += 1;
-        if ending(&file) != "vrt" {
+    while let Some(file) = next.pop() {
+        if file.is_dir() && is_zarr(&file) {
+            let failed = |reason| Error::read(&file, reason);
+            files.extend(files_within(&array_of(&file)?).map_err(failed)?);
             continue;
         }
-        let text = text_at(&file)?;
-        let document = document_of(&text).ok_or_else(|| not_virtual(&file))?;
-        let names = document.descendants().filter(|n| n.tag_name().name() == "SourceFilename");
-        let sources = names.map(|name| source_path(&file, name));
-        files.extend(sources.filter(|source| known.insert(source.clone())));
+        if ending(&file) == "vrt" {
+            let text = text_at(&file)?;
+            let document = document_of(&text).ok_or_else(|| not_virtual(&file))?;
+            let names = document.descendants().filter(|n| n.tag_name().name() == "SourceFilename");
+            let sources = names.map(|name| source_path(&file, name));
+            next.extend(sources.filter(|source| known.insert(source.clone())));
+        }
+        files.push(file);
     }
     Ok(files)
 }
@@ -244,6 +249,10 @@ pub fn raster_files(path: &Path) -> Result<Vec<PathBuf>> {
 fn source_path(vrt: &Path, name: Node) -> PathBuf {
     let is_relative = attribute(name, "relativeToVRT").is_some_and(is_true);
     let name = name.text().unwrap_or_default();
+    // As GDAL names what it reads by HTTP.
+    if let Some(address) = name.strip_prefix("/vsicurl/") {
+        return PathBuf::from(address);
+    }
     match vrt.parent().filter(|_| is_relative) {
         Some(folder) => folder.join(name),
         None => PathBuf::from(name),
@@ -374,7 +383,7 @@ impl Source {
         let file = children(source, "SourceFilename").next().ok_or("it has no SourceFilename")?;
         let name = file.text().unwrap_or_default();
         let path = source_path(vrt, file);
-        if !path.is_file() {
+        if !path.is_file() && !is_zarr(&path) && !is_url(&path) {
             return Err(format!("{} is not a file that is there", path.display()));
         }
         let band = text_of(source, "SourceBand").unwrap_or("1").trim();

@@ -17,6 +17,8 @@ mod odd_las;
 mod pipes;
 mod places;
 mod rasters;
+#[cfg(feature = "http")]
+mod remote;
 mod room;
 mod rows;
 mod shapefiles;
@@ -24,3 +26,4 @@ mod tables;
 mod values;
 mod virtual_rasters;
 mod windows;
+mod zarrs;

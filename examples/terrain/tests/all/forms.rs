@@ -65,6 +65,18 @@ fn mosaics_and_grids_give_the_products_of_the_geotiff() {
             "{form}"
         );
     }
+    // Zarr in, and out.
+    PROGRAM.succeeds(folder, &["dem.tif", "--slope", "slope.zarr", "--device", "cpu"]);
+    let read = |name: &str| {
+        let raster = read_raster(&folder.join(name), None).unwrap();
+        format!("{:?}", raster.values.to_floats(raster.nodata))
+    };
+    assert!(read("slope.zarr") == read("slope-tif.tif"));
+    for name in ["slope.zarr", "slope-tif.tif"] {
+        let tri = format!("tri-of-{name}.tif");
+        PROGRAM.succeeds(folder, &[name, "--tri", &tri, "--device", "cpu"]);
+    }
+    assert!(is_same(folder, "tri-of-slope.zarr.tif", "tri-of-slope-tif.tif.tif"));
     let slopes = read_raster(&folder.join("slope-vrt.tif"), None).unwrap();
     assert!(slopes.values.to_floats(slopes.nodata).iter().any(|value| *value > 1.0));
 }

@@ -47,6 +47,7 @@ fn main() -> Result {
     tables(&corpus)?;
     features(&corpus)?;
     rasters(&corpus)?;
+    grids(&corpus)?;
     texts(&corpus)?;
     trees(&corpus)?;
     Ok(())
@@ -135,6 +136,40 @@ fn rasters(corpus: &Corpus) -> Result {
     let path = tessera_fuzz::empty_folder("seed").join("member.npy");
     geo_io::write_npy(path.as_path(), &bytes, 20, 12)?;
     corpus.add("npy", "stored.npz", &[&[1][..], &stored("mask.npy", &fs::read(path)?)].concat())
+}
+
+/// ASCII grids, and virtual rasters of the target's sources.
+fn grids(corpus: &Corpus) -> Result {
+    let place = "ncols 3\nnrows 2\nxllcorner 10\nyllcorner 20\ncellsize 5\n";
+    for (name, text) in [
+        ("integers.asc", format!("{place}NODATA_value -9999\n1 2 3\n4 5 -9999\n")),
+        ("floats.asc", format!("{place}NODATA_value -3.4e38\r\n1,5 2e3 3\r\nnan 5 -3.4e38\r\n")),
+        ("centre.asc", "dx 1 dy 2 XLLCENTER 0 YLLCENTER 0 NROWS 1 NCOLS 2 5000000000 1".to_owned()),
+        ("few.asc", format!("{place}1 2 3\n4 5\n")),
+    ] {
+        corpus.add("asc", name, text.as_bytes())?;
+    }
+    let source = |kind: &str, file: &str, inner: &str| {
+        format!(
+            "<{kind}><SourceFilename relativeToVRT=\"1\">{file}</SourceFilename><SourceBand>1</SourceBand>{inner}</{kind}>"
+        )
+    };
+    let part = "<SrcRect xOff=\"1\" yOff=\"2\" xSize=\"9\" ySize=\"7\"/><DstRect xOff=\"3\" yOff=\"0\" xSize=\"9\" ySize=\"7\"/>";
+    let scaled = "<NODATA>7</NODATA><ScaleRatio>0.5</ScaleRatio><ScaleOffset>-3</ScaleOffset>";
+    let array = source("SimpleSource", "source.npy", part);
+    for (name, kind, sources) in [
+        ("simple.vrt", "Byte", array.clone()),
+        ("complex.vrt", "Float32", source("ComplexSource", "source.npy", &[part, scaled].concat())),
+        ("two.vrt", "Int16", array + &source("SimpleSource", "source.asc", "")),
+        ("own.vrt", "Byte", source("SimpleSource", "input.vrt", "")),
+    ] {
+        let text = format!(
+            "<VRTDataset rasterXSize=\"20\" rasterYSize=\"12\"><SRS>EPSG:32633</SRS><GeoTransform>1, 2, 0, 3, 0, -4</GeoTransform>\
+             <VRTRasterBand dataType=\"{kind}\" band=\"1\"><NoDataValue>0</NoDataValue>{sources}</VRTRasterBand></VRTDataset>"
+        );
+        corpus.add("vrt", name, text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Tables with geometries. Those of formats that Tessera does not write are made by hand.

@@ -1,38 +1,9 @@
 //! TIFF as values and as a mask: whole, and by windows, which must say the same.
 #![no_main]
 
-use geo_io::{MaskFile, SiteValues, ValuesFile, read_mask, read_raster};
 use libfuzzer_sys::fuzz_target;
-use tessera_fuzz::LIMIT;
-
-/// Whether a raster takes no more than its share of the target's memory. A sparse file of a few bytes may be of any size, and
-/// a block that is there may be as large as its codec can pack: both may take what the machine has.
-fn is_small(file: &ValuesFile) -> bool {
-    let (width, height) = file.size();
-    let values = (width as u64).saturating_mul(height as u64).saturating_mul(file.value_bytes());
-    values.saturating_add(file.unpacking_bytes()) <= LIMIT as u64 / 8
-}
 
 fuzz_target!(|bytes: &[u8]| {
     let path = tessera_fuzz::file("input.tif", bytes);
-    if ValuesFile::open(&path).is_ok_and(|file| !is_small(&file)) {
-        return;
-    }
-    let whole = read_raster(&path, None);
-    if let (Ok(whole), Ok(file)) = (&whole, ValuesFile::open(&path)) {
-        assert_eq!((whole.width, whole.height), file.size());
-        let window = file.window(0..whole.height, 0..whole.width);
-        if let Ok(window) = window {
-            // Bytes, since NaN differs from itself.
-            assert_eq!(format!("{:?}", whole.values), format!("{window:?}"));
-        }
-    }
-    let sites = SiteValues::default();
-    let whole = read_mask(&path, &sites);
-    if let (Ok(whole), Ok(file)) = (&whole, MaskFile::open(&path)) {
-        assert_eq!((whole.width, whole.height), file.size());
-        if let Ok(window) = file.window(0..whole.height, 0..whole.width, &sites) {
-            assert_eq!(whole.sites, window.sites);
-        }
-    }
+    tessera_fuzz::read_in_parts(&path);
 });

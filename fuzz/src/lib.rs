@@ -4,6 +4,7 @@ mod checksums;
 mod features;
 mod limited;
 mod numbers;
+mod rasters;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -12,6 +13,7 @@ pub use checksums::{seal_bins, seal_ccq, seal_qtree};
 pub use features::read_table;
 pub use limited::LIMIT;
 pub use numbers::{Coordinate, Place, columns};
+pub use rasters::read_in_parts;
 
 /// The folder of this process's files: in memory where the system has such a place.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {

@@ -23,6 +23,27 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     }
 }
 
+/// Asks the server for a file whose path is an address, and returns its length and a number that another version hardly has; `None` for
+/// any other path.
+///
+/// # Errors
+/// What the server answers; [`Error::NotBuilt`] without the feature `http`.
+pub fn remote_version(path: &Path) -> Result<Option<(u64, u64)>> {
+    if !is_url(path) {
+        return Ok(None);
+    }
+    #[cfg(feature = "http")]
+    return Ok(Some(crate::http::Remote::open(path)?.version()));
+    #[cfg(not(feature = "http"))]
+    Err(Error::NotBuilt { path: path.to_owned(), feature: "http" })
+}
+
+/// Whether a path is the address of a file on a web server: it begins with `https://` or `http://`.
+pub fn is_url(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    text.starts_with(b"https://") || text.starts_with(b"http://")
+}
+
 /// Whether a file that has no ending begins as LAS and LAZ do.
 pub(crate) fn is_las(path: &Path) -> Result<bool> {
     const SIGNATURE: &[u8] = b"LASF";

@@ -5,8 +5,8 @@
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ, FlatGeobuf, Shapefile, GeoParquet, GeoPackage ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]), into room taken before ([`NpyRoom`]) |
-//! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
-//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`], [`write_tiff_colour_rows`]); CSV, XYZ ([`write_table`]) |
+//! | masks | NPY, NPZ, PNG, TIFF, ASCII grid, VRT, Zarr ([`read_mask`]), windows of all but NPZ and PNG ([`MaskFile`]) | |
+//! | rasters | NPY, NPZ, PNG, TIFF, ASCII grid, VRT, Zarr ([`read_raster`]), windows of all but NPZ and PNG ([`ValuesFile`]) | GeoTIFF of one or several bands, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`], [`write_tiff_colour_rows`]); Zarr of rows ([`write_zarr_rows`]) and tiles ([`ZarrTiles`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]), triangles as PLY ([`write_ply`]) and OBJ ([`write_obj`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON and tables ([`read_features`]), polygons alone ([`read_polygons`]), lines with heights ([`read_lines`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]) and as GeoParquet (`write_geoparquet`), CSV ([`write_rows`]), PNG ([`write_colours`]) |
@@ -14,7 +14,8 @@
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
 //!
-//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out) and `geopackage`.
+//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out), `geopackage`, and
+//! `http` (a TIFF by its address, `https://..`, of which the wanted parts are read).
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
@@ -31,6 +32,8 @@
 
 mod crs;
 mod error;
+#[cfg(feature = "http")]
+mod http;
 mod input;
 mod output;
 mod points;
@@ -44,6 +47,7 @@ pub use error::{Error, Result};
 pub use gpu_core::files::remove_unfinished;
 /// A float of 16 bits.
 pub use half::f16;
+pub use input::{is_url, remote_version};
 pub use output::preallocated::Prefilled;
 pub use output::{Existing, Output, check_distinct, check_output, write_file};
 pub use points::bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
@@ -71,6 +75,8 @@ pub use rasters::tiff::write::{
     Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use rasters::values_file::ValuesFile;
+pub use rasters::virtual_raster::raster_files;
+pub use rasters::zarr::write::{ZarrTiles, write_zarr, write_zarr_rows};
 #[cfg(feature = "parquet")]
 pub use tables::parquet::write::{
     ColumnType, write_geoparquet, write_geoparquet_features, write_geoparquet_lines,

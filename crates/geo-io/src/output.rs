@@ -3,6 +3,7 @@
 //! [`gpu_core::files`] writes them: under a temporary name in their own folder, which becomes their own when all bytes are on
 //! the disk. What is here is which files may be replaced, and by what names an output is known.
 
+pub(crate) mod folder;
 pub(crate) mod preallocated;
 pub(crate) mod replaced;
 
@@ -15,6 +16,8 @@ use gpu_core::files::{self, NoFolder, Unfinished};
 
 pub(crate) use gpu_core::files::folder_of;
 
+use crate::output::folder::PendingFolder;
+use crate::rasters::zarr::is_zarr;
 use crate::{Error, Result};
 
 /// What becomes of a file that already has the name of an output.
@@ -82,7 +85,10 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
     if output.path.as_os_str() == "-" {
         return Ok(());
     }
-    Pending::begin(output).map(drop)
+    match is_zarr(output.path) {
+        true => PendingFolder::begin(output).map(drop),
+        false => Pending::begin(output).map(drop),
+    }
 }
 
 /// Tells before long work whether each output is a file of its own: not one of the inputs, nor another
@@ -219,7 +225,7 @@ impl Pending {
 }
 
 /// What an error of [`files`] is of an output.
-fn failed(path: &Path, error: std::io::Error) -> Error {
+pub(crate) fn failed(path: &Path, error: std::io::Error) -> Error {
     let path = path.to_owned();
     let cause = error.get_ref();
     if let Some(NoFolder(folder)) = cause.and_then(|cause| cause.downcast_ref()) {

@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 use gpu_core::{Bounds, Progress, host_memory};
 
+use crate::input::is_url;
 use crate::{Crs, Error, Result};
 
 /// Points in columns: entry `i` of every column is point `i`.
@@ -414,6 +415,12 @@ pub struct Header {
 
 /// The part of the file name behind the last dot, in lower case.
 pub(crate) fn ending(path: &Path) -> String {
+    // Of an address what stands before the question.
+    let text = path.to_string_lossy();
+    let path = match is_url(path) {
+        true => Path::new(text.split(['?', '#']).next().unwrap_or_default()),
+        false => path,
+    };
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 

@@ -1,5 +1,6 @@
 //! Rasters: values and masks as their files have them, whole and in parts, their place on the ground, and pictures of them.
 
+pub(crate) mod ascii_grid;
 pub(crate) mod georeference;
 pub(crate) mod mask;
 pub(crate) mod mask_file;
@@ -13,4 +14,6 @@ pub(crate) mod relief;
 pub(crate) mod table;
 pub(crate) mod tiff;
 pub(crate) mod values_file;
+pub(crate) mod virtual_raster;
 pub(crate) mod world_file;
+pub(crate) mod zarr;

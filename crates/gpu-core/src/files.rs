@@ -22,6 +22,10 @@ use std::io::{BufWriter, Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+mod folder;
+
+pub use folder::UnfinishedFolder;
+
 use crate::Cancelled;
 
 /// Bytes that are put together before they are written.
@@ -289,7 +293,7 @@ fn sync_folder(_: &Path) -> Result<()> {
 /// Renames a file to a name that no file has yet.
 fn rename_to_new(from: &Path, to: &Path) -> Result<()> {
     #[cfg(target_os = "linux")]
-    match rename_at_once(from, to) {
+    match rename_by(from, to, libc::RENAME_NOREPLACE) {
         // A file system or a system without that call.
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
         renamed => return renamed,
@@ -300,20 +304,14 @@ fn rename_to_new(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Renames by the system's call, with its flags.
 #[cfg(target_os = "linux")]
-fn rename_at_once(from: &Path, to: &Path) -> Result<()> {
+fn rename_by(from: &Path, to: &Path, flags: libc::c_uint) -> Result<()> {
     let (from, to) = (listed(from), listed(to));
     let here = libc::AT_FDCWD;
     // SAFETY: both names are strings that end with a zero and live until the call returns.
     let renamed = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            here,
-            from.as_ptr(),
-            here,
-            to.as_ptr(),
-            libc::RENAME_NOREPLACE,
-        )
+        libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), flags)
     };
     if renamed == 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }
@@ -359,15 +357,17 @@ pub fn remove_unfinished(is_signal: bool) {
         Err(TryLockError::WouldBlock) => lock(),
     };
     list.is_closed = true;
-    // Whatever is in the way, the program ends.
-    for name in &list.names {
+    // Whatever is in the way, the program ends. What is in a folder was made after it.
+    for name in list.names.iter().rev() {
         #[cfg(unix)]
         // SAFETY: the name is a string that ends with a zero.
         unsafe {
-            libc::unlink(name.as_ptr());
+            if libc::unlink(name.as_ptr()) != 0 {
+                libc::rmdir(name.as_ptr());
+            }
         }
         #[cfg(not(unix))]
-        let _ = fs::remove_file(name);
+        let _ = fs::remove_file(name).or_else(|_| fs::remove_dir(name));
     }
 }
 
@@ -410,6 +410,30 @@ mod tests {
         );
         let mine = folder.path().to_str().unwrap().to_owned();
         assert!(!lock().names.iter().any(|name| format!("{name:?}").contains(&mine)));
+    }
+
+    #[test]
+    fn a_folder_is_the_old_one_until_all_of_the_new_one_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("a");
+        let begin = |text: &[u8]| {
+            let new = UnfinishedFolder::beside(&place).unwrap();
+            new.add("c/0/1".as_ref(), text).unwrap();
+            new.add("c/0/2".as_ref(), text).unwrap();
+            assert!(new.add("c/0/2".as_ref(), text).is_err());
+            new
+        };
+        let content = || fs::read(place.join("c/0/1")).ok();
+        drop(begin(b"none"));
+        assert_eq!((content(), names(folder.path())), (None, vec![]));
+        begin(b"old").finish(false).unwrap();
+        assert_eq!(begin(b"new").finish(false).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(content(), Some(b"old".to_vec()));
+        begin(b"new").finish(true).unwrap();
+        assert_eq!((content(), names(folder.path())), (Some(b"new".to_vec()), vec!["a".into()]));
+        let mine = folder.path().to_str().unwrap().to_owned();
+        assert!(!lock().names.iter().any(|name| format!("{name:?}").contains(&mine)));
+        assert!(UnfinishedFolder::beside(&folder.path().join("b/c")).is_err());
     }
 
     #[test]

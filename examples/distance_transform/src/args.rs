@@ -17,10 +17,10 @@ use crate::ground::{GroundArgs, SITES};
 // By the mask it is seen that the line is one of these, and not a command on tiles.
 #[group(id = "transform", args = ["mask"])]
 pub struct Args {
-    /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero and has a value
+    /// The raster (.npy, .npz, .png, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
-    /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times
+    /// The distances: a GeoTIFF (.tif), Zarr (.zarr), an array (.npy) or a picture (.png); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
     /// Also write the nearest site of each pixel. An array (.npy) has its linear index (row * width + column). A
@@ -59,7 +59,7 @@ Exit status: 0 where all files were written, 2 where something was wrong, 130 wh
 then one line on standard error says what, and no unfinished file is left.";
 
 /// The formats of the distances: float32 where the mask lies, a bare array, a coloured overview.
-const FORMATS: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
+const FORMATS: [Format; 4] = [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Png];
 
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written.

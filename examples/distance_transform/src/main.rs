@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use geo_io::{Cells, Georeference, Mask, Output};
+use geo_io::{Bands, Cells, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, GridView, Progress, Shortest};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
@@ -235,9 +235,10 @@ fn write(
         }
     }
     let mut distance = diagram.distance.take().map(Grid::into_values).unwrap_or_default();
-    // GeoTIFF comes last: it turns the infinite into NODATA.
+    // GeoTIFF and Zarr come last: they turn the infinite into NODATA.
     let mut paths: Vec<&Path> = args.output.iter().map(AsRef::as_ref).collect();
-    paths.sort_by_key(|path| args::format(path).ok() == Some(Format::GeoTiff));
+    paths
+        .sort_by_key(|path| args::format(path).is_ok_and(|format| Format::BANDS.contains(&format)));
     for path in paths {
         let output = Output { path, existing };
         match args::format(path)? {
@@ -249,16 +250,16 @@ fn write(
                 let small = picture.grid();
                 geo_io::write_picture(output, picture.values(), small.width, small.height)?;
             }
-            _ => {
+            format => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
+                let (size, options) = ((width, height), args.raster.options());
+                if format == Format::Zarr {
+                    let bands = Bands::one(args.raster.nodata);
+                    geo_io::write_zarr(output, lie.place, size, &[&distance], &bands, &options)?;
+                    continue;
+                }
                 let cells = Cells::Values { values: &distance, nodata: args.raster.nodata };
-                geo_io::write_tiff(
-                    output,
-                    lie.place,
-                    (width, height),
-                    cells,
-                    &args.raster.options(),
-                )?;
+                geo_io::write_tiff(output, lie.place, size, cells, &options)?;
             }
         }
     }

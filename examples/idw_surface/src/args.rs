@@ -25,7 +25,7 @@ pub struct CommandLine {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The surface: a GeoTIFF (.tif, .tiff), an array (.npy), a table (.csv, .xyz, - for standard output) or a
+    /// The surface: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy), a table (.csv, .xyz, - for standard output) or a
     /// picture of its relief (.png)
     #[arg(short, long, value_name = "PATH", default_value = "surface.tif", help_heading = None)]
     pub output: PathBuf,
@@ -62,7 +62,8 @@ Exit status: 0 where the file was written, 2 where something was wrong, 130 wher
 one line on standard error says what, and no unfinished file is left.";
 
 /// The formats of the surface.
-const FORMATS: [Format; 4] = [Format::GeoTiff, Format::Npy, Format::Table, Format::Png];
+const FORMATS: [Format; 5] =
+    [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Table, Format::Png];
 
 impl Args {
     /// Checks what clap does not, in particular that the output can be written. `inputs` are all files to
@@ -72,9 +73,11 @@ impl Args {
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs(None)?;
         let format = self.format()?;
-        if let Some(band) = self.second_band().filter(|_| format != Format::GeoTiff) {
+        if let Some(band) = self.second_band().filter(|_| !Format::BANDS.contains(&format)) {
             let path = self.output.display();
-            bail!("--{band} makes a second band, and {path} has one: let the name end in .tif");
+            bail!(
+                "--{band} makes a second band, and {path} has one: let the name end in .tif or .zarr"
+            );
         }
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)

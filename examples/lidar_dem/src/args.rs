@@ -9,7 +9,7 @@ use nni_grid::Fill;
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, positive};
 use programs::contours;
 use programs::products::Products;
-use programs::scale::{BudgetArgs, MergeArgs, PointCommand};
+use programs::scale::{BudgetArgs, MergeArgs, PointCommand, StoreArgs};
 
 use crate::above::Floor;
 use crate::asked::Asked;
@@ -33,7 +33,9 @@ pub type Command = PointCommand<PlanArgs, MergeArgs>;
 /// Returns the option of `merge` for its output, in the words of a DEM.
 fn of_dem(arg: Arg) -> Arg {
     match arg.get_id() == "output" {
-        true => arg.help("The DEM, a GeoTIFF (.tif, .tiff)").default_value("dem.tif"),
+        true => {
+            arg.help("The DEM, a GeoTIFF (.tif, .tiff) or Zarr (.zarr)").default_value("dem.tif")
+        }
         false => arg,
     }
 }
@@ -47,6 +49,8 @@ pub struct PlanArgs {
     #[arg(short, long, value_name = "PATH", default_value = "plan.json", help_heading = None)]
     pub output: PathBuf,
     #[command(flatten)]
+    pub store: StoreArgs,
+    #[command(flatten)]
     pub budget: BudgetArgs,
     #[command(flatten)]
     pub surface: SurfaceArgs,
@@ -59,8 +63,8 @@ pub struct PlanArgs {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output); several bands need
-    /// a GeoTIFF
+    /// The DEM: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy) or a table (.csv, .xyz, - for standard output); several bands need
+    /// a GeoTIFF or Zarr
     #[arg(short, long, value_name = "PATH", default_value = "dem.tif", help_heading = None)]
     pub output: PathBuf,
     /// Also draw the hillshade in grey (.png, .tif)
@@ -121,8 +125,8 @@ impl Args {
         let format = Format::of("--output", &self.output, &Products::VALUES)?;
         let (bands, output) = (self.surface.bands(), self.output.display());
         ensure!(
-            bands.len() == 1 || format == Format::GeoTiff,
-            "--output {output}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            bands.len() == 1 || Format::BANDS.contains(&format),
+            "--output {output}: several bands ({}) need a GeoTIFF or Zarr: let the name end in .tif or .zarr",
             bands.join(", ")
         );
         let nodata = self.raster.nodata;

@@ -53,7 +53,7 @@ pub struct SurfaceArgs {
     /// without a point are filled by natural neighbours
     #[arg(long)]
     pub dsm: bool,
-    /// Give heights above this raster (.tif), such as the ground's: less its value at the centre of a cell, bilinear. Cells where
+    /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground's: less its value at the centre of a cell, bilinear. Cells where
     /// it has none are NODATA
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub struct Products<'a> {
 
 impl<'a> Products<'a> {
     /// The formats of values.
-    pub const VALUES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Table];
+    pub const VALUES: [Format; 4] = [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Table];
     /// The formats of pictures.
     pub const PICTURES: [Format; 2] = [Format::Png, Format::GeoTiff];
 
@@ -56,6 +56,17 @@ impl<'a> Products<'a> {
                 geo_io::write_npy(output, values, width, height)?;
             }
             Format::Table => geo_io::write_table(output, self.grid, values, nodata)?,
+            Format::Zarr => {
+                let (bands, options) = (Bands::one(nodata), self.how.options());
+                geo_io::write_zarr(
+                    output,
+                    &self.place(),
+                    self.size(),
+                    &[values],
+                    &bands,
+                    &options,
+                )?;
+            }
             _ => {
                 let cells = Cells::Values { values, nodata };
                 let options = self.how.options();
@@ -65,7 +76,7 @@ impl<'a> Products<'a> {
         Ok(())
     }
 
-    /// Writes numbers in bands; several must be a GeoTIFF's. One without a name, or of another format, is written as
+    /// Writes numbers in bands; several must be a GeoTIFF's or Zarr's. One without a name, or of another format, is written as
     /// [`write_values`](Self::write_values) does.
     ///
     /// # Errors
@@ -79,20 +90,30 @@ impl<'a> Products<'a> {
     ) -> Result<()> {
         let format = Format::of(option, path, &Self::VALUES)?;
         if let ([name], [values]) = (names, bands)
-            && (name.is_empty() || format != Format::GeoTiff)
+            && (name.is_empty() || !Format::BANDS.contains(&format))
         {
             return self.write_values(option, path, values);
         }
         ensure!(
-            format == Format::GeoTiff,
-            "{option} {}: several bands ({}) need a GeoTIFF: let the name end in .tif",
+            Format::BANDS.contains(&format),
+            "{option} {}: several bands ({}) need a GeoTIFF or Zarr: let the name end in .tif or .zarr",
             path.display(),
             names.join(", ")
         );
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let values: Vec<&[f32]> = bands.iter().map(Vec::as_slice).collect();
         let bands = Bands { names: &names, nodata: self.how.nodata };
-        let (place, options) = (self.place(), self.how.options());
+        let (place, options, size) = (self.place(), self.how.options(), self.size());
+        if format == Format::Zarr {
+            return Ok(geo_io::write_zarr(
+                self.output(path),
+                &place,
+                size,
+                &values,
+                &bands,
+                &options,
+            )?);
+        }
         let cells = Cells::Bands { values: &values, bands };
         Ok(geo_io::write_tiff(self.output(path), &place, self.size(), cells, &options)?)
     }

@@ -42,7 +42,7 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
-    /// The raster (.tif, .npy, .npz, .png), or several GeoTIFFs of one that lie beside each other; without one a seeded
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other; without one a seeded
     /// sample is made
     #[arg(value_name = "RASTER")]
     pub rasters: Vec<PathBuf>,

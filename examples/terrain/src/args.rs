@@ -18,7 +18,7 @@ use crate::drawing::DrawingArgs;
 // By the DEM it is seen that the line is one of these, and not a command on tiles.
 #[group(id = "once", args = ["dem"])]
 pub struct Args {
-    /// The DEM (.tif, .npy), row 0 in the north
+    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
     #[command(flatten)]
@@ -51,28 +51,28 @@ then one line on standard error says what, and no unfinished file is left.";
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Products")]
 pub struct OutputArgs {
-    /// How steep the ground is (.tif, .npy)
+    /// How steep the ground is (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub slope: Option<PathBuf>,
-    /// The direction in which the ground falls, in degrees (.tif, .npy)
+    /// The direction in which the ground falls, in degrees (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub aspect: Option<PathBuf>,
     /// How bright the ground is (.tif, .npy, .png)
     #[arg(long, value_name = "PATH")]
     pub hillshade: Option<PathBuf>,
-    /// How the ground bends along contour lines: above 0 in hollows, below 0 on spurs (.tif, .npy)
+    /// How the ground bends along contour lines: above 0 in hollows, below 0 on spurs (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub plan_curvature: Option<PathBuf>,
-    /// How the ground bends down its slope: above 0 where it is convex, below 0 where it is concave (.tif, .npy)
+    /// How the ground bends down its slope: above 0 where it is convex, below 0 where it is concave (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub profile_curvature: Option<PathBuf>,
-    /// The Terrain Ruggedness Index: how far the neighbours' heights are from the cell's (.tif, .npy)
+    /// The Terrain Ruggedness Index: how far the neighbours' heights are from the cell's (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub tri: Option<PathBuf>,
-    /// The Topographic Position Index: the height less the mean of the neighbours' (.tif, .npy)
+    /// The Topographic Position Index: the height less the mean of the neighbours' (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub tpi: Option<PathBuf>,
-    /// The highest less the lowest of the nine cells (.tif, .npy)
+    /// The highest less the lowest of the nine cells (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub roughness: Option<PathBuf>,
     /// Draw the relief: heights in colours under the light (.png, .tif)
@@ -118,7 +118,7 @@ pub struct PlaceArgs {
 }
 
 /// The formats that are written some rows after the other.
-const ROWS: [Format; 2] = [Format::GeoTiff, Format::Npy];
+const ROWS: [Format; 3] = [Format::GeoTiff, Format::Zarr, Format::Npy];
 
 /// The formats of a hillshade.
 const SHADES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];

@@ -36,6 +36,9 @@ impl Whole<'_> {
         let format = format(name, output.path)?;
         if format == Format::Npy {
             geo_io::write_npy_rows(output, (width, height), fill)?;
+        } else if format == Format::Zarr {
+            let bands = Bands::one(self.how.nodata);
+            geo_io::write_zarr_rows(output, place, size, &bands, &options, fill)?;
         } else if format == Format::Png {
             geo_io::write_shade_rows(output, size, fill)?;
         } else if name == Name::Hillshade {

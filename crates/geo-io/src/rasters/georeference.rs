@@ -4,15 +4,17 @@
 use std::path::Path;
 
 use gpu_core::GridSpec;
+use roxmltree::Node;
 use tiff_core::{Tag, TagValue};
 use tiff_reader::ifd::Ifd;
 
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::points::ending;
-use crate::rasters::pam;
 use crate::rasters::tiff::image::TiffImage;
 use crate::rasters::world_file::{WorldFile, map_info_beside};
-use crate::{Crs, Error, GeoKeys, Result};
+use crate::rasters::zarr::is_zarr;
+use crate::rasters::{ascii_grid, pam, virtual_raster};
+use crate::{Crs, Error, GeoKeys, Result, ValuesFile};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
 const MODEL_TIEPOINT: u16 = 33922;
@@ -107,7 +109,8 @@ pub struct RasterPlace {
     pub notes: Vec<String>,
 }
 
-/// Reads how large a TIFF is and where it lies, of any number of bands of any type.
+/// Reads how large a raster is and where it lies: a TIFF or a virtual raster, of any number of bands of any type, an
+/// ASCII grid, or Zarr of one band.
 ///
 /// ```
 /// use geo_io::{Georeference, read_place, write_georeferenced};
@@ -124,13 +127,25 @@ pub struct RasterPlace {
 /// # Errors
 /// [`Error::UnknownEnding`] for another file, and what is wrong with the file.
 pub fn read_place(path: &Path) -> Result<RasterPlace> {
-    if !matches!(ending(path).as_str(), "tif" | "tiff") {
-        return Err(Error::UnknownEnding { path: path.to_owned(), known: ".tif or .tiff" });
+    match ending(path).as_str() {
+        "tif" | "tiff" => {
+            let image = TiffImage::open(path, (1, 1))?;
+            let Place { georeference, notes } = Place::of_tiff(path, image.directory())?;
+            let size = (image.layout().width, image.layout().height);
+            Ok(RasterPlace { size, georeference, notes })
+        }
+        "asc" => ascii_grid::read_place(path),
+        "vrt" => virtual_raster::read_place(path),
+        _ if is_zarr(path) => {
+            let file = ValuesFile::open(path)?;
+            let (georeference, notes) = (file.georeference().cloned(), file.notes().to_vec());
+            Ok(RasterPlace { size: file.size(), georeference, notes })
+        }
+        _ => {
+            let known = ".tif, .tiff, .asc, .vrt or .zarr";
+            Err(Error::UnknownEnding { path: path.to_owned(), known })
+        }
     }
-    let image = TiffImage::open(path, (1, 1))?;
-    let Place { georeference, notes } = Place::of_tiff(path, image.directory())?;
-    let size = (image.layout().width, image.layout().height);
-    Ok(RasterPlace { size, georeference, notes })
 }
 
 /// What a raster's file and the files beside it say of where it lies, as GDAL takes them.
@@ -180,6 +195,22 @@ impl Place {
         };
         let crs = beside.crs.clone();
         Ok(Self::of(path, stated, world, crs)?.noting(path, &beside))
+    }
+
+    /// Returns the place that a virtual raster states in its XML.
+    ///
+    /// # Errors
+    /// As [`Place::of_tiff`].
+    pub fn of_virtual(path: &Path, root: Node) -> Result<Self> {
+        let stated = pam::Place::of(root).map_err(|reason| Error::malformed(path, reason))?;
+        let mut place = Self::of(path, Stated::of_auxiliary(&stated), None, stated.crs.clone())?;
+        if stated.is_system_unknown {
+            let path = path.display();
+            place
+                .notes
+                .push(format!("{path}: its reference system is not understood, so none is kept"));
+        }
+        Ok(place)
     }
 
     /// With what is to be said of a system in the `.aux.xml` that is not understood.

@@ -10,7 +10,7 @@ use gpu_core::parallel::{self, FINE};
 use crate::points::ending;
 use crate::rasters::nodata::Sample;
 use crate::{
-    Array, ArrayData, Error, Georeference, MaskFile, Number, Raster, Result, npz_names, read_raster,
+    ArrayData, Error, Georeference, MaskFile, Number, Raster, Result, npz_names, read_raster,
 };
 
 /// A raster of sites: row-major, row 0 in the north.
@@ -24,9 +24,9 @@ pub struct Mask {
     pub height: usize,
     /// 1 for a site, 0 for none; `width * height` of them.
     pub sites: Vec<u8>,
-    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
+    /// Where it lies on the ground, if its file says so, or one beside it does.
     pub georeference: Option<Georeference>,
-    /// Pixels that are no site because they have no value: NODATA of a GeoTIFF or a PNG, or NaN.
+    /// Pixels that are no site because they have no value: NODATA by the file, or NaN.
     pub without_value: u64,
     /// What a user must be told of the file, such as a scale that is not applied.
     pub notes: Vec<String>,
@@ -117,7 +117,7 @@ impl fmt::Display for SiteValues {
     }
 }
 
-/// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. `values` says which pixels are sites.
+/// Reads a mask from a file as [`read_raster`] does, by the name's ending. `values` says which pixels are sites.
 ///
 /// Of an NPZ archive the array `mask` is read, or the only one. A PNG is read as [`read_raster`] has it. Of a TIFF the first
 /// image is read, which has one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
@@ -138,7 +138,7 @@ impl fmt::Display for SiteValues {
 /// # Errors
 /// As [`read_raster`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
-    if !matches!(ending(path).as_str(), "tif" | "tiff") {
+    if matches!(ending(path).as_str(), "npy" | "npz" | "png") {
         let raster = read_raster(path, None)?;
         let Raster { width, height, values: samples, georeference, nodata, notes } = raster;
         let (sites, without_value) = sites(samples, values, nodata);
@@ -156,14 +156,6 @@ pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
 /// Which array of an archive is the mask: the one of that name, or the only one.
 pub(crate) fn mask_name(path: &Path) -> Result<Option<&'static str>> {
     Ok(npz_names(path)?.iter().any(|n| n == "mask").then_some("mask"))
-}
-
-pub(crate) fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {
-    let &[height, width] = &array.shape[..] else {
-        return Err(Error::malformed(path, "a mask has two dimensions, this array has one"));
-    };
-    let (sites, without_value) = sites(array.data, rule, None);
-    Ok(Mask { width, height, sites, without_value, ..Mask::default() })
 }
 
 /// Which of some values are sites, and how many are none for want of a value.

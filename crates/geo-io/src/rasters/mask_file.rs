@@ -6,12 +6,10 @@ use std::path::Path;
 use gpu_core::host_memory;
 
 use crate::points::ending;
-use crate::rasters::mask::{from_array, mask_name, sites};
+use crate::rasters::mask::{mask_name, sites};
 use crate::rasters::npy::arrays::npz_size;
 use crate::rasters::npy::parts::check_window;
-use crate::rasters::tiff::samples::SampleFile;
-use crate::rasters::values_file::{Source, ValuesFile};
-use crate::{Error, Georeference, Mask, Result, SiteValues};
+use crate::{Error, Georeference, Mask, Result, SiteValues, ValuesFile};
 
 /// Returns columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header
 /// alone. `None` means that the header does not say, as of a PNG, or that something is wrong: then reading returns
@@ -34,10 +32,9 @@ pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
     }
 }
 
-/// A mask that is read in parts: an NPY file, or a TIFF.
+/// A mask that is read in parts: a file as [`ValuesFile`] has it.
 ///
-/// A part of [`read_mask`](crate::read_mask)'s mask, without the rest: of a TIFF the blocks that the window touches are
-/// unpacked, of an array its rows are read.
+/// A part of [`read_mask`](crate::read_mask)'s mask, without the rest.
 pub struct MaskFile(ValuesFile);
 
 impl MaskFile {
@@ -65,7 +62,7 @@ impl MaskFile {
         self.0.unpacking_bytes()
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
+    /// Where it lies on the ground, if its file says so, or one beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
         self.0.georeference()
     }
@@ -87,28 +84,23 @@ impl MaskFile {
     ) -> Result<Mask> {
         let path = self.0.path();
         check_window(path, &rows, &columns, self.size())?;
-        match self.0.source() {
-            Source::Array(array) => from_array(path, array.window(rows, columns)?, values),
-            Source::Tiff(image) => self.tiff_window(image, rows, columns, values),
-        }
-    }
-
-    fn tiff_window(
-        &self,
-        image: &SampleFile,
-        rows: Range<usize>,
-        columns: Range<usize>,
-        values: &SiteValues,
-    ) -> Result<Mask> {
         let (width, height) = (columns.len(), rows.len());
-        let asked = width as u64 * height as u64;
-        let memory = |_| Error::OutOfMemory { path: self.0.path().to_owned(), asked };
-        host_memory::require(asked).map_err(memory)?;
         let mut mask = Mask { width, height, ..Mask::default() };
+        let mut parts = self.0.parts(rows.clone(), width);
+        let first = parts.next().unwrap_or(rows);
+        if first.len() == height {
+            let window = self.0.window(first, columns)?;
+            (mask.sites, mask.without_value) = sites(window, values, self.0.nodata());
+            return Ok(mask);
+        }
+        // The values of all pixels may need more memory than the sites.
+        let asked = width as u64 * height as u64;
+        let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
+        host_memory::require(asked).map_err(memory)?;
         mask.sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
-        for part in image.parts(rows, width) {
-            let part = image.window(part, columns.clone())?;
-            let (part, missing) = sites(part, values, image.nodata());
+        for part in std::iter::once(first).chain(parts) {
+            let part = self.0.window(part, columns.clone())?;
+            let (part, missing) = sites(part, values, self.0.nodata());
             mask.sites.extend(part);
             mask.without_value += missing;
         }

@@ -372,6 +372,11 @@ impl SampleType {
         with_sample_type!(self, T => T::of(number).map(T::number))
     }
 
+    /// Bytes of a sample in memory.
+    pub(crate) fn bytes(self) -> u64 {
+        with_sample_type!(self, T => size_of::<T>() as u64)
+    }
+
     /// The least value of this type that is not below a number; of floats the one that the number rounds to.
     pub fn at_least(self, number: Number) -> Option<Number> {
         with_sample_type!(self, T => T::at_least(number).map(T::number))
@@ -493,6 +498,12 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     fn at_most(number: Number) -> Option<Self>;
     /// The value as a number.
     fn number(self) -> Number;
+    /// The nearest float of 64 bits.
+    fn real(self) -> f64;
+    /// The nearest value of the type, of halves the one farther from 0; 0 for a NaN among integers.
+    fn rounded(value: f64) -> Self;
+    /// Some values as the elements of an array.
+    fn array(values: Vec<Self>) -> ArrayData;
     /// The finite value farthest from 0 on a number's side, where the number is that value with fewer digits, such as
     /// -3.4e38 for the least f32; else `None`.
     fn shortened_extreme(_: Number) -> Option<Self> {
@@ -506,7 +517,7 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
 }
 
 macro_rules! integers {
-    ($($type:ty),+) => {$(
+    ($($type:ty, $variant:ident;)+) => {$(
         impl Sample for $type {
             fn of(number: Number) -> Option<Self> {
                 number.to_i128()?.try_into().ok()
@@ -546,14 +557,26 @@ macro_rules! integers {
             fn number(self) -> Number {
                 self.into()
             }
+
+            fn real(self) -> f64 {
+                self as f64
+            }
+
+            fn rounded(value: f64) -> Self {
+                value.round() as Self
+            }
+
+            fn array(values: Vec<Self>) -> ArrayData {
+                ArrayData::$variant(values)
+            }
         }
     )+};
 }
 
-integers!(u8, i8, u16, i16, u32, i32, u64, i64);
+integers!(u8, U8; i8, I8; u16, U16; i16, I16; u32, U32; i32, I32; u64, U64; i64, I64;);
 
 macro_rules! floats {
-    ($($type:ty, $of:expr;)+) => {$(
+    ($($type:ty, $variant:ident, $of:expr;)+) => {$(
         impl Sample for $type {
             fn of(number: Number) -> Option<Self> {
                 Some(Self::nearest(number))
@@ -590,14 +613,27 @@ macro_rules! floats {
             fn number(self) -> Number {
                 f64::from(self).into()
             }
+
+            fn real(self) -> f64 {
+                self.into()
+            }
+
+            fn rounded(value: f64) -> Self {
+                let of: fn(f64) -> Self = $of;
+                of(value)
+            }
+
+            fn array(values: Vec<Self>) -> ArrayData {
+                ArrayData::$variant(values)
+            }
         }
     )+};
 }
 
 floats! {
-    f16, f16::from_f64;
-    f32, |value| value as f32;
-    f64, |value| value;
+    f16, F16, f16::from_f64;
+    f32, F32, |value| value as f32;
+    f64, F64, |value| value;
 }
 
 impl ArrayData {

@@ -8,7 +8,7 @@ use roxmltree::{Document, Node};
 use crate::{Crs, Error, Number, Result, SampleType};
 
 /// Bytes of an XML file that are read at most.
-const MOST: u64 = 64 << 20;
+pub(crate) const MOST: u64 = 64 << 20;
 
 /// What is stated of a raster's first band.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,17 +30,22 @@ impl Band {
         let Some(document) = document_of(text) else { return band };
         let bands = children(document.root_element(), "PAMRasterBand");
         for element in bands.filter(|band| band.attribute("band") == Some("1")) {
-            let number = |name| real(text_of(element, name)?);
-            band.scale = number("Scale").or(band.scale);
-            band.offset = number("Offset").or(band.offset);
-            for element in children(element, "NoDataValue") {
-                // The bits say what the digits may have lost.
-                let bits = element.attribute("le_hex_equiv").and_then(float_of_bits);
-                let of_text = || kind.number_of_text(element.text()?);
-                band.nodata = bits.map(Number::from).or_else(of_text).or(band.nodata);
-            }
+            band.add(element, kind);
         }
         band
+    }
+
+    /// Takes what the element of a band says.
+    pub fn add(&mut self, band: Node, kind: SampleType) {
+        let number = |name| real(text_of(band, name)?);
+        self.scale = number("Scale").or(self.scale);
+        self.offset = number("Offset").or(self.offset);
+        for element in children(band, "NoDataValue") {
+            // The bits say what the digits may have lost.
+            let bits = element.attribute("le_hex_equiv").and_then(float_of_bits);
+            let of_text = || kind.number_of_text(element.text()?);
+            self.nodata = bits.map(Number::from).or_else(of_text).or(self.nodata);
+        }
     }
 
     /// What a GeoTIFF's own XML says, and not yet this.
@@ -94,8 +99,12 @@ impl Place {
 
     /// By the text of an `.aux.xml`.
     fn of_pam(text: &str) -> Result<Self, &'static str> {
-        let Some(document) = document_of(text) else { return Ok(Self::default()) };
-        let root = document.root_element();
+        document_of(text)
+            .map_or_else(|| Ok(Self::default()), |document| Self::of(document.root_element()))
+    }
+
+    /// By the element that holds a raster's place.
+    pub fn of(root: Node) -> Result<Self, &'static str> {
         let transform = text_of(root, "GeoTransform").map(|numbers| {
             let numbers = numbers.split(',').map(|word| word.trim().parse().ok());
             let numbers = numbers.collect::<Option<Vec<f64>>>();
@@ -130,23 +139,26 @@ fn text_beside(path: &Path) -> (PathBuf, String) {
     (name, text)
 }
 
-fn document_of(text: &str) -> Option<Document<'_>> {
+/// A text as XML, if it is that.
+pub(crate) fn document_of(text: &str) -> Option<Document<'_>> {
     Document::parse(text.trim_start_matches('\u{feff}').trim_end_matches('\0')).ok()
 }
 
 /// The children of a name; GDAL ignores the case.
-fn children<'a, 'input>(
+pub(crate) fn children<'a, 'input>(
     of: Node<'a, 'input>,
     name: &str,
 ) -> impl Iterator<Item = Node<'a, 'input>> {
     of.children().filter(move |child| child.tag_name().name().eq_ignore_ascii_case(name))
 }
 
-fn text_of<'a>(of: Node<'a, '_>, name: &str) -> Option<&'a str> {
+/// The text of the first child of a name.
+pub(crate) fn text_of<'a>(of: Node<'a, '_>, name: &str) -> Option<&'a str> {
     children(of, name).next()?.text()
 }
 
-fn real(text: &str) -> Option<f64> {
+/// The number that a text begins with.
+pub(crate) fn real(text: &str) -> Option<f64> {
     SampleType::F64.number_of_text(text).map(Number::to_f64)
 }
 

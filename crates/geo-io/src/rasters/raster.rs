@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::png;
 use crate::rasters::tiff::samples::SampleFile;
+use crate::rasters::zarr::is_zarr;
 use crate::{
     Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names,
     read_npy, read_npz,
@@ -21,15 +23,16 @@ pub struct Raster {
     pub height: usize,
     /// The values, `width * height` of them.
     pub values: ArrayData,
-    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
+    /// Where it lies on the ground, if its file says so, or one beside it does.
     pub georeference: Option<Georeference>,
-    /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
+    /// The value of the values' own type that stands for NODATA by the file, or GDAL's `.aux.xml` beside it.
     pub nodata: Option<Number>,
     /// What a user must be told of the file, such as a scale that is not applied.
     pub notes: Vec<String>,
 }
 
-/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending. The type of its values stays as it is.
+/// Reads a raster from NPY, NPZ, PNG, TIFF, an ASCII grid, GDAL's virtual raster or Zarr, by the name's ending. The
+/// type of its values stays as it is.
 ///
 /// From an NPZ archive the array named `array` is read. Without a name it is the array called `mask`, or the only
 /// one.
@@ -42,6 +45,13 @@ pub struct Raster {
 /// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices
 /// of a palette. A value or a palette entry that is transparent is NODATA. A picture with colours or with opacity
 /// is read where all pixels are grey and opaque.
+///
+/// The values of an ASCII grid (`.asc`) are integers of 32 bits. They are floats of 32 bits where a value or NODATA has a
+/// decimal point, and of 64 where an integer has more bits. From a virtual raster (`.vrt`) the one band is read. Its
+/// sources lie on its pixels: a source that is stretched, filtered or computed is refused by name.
+///
+/// From Zarr (`.zarr`, version 3) the array is read that the path names. Without a name it is the only array of two
+/// dimensions, or of three with one band.
 ///
 /// NODATA is what GDAL takes for it. For a TIFF `.aux.xml` beside it comes first, then its tag. For a PNG the order
 /// is reversed.
@@ -65,25 +75,30 @@ pub struct Raster {
 /// - The array is not two-dimensional, or the picture has coloured or transparent pixels.
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
+        _ if is_url(path) => of_file(&ValuesFile::open(path)?),
         "npy" => of_array(path, read_npy(path)?),
         "npz" => {
             let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
         "png" => png::read(path),
-        "tif" | "tiff" => {
-            let file = ValuesFile::open(path)?;
-            let (width, height) = file.size();
-            let values = file.window(0..height, 0..width)?;
-            let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
-            let notes = file.notes().to_vec();
-            Ok(Raster { width, height, values, georeference, nodata, notes })
+        ending if ["tif", "tiff", "asc", "vrt"].contains(&ending) || is_zarr(path) => {
+            of_file(&ValuesFile::open(path)?)
         }
         _ => {
-            let known = ".npy, .npz, .png, .tif or .tiff";
+            let known = ".npy, .npz, .png, .tif, .tiff, .asc, .vrt or .zarr";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }
+}
+
+/// All of a raster that may be read in parts.
+fn of_file(file: &ValuesFile) -> Result<Raster> {
+    let (width, height) = file.size();
+    let values = file.window(0..height, 0..width)?;
+    let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
+    let notes = file.notes().to_vec();
+    Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 
 /// A TIFF of values of f32, read in parts.

@@ -3,42 +3,128 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::input::is_url;
 use crate::points::ending;
+use crate::rasters::ascii_grid::AsciiGrid;
 use crate::rasters::npy::parts::{ArrayFile, check_window};
 use crate::rasters::tiff::samples::SampleFile;
+use crate::rasters::virtual_raster::VirtualRaster;
+use crate::rasters::zarr::is_zarr;
+use crate::rasters::zarr::read::ZarrArray;
 use crate::{ArrayData, Error, Georeference, Number, Result};
 
-/// A raster that is read in parts: an NPY file, or a TIFF, of values of any type.
-///
-/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest: of a TIFF the blocks that the window touches
-/// are unpacked, of an array its rows are read.
-pub struct ValuesFile {
-    path: PathBuf,
-    source: Source,
+/// Bytes of values that are decoded together.
+pub(crate) const AT_ONCE: usize = 1 << 26;
+
+/// A raster of one band, of whose values windows are read.
+pub(crate) trait Windows: Send + Sync {
+    /// Columns and rows.
+    fn size(&self) -> (usize, usize);
+
+    /// Bytes of a value in memory.
+    fn value_bytes(&self) -> u64;
+
+    /// Bytes that a window takes beside those of its values.
+    fn unpacking_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Rows that are decoded together whatever part of them a window has.
+    fn block_rows(&self) -> usize {
+        1
+    }
+
+    /// Where it lies on the ground.
+    fn place(&self) -> Option<&Georeference> {
+        None
+    }
+
+    /// The value of its type that stands for NODATA.
+    fn nodata(&self) -> Option<Number> {
+        None
+    }
+
+    /// What a user must be told of it.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+
+    /// The values of a window that lies within it, row by row.
+    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData>;
 }
 
-/// What the values come from.
-pub(crate) enum Source {
-    Array(ArrayFile),
-    Tiff(Box<SampleFile>),
+impl Windows for ArrayFile {
+    fn size(&self) -> (usize, usize) {
+        self.size()
+    }
+
+    fn value_bytes(&self) -> u64 {
+        self.element_bytes()
+    }
+
+    /// A window of an array is read at once.
+    fn block_rows(&self) -> usize {
+        usize::MAX
+    }
+
+    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        Ok(self.window(rows, columns)?.data)
+    }
+}
+
+/// Parts of some rows that are decoded together: whole rows of blocks, so that none is decoded twice.
+pub(crate) fn parts(
+    value_bytes: u64,
+    block_rows: usize,
+    rows: Range<usize>,
+    columns: usize,
+) -> impl Iterator<Item = Range<usize>> {
+    let row = columns.saturating_mul(value_bytes as usize).max(1);
+    let step = (AT_ONCE / row / block_rows).max(1).saturating_mul(block_rows);
+    let mut top = rows.start;
+    std::iter::from_fn(move || {
+        let part = top..(top / step + 1).saturating_mul(step).min(rows.end);
+        top = part.end;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// Opens a raster, which is a source of some virtual rasters.
+pub(crate) fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Windows>> {
+    if is_url(path) && !matches!(ending(path).as_str(), "tif" | "tiff") {
+        let known = ".tif or .tiff, of which parts are read by their address";
+        return Err(Error::UnknownEnding { path: path.to_owned(), known });
+    }
+    Ok(match ending(path).as_str() {
+        "npy" => Box::new(ArrayFile::open(path)?),
+        "tif" | "tiff" => Box::new(SampleFile::open(path)?),
+        "asc" => Box::new(AsciiGrid::open(path)?),
+        "vrt" => Box::new(VirtualRaster::open(path, within)?),
+        _ if is_zarr(path) => Box::new(ZarrArray::open(path)?),
+        _ => {
+            let known = ".npy, .tif, .tiff, .asc, .vrt or .zarr, of which a part can be read";
+            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+        }
+    })
+}
+
+/// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or a virtual raster of such.
+///
+/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest: of a TIFF the blocks that the window touches
+/// are unpacked, of an array its rows are read, of a virtual raster the sources that the window touches.
+pub struct ValuesFile {
+    path: PathBuf,
+    source: Box<dyn Windows>,
 }
 
 impl ValuesFile {
-    /// Opens a raster by its name's ending, and reads no values.
+    /// Opens a raster by its name's ending, and reads no values. Of an ASCII grid it scans the text once.
     ///
     /// # Errors
     /// - [`Error::UnknownEnding`]: another format, whose files cannot be read in parts.
     /// - Any other error of the file.
     pub fn open(path: &Path) -> Result<Self> {
-        let source = match ending(path).as_str() {
-            "npy" => Source::Array(ArrayFile::open(path)?),
-            "tif" | "tiff" => Source::Tiff(Box::new(SampleFile::open(path)?)),
-            _ => {
-                let known = ".npy, .tif or .tiff, of which a part can be read";
-                return Err(Error::UnknownEnding { path: path.to_owned(), known });
-            }
-        };
-        Ok(Self { path: path.to_owned(), source })
+        Ok(Self { path: path.to_owned(), source: open_within(path, &[])? })
     }
 
     /// Its path, as it was given.
@@ -46,57 +132,35 @@ impl ValuesFile {
         &self.path
     }
 
-    pub(crate) fn source(&self) -> &Source {
-        &self.source
-    }
-
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
-        match &self.source {
-            Source::Array(array) => array.size(),
-            Source::Tiff(image) => image.size,
-        }
+        self.source.size()
     }
 
     /// Bytes of a value in memory.
     pub fn value_bytes(&self) -> u64 {
-        match &self.source {
-            Source::Array(array) => array.element_bytes(),
-            Source::Tiff(image) => image.sample_bytes() as u64,
-        }
+        self.source.value_bytes()
     }
 
     /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
     pub fn unpacking_bytes(&self) -> u64 {
-        match &self.source {
-            Source::Array(_) => 0,
-            Source::Tiff(image) => image.unpacking_bytes(),
-        }
+        self.source.unpacking_bytes()
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
+    /// Where it lies on the ground, if its file says so, or one beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
-        match &self.source {
-            Source::Array(_) => None,
-            Source::Tiff(image) => image.place.as_ref(),
-        }
+        self.source.place()
     }
 
-    /// Returns the value that stands for NODATA. GDAL's `.aux.xml` beside a GeoTIFF counts first, then the
-    /// GeoTIFF's tag. `None` where the values' type does not have the value.
+    /// Returns the value that stands for NODATA. For a GeoTIFF, GDAL's `.aux.xml` beside it counts first, then its tag;
+    /// other formats state it in the file. `None` where the values' type does not have the value.
     pub fn nodata(&self) -> Option<Number> {
-        match &self.source {
-            Source::Array(_) => None,
-            Source::Tiff(image) => image.nodata(),
-        }
+        self.source.nodata()
     }
 
     /// What a user must be told of the file, such as a scale that is not applied, or control points that give no place.
     pub fn notes(&self) -> &[String] {
-        match &self.source {
-            Source::Array(_) => &[],
-            Source::Tiff(image) => &image.notes,
-        }
+        self.source.notes()
     }
 
     /// The values of a window, row by row, of the file's type; of one without cells their type alone.
@@ -105,9 +169,15 @@ impl ValuesFile {
     /// [`Error::Malformed`] for a window beyond the raster and for what is wrong with the file, [`Error::OutOfMemory`].
     pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         check_window(&self.path, &rows, &columns, self.size())?;
-        match &self.source {
-            Source::Array(array) => Ok(array.window(rows, columns)?.data),
-            Source::Tiff(image) => image.window(rows, columns),
-        }
+        self.source.window(rows, columns)
+    }
+
+    /// Parts of some rows whose values are decoded together.
+    pub(crate) fn parts(
+        &self,
+        rows: Range<usize>,
+        columns: usize,
+    ) -> impl Iterator<Item = Range<usize>> + use<> {
+        parts(self.value_bytes(), self.source.block_rows(), rows, columns)
     }
 }

@@ -1,5 +1,6 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
+mod ascii_grids;
 mod bins;
 mod bounds;
 mod features;
@@ -17,9 +18,13 @@ mod odd_las;
 mod pipes;
 mod places;
 mod rasters;
+#[cfg(feature = "http")]
+mod remote;
 mod room;
 mod rows;
 mod shapefiles;
 mod tables;
 mod values;
+mod virtual_rasters;
 mod windows;
+mod zarrs;

@@ -19,7 +19,7 @@ fn real_data(name: &str) -> Option<PathBuf> {
 }
 
 /// What one of GDAL's tools prints, or `None` where it is not installed.
-fn gdal(tool: &str, arguments: &[&str]) -> Option<String> {
+pub(crate) fn gdal(tool: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(tool).args(arguments).output() {
         Ok(output) => {
             let errors = String::from_utf8_lossy(&output.stderr);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use programs::args::{RasterArgs, RunArgs, fraction};
-use programs::scale::{BudgetArgs, RunTileArgs};
+use programs::scale::{BudgetArgs, RunTileArgs, StoreArgs};
 
 use crate::args::{AFTER_HELP, Args, SiteArgs};
 use crate::globe::GlobeArgs;
@@ -42,7 +42,7 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.npy, .tif): a site is a pixel that is not zero and has a value
+    /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     /// The plan; its tiles go into a folder beside it
@@ -60,6 +60,8 @@ pub struct PlanArgs {
     /// are strips of columns, and `scan` comes before `run`
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
+    #[command(flatten)]
+    pub store: StoreArgs,
     #[command(flatten)]
     pub budget: BudgetArgs,
     #[command(flatten)]
@@ -83,7 +85,7 @@ pub struct MergeArgs {
     /// The plan
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// The distances: a GeoTIFF (.tif) or an array (.npy); may be given several times
+    /// The distances: a GeoTIFF (.tif), Zarr (.zarr) or an array (.npy); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
     /// Also write the nearest site of each pixel, of a plan with --nearest: its linear index (.npy), or the coordinates of its centre

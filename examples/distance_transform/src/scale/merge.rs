@@ -20,6 +20,7 @@ use crate::scale::{Planned, is_short, scan};
 /// Writes the distances of all tiles, and their nearest sites, some rows at a time.
 pub fn merge(args: &MergeArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;
+    planned.require_files()?;
     check(args, &planned)?;
     let existing = args.run.existing();
     let mut stages = Stages::new(args.run.quiet);
@@ -31,7 +32,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         let mut mosaic = Mosaic::new(&planned.plan, &open);
         for path in &args.output {
             let output = Output { path, existing };
-            if Format::of("--output", path, &FORMATS)? == Format::Npy {
+            let format = Format::of("--output", path, &FORMATS)?;
+            if format == Format::Npy {
                 let mut fill = |first: usize, rows: &mut [f32]| {
                     mosaic.fill(first, rows)?;
                     // What is NODATA in a GeoTIFF.
@@ -44,7 +46,14 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
                 let (size, options) = ((grid.width, grid.height), args.raster.options());
                 let mut fill = |first: usize, rows: &mut [f32]| mosaic.fill(first, rows);
                 let bands = Bands::one(args.raster.nodata);
-                geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)?;
+                match format {
+                    Format::Zarr => {
+                        geo_io::write_zarr_rows(output, &place, size, &bands, &options, &mut fill)?
+                    }
+                    _ => {
+                        geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)?
+                    }
+                }
             }
         }
         match is_short(&grid) {
@@ -77,7 +86,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
 }
 
 /// The formats that are written row by row.
-const FORMATS: [Format; 2] = [Format::GeoTiff, Format::Npy];
+const FORMATS: [Format; 3] = [Format::GeoTiff, Format::Zarr, Format::Npy];
 
 /// Checks what clap does not, before any tile is opened.
 fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {

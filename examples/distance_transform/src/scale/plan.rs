@@ -1,6 +1,6 @@
 //! Making a plan.
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Georeference, MaskFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::ending;
@@ -20,8 +20,11 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let of = ending(&args.mask);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
+        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or .zarr"
     );
+    if let Some(path) = args.store.zarr.as_ref().filter(|_| args.nearest) {
+        bail!("--zarr {}: it holds distances alone, without --nearest", path.display());
+    }
     let mut planning = Planning::begin(std::slice::from_ref(&args.mask), &args.output, &args.run)?;
     let (plan, notes) = planning.stages.run("divide", |_| divide(args))?;
     planning.end(&plan, report(args, &plan, &notes))

@@ -6,7 +6,7 @@ use anyhow::Result;
 use geo_io::{Crs, Georeference, MaskFile, SiteValues};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::Params;
-use programs::scale::{self, Needs, System};
+use programs::scale::{self, Needs, System, part};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -40,6 +40,9 @@ pub struct Recipe {
     /// Bytes that reading the mask takes beside its values.
     #[serde(default)]
     unpacking_bytes: u64,
+    /// The Zarr array that tiles are chunks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zarr: Option<String>,
 }
 
 impl Recipe {
@@ -61,6 +64,7 @@ impl Recipe {
             crs: place.crs.as_ref().map(System::of).transpose()?,
             value_bytes: mask.value_bytes(),
             unpacking_bytes: mask.unpacking_bytes(),
+            zarr: args.store.planned()?,
         })
     }
 
@@ -126,6 +130,10 @@ impl scale::Recipe for Recipe {
     type Read = Read;
     type Made = Made;
 
+    fn zarr(&self) -> Option<&str> {
+        self.zarr.as_deref()
+    }
+
     fn require_ready(planned: &Planned) -> Result<()> {
         match planned.recipe.is_strip() {
             false => Ok(()),
@@ -138,6 +146,9 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        if let (Ok(Some(store)), Ok(tile)) = (tile::store(planned), planned.tile(number)) {
+            return store.files(part(tile));
+        }
         let distances = planned.path_of(number, ".tif");
         let nearest = planned.recipe.nearest.then(|| planned.path_of(number, tile::NEAREST));
         std::iter::once(distances).chain(nearest).collect()

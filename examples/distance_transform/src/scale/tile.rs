@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{ArrayFile, Cells, Mask, NpyElement, Output, RasterFile, TiffOptions};
+use geo_io::{ArrayFile, Cells, Mask, NpyElement, Output, RasterFile, TiffOptions, ZarrTiles};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::{Input, Integers, Sites, Strip};
-use programs::scale::require_unchanged;
+use programs::scale::{Recipe as _, part, require_unchanged};
 use tile_plan::Tile;
 
 use crate::scale::mask::open_mask;
@@ -139,6 +139,11 @@ impl Cut<'_> {
 /// Writes the files of a tile.
 pub fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
     let tile = planned.tile(number)?;
+    if let Some(store) = store(planned)? {
+        store.begin()?;
+        store.write(0, part(tile), &made.distances)?;
+        return planned.write_sums(number);
+    }
     let size = (tile.width as usize, tile.height as usize);
     let nearest = planned.path_of(number, NEAREST);
     match &made.nearest {
@@ -152,6 +157,11 @@ pub fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
     let size = (tile.width, tile.height);
     geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?;
     planned.write_sums(number)
+}
+
+/// The store that tiles are chunks of, if they are.
+pub fn store(planned: &Planned) -> Result<Option<ZarrTiles>> {
+    planned.store(&planned.recipe.place_from(0, 0)?, &[""])
 }
 
 /// Opens the distances of a tile.
@@ -175,6 +185,10 @@ pub fn open_nearest<T: NpyElement + bytemuck::Pod>(
 
 /// Whether the files of a tile are there, are the plan's, and have the contents that were written.
 pub fn is_whole(planned: &Planned, number: usize) -> bool {
+    if planned.recipe.zarr().is_some() {
+        let has_begun = store(planned).is_ok_and(|store| store.is_some_and(|s| s.has_begun()));
+        return has_begun && planned.check_sums(number).is_ok();
+    }
     let nearest = || match is_short(planned.plan.grid()) {
         true => open_nearest::<u32>(planned, number).is_ok(),
         false => open_nearest::<u64>(planned, number).is_ok(),

@@ -1,8 +1,10 @@
 //! Where a mask lies, and what of its place is not kept; masks that no tile can read.
 
-use geo_io::{ArrayData, read_raster};
+use geo_io::{ArrayData, Georeference, read_raster, write_georeferenced};
+use testing::files::grid::{ascii_grid, virtual_raster};
 use testing::files::npy::{header, npy};
 use testing::files::tiff::{Field, Tiff};
+use testing::program::is_same;
 
 use crate::PROGRAM;
 
@@ -76,5 +78,46 @@ fn a_plan_refuses_what_no_tile_can_read_in_the_words_of_a_run() {
         PROGRAM.fails(path, &[name, "-o", "d.tif"], &[name, words]);
         PROGRAM.fails(path, &["plan", name, "--max-distance", "5"], &[name, words]);
         assert!(!path.join("plan.json").exists());
+    }
+}
+
+/// Masks in the forms that people hold.
+#[test]
+fn masks_of_mosaics_and_grids_are_those_of_the_geotiff() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let values: Vec<f32> = (0..30 * 20).map(|i| if i % 41 == 7 { 1.0 } else { 0.0 }).collect();
+    let place = Georeference::north_up((100.0, 240.0), (2.0, 2.0));
+    write_georeferenced(&at("m.tif"), &place, (30, 20), &values, -9999.0).unwrap();
+    let text = "<GeoTransform>100, 2, 0, 240, 0, -2</GeoTransform>";
+    std::fs::write(at("m.vrt"), virtual_raster((30, 20), text, &[("m.tif", [0, 0, 30, 20])]))
+        .unwrap();
+    std::fs::write(at("m.asc"), ascii_grid(30, &values, (100.0, 200.0), 2.0)).unwrap();
+    for form in ["tif", "vrt", "asc"] {
+        let [mask, output, plan, merged] = [
+            format!("m.{form}"),
+            format!("{form}.tif"),
+            format!("{form}.json"),
+            format!("{form}-tiles.tif"),
+        ];
+        let spacing = ["--spacing", "georeference", "--device", "cpu", "-o"];
+        PROGRAM.succeeds(folder.path(), &[&[&mask[..]], &spacing[..], &[&output]].concat());
+        assert!(is_same(folder.path(), "tif.tif", &output), "{form}");
+        let line = [
+            "plan",
+            &mask,
+            "--spacing",
+            "georeference",
+            "--tile-size",
+            "16",
+            "--max-distance",
+            "9",
+            "-o",
+            &plan,
+        ];
+        PROGRAM.succeeds(folder.path(), &line);
+        PROGRAM.succeeds(folder.path(), &["run", &plan, "--all", "--device", "cpu"]);
+        PROGRAM.succeeds(folder.path(), &["merge", &plan, "-o", &merged]);
+        assert!(is_same(folder.path(), "tif-tiles.tif", &merged), "{form}");
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use geo_io::{Crs, Georeference, write_georeferenced, write_npy};
 use proptest::prelude::*;
+use testing::program::is_same;
 use testing::tiles::{Suite, folder_of, in_tiles, kill_at_random, number};
 use testing::{Random, suite_of_tiles};
 
@@ -345,4 +346,51 @@ fn a_changed_mask_needs_another_plan_and_tiles_that_stay_are_named() {
     let last = lines.last().unwrap();
     assert!(last.contains("tiles failed") && last.contains("mask.npy has changed"), "{last}");
     assert!(last.contains("make it again") && !last.contains("run it again"), "{last}");
+}
+
+/// Each tile writes its own chunks of one array, which has the values of one run and needs no merge.
+#[test]
+fn tiles_are_chunks_of_one_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let values: Vec<f32> = (0..100 * 70).map(|i| if i % 97 == 5 { 1.0 } else { 0.0 }).collect();
+    let crs = Crs::parse("EPSG:32633").ok();
+    let place = Georeference { crs, ..Georeference::north_up((5e5, 4e6), (2.0, 2.0)) };
+    write_georeferenced(&at("mask.tif"), &place, (100, 70), &values, -1.0).unwrap();
+    let spacing = ["--spacing", "georeference", "--max-distance", "9"];
+    let line =
+        [&["mask.tif", "-o", "d.tif", "-o", "d.zarr", "--device", "cpu"], &spacing[..]].concat();
+    PROGRAM.succeeds(folder.path(), &line);
+    let read = |name: &str| {
+        let raster = geo_io::read_raster(&at(name), None).unwrap();
+        let place = raster.georeference.unwrap();
+        assert_eq!(place.crs.unwrap().epsg(), Some(32633), "{name}");
+        (format!("{:?}", raster.values.to_floats(raster.nodata)), place.transform)
+    };
+    assert!(read("d.tif") == read("d.zarr"));
+    let plan = ["plan", "mask.tif", "--tile-size", "32", "--zarr", "tiles.zarr"];
+    PROGRAM.succeeds(folder.path(), &[&plan[..], &spacing].concat());
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--tile", "3", "--device", "cpu"]);
+    let error = PROGRAM.errors(folder.path(), &["merge", "plan.json", "-o", "m.tif"]).concat();
+    assert!(error.contains("nothing to merge") && error.contains("tiles.zarr"), "{error}");
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert!(read("d.tif") == read("tiles.zarr"));
+    // A chunk that is lost or cut short is made again, and nothing else is.
+    let chunk = at("tiles.zarr/tiles/c/1/2");
+    let bytes = std::fs::read(&chunk).unwrap();
+    std::fs::write(&chunk, &bytes[..bytes.len() / 2]).unwrap();
+    let report = PROGRAM.json(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert_eq!(report["tiles"]["made"], 1);
+    assert!(std::fs::read(&chunk).unwrap() == bytes && read("d.tif") == read("tiles.zarr"));
+    let again = [&plan[..], &spacing, &["-o", "other.json"]].concat();
+    PROGRAM.fails(folder.path(), &again, &["--zarr", "tiles.zarr", "exists already"]);
+    // The array is a mask, a DEM, a raster of an index as well.
+    PROGRAM.succeeds(folder.path(), &["tiles.zarr", "-o", "of-zarr.npy", "--device", "cpu"]);
+    PROGRAM.succeeds(folder.path(), &["d.tif", "-o", "of-tif.npy", "--device", "cpu"]);
+    assert!(is_same(folder.path(), "of-zarr.npy", "of-tif.npy"));
+    let merged = ["plan", "d.zarr", "--tile-size", "64", "--overwrite"];
+    PROGRAM.succeeds(folder.path(), &[&merged[..], &spacing].concat());
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+    PROGRAM.succeeds(folder.path(), &["merge", "plan.json", "-o", "m.zarr", "-o", "m.tif"]);
+    assert!(read("m.tif") == read("m.zarr"));
 }

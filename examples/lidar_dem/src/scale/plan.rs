@@ -50,8 +50,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
     let ranges = ranges(args, headers)?;
     let (grid, lattice) = grid(asked, headers)?;
-    let recipe =
+    let mut recipe =
         Recipe::new((&args.points, &args.surface), asked, lattice, ranges, headers.crs.as_ref())?;
+    recipe.zarr = args.store.planned()?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
     let kind = Kind {
         method,

@@ -48,6 +48,9 @@ pub struct Recipe {
     anchor: [f64; 2],
     /// Whether there is no ground beyond the grid, as where it is that of the points.
     pub ends_at_grid: bool,
+    /// The Zarr array that tiles are chunks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zarr: Option<String>,
 }
 
 /// A raster as a plan has it.
@@ -109,6 +112,7 @@ impl Recipe {
             crs: crs.map(System::of).transpose()?,
             anchor: lattice.anchor,
             ends_at_grid: asked.bounds.is_none(),
+            zarr: None,
         })
     }
 
@@ -198,6 +202,10 @@ impl scale::Recipe for Recipe {
     const VERSION: u32 = 4;
     type Read = Cloud;
     type Made = Vec<Vec<f32>>;
+
+    fn zarr(&self) -> Option<&str> {
+        self.zarr.as_deref()
+    }
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         planned.recipe.kind().needs(tile)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use geo_io::{Cells, Crs, Georeference, TiffOptions, read_raster, write_tiff};
 use gpu_core::GridSpec;
+use testing::files::grid::{ascii_grid, virtual_raster};
 
 use crate::PROGRAM;
 use crate::common::{are_same, bands, in_tiles, places};
@@ -76,6 +77,73 @@ fn a_template_gives_place_size_and_system() {
     let run = ["p.csv", "--template", "two.tif", "--device", "cpu", "-o", "again.tif"];
     PROGRAM.succeeds(folder.path(), &run);
     assert!(bytes("again.tif") == bytes("cpu.tif"));
+    // So are a virtual raster of it and an ASCII grid, which has no system here.
+    let template = Georeference::of_grid(&grid(), None).transform.map(|t| t.to_string()).join(", ");
+    let text = format!("<SRS>EPSG:2994</SRS><GeoTransform>{template}</GeoTransform>");
+    let mosaic = virtual_raster(SIZE, &text, &[("t.tif", [0, 0, SIZE.0, SIZE.1])]);
+    std::fs::write(folder.path().join("t.vrt"), mosaic).unwrap();
+    let values = vec![1.0; (SIZE.0 * SIZE.1) as usize];
+    let bottom = CORNER[1] - SIDE * f64::from(SIZE.1);
+    let text = ascii_grid(SIZE.0 as usize, &values, (CORNER[0], bottom), SIDE);
+    std::fs::write(folder.path().join("t.asc"), text).unwrap();
+    for (template, more) in [("t.vrt", &[][..]), ("t.asc", &["--crs", "EPSG:2994"])] {
+        let run =
+            ["p.csv", "--template", template, "--device", "cpu", "--overwrite", "-o", "again.tif"];
+        PROGRAM.succeeds(folder.path(), &[&run[..], more].concat());
+        assert!(bytes("again.tif") == bytes("cpu.tif"), "{template}");
+    }
+    // Heights above a mosaic.
+    let run = ["p.csv", "--template", "t.tif", "--device", "cpu", "--overwrite", "-o"];
+    for (ground, output) in [("t.tif", "a.tif"), ("t.vrt", "b.tif")] {
+        PROGRAM.succeeds(folder.path(), &[&run[..], &[output, "--above", ground]].concat());
+    }
+    assert!(bytes("a.tif") == bytes("b.tif") && bytes("a.tif") != bytes("cpu.tif"));
+}
+
+/// A Zarr array of one run, and one that each tile writes its own chunks of, have the bands of the GeoTIFF.
+#[test]
+fn a_zarr_array_has_the_values_of_the_geotiff() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_template(folder.path(), "t.tif", &place(Some("EPSG:26910")));
+    let common = ["p.csv", "--template", "t.tif", "--method", "pixels"];
+    let run = [&common[..], &["--device", "cpu", "-o"]].concat();
+    let read = |name: &str| {
+        let raster = read_raster(&folder.path().join(name), None).unwrap();
+        let values = format!("{:?}", raster.values.to_floats(raster.nodata));
+        (values, raster.georeference.unwrap().transform)
+    };
+    for name in ["whole.tif", "whole.zarr"] {
+        PROGRAM.succeeds(folder.path(), &[&run[..], &[name]].concat());
+    }
+    assert!(read("whole.tif") == read("whole.zarr"));
+    let plan = [&["plan"], &common[..], &["--tile-size", "16", "--zarr", "tiles.zarr"]].concat();
+    PROGRAM.succeeds(folder.path(), &plan);
+    for tile in ["5", "0"] {
+        PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--tile", tile, "--device", "cpu"]);
+    }
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert!(read("whole.tif") == read("tiles.zarr"));
+    // Several bands are one array of three dimensions.
+    let two = [&run[..], &["two.zarr", "--layer", "count"]].concat();
+    PROGRAM.succeeds(folder.path(), &two);
+    let plan = [
+        &["plan"],
+        &common[..],
+        &["--layer", "count", "--tile-size", "32", "--zarr", "two-tiles.zarr", "-o", "two.json"],
+    ]
+    .concat();
+    PROGRAM.succeeds(folder.path(), &plan);
+    PROGRAM.succeeds(folder.path(), &["run", "two.json", "--all", "--device", "cpu"]);
+    let about = |path: &str| {
+        let text = std::fs::read_to_string(folder.path().join(path)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        (json["shape"].clone(), json["attributes"].clone())
+    };
+    assert_eq!(about("two.zarr/two/zarr.json"), about("two-tiles.zarr/two-tiles/zarr.json"));
+    assert_eq!(about("two.zarr/two/zarr.json").0, serde_json::json!([2, SIZE.1, SIZE.0]));
+    let chunk = |path: &str| std::fs::metadata(folder.path().join(path)).unwrap().len();
+    assert!(chunk("two-tiles.zarr/two-tiles/c/1/0/0") > 20);
 }
 
 #[test]

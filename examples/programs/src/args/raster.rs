@@ -18,7 +18,7 @@ pub struct RasterArgs {
     /// Write GeoTIFF cloud-optimised: overviews, statistics, and an order that is read in parts
     #[arg(long)]
     pub cog: bool,
-    /// How GeoTIFF is packed: deflate, zstd, lzw or none
+    /// How GeoTIFF and Zarr are packed: deflate (in Zarr as gzip), zstd, lzw (in Zarr as gzip) or none
     #[arg(long, value_name = "NAME", default_value = "deflate")]
     pub compress: Compression,
 }
@@ -35,6 +35,8 @@ impl RasterArgs {
 pub enum Format {
     /// `.tif` or `.tiff`: float32 with NODATA, place and coordinate system.
     GeoTiff,
+    /// `.zarr`: a folder of float32 in chunks, NODATA as NaN, place and coordinate system.
+    Zarr,
     /// `.npy`: a bare array, NODATA as NaN.
     Npy,
     /// `.png`: a picture.
@@ -44,10 +46,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// Those that have several bands.
+    pub const BANDS: [Self; 2] = [Self::GeoTiff, Self::Zarr];
+
     /// The format that a name asks for, of those that an option has.
     pub fn of(option: &str, path: &Path, known: &[Self]) -> Result<Self> {
         let found = match ending(path).as_str() {
             "tif" | "tiff" => Some(Self::GeoTiff),
+            "zarr" => Some(Self::Zarr),
             "npy" => Some(Self::Npy),
             "png" => Some(Self::Png),
             "csv" | "xyz" => Some(Self::Table),
@@ -64,6 +70,7 @@ impl Format {
     fn endings(self) -> &'static str {
         match self {
             Self::GeoTiff => ".tif, .tiff",
+            Self::Zarr => ".zarr",
             Self::Npy => ".npy",
             Self::Png => ".png",
             Self::Table => ".csv, .xyz (or - for standard output)",

@@ -128,7 +128,7 @@ pub struct MergeArgs {
     /// The plan
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// The surface, a GeoTIFF (.tif, .tiff)
+    /// The surface: a GeoTIFF (.tif, .tiff) or Zarr (.zarr)
     #[arg(short, long, value_name = "PATH", default_value = "surface.tif")]
     pub output: PathBuf,
     /// How it is written.

@@ -1,25 +1,31 @@
 //! The files that a plan was made with.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use tile_plan::{Input, Stamp};
 
-/// By what a file is known again.
+/// By what a file is known again: its length and when it was changed, of one on a server what tells its version. Of a virtual
+/// raster it is the length of it and of its sources, and when the last of these was changed.
 ///
 /// # Errors
-/// The file cannot be looked at.
+/// The file, or a source, cannot be looked at.
 pub fn stamp(path: &Path) -> Result<Stamp> {
-    let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
-    let about = std::fs::metadata(path).map_err(failed)?;
-    let changed = about.modified().map_err(failed)?;
-    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Stamp {
-        bytes: about.len(),
-        seconds: since.as_secs() as i64,
-        nanoseconds: since.subsec_nanos(),
-    })
+    let (mut bytes, mut last, mut versions) = (0, Duration::ZERO, 0);
+    for path in geo_io::raster_files(path)? {
+        if let Some((length, version)) = geo_io::remote_version(&path)? {
+            bytes += length;
+            versions ^= version as i64;
+            continue;
+        }
+        let failed = |reason| geo_io::Error::Read { path: path.clone(), reason };
+        let about = std::fs::metadata(&path).map_err(failed)?;
+        let changed = about.modified().map_err(failed)?;
+        last = last.max(changed.duration_since(UNIX_EPOCH).unwrap_or_default());
+        bytes += about.len();
+    }
+    Ok(Stamp { bytes, seconds: last.as_secs() as i64 ^ versions, nanoseconds: last.subsec_nanos() })
 }
 
 /// The name of a file, by which it is found from any folder.
@@ -27,6 +33,9 @@ pub fn stamp(path: &Path) -> Result<Stamp> {
 /// # Errors
 /// The file is not there, or its name is not UTF-8.
 pub fn name(path: &Path) -> Result<String> {
+    if geo_io::is_url(path) {
+        return Ok(path.display().to_string());
+    }
     let place = path.canonicalize().with_context(|| path.display().to_string())?;
     match place.to_str() {
         Some(name) => Ok(name.to_owned()),

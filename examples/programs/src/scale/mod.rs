@@ -17,6 +17,7 @@ mod planning;
 mod points;
 mod queue;
 mod run;
+mod store;
 mod sums;
 mod surface;
 mod system;
@@ -34,6 +35,7 @@ pub use points::{
     report_tiles,
 };
 pub use run::run;
+pub use store::{StoreArgs, part};
 pub use sums::require_whole;
 pub use surface::{SurfaceRecipe, merge_surface};
 pub use system::System;

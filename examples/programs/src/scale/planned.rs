@@ -32,6 +32,11 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
         Ok(())
     }
 
+    /// The Zarr array that tiles are chunks of; `None` where each has files of its own.
+    fn zarr(&self) -> Option<&str> {
+        None
+    }
+
     /// The memory of a tile at each step.
     fn needs(planned: &Planned<Self>, tile: &Tile) -> Needs;
 

@@ -77,8 +77,11 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
         report.field("steps", json!({"read": read, "make": make, "write": write}));
     }
     report.stages(&stages);
-    let files = done.made.iter().flat_map(|&number| R::files(&planned, number));
-    report.written(&files.collect::<Vec<PathBuf>>());
+    let files: Vec<PathBuf> = match planned.recipe.zarr() {
+        Some(store) => vec![store.into()],
+        None => done.made.iter().flat_map(|&number| R::files(&planned, number)).collect(),
+    };
+    report.written(&files);
     report.print(&args.run, false);
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use geo_io::{Bands, Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
+use anyhow::{Result, ensure};
+use geo_io::{Bands, Cells, Crs, Georeference, Output, RasterFile, TiffOptions, ZarrTiles};
 use serde_json::json;
 use tile_plan::Tile;
 
-use super::{MergeArgs, Mosaic, Planned, Recipe, require_whole};
+use super::{MergeArgs, Mosaic, Planned, Recipe, part, require_whole};
 use crate::args::Format;
 use crate::report::Report;
 use crate::stages::Stages;
@@ -37,8 +37,9 @@ pub trait SurfaceRecipe: Recipe {
 /// # Errors
 /// A tile is missing or not the plan's, or the output cannot be written.
 pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
-    Format::of("--output", &args.output, &[Format::GeoTiff])?;
+    let format = Format::of("--output", &args.output, &Format::BANDS)?;
     let planned = Planned::<R>::read(&args.plan)?;
+    planned.require_files()?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     planned.check_distinct(&args.plan, &[&args.output])?;
     geo_io::check_output(output)?;
@@ -64,7 +65,12 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
         let options = args.raster.options();
         let bands = Bands { names: &names, nodata: args.raster.nodata };
         let mut fill = |first: usize, rows: &mut [f32]| fill_bands(&mut mosaics, first, rows);
-        geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)
+        match format {
+            Format::Zarr => {
+                geo_io::write_zarr_rows(output, &place, size, &bands, &options, &mut fill)
+            }
+            _ => geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill),
+        }
     })?;
     let mut report = Report::default();
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
@@ -105,6 +111,9 @@ fn end_of(band: usize) -> String {
 impl<R: SurfaceRecipe> Planned<R> {
     /// The files of a tile, one for each band; the first alone where the recipe was changed by hand.
     pub fn surface_paths(&self, number: usize) -> Vec<PathBuf> {
+        if let (Ok(Some(store)), Ok(tile)) = (self.surface_store(), self.tile(number)) {
+            return store.files(part(tile));
+        }
         let bands = self.recipe.bands().map_or(1, |bands| bands.len());
         (0..bands).map(|band| self.path_of(number, &end_of(band))).collect()
     }
@@ -120,6 +129,13 @@ impl<R: SurfaceRecipe> Planned<R> {
     /// The errors of writing.
     pub fn write_surface(&self, number: usize, bands: &[Vec<f32>]) -> Result<()> {
         let tile = self.tile(number)?;
+        if let Some(store) = self.surface_store()? {
+            store.begin()?;
+            for (band, values) in bands.iter().enumerate() {
+                store.write(band, part(tile), values)?;
+            }
+            return self.write_sums(number);
+        }
         let (place, size) = (self.surface_place(tile)?, (tile.width, tile.height));
         for (values, path) in bands.iter().zip(self.surface_paths(number)) {
             let cells = Cells::Values { values, nodata: f32::NAN };
@@ -130,9 +146,20 @@ impl<R: SurfaceRecipe> Planned<R> {
 
     /// Opens the files of a tile, whose sizes and places must be the tile's.
     fn open_surface(&self, number: usize) -> Result<()> {
+        if let Some(store) = self.surface_store()? {
+            ensure!(store.has_begun(), "tile {number} is not there");
+            return Ok(());
+        }
         let place = self.surface_place(self.tile(number)?)?;
         let bands = self.recipe.bands()?.len();
         (0..bands).try_for_each(|band| self.open(number, &end_of(band), &place).map(drop))
+    }
+
+    /// The store that tiles are chunks of, if they are.
+    fn surface_store(&self) -> Result<Option<ZarrTiles>> {
+        let (crs, names) = (self.recipe.crs()?, self.recipe.bands()?);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.store(&Georeference::of_grid(self.plan.grid(), crs.as_ref()), &names)
     }
 
     /// Where a tile lies.

@@ -8,7 +8,7 @@ use programs::scale::BudgetArgs;
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.tif, .npy), or several GeoTIFFs of one that lie beside each other
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy), or several of one that lie beside each other
     #[arg(value_name = "RASTER", required = true)]
     pub rasters: Vec<PathBuf>,
     /// Boundaries of bins, rising, with commas between [default: the values themselves]

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
+use testing::files::grid::{ascii_grid, virtual_raster};
 use testing::files::npy::{header, npy};
 use testing::files::tiff::{Field, Tiff};
 
-use testing::program::json_of;
+use testing::program::{is_same, json_of};
 
 use crate::PROGRAM;
 
@@ -333,5 +334,28 @@ fn what_is_found_is_the_same_as_geoparquet() {
                 assert_eq!(number(a), number(b), "{of}");
             }
         }
+    }
+}
+
+/// Rasters in the forms that people hold.
+#[test]
+fn indices_of_mosaics_and_grids_are_those_of_the_geotiff() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let values: Vec<f32> = (0..70 * 66).map(|i| (i * 7 % 41) as f32 + 0.5).collect();
+    let place = Georeference::north_up((100.0, 332.0), (2.0, 2.0));
+    let cells = Cells::Values { values: &values, nodata: -9999.0 };
+    write_tiff(&at("m.tif"), &place, (70, 66), cells, &TiffOptions::default()).unwrap();
+    let text = "<GeoTransform>100, 2, 0, 332, 0, -2</GeoTransform>";
+    std::fs::write(at("m.vrt"), virtual_raster((70, 66), text, &[("m.tif", [0, 0, 70, 66])]))
+        .unwrap();
+    std::fs::write(at("m.asc"), ascii_grid(70, &values, (100.0, 200.0), 2.0)).unwrap();
+    for form in ["tif", "vrt", "asc"] {
+        let [raster, index] = [format!("m.{form}"), format!("{form}.ccq")];
+        PROGRAM.succeeds(
+            folder.path(),
+            &["build", &raster, "--bins", "5,20.5", "--device", "cpu", "-o", &index],
+        );
+        assert!(is_same(folder.path(), "tif.ccq", &index), "{form}");
     }
 }

@@ -39,7 +39,7 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The DEM (.tif, .npy), row 0 in the north
+    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
     /// The products that tiles have, with commas between

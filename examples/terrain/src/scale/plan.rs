@@ -22,7 +22,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let of = ending(&args.dem);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{dem}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
+        "{dem}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or .zarr"
     );
     let products: Vec<Name> =
         Name::ALL.into_iter().filter(|name| args.product.contains(name)).collect();

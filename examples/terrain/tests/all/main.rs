@@ -1,5 +1,6 @@
 //! The tests of the program, in one binary: what they share is compiled and linked once.
 
+mod forms;
 mod gdal;
 mod ground;
 mod scale;

@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gpu_core::host_memory;
 use tiff_core::{ByteOrder, Tag, TagValue};
 use tiff_reader::ifd::{Ifd, RasterLayout};
+use tiff_reader::source::{BytesSource, FileSource, SharedSource};
 use tiff_reader::{OpenOptions, TiffFile};
 use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 
 use crate::error::unwinding;
-use crate::input::open;
+use crate::input::{is_url, open};
 use crate::rasters::tiff::lerc::LercBlocks;
 use crate::{Error, Result, stream};
 
@@ -136,18 +138,17 @@ impl TiffImage {
     /// # Errors
     /// What is wrong with the file: blocks beyond its end or shorter than what they promise, too.
     pub fn open(path: &Path, cache: (usize, usize)) -> Result<Self> {
-        // What is missing, empty or a folder is said as of any other file.
-        let (_, length) = open(path)?;
-        unwinding(|| Self::of_file(path, length, cache))
+        let source = source(path)?;
+        unwinding(|| Self::of_source(path, source, cache))
             .map_err(|reason| Error::malformed(path, reason))?
     }
 
-    fn of_file(
+    fn of_source(
         path: &Path,
-        length: u64,
+        source: SharedSource,
         (block_cache_bytes, block_cache_slots): (usize, usize),
     ) -> Result<Self> {
-        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
+        let (bad, length) = (|e| failed(path, e), source.len());
         let options = OpenOptions {
             block_cache_bytes,
             block_cache_slots,
@@ -155,12 +156,7 @@ impl TiffImage {
             decode_output_bytes: usize::MAX,
             ..Default::default()
         };
-        // What comes through a pipe comes once.
-        let file = match stream::is_stream(path) {
-            true => TiffFile::from_bytes_with_options(stream::bytes_of(path)?, options),
-            false => TiffFile::open_with_options(path, options),
-        };
-        let file = file.map_err(bad)?;
+        let file = TiffFile::from_source_with_options(source, options).map_err(bad)?;
         let stated = file.ifd(0).map_err(bad)?;
         let (mut tags, block_bytes) =
             mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;
@@ -172,6 +168,10 @@ impl TiffImage {
             layout.sample_format = FLOATS;
         }
         let is_lerc = directory.compression() == LercBlocks::CODE;
+        if is_lerc && is_url(path) {
+            let reason = "it is packed by LERC, which is not read over HTTP: download it first";
+            return Err(Error::malformed(path, reason));
+        }
         let lerc = match is_lerc {
             true => Some(LercBlocks::of(open(path)?.0, &directory)),
             false => None,
@@ -217,7 +217,7 @@ impl TiffImage {
             self.file.read_window_bytes_from_ifd(&self.directory, top, left, height, width)
         };
         let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        let mut bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
+        let mut bytes = bytes.map_err(|e| failed(&self.path, e))?;
         if self.lerc.is_some() && self.file.byte_order() != NATIVE {
             // LERC packs numbers, and libtiff packs those that it would write without it: with their bytes in the file's order.
             for sample in bytes.chunks_exact_mut(self.layout.bytes_per_sample) {
@@ -260,6 +260,31 @@ impl TiffImage {
             }
         }
         Ok(())
+    }
+}
+
+/// What the bytes come from.
+fn source(path: &Path) -> Result<SharedSource> {
+    if is_url(path) {
+        #[cfg(feature = "http")]
+        return Ok(Arc::new(crate::http::Remote::open(path)?));
+        #[cfg(not(feature = "http"))]
+        return Err(Error::NotBuilt { path: path.to_owned(), feature: "http" });
+    }
+    // What is missing, empty or a folder is said as of any other file.
+    open(path)?;
+    // What comes through a pipe comes once.
+    if stream::is_stream(path) {
+        return Ok(Arc::new(BytesSource::new(stream::bytes_of(path)?)));
+    }
+    Ok(Arc::new(FileSource::open(path).map_err(|e| failed(path, e))?))
+}
+
+/// What an error of the reader is of a file: one of the system's or a server's, or damage.
+fn failed(path: &Path, error: tiff_reader::error::Error) -> Error {
+    match error {
+        tiff_reader::error::Error::Io(reason, _) if is_url(path) => Error::read(path, reason),
+        error => Error::malformed(path, error),
     }
 }
 

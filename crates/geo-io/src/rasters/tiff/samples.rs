@@ -10,14 +10,12 @@ use tiff_reader::TiffFile;
 use tiff_reader::ifd::{Ifd, RasterLayout};
 
 use crate::rasters::georeference::Place;
-use crate::rasters::nodata::Sample;
+use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::npy::parts::check_window;
 use crate::rasters::pam::Band;
 use crate::rasters::tiff::image::TiffImage;
+use crate::rasters::values_file::{Windows, parts};
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
-
-/// Bytes of samples that are decoded together.
-const WINDOW: usize = 1 << 26;
 
 const GDAL_METADATA: u16 = 42112;
 const GDAL_NODATA: u16 = 42113;
@@ -74,57 +72,19 @@ impl SampleFile {
         Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
     }
 
-    /// The value that stands for NODATA, where the samples' type has it.
-    pub fn nodata(&self) -> Option<Number> {
-        self.sample_type.value(self.stated?)
-    }
-
-    /// Bytes that a window takes beside its own while its blocks are unpacked.
-    pub fn unpacking_bytes(&self) -> u64 {
-        self.image.unpacking_bytes()
-    }
-
-    /// Bytes of a sample in memory.
-    pub fn sample_bytes(&self) -> usize {
-        crate::rasters::nodata::with_sample_type!(self.sample_type, T => size_of::<T>())
-    }
-
     /// Reads the samples of a window, row by row.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a window beyond the image and for samples that cannot be unpacked, [`Error::OutOfMemory`].
     pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         check_window(&self.path, &rows, &columns, self.size)?;
-        Ok(match self.sample_type {
-            SampleType::U8 | SampleType::Bool => ArrayData::U8(self.samples(rows, columns)?),
-            SampleType::I8 => ArrayData::I8(self.samples(rows, columns)?),
-            SampleType::U16 => ArrayData::U16(self.samples(rows, columns)?),
-            SampleType::I16 => ArrayData::I16(self.samples(rows, columns)?),
-            SampleType::U32 => ArrayData::U32(self.samples(rows, columns)?),
-            SampleType::I32 => ArrayData::I32(self.samples(rows, columns)?),
-            SampleType::U64 => ArrayData::U64(self.samples(rows, columns)?),
-            SampleType::I64 => ArrayData::I64(self.samples(rows, columns)?),
-            SampleType::F16 => ArrayData::F16(self.samples(rows, columns)?),
-            SampleType::F32 => ArrayData::F32(self.samples(rows, columns)?),
-            SampleType::F64 => ArrayData::F64(self.samples(rows, columns)?),
-        })
-    }
-
-    /// Parts of some rows that are decoded together: whole rows of blocks, so that none is decoded twice.
-    pub fn parts(&self, rows: Range<usize>, columns: usize) -> impl Iterator<Item = Range<usize>> {
-        let (row, block) = ((columns * self.sample_bytes()).max(1), self.blocks.rows);
-        let step = (WINDOW / row / block).max(1).saturating_mul(block);
-        let mut top = rows.start;
-        std::iter::from_fn(move || {
-            let part = top..(top / step + 1).saturating_mul(step).min(rows.end);
-            top = part.end;
-            (!part.is_empty()).then_some(part)
-        })
+        with_sample_type!(self.sample_type, T => Ok(T::array(self.samples(rows, columns)?)))
     }
 
     fn samples<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
         let width = columns.len();
-        let most = self.parts(rows.clone(), width).map(|part| part.len()).max().unwrap_or(0);
+        let parts = || parts(size_of::<T>() as u64, self.blocks.rows, rows.clone(), width);
+        let most = parts().map(|part| part.len()).max().unwrap_or(0);
         // A sparse file of a few bytes may have any size; what is asked for must be there, a part of it twice.
         let bytes =
             |rows: usize| (rows as u64 * width as u64).saturating_mul(size_of::<T>() as u64);
@@ -138,7 +98,7 @@ impl SampleFile {
         let absent = self.stated.map_or_else(T::default, T::nearest);
         // Many programs fill with the least float and state it with fewer digits; GDAL takes both for NODATA.
         let extreme = self.stated.and_then(T::shortened_extreme);
-        for part in self.parts(rows, width) {
+        for part in parts() {
             let start = values.len();
             values.resize(start + part.len() * width, absent);
             // The reader makes a whole block even of one that is absent, and a sparse file of a few bytes may state blocks
@@ -153,6 +113,41 @@ impl SampleFile {
             }
         }
         Ok(values)
+    }
+}
+
+impl Windows for SampleFile {
+    fn size(&self) -> (usize, usize) {
+        self.size
+    }
+
+    fn value_bytes(&self) -> u64 {
+        self.sample_type.bytes()
+    }
+
+    /// A block as it is packed and as it is not.
+    fn unpacking_bytes(&self) -> u64 {
+        self.image.unpacking_bytes()
+    }
+
+    fn block_rows(&self) -> usize {
+        self.blocks.rows
+    }
+
+    fn place(&self) -> Option<&Georeference> {
+        self.place.as_ref()
+    }
+
+    fn nodata(&self) -> Option<Number> {
+        self.sample_type.value(self.stated?)
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        self.window(rows, columns)
     }
 }
 

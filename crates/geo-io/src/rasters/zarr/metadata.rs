@@ -1,0 +1,176 @@
+//! The `zarr.json` of an array.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::METADATA;
+use super::codecs::Codecs;
+use crate::{Error, Number, Result, SampleType};
+
+/// Bytes of a `zarr.json` that are read at most.
+const MOST: u64 = 16 << 20;
+
+/// What an array is.
+#[derive(Clone, Debug)]
+pub(crate) struct Metadata {
+    pub shape: Vec<u64>,
+    /// Elements of a chunk along each dimension.
+    pub chunk: Vec<u64>,
+    pub sample_type: SampleType,
+    /// What elements of missing chunks are.
+    pub fill: Number,
+    pub codecs: Codecs,
+    /// What stands between the numbers of a chunk's name, and whether `c` stands before them.
+    pub separator: String,
+    pub is_prefixed: bool,
+    pub attributes: Map<String, Value>,
+    pub dimensions: Vec<Option<String>>,
+}
+
+/// Reads the `zarr.json` of a folder.
+///
+/// # Errors
+/// There is none, or it is no JSON of version 3.
+pub(crate) fn json_of(folder: &Path) -> Result<Value> {
+    let path = folder.join(METADATA);
+    if !path.is_file() && [".zarray", ".zgroup"].iter().any(|name| folder.join(name).is_file()) {
+        let reason =
+            "it is Zarr of version 2, and version 3 is read: zarr.save of zarr-python 3 makes that";
+        return Err(Error::malformed(folder, reason));
+    }
+    let length = std::fs::metadata(&path).map_err(|e| Error::read(&path, e))?.len();
+    if length > MOST {
+        return Err(Error::malformed(&path, format!("its {length} bytes are too many")));
+    }
+    let text = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
+    let json: Value = serde_json::from_slice(&text).map_err(|e| Error::malformed(&path, e))?;
+    match json["zarr_format"].as_u64() {
+        Some(3) => Ok(json),
+        _ => Err(Error::malformed(&path, "its zarr_format is not 3")),
+    }
+}
+
+impl Metadata {
+    /// Takes the JSON of an array.
+    ///
+    /// # Errors
+    /// What is missing or not read.
+    pub fn of(json: &Value) -> Result<Self, String> {
+        let numbers = |list: &Value, what: &str| {
+            let numbers = list
+                .as_array()
+                .and_then(|list| list.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
+            numbers.ok_or_else(|| format!("its {what} is no list of whole numbers"))
+        };
+        let shape = numbers(&json["shape"], "shape")?;
+        let grid = &json["chunk_grid"];
+        if grid["name"] != "regular" {
+            return Err(format!("its chunk grid {} is not read: regular is", grid["name"]));
+        }
+        let chunk = numbers(&grid["configuration"]["chunk_shape"], "chunk_shape")?;
+        if chunk.len() != shape.len() || chunk.contains(&0) {
+            return Err(format!("its chunks {chunk:?} do not divide its shape {shape:?}"));
+        }
+        let sample_type = sample_type(&json["data_type"])?;
+        let fill = fill(&json["fill_value"], sample_type)
+            .ok_or_else(|| format!("its fill_value {} is no {sample_type}", json["fill_value"]))?;
+        let key = &json["chunk_key_encoding"];
+        let is_prefixed = match key["name"].as_str() {
+            Some("default") | None => true,
+            Some("v2") => false,
+            Some(other) => return Err(format!("its chunk key encoding {other:?} is not read")),
+        };
+        let separator = key["configuration"]["separator"].as_str();
+        let separator = separator.unwrap_or(if is_prefixed { "/" } else { "." }).to_owned();
+        if !["/", "."].contains(&&separator[..]) {
+            return Err(format!("its separator {separator:?} of chunk keys is not read"));
+        }
+        if json["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
+            return Err("its storage transformers are not read".to_owned());
+        }
+        let codecs = Codecs::read(&json["codecs"])?;
+        let attributes = json["attributes"].as_object().cloned().unwrap_or_default();
+        let names = json["dimension_names"].as_array().map_or(&[][..], Vec::as_slice);
+        let name = |i: usize| Some(names.get(i)?.as_str()?.to_owned());
+        let dimensions = (0..shape.len()).map(name).collect();
+        Ok(Self {
+            shape,
+            chunk,
+            sample_type,
+            fill,
+            codecs,
+            separator,
+            is_prefixed,
+            attributes,
+            dimensions,
+        })
+    }
+
+    /// The name of a chunk in its array's folder.
+    pub fn key(&self, chunk: &[u64]) -> String {
+        let numbers: Vec<String> = chunk.iter().map(u64::to_string).collect();
+        let numbers = numbers.join(&self.separator);
+        match self.is_prefixed {
+            true if chunk.is_empty() => "c".to_owned(),
+            true => format!("c{}{numbers}", self.separator),
+            false if chunk.is_empty() => "0".to_owned(),
+            false => numbers,
+        }
+    }
+
+    /// Bytes of an unpacked chunk.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chunk.iter().fold(self.sample_type.bytes(), |bytes, &side| bytes.saturating_mul(side))
+    }
+
+    /// The value that stands for none: by `_FillValue` or `missing_value`, else what missing chunks have, unless that is 0, which
+    /// writers state where nothing is meant.
+    pub fn nodata(&self) -> Option<Number> {
+        let stated = ["_FillValue", "missing_value"]
+            .into_iter()
+            .find_map(|name| fill(self.attributes.get(name)?, self.sample_type));
+        stated.or(Some(self.fill).filter(|fill| *fill != Number::from(0u8)))
+    }
+}
+
+fn sample_type(name: &Value) -> Result<SampleType, String> {
+    Ok(match name.as_str().unwrap_or_default() {
+        "bool" => SampleType::Bool,
+        "uint8" => SampleType::U8,
+        "int8" => SampleType::I8,
+        "uint16" => SampleType::U16,
+        "int16" => SampleType::I16,
+        "uint32" => SampleType::U32,
+        "int32" => SampleType::I32,
+        "uint64" => SampleType::U64,
+        "int64" => SampleType::I64,
+        "float16" => SampleType::F16,
+        "float32" => SampleType::F32,
+        "float64" => SampleType::F64,
+        _ => return Err(format!("its data type {name} is not read: integers and floats are")),
+    })
+}
+
+/// The number that a `fill_value` is: a number, a word, or the bits of a float.
+fn fill(value: &Value, sample_type: SampleType) -> Option<Number> {
+    let number = match value {
+        Value::Bool(value) => Number::from(u8::from(*value)),
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(bits) => {
+                let bits = u64::from_str_radix(bits, 16).ok()?;
+                let float = match sample_type {
+                    SampleType::F16 => half::f16::from_bits(bits.try_into().ok()?).into(),
+                    SampleType::F32 => f32::from_bits(bits.try_into().ok()?).into(),
+                    SampleType::F64 => f64::from_bits(bits),
+                    _ => return None,
+                };
+                float.into()
+            }
+            None => text.parse().ok()?,
+        },
+        Value::Number(number) => number.to_string().parse().ok()?,
+        _ => return None,
+    };
+    sample_type.value(number)
+}

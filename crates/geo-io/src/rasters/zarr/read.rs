@@ -1,0 +1,197 @@
+//! Windows of an array.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use gpu_core::{host_memory, parallel};
+
+use super::metadata::{Metadata, json_of};
+use super::place::place_of;
+use crate::rasters::nodata::{Sample, with_sample_type};
+use crate::rasters::values_file::Windows;
+use crate::{ArrayData, Error, Georeference, Number, Result};
+
+/// An array of one band, of which windows are read.
+pub(crate) struct ZarrArray {
+    folder: PathBuf,
+    about: Metadata,
+    place: Option<Georeference>,
+    notes: Vec<String>,
+}
+
+impl ZarrArray {
+    /// Opens an array, or the only raster of a group, and reads no chunks.
+    ///
+    /// # Errors
+    /// What is wrong with its metadata; a group of no raster or of several.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = array_of(path)?;
+        let json = json_of(&folder)?;
+        let about = Metadata::of(&json).map_err(|reason| Error::malformed(&folder, reason))?;
+        match about.shape[..] {
+            [_, _] | [1, _, _] => {}
+            [bands, _, _] => {
+                let reason = format!("a raster has one band, this array has {bands}");
+                return Err(Error::malformed(&folder, reason));
+            }
+            _ => {
+                let reason =
+                    format!("a raster has two dimensions, this array has {}", about.shape.len());
+                return Err(Error::malformed(&folder, reason));
+            }
+        }
+        if about.shape.iter().any(|side| usize::try_from(*side).is_err()) {
+            return Err(Error::malformed(
+                &folder,
+                format!("its shape {:?} is too large", about.shape),
+            ));
+        }
+        let (place, notes) = place_of(&folder, &about)?;
+        Ok(Self { folder, about, place, notes })
+    }
+
+    /// Columns and rows of a chunk.
+    fn chunk(&self) -> (usize, usize) {
+        let side = |i: usize| usize::try_from(self.about.chunk[self.about.chunk.len() - i]);
+        (side(1).unwrap_or(usize::MAX), side(2).unwrap_or(usize::MAX))
+    }
+
+    fn values<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
+        let cells = (rows.len() as u64).saturating_mul(columns.len() as u64);
+        let asked =
+            cells.saturating_mul(size_of::<T>() as u64).saturating_add(self.unpacking_bytes());
+        let memory = |_| Error::OutOfMemory { path: self.folder.clone(), asked };
+        host_memory::require(asked).map_err(memory)?;
+        let room = usize::try_from(cells).unwrap_or(usize::MAX);
+        let mut values = host_memory::with_capacity(room).map_err(memory)?;
+        values.resize(room, T::nearest(self.about.fill));
+        if values.is_empty() {
+            return Ok(values);
+        }
+        let (wide, tall) = self.chunk();
+        let across = columns.start / wide..columns.end.div_ceil(wide);
+        for line in rows.start / tall..rows.end.div_ceil(tall) {
+            let chunk = |i: usize| {
+                let planes = (self.about.shape.len() == 3).then_some(0);
+                let place = planes.into_iter().chain([line as u64, (across.start + i) as u64]);
+                chunk_of::<T>(&self.folder, &self.about, &place.collect::<Vec<_>>())
+            };
+            for (i, chunk) in parallel::map(across.len(), 1, chunk).into_iter().enumerate() {
+                let Some(chunk) = chunk? else { continue };
+                let (top, left) = (line * tall, (across.start + i) * wide);
+                let of_chunk =
+                    left.max(columns.start)..(left.saturating_add(wide)).min(columns.end);
+                for row in top.max(rows.start)..(top.saturating_add(tall)).min(rows.end) {
+                    let from = (row - top) * wide + of_chunk.start - left;
+                    let to = (row - rows.start) * columns.len() + of_chunk.start - columns.start;
+                    values[to..to + of_chunk.len()]
+                        .copy_from_slice(&chunk[from..from + of_chunk.len()]);
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+impl Windows for ZarrArray {
+    fn size(&self) -> (usize, usize) {
+        let side = |i: usize| self.about.shape[self.about.shape.len() - i] as usize;
+        (side(1), side(2))
+    }
+
+    fn value_bytes(&self) -> u64 {
+        self.about.sample_type.bytes()
+    }
+
+    /// A row of chunks, each as it is packed and as it is not.
+    fn unpacking_bytes(&self) -> u64 {
+        let across = self.size().0.div_ceil(self.chunk().0) as u64;
+        self.about.chunk_bytes().saturating_mul(2).saturating_mul(across)
+    }
+
+    fn block_rows(&self) -> usize {
+        self.chunk().1
+    }
+
+    fn place(&self) -> Option<&Georeference> {
+        self.place.as_ref()
+    }
+
+    fn nodata(&self) -> Option<Number> {
+        self.about.nodata()
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        with_sample_type!(self.about.sample_type, T => Ok(T::array(self.values(rows, columns)?)))
+    }
+}
+
+/// The folder of an array: the path's own, or that of the only raster of a group.
+pub(crate) fn array_of(path: &Path) -> Result<PathBuf> {
+    let json = json_of(path)?;
+    match json["node_type"].as_str() {
+        Some("array") => return Ok(path.to_owned()),
+        Some("group") => {}
+        _ => return Err(Error::malformed(path, "it is neither an array nor a group")),
+    }
+    let failed = |reason| Error::read(path, reason);
+    let mut rasters = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let folder = entry.map_err(failed)?.path();
+        let is_raster = |json: serde_json::Value| {
+            json["node_type"] == "array" && json["shape"].as_array().is_some_and(|s| s.len() > 1)
+        };
+        if json_of(&folder).is_ok_and(is_raster) {
+            rasters.push(folder);
+        }
+    }
+    rasters.sort();
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match &mut rasters[..] {
+        [one] => Ok(std::mem::take(one)),
+        [] => Err(Error::malformed(path, "this group has no array of two dimensions")),
+        several => {
+            let names: Vec<String> = several.iter().map(name).collect();
+            let reason = format!(
+                "this group has several rasters: give one, {}/{}",
+                path.display(),
+                names.join(" or ")
+            );
+            Err(Error::malformed(path, reason))
+        }
+    }
+}
+
+/// The elements of a chunk; `None` where it is missing.
+fn chunk_of<T: Sample>(folder: &Path, about: &Metadata, place: &[u64]) -> Result<Option<Vec<T>>> {
+    let path = folder.join(about.key(place));
+    let packed = match std::fs::read(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        packed => packed.map_err(|e| Error::read(&path, e))?,
+    };
+    let bytes = about.codecs.unpack(packed, about.chunk_bytes());
+    let mut bytes = bytes.map_err(|reason| Error::malformed(&path, reason))?;
+    if about.codecs.is_big_endian != cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+    }
+    Ok(Some(bytemuck::pod_collect_to_vec(&bytes)))
+}
+
+/// All elements of an array of one dimension, as floats.
+pub(crate) fn values_of(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
+    fn of<T: Sample>(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
+        let (length, side) = (about.shape[0], about.chunk[0]);
+        let mut values = vec![about.fill.to_f64(); length as usize];
+        for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
+            let Some(chunk) = chunk_of::<T>(folder, about, &[first / side])? else { continue };
+            let to = &mut values[first as usize..];
+            to.iter_mut().zip(&chunk).for_each(|(to, from)| *to = from.real());
+        }
+        Ok(values)
+    }
+    with_sample_type!(about.sample_type, T => of::<T>(folder, about))
+}

@@ -1,0 +1,9 @@
+//! ASCII grids as values and as a mask: whole, and by windows, which must say the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let path = tessera_fuzz::file("input.asc", bytes);
+    tessera_fuzz::read_in_parts(&path);
+});

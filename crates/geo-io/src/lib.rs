@@ -80,6 +80,6 @@ pub use vectors::areas::{Polygons, write_polygons, write_shapes};
 pub use vectors::lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use vectors::mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
 pub use vectors::shapes::{
-    Features, Line, Lines, Properties, Shape, has_features, read_features, read_lines,
-    read_polygons,
+    Features, Line, Lines, Properties, Shape, begins_with_polygon, has_features, read_features,
+    read_lines, read_polygons,
 };

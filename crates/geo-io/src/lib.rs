@@ -71,6 +71,7 @@ pub use rasters::tiff::write::{
     Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use rasters::values_file::ValuesFile;
+pub use tables::column::read_column;
 #[cfg(feature = "parquet")]
 pub use tables::parquet::write::{
     ColumnType, write_geoparquet, write_geoparquet_features, write_geoparquet_lines,

@@ -56,6 +56,11 @@ impl Properties {
         self.0.insert(name.to_owned(), number.into().to_json());
     }
 
+    /// Sets a property to text, in place of what has the name.
+    pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
+        self.0.insert(name.to_owned(), text.into().into());
+    }
+
     /// The value of a property, as JSON has it.
     pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
         self.0.get(name)

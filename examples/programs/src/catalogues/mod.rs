@@ -112,13 +112,14 @@ impl Catalogue {
         given: Option<&Crs>,
         reach: Reach<'_>,
     ) -> Result<Vec<PathBuf>> {
-        let system = given.or_else(|| self.entries.iter().find_map(|e| e.stated.crs.as_ref()));
-        let ground = reach(system)?;
+        let footprints = self.entries.iter().find_map(|e| e.stated.footprint.as_ref()?.1.as_ref());
+        let stated = self.entries.iter().find_map(|e| e.stated.crs.as_ref());
+        // Degrees may be those of places in any system.
+        let taken = || footprints.filter(|crs| !crs.is_geographic());
+        let ground = reach(given.or(stated).or_else(taken))?;
         let meets = |entry: &&Entry| ground.is_none_or(|ground| entry.stated.meets(&ground, given));
         let chosen: Vec<&Entry> = self.entries.iter().filter(meets).collect();
         if let (true, Some(ground)) = (chosen.is_empty(), ground) {
-            let footprints =
-                self.entries.iter().find_map(|e| e.stated.footprint.as_ref()?.1.as_ref());
             let hint = footprints.map_or_else(String::new, |crs| {
                 format!("; its footprints are in {crs}: name the system of the files by --crs if it is another")
             });

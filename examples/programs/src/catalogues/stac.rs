@@ -42,13 +42,17 @@ pub fn entries(
     asset: Option<&str>,
 ) -> Result<Vec<Entry>> {
     let mut found = Found { root: path, content, asset, entries: Vec::new() };
+    let root = path.display();
     let mut seen = HashSet::from([plain(path)]);
     // The last comes first.
     let mut waiting = vec![(path.to_owned(), document)];
     while let Some((path, document)) = waiting.pop() {
-        let links = found.add(&path, &document).with_context(|| path.display().to_string())?;
+        let links = found.add(&path, &document).with_context(|| match path == found.root {
+            true => root.to_string(),
+            false => format!("{root}, {}", path.display()),
+        })?;
         for link in links.into_iter().rev() {
-            let from = || format!("{}, which {} links to", link.display(), path.display());
+            let from = || format!("{root}: {}, which {} links to", link.display(), path.display());
             ensure!(seen.insert(link.clone()), "{}: it is linked to twice", from());
             let document = self::document(&link).with_context(from)?;
             let document = document.with_context(|| format!("{}: it is no STAC", from()))?;

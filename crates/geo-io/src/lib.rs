@@ -77,6 +77,7 @@ pub use rasters::tiff::write::{
 pub use rasters::values_file::ValuesFile;
 pub use rasters::virtual_raster::raster_files;
 pub use rasters::zarr::write::{ZarrTiles, write_zarr, write_zarr_rows};
+pub use tables::column::read_column;
 #[cfg(feature = "parquet")]
 pub use tables::parquet::write::{
     ColumnType, write_geoparquet, write_geoparquet_features, write_geoparquet_lines,
@@ -86,6 +87,6 @@ pub use vectors::areas::{Polygons, write_polygons, write_shapes};
 pub use vectors::lines::{has_named_heights, is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use vectors::mesh::{write_flatgeobuf_mesh, write_obj, write_ply};
 pub use vectors::shapes::{
-    Features, Line, Lines, Properties, Shape, has_features, read_features, read_lines,
-    read_polygons,
+    Features, Line, Lines, Properties, Shape, begins_with_polygon, has_features, read_features,
+    read_lines, read_polygons,
 };

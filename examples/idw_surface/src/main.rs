@@ -31,7 +31,7 @@ use programs::units::Units;
 use serde_json::json;
 
 use args::{Args, CommandLine};
-use surface::DEFAULT_POWER;
+use surface::{DEFAULT_POWER, SurfaceArgs};
 
 /// The powers that cross-validation tries.
 const POWERS: [f64; 6] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0];
@@ -45,17 +45,20 @@ fn main() -> ExitCode {
 
 /// The surface at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
-    let inputs = args.points.files()?;
-    args.check(&inputs)?;
+    let within = reach(&args.points, &args.surface, args.cross_validate);
+    let files = args.points.files(&|_| Ok(within))?;
+    args.check(&files.read())?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
+    files.report(&mut report);
+    let inputs = files.paths;
 
     let (device, cloud) =
         opening.beside(&mut stages, "read", |progress| match inputs.is_empty() {
             true => Ok(sample::field(args.sample_points, args.seed)),
             // Where all points count, no bounds can leave any out.
-            false => Cloud::read(&inputs, &args.points, reach(args), progress),
+            false => Cloud::read(&inputs, &args.points, within, progress),
         })?;
     if inputs.is_empty() {
         report.line("input", format_args!("a sample of {} points", cloud.x.len()));
@@ -214,22 +217,20 @@ fn name_point(error: Error, cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs)
 }
 
 /// Where the points lie that count; `None` for everywhere.
-fn reach(args: &Args) -> Option<Bounds> {
-    let b = args.points.bounds?.0;
+fn reach(points: &PointArgs, surface: &SurfaceArgs, takes_all: bool) -> Option<Bounds> {
+    let b = points.bounds?.0;
     // On the sphere a distance has no one width in degrees; a variogram is that of all points.
-    let takes_all = args.surface.geographic || args.cross_validate || args.surface.kriging.fits();
-    let radius = args.surface.reach().filter(|_| !takes_all)?;
+    let takes_all = takes_all || surface.geographic || surface.kriging.fits();
+    let radius = surface.reach().filter(|_| !takes_all)?;
+    // The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
+    let cell = surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y));
+    let most = radius + cell;
     Some(Bounds {
-        min_x: b.min_x - radius - cell_of(args, b),
-        min_y: b.min_y - radius - cell_of(args, b),
-        max_x: b.max_x + radius + cell_of(args, b),
-        max_y: b.max_y + radius + cell_of(args, b),
+        min_x: b.min_x - most,
+        min_y: b.min_y - most,
+        max_x: b.max_x + most,
+        max_y: b.max_y + most,
     })
-}
-
-/// The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
-fn cell_of(args: &Args, b: Bounds) -> f64 {
-    args.surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y))
 }
 
 /// The power to use: as given, else the best of several if they were compared.

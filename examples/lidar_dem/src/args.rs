@@ -113,10 +113,8 @@ Exit status: 0 where all files were written, 2 where something was wrong, 130 wh
 then one line on standard error says what, and no unfinished file is left.";
 
 impl Args {
-    /// Checks what clap does not, in particular that the outputs can be written, so that nobody
-    /// waits for an interpolation whose result has no place. `inputs` are all files to read.
-    /// Gives the grid that is asked for.
-    pub fn check(&self, inputs: &[PathBuf]) -> Result<Asked> {
+    /// Checks what clap does not, as far as options alone tell. Gives the grid that is asked for.
+    pub fn check(&self) -> Result<Asked> {
         self.surface.check()?;
         let asked = Asked::of(&self.points, &self.surface)?;
         self.surface.above.as_deref().map(Floor::open).transpose()?;
@@ -149,6 +147,12 @@ impl Args {
                 Format::of(option, &path, &Products::PICTURES)?;
             }
         }
+        Ok(asked)
+    }
+
+    /// Checks that the outputs can be written, so that nobody waits for an interpolation whose result has no place. `inputs` are all
+    /// files to read.
+    pub fn check_outputs(&self, inputs: &[PathBuf]) -> Result<()> {
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
         let read: Vec<PathBuf> = inputs.iter().chain(self.surface.read_beside()).cloned().collect();
@@ -156,7 +160,7 @@ impl Args {
         for path in paths {
             geo_io::check_output(Output { path, existing: self.existing() })?;
         }
-        Ok(asked)
+        Ok(())
     }
 
     /// All files to be written, in order.

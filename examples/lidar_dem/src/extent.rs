@@ -11,13 +11,16 @@ use anyhow::{Result, anyhow, ensure};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
 use nni_grid::Method;
+use programs::args::PointArgs;
 use programs::cloud::Cloud;
+use programs::inputs::Files;
 use programs::scale::joined;
 use programs::units;
 
 use crate::args::Args;
 use crate::asked::Asked;
 use crate::lattice::{Lattice, widened};
+use crate::surface::SurfaceArgs;
 
 /// The cells of the DEM, and those over which it is made.
 #[derive(Clone, Copy)]
@@ -71,6 +74,23 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     };
     let all = bounds.into_iter().reduce(joined);
     Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, lattice, all, halo }))
+}
+
+/// The files that the inputs mean. Of catalogues those are taken that meet the ground of the DEM, widened by what is read around it
+/// at first, and two cells for roundings.
+pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result<Files> {
+    let on_pixels = || (surface.method == Method::Pixels).then(|| surface.reach_on_pixels());
+    let reach = surface.first_halo().or_else(on_pixels).filter(|cells| cells.is_finite());
+    points.files(&|crs| {
+        let (Some(bounds), Some(reach)) = (asked.bounds, reach) else { return Ok(None) };
+        // The default cell size is that of a system.
+        if asked.lattice.is_none() && crs.is_none() {
+            return Ok(None);
+        }
+        let lattice = asked.lattice(crs)?;
+        let grid = lattice.snapped(&bounds).map_err(|error| too_large(lattice.cell, error))?;
+        Ok(Some(widened(&grid.bounds(), (reach + 2.0) * lattice.cell)))
+    })
 }
 
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.

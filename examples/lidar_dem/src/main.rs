@@ -56,13 +56,16 @@ fn main() -> ExitCode {
 
 /// The DEM at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
-    let mut inputs = args.points.files()?;
-    let asked = args.check(&inputs)?;
+    let asked = args.check()?;
+    let files = extent::files(&args.points, &args.surface, &asked)?;
+    args.check_outputs(&files.read())?;
     let surface = args.surface.clone();
     let lines = args.surface.breaklines.as_deref().map(Breaklines::read).transpose()?;
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
+    files.report(&mut report);
+    let mut inputs = files.paths;
 
     if inputs.is_empty() {
         let path = args.survey_path();

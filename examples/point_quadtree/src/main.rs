@@ -41,11 +41,13 @@ fn main() -> ExitCode {
 /// A tree at once: check, read, build, ask, write, report.
 fn run(args: &Args) -> Result<()> {
     let how = &args.tree.points;
-    let inputs = how.files()?;
-    args.check(&inputs)?;
+    let files = args.tree.files()?;
+    args.check(&files.read())?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
+    files.report(&mut report);
+    let inputs = files.paths;
 
     let columns = args.tree.columns();
     let (device, cloud) = opening.beside(&mut stages, "read", |p| {

@@ -8,6 +8,7 @@ use clap::Arg;
 use geo_io::CsvColumns;
 use gpu_core::Bounds;
 use programs::args::{Columns, PointArgs, ending, value_name};
+use programs::inputs::Files;
 use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 use crate::values;
@@ -81,6 +82,11 @@ impl TreeArgs {
     /// What the tree covers, if that is given.
     pub fn extent(&self) -> Option<Bounds> {
         self.points.bounds.map(|extent| extent.0)
+    }
+
+    /// The files that the inputs mean. Points beyond `--bounds` are left out, and so are files of catalogues.
+    pub fn files(&self) -> Result<Files> {
+        self.points.files(&|_| Ok(self.extent()))
     }
 
     /// Whether the columns have the names of longitudes and latitudes.

@@ -1,9 +1,97 @@
-//! The files that a command line means: names, folders and patterns.
+//! The files that a command line means: names, folders, patterns and catalogues.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use geo_io::Crs;
 use glob::Pattern;
+use serde_json::json;
+
+use crate::catalogues::{Catalogue, CatalogueArgs, Content, Reach};
+use crate::report::Report;
+
+/// The files that inputs mean.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// The files, each once.
+    pub paths: Vec<PathBuf>,
+    /// The catalogues among the inputs: of how many files each, and how many of these are taken.
+    catalogues: Vec<(PathBuf, usize, usize)>,
+}
+
+impl Files {
+    /// Finds the files in the order given: those of a catalogue in its order, and of points those of a folder or a pattern by name. Of a catalogue
+    /// those are taken that meet the ground which `reach` gives; `given` is the system by `--crs`.
+    ///
+    /// # Errors
+    /// A folder without point files, a pattern that no file matches, what is wrong with a catalogue, and an option for catalogues
+    /// without any.
+    pub fn find(
+        inputs: &[PathBuf],
+        content: Content,
+        args: &CatalogueArgs,
+        given: Option<&Crs>,
+        reach: Reach<'_>,
+    ) -> Result<Self> {
+        let mut files = Self::default();
+        let named = match content {
+            Content::Points => expand(inputs)?,
+            Content::Rasters => inputs.to_vec(),
+        };
+        for path in named {
+            let Some(catalogue) = Catalogue::read(&path, content, args)? else {
+                files.paths.push(path);
+                continue;
+            };
+            let chosen = catalogue.choose(content, given, reach)?;
+            files.catalogues.push((path, catalogue.len(), chosen.len()));
+            files.paths.extend(chosen);
+        }
+        let options = [("--asset", &args.asset), ("--path-column", &args.path_column)];
+        let option = options.iter().find(|(_, value)| value.is_some());
+        if let (Some((option, _)), true) = (option, files.catalogues.is_empty()) {
+            bail!(
+                "{option}: none of the inputs is a catalogue (.vpc, .json, or a table of polygons)"
+            );
+        }
+        if !files.catalogues.is_empty() {
+            files.paths = once(files.paths);
+        }
+        Ok(files)
+    }
+
+    /// Finds the one raster that an input means.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find), and for a catalogue of several.
+    pub fn one_raster(input: &Path, args: &CatalogueArgs) -> Result<Self> {
+        let nowhere: Reach<'_> = &|_| Ok(None);
+        let files = Self::find(&[input.to_owned()], Content::Rasters, args, None, nowhere)?;
+        let (count, input) = (files.paths.len(), input.display());
+        ensure!(
+            count == 1,
+            "{input} lists {count} rasters, and one is taken here: make one of them first, as by gdal_merge or gdalwarp"
+        );
+        Ok(files)
+    }
+
+    /// All files that are read: those found, and the catalogues.
+    pub fn read(&self) -> Vec<PathBuf> {
+        let catalogues = self.catalogues.iter().map(|(path, ..)| path);
+        self.paths.iter().chain(catalogues).cloned().collect()
+    }
+
+    /// Says how many files of each catalogue were taken.
+    pub fn report(&self, report: &mut Report) {
+        for (path, all, taken) in &self.catalogues {
+            let path = path.display().to_string();
+            let which = if taken < all { ": those that meet --bounds" } else { "" };
+            report.line("catalogue", format_args!("{path}, {taken} of {all} files{which}"));
+            report.element("catalogues", json!({"path": path, "files": all, "taken": taken}));
+        }
+    }
+}
 
 /// Files in the order given; those of a folder or a pattern by name, and each once.
 ///
@@ -20,14 +108,14 @@ pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(input.clone());
         }
     }
-    let mut seen = Vec::new();
-    files.retain(|file: &PathBuf| {
-        let place = place_of(file);
-        let is_new = !seen.contains(&place);
-        seen.push(place);
-        is_new
-    });
-    Ok(files)
+    Ok(once(files))
+}
+
+/// Each file once, however its name is written.
+fn once(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(place_of(file)));
+    files
 }
 
 /// Where a file is, however its name is written.

@@ -1,6 +1,7 @@
 //! What the example programs share.
 
 pub mod args;
+pub mod catalogues;
 pub mod cloud;
 pub mod contours;
 pub mod edges;

@@ -9,9 +9,11 @@ use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use programs::args::{Extent, RunArgs, count, ending};
-use programs::inputs::is_one_file;
+use programs::catalogues::CatalogueArgs;
+use programs::inputs::{Files, is_one_file};
 use programs::scale::RunTileArgs;
 
+use crate::build::rasters_of;
 use crate::numbers::check_bins;
 use crate::place::Place;
 use crate::scale::{MergeArgs, PlanArgs};
@@ -42,10 +44,12 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
-    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other; without one a seeded
-    /// sample is made
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other, or catalogues
+    /// of them (STAC .json, tile indexes); without one a seeded sample is made
     #[arg(value_name = "RASTER")]
     pub rasters: Vec<PathBuf>,
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
@@ -76,9 +80,12 @@ pub struct QueryArgs {
     /// The index
     #[arg(value_name = "TREE")]
     pub tree: PathBuf,
-    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one after the other
+    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one after the other, or
+    /// a catalogue of them
     #[arg(long, value_name = "RASTER")]
     pub raster: Vec<PathBuf>,
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
     /// The raster that an index of --and was built from, where its range cuts through bins; may be given several times
     #[arg(long, num_args = 2, value_names = ["TREE", "RASTER"])]
     pub raster_of: Vec<PathBuf>,
@@ -164,7 +171,6 @@ impl BuildArgs {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
         check_bins(&self.bins)?;
-        geo_io::check_distinct(&self.rasters, &[path.as_path()])?;
         Ok(geo_io::check_output(self.place())?)
     }
 
@@ -192,7 +198,8 @@ impl QueryArgs {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
         let mut inputs = vec![self.tree.clone()];
-        inputs.extend(self.raster.iter().chain(&self.raster_of).cloned());
+        inputs.extend(self.rasters()?.read());
+        inputs.extend(self.raster_of.iter().cloned());
         let others = self.others()?;
         inputs.extend(others.iter().map(|(path, _)| path.clone()));
         for [tree, raster] in self.rasters_of_others() {
@@ -274,6 +281,11 @@ impl QueryArgs {
                 its.min_x, its.min_y, its.max_x, its.max_y
             )
         })
+    }
+
+    /// The rasters that TREE was built from.
+    pub fn rasters(&self) -> Result<Files> {
+        rasters_of(&self.raster, &self.catalogues)
     }
 
     /// The rasters of other indices, each with its index.

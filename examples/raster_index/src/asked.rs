@@ -50,7 +50,7 @@ impl Indices {
         for other in &others {
             require_common_ground((&first.path, &first.place), (&other.path, &other.place))?;
         }
-        first.take_rasters(args, &args.raster)?;
+        first.take_rasters(args, &args.rasters()?.paths)?;
         for other in &mut others {
             let own = args.rasters_of_others().filter(|[tree, _]| is_one_file(tree, &other.path));
             let own: Vec<PathBuf> = own.map(|[_, raster]| raster.clone()).collect();

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use geo_io::{ArrayData, Number, Raster};
 use gpu_core::{Device, GridSpec};
+use programs::catalogues::{CatalogueArgs, Content};
+use programs::inputs::Files;
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -20,19 +22,22 @@ use crate::values::Values;
 /// Reads or makes a raster, builds its index, writes it.
 pub fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
+    let files = rasters_of(&args.rasters, &args.catalogues)?;
+    geo_io::check_distinct(&files.read(), &[args.output.as_path()])?;
+    let paths = &files.paths;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut notes = Vec::new();
-    let (device, rasters) = match args.rasters.is_empty() {
+    let (device, rasters) = match paths.is_empty() {
         false => opening.beside(&mut stages, "read", |_| {
             let read = |path: &PathBuf| read(path, args, &mut notes);
-            args.rasters.iter().map(read).collect::<Result<Vec<_>>>()
+            paths.iter().map(read).collect::<Result<Vec<_>>>()
         }),
         true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
     }?;
-    let stated = args.rasters.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
+    let stated = paths.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
     let nodata = nodata_of(args.nodata, stated)?;
-    let places = args.rasters.iter().zip(&rasters);
+    let places = paths.iter().zip(&rasters);
     let places: Vec<_> = places.map(|(path, (_, place))| (path.as_path(), place)).collect();
     let place = match places.is_empty() {
         // The sample.
@@ -41,12 +46,13 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     };
     let system = place.kept(&mut notes);
     let mut report = Report::default();
+    files.report(&mut report);
     for (raster, Place { grid, .. }) in &rasters {
         let (width, height, kind) = (grid.width, grid.height, raster.values.sample_type());
         report.line("raster", format_args!("{width} x {height} cells of {kind}"));
     }
     notes.iter().for_each(|note| report.note(note));
-    let (how, parts) = cells_of(args, rasters, nodata)?;
+    let (how, parts) = cells_of((args, paths), rasters, nodata)?;
     let tree = index(args, parts, how, &device, &mut stages)?;
     let tree = tree.in_system(system);
     stages
@@ -59,14 +65,19 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     Ok(())
 }
 
+/// The rasters that paths mean, some of which may be catalogues.
+pub fn rasters_of(paths: &[PathBuf], args: &CatalogueArgs) -> Result<Files> {
+    Files::find(paths, Content::Rasters, args, None, &|_| Ok(None))
+}
+
 /// The values of rasters as cells that an index can have, and how it is built of them, but for bins by quantiles.
 fn cells_of(
-    args: &BuildArgs,
+    (args, paths): (&BuildArgs, &[PathBuf]),
     rasters: Vec<(Raster, Place)>,
     nodata: Option<Number>,
 ) -> Result<(How, Vec<(Values, GridSpec)>)> {
     let part = |i: usize, raster: &Raster| Part {
-        path: args.rasters.get(i).map_or(Path::new("sample"), PathBuf::as_path),
+        path: paths.get(i).map_or(Path::new("sample"), PathBuf::as_path),
         nodata: nodata.and_then(|nodata| raster.values.sample_type().value(nodata)),
         corner: (0, 0),
         width: raster.width,

@@ -36,9 +36,16 @@ pub struct Args {
     #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
     pub output: PathBuf,
     /// Give --output the cells of another grid: h3:LEVEL, healpix:LEVEL (nested) or a5:LEVEL. A row has a cell's
-    /// id, the site nearest to its centre, and the distance in metres
+    /// id, the site nearest to its centre, and the distance in metres (.csv; .parquet with the centres)
     #[arg(long, value_name = "GRID:LEVEL")]
     pub ids: Option<Grid>,
+    /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp) of ids as --ids writes them, or as
+    /// numbers of 64 bits. Without a level, --ids h3 and --ids a5 take cells of all levels
+    #[arg(long, value_name = "TABLE", requires = "ids")]
+    pub cells: Option<PathBuf>,
+    /// The column of the ids, in --cells and in --output
+    #[arg(long, value_name = "NAME", default_value = "cell")]
+    pub cell_column: String,
     /// The unit vectors of the cells' centres, three a cell (.npy)
     #[arg(long, value_name = "PATH")]
     pub centres: Option<PathBuf>,
@@ -135,7 +142,7 @@ impl Args {
     /// All files to write, each with its option and the endings that it may have.
     fn outputs(&self) -> Vec<(&'static str, &Path, &'static [&'static str])> {
         let mut all: Vec<(&'static str, &Path, &'static [&'static str])> =
-            vec![("--output", &self.output, &["npy", "csv"])];
+            vec![("--output", &self.output, &["npy", "csv", "parquet"])];
         let others: [(&str, &Option<PathBuf>, &[&str]); 5] = [
             ("--centres", &self.centres, &["npy"]),
             ("--regions", &self.regions, &["geojson", "json", "parquet"]),
@@ -156,12 +163,18 @@ impl Args {
             let shown = path.display();
             ensure!(known, "{option} {shown}: the name must end in .{}", endings.join(" or ."));
         }
-        ensure!(
-            self.ids.is_none() || ending(&self.output) == "csv",
-            "--output {}: with --ids the name must end in .csv",
-            self.output.display()
-        );
-        let inputs: Vec<PathBuf> = self.sites.iter().cloned().collect();
+        let (output, of) = (self.output.display(), ending(&self.output));
+        match self.ids {
+            Some(_) => ensure!(
+                of != "npy",
+                "--output {output}: with --ids the name must end in .csv or .parquet"
+            ),
+            None => ensure!(
+                of != "parquet",
+                "--output {output}: without --ids the name must end in .npy or .csv"
+            ),
+        }
+        let inputs: Vec<PathBuf> = self.sites.iter().chain(&self.cells).cloned().collect();
         let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();
         geo_io::check_distinct(&inputs, &paths)?;
         paths.into_iter().try_for_each(|path| Ok(geo_io::check_output(self.to(path))?))

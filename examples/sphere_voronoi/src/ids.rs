@@ -1,48 +1,137 @@
 //! Cells of other grids of the globe, by the crates that are their libraries.
 
+use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use gpu_core::host_memory;
 use h3o::{CellIndex, LatLng, Resolution};
+use serde_json::Value;
 
-/// `--ids`: a grid, and a level of it.
+/// `--ids`: a grid, and a level of it, which ids of H3 and A5 tell themselves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grid {
     /// Hexagons, by H3's resolution. An id is written in hexadecimal digits.
-    H3(Resolution),
+    H3(Option<Resolution>),
     /// HEALPix's squares in the nested order, by their depth. An id is a number from 0.
     Healpix(u8),
     /// Pentagons, by A5's resolution. An id is written in hexadecimal digits.
-    A5(i32),
+    A5(Option<i32>),
 }
 
 impl Grid {
     /// The ids of all cells, in the grid's order.
+    ///
+    /// # Errors
+    /// There is no level, or no memory for so many.
     pub fn ids(self) -> Result<Vec<u64>> {
+        let no_level = "--ids: give a level, such as h3:4 or a5:5, or cells by --cells";
         let count = match self {
             // Of 122 cells twelve are pentagons, which have six children; the others have seven.
-            Self::H3(resolution) => 2 + 120 * 7u64.pow(u8::from(resolution).into()),
+            Self::H3(level) => 2 + 120 * 7u64.pow(u8::from(level.context(no_level)?).into()),
             Self::Healpix(depth) => cdshealpix::n_hash(depth),
-            Self::A5(resolution) => a5::get_num_cells(resolution),
+            Self::A5(level) => a5::get_num_cells(level.context(no_level)?),
         };
         // An id, two coordinates, a unit vector, a site and a distance.
         host_memory::require(count.saturating_mul(60))?;
         Ok(match self {
-            Self::H3(resolution) => {
+            Self::H3(level) => {
+                let resolution = level.context(no_level)?;
                 let cells = CellIndex::base_cells().flat_map(|cell| cell.children(resolution));
                 cells.map(u64::from).collect()
             }
             Self::Healpix(_) => (0..count).collect(),
-            Self::A5(resolution) => {
+            Self::A5(level) => {
                 let mut ids = Vec::new();
                 for cell in a5::get_res0_cells().map_err(|reason| anyhow!(reason))? {
-                    let cells = a5::cell_to_children(cell, Some(resolution));
+                    let cells = a5::cell_to_children(cell, level);
                     ids.extend(cells.map_err(|reason| anyhow!(reason))?);
                 }
                 ids
             }
         })
+    }
+
+    /// Reads ids from a column of a table, of this level where there is one.
+    ///
+    /// # Errors
+    /// What is wrong with the table; a row that has no id, or one that is none of this grid and level.
+    pub fn read(self, path: &Path, column: &str) -> Result<Vec<u64>> {
+        let values = geo_io::read_column(path, column)?;
+        let name = path.display();
+        ensure!(!values.is_empty(), "{name} has no rows, so no cells");
+        let named =
+            |(row, value)| self.id(value).with_context(|| format!("{name}, row {}", row + 1));
+        let ids = values.iter().enumerate().map(named).collect::<Result<Vec<u64>>>()?;
+        // Ids of H3 may be ids of A5 too, by their bits.
+        let is_h3 = |&id: &u64| CellIndex::try_from(id).is_ok();
+        ensure!(
+            !matches!(self, Self::A5(_)) || !ids.iter().all(is_h3),
+            "{name}: its column \"{column}\" has ids of H3, and --ids says a5: give --ids h3"
+        );
+        Ok(ids)
+    }
+
+    /// The id that a field has.
+    fn id(self, value: &Value) -> Result<u64> {
+        let none = || anyhow!("{value} is no id: expected text, or a whole number of 64 bits");
+        let id = match value {
+            Value::Number(number) => {
+                // What databases without unsigned numbers make of large ids.
+                let bits = || number.as_i64().map(i64::cast_unsigned);
+                number.as_u64().or_else(bits).ok_or_else(none)?
+            }
+            Value::String(text) if text.is_empty() => bail!("there is no id"),
+            Value::String(text) => self.parse(text).ok_or_else(none)?,
+            Value::Null => bail!("there is no id"),
+            _ => return Err(none()),
+        };
+        self.require(id)?;
+        Ok(id)
+    }
+
+    /// The id of a text: hexadecimal digits, or decimal ones where these are more than an id has in hexadecimal.
+    fn parse(self, text: &str) -> Option<u64> {
+        const MOST: usize = 16;
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        match self {
+            Self::H3(_) | Self::A5(_) if digits.len() <= MOST => {
+                u64::from_str_radix(digits, 16).ok()
+            }
+            _ => text.parse().ok(),
+        }
+    }
+
+    /// Refuses an id that is none of this grid and level.
+    fn require(self, id: u64) -> Result<()> {
+        let text = self.text(id);
+        let (asked, found, grid) = match self {
+            Self::H3(level) => {
+                let cell =
+                    CellIndex::try_from(id).map_err(|_| anyhow!("{text} is no cell of H3"))?;
+                (
+                    level.map(|level| u8::from(level).into()),
+                    u8::from(cell.resolution()).into(),
+                    "h3",
+                )
+            }
+            Self::Healpix(depth) => {
+                let last = cdshealpix::n_hash(depth) - 1;
+                ensure!(id <= last, "{text} is no cell of healpix:{depth}, whose last is {last}");
+                return Ok(());
+            }
+            Self::A5(level) => {
+                let is_one = a5::is_valid_cell(id) && id != a5::WORLD_CELL;
+                ensure!(is_one, "{text} is no cell of A5");
+                (level, a5::get_resolution(id), "a5")
+            }
+        };
+        match asked {
+            Some(level) if level != found => bail!(
+                "{text} is a cell of level {found}, and --ids says {grid}:{level}: --ids {grid} takes cells of all levels"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// The longitude and the latitude of a cell's centre in degrees.
@@ -76,13 +165,21 @@ impl FromStr for Grid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected h3:0 to h3:15, healpix:0 to healpix:29, or a5:0 to a5:30";
+        let expected = "expected h3:0 to h3:15, healpix:0 to healpix:29, or a5:0 to a5:30; with --cells h3 and a5 too";
+        match text {
+            "h3" => return Ok(Self::H3(None)),
+            "a5" => return Ok(Self::A5(None)),
+            _ => {}
+        }
         let (name, level) = text.split_once(':').ok_or(expected)?;
         let level: u8 = level.parse().map_err(|_| expected)?;
         match name {
-            "h3" => Resolution::try_from(level).map(Self::H3).map_err(|_| expected.to_owned()),
+            "h3" => {
+                let resolution = Resolution::try_from(level).map_err(|_| expected)?;
+                Ok(Self::H3(Some(resolution)))
+            }
             "healpix" if level <= 29 => Ok(Self::Healpix(level)),
-            "a5" if i32::from(level) <= a5::MAX_RESOLUTION => Ok(Self::A5(level.into())),
+            "a5" if i32::from(level) <= a5::MAX_RESOLUTION => Ok(Self::A5(Some(level.into()))),
             _ => Err(expected.to_owned()),
         }
     }

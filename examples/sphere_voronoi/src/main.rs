@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{ColumnType, Crs, Filter, Output, Properties, Shape};
-use gpu_core::{Points, Progress};
+use gpu_core::{Points, Progress, host_memory};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;
@@ -191,7 +191,7 @@ fn write(
     let count = sites.x.len();
     let output = args.to(&args.output);
     if let Some(grid) = args.ids {
-        write_ids(output, grid, sites, progress)?;
+        write_ids(args, grid, sites, progress)?;
     } else if ending(&args.output) == "csv" {
         let rows = diagram.cells().map(|(cell, site)| format!("{cell},{site}"));
         geo_io::write_rows(output, "cell,site", rows)?;
@@ -261,25 +261,43 @@ fn write(
     Ok(())
 }
 
-/// Writes the site that is nearest to the centre of each cell of another grid.
-fn write_ids(output: Output, grid: Grid, sites: &Sites, progress: &dyn Progress) -> Result<()> {
-    let ids = grid.ids()?;
-    let places = ids.iter().map(|&id| {
-        let [longitude, latitude] = grid.centre(id)?;
-        Ok((longitude, sites.latitude.on_sphere(latitude)))
-    });
-    let (x, y): (Vec<f64>, Vec<f64>) = places.collect::<Result<_>>()?;
+/// Writes the site that is nearest to the centre of each cell of another grid: of those asked for, or of all.
+fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) -> Result<()> {
+    let key = args.cell_column.as_str();
+    let ids = match &args.cells {
+        Some(path) => grid.read(path, key)?,
+        None => grid.ids()?,
+    };
+    let centres = ids.iter().map(|&id| grid.centre(id)).collect::<Result<Vec<_>>>()?;
+    let x: Vec<f64> = centres.iter().map(|centre| centre[0]).collect();
+    let y: Vec<f64> = centres.iter().map(|centre| sites.latitude.on_sphere(centre[1])).collect();
     let latitudes = sites.latitudes_on_sphere();
     let all = Points::new(&sites.x, &latitudes);
     let found = sphere_qtm::nearest_sites(&all, &Points::new(&x, &y), 1, progress)?;
-    let nearest = found.sites.iter().zip(&found.distances);
     // Of the sphere with the Earth's area.
     let radius = 1e3 * SQUARE_KILOMETRES.sqrt();
-    let rows = ids
-        .iter()
-        .zip(nearest)
-        .map(|(&id, (site, distance))| format!("{},{site},{}", grid.text(id), distance * radius));
-    Ok(geo_io::write_rows(output, "cell,site,metres", rows)?)
+    let nearest = found.sites.iter().zip(found.distances.iter().map(|distance| distance * radius));
+    let rows = ids.iter().zip(nearest);
+    let output = args.to(&args.output);
+    if ending(&args.output) == "csv" {
+        let text = |(&id, (site, metres)): (&u64, (&u32, f64))| {
+            format!("{},{site},{metres}", grid.text(id))
+        };
+        return Ok(geo_io::write_rows(output, &format!("{key},site,metres"), rows.map(text))?);
+    }
+    // The writer holds all rows, each with three properties by name.
+    host_memory::require(ids.len() as u64 * 600)?;
+    let features = rows.zip(centres).map(|((&id, (&site, metres)), centre)| {
+        let mut properties = Properties::default();
+        match grid {
+            Grid::Healpix(_) => properties.set(key, id),
+            Grid::H3(_) | Grid::A5(_) => properties.set_text(key, grid.text(id)),
+        }
+        properties.set("site", site);
+        properties.set("metres", metres);
+        (properties, Shape::Points(vec![centre]))
+    });
+    Ok(geo_io::write_geoparquet_features(output, features, Some(&wgs_84()?))?)
 }
 
 /// The system of files that are not GeoJSON, which has it without a statement.

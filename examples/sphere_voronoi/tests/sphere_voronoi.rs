@@ -504,6 +504,120 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "give points"]);
 }
 
+/// Runs the program with more arguments and gives the rows of its table.
+fn rows_of(folder: &Path, more: &[&str]) -> Vec<String> {
+    let all = ["sites.csv", "--level", "3", "--device", "cpu", "-o", "out.csv", "--overwrite"];
+    PROGRAM.succeeds(folder, &[&all[..], more].concat());
+    let table = std::fs::read_to_string(folder.join("out.csv")).unwrap();
+    table.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
+    use geo_io::{ColumnType, Number, Shape, write_geoparquet};
+    let folder = with_sites();
+    let here = folder.path();
+    let id = |row: &String| row.split_once(',').unwrap().0.to_owned();
+    for (grid, level) in [("h3", 1), ("h3", 2), ("healpix", 3), ("a5", 2), ("a5", 4)] {
+        let grid_level = format!("{grid}:{level}");
+        let all = rows_of(here, &["--ids", &grid_level]);
+        let wanted: Vec<&String> = all[1..].iter().rev().step_by(7).collect();
+        let ids: Vec<String> = wanted.iter().map(|row| id(row)).collect();
+        std::fs::write(
+            here.join("a.csv"),
+            format!(
+                "n;cell\n{}\n",
+                ids.iter().map(|id| format!("1;{id}")).collect::<Vec<_>>().join("\n")
+            ),
+        )
+        .unwrap();
+        let by_level = ["--ids", &grid_level, "--cells", "a.csv"];
+        let found = rows_of(here, &by_level);
+        assert!(found[1..].iter().eq(wanted.iter().copied()), "{grid_level}");
+        assert_eq!(found[0], "cell,site,metres");
+        // Numbers of 64 bits in a table with another name for them.
+        let radix = if grid == "healpix" { 10 } else { 16 };
+        let number = |id: &String| u64::from_str_radix(id, radix).unwrap().cast_signed();
+        let rows =
+            ids.iter().map(|id| (vec![Number::from(number(id))], Shape::Points(vec![[0.0, 0.0]])));
+        write_geoparquet(&here.join("a.parquet"), &[("Key", ColumnType::Whole)], rows, None)
+            .unwrap();
+        let as_numbers = ["--ids", &grid_level, "--cells", "a.parquet", "--cell-column", "key"];
+        let as_numbers = rows_of(here, &as_numbers);
+        assert_eq!((&as_numbers[1..], as_numbers[0].as_str()), (&found[1..], "key,site,metres"));
+        std::fs::remove_file(here.join("a.parquet")).unwrap();
+    }
+    // H3 and A5 take several levels, in any order.
+    for grid in ["h3", "a5"] {
+        let [one, two] = [1, 3].map(|level| rows_of(here, &["--ids", &format!("{grid}:{level}")]));
+        let mixed = [&one[5], &two[9], &one[1]];
+        let ids = mixed.map(id).join("\n");
+        std::fs::write(here.join("b.txt"), format!("cell\n{}\n", ids.to_uppercase())).unwrap();
+        let found = rows_of(here, &["--ids", grid, "--cells", "b.txt"]);
+        assert!(found[1..].iter().eq(mixed), "{grid}: {found:?}");
+    }
+}
+
+#[test]
+fn ids_that_are_none_are_refused_with_file_and_row() {
+    let folder = with_sites();
+    let here = folder.path();
+    for (name, text) in [
+        ("h3.csv", "cell\n8001fffffffffff\n8003fffffffffff\n"),
+        ("mixed.csv", "cell\n8001fffffffffff\n81003ffffffffff\n"),
+        ("bad.csv", "cell\n8001fffffffffff\n8001ffffffffff0\n"),
+        ("word.csv", "cell\nvalley\n"),
+        ("gap.csv", "n,cell\n1,8001fffffffffff\n2,\n"),
+        ("pix.csv", "cell\n767\n768\n"),
+        ("none.csv", "cell\n"),
+    ] {
+        std::fs::write(here.join(name), text).unwrap();
+    }
+    for (ids, table, words) in [
+        ("h3:0", "mixed.csv", &["row 2", "level 1", "--ids h3 takes"][..]),
+        ("h3", "bad.csv", &["row 2", "8001ffffffffff0 is no cell of H3"]),
+        ("h3", "word.csv", &["row 1", "\"valley\" is no id"]),
+        ("h3", "gap.csv", &["row 2", "there is no id"]),
+        ("h3", "none.csv", &["has no rows"]),
+        ("healpix:3", "pix.csv", &["row 2", "768 is no cell of healpix:3, whose last is 767"]),
+        ("healpix:3", "h3.csv", &["row 1", "is no id"]),
+        ("h3", "sites.csv", &["no column \"cell\""]),
+        ("h3", "sites.las", &["sites.las", ".parquet"]),
+    ] {
+        let arguments = ["sites.csv", "--ids", ids, "--cells", table, "-o", "x.csv"];
+        PROGRAM.fails(here, &arguments, &[&[table], words].concat());
+    }
+    let a5 = ["sites.csv", "--ids", "a5", "--cells", "h3.csv", "-o", "x.csv"];
+    PROGRAM.fails(here, &a5, &["h3.csv"]);
+    let no_level = ["sites.csv", "--ids", "h3", "-o", "x.csv"];
+    PROGRAM.fails(here, &no_level, &["--ids", "give a level", "--cells"]);
+}
+
+#[test]
+fn cells_go_out_as_geoparquet_with_their_ids_and_centres() {
+    let folder = with_sites();
+    let here = folder.path();
+    for grid in ["h3:1", "healpix:2", "a5:2"] {
+        let rows = rows_of(here, &["--ids", grid]);
+        let out = ["sites.csv", "--level", "3", "--ids", grid, "-o", "out.parquet", "--overwrite"];
+        PROGRAM.succeeds(here, &[&out[..], &["--device", "cpu"]].concat());
+        let found = geo_io::read_features(&here.join("out.parquet")).unwrap();
+        let text = |i: usize| {
+            let of = |name: &str| found.properties[i].get(name).unwrap().clone();
+            let plain =
+                |value: serde_json::Value| value.as_str().map_or(value.to_string(), str::to_owned);
+            format!("{},{},{}", plain(of("cell")), of("site"), of("metres").as_f64().unwrap())
+        };
+        assert_eq!(found.properties.len(), rows.len() - 1);
+        assert!((1..rows.len()).all(|i| text(i - 1) == rows[i]), "{grid}");
+        // Read back, they are the cells.
+        let again = rows_of(here, &["--ids", grid, "--cells", "out.parquet"]);
+        assert_eq!(again, rows);
+    }
+    let without = ["sites.csv", "-o", "x.parquet"];
+    PROGRAM.fails(here, &without, &["without --ids the name must end in .npy or .csv"]);
+}
+
 #[test]
 fn sites_of_geoparquet_keep_their_columns_in_regions_and_neighbours() {
     use geo_io::{ColumnType, Crs, Number, Shape, write_geoparquet};

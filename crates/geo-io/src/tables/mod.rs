@@ -3,6 +3,7 @@
 //! Each format is a [`Table`]. [`open`] chooses it by the file's ending. Points (`points::features`) and shapes
 //! (`vectors::shapes`) are made of the rows, whichever format they come from.
 
+pub(crate) mod column;
 mod flatgeobuf;
 pub(crate) mod geometry;
 #[cfg(feature = "geopackage")]

@@ -70,9 +70,19 @@ impl Properties {
         self.0.insert(name.to_owned(), number.into().to_json());
     }
 
+    /// Sets a property to text, in place of what has the name.
+    pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
+        self.0.insert(name.to_owned(), text.into().into());
+    }
+
     /// The value of a property, as JSON has it.
     pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
         self.0.get(name)
+    }
+
+    /// The names of all.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// Whether a property has the name.
@@ -141,6 +151,23 @@ pub fn has_features(path: &Path) -> Result<bool> {
     let is_geojson = ["geojson", "json"].contains(&ending(path).as_str());
     let of_table = |kind| Ok(tables::open(path, kind)?.about().has_geometry);
     Kind::of(path).map_or(Ok(is_geojson), of_table)
+}
+
+/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without geometries. Of a
+/// table no more rows are read than tell.
+///
+/// # Errors
+/// As [`read_features`], up to this geometry.
+pub fn begins_with_polygon(path: &Path) -> Result<bool> {
+    let mut first = None;
+    let read = rows(path, false, &mut |geometry, _| match geometry {
+        None => Ok(()),
+        Some(geometry) => {
+            first = Some(matches!(geometry, Geometry::Polygons(_)));
+            Err("the others are not wanted".to_owned())
+        }
+    });
+    first.map_or_else(|| read.map(|_| false), Ok)
 }
 
 /// What gets a feature: its geometry, and its properties where they are wanted.

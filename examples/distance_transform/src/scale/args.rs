@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use programs::args::{RasterArgs, RunArgs, fraction};
+use programs::catalogues::CatalogueArgs;
 use programs::scale::{BudgetArgs, RunTileArgs, StoreArgs};
 
 use crate::args::{AFTER_HELP, Args, SiteArgs};
@@ -42,9 +43,12 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value
+    /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value. Or a catalogue that
+    /// lists it alone (STAC .json, tile index)
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
     pub output: PathBuf,

@@ -1,9 +1,12 @@
 //! Making a plan.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Georeference, MaskFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::ending;
+use programs::inputs::Files;
 use programs::report::Report;
 use programs::scale::{Planning, folder_name, name, stamp};
 use serde_json::json;
@@ -16,8 +19,9 @@ use crate::scale::recipe::Recipe;
 
 /// Reads the mask's header, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    let mask = args.mask.display();
-    let of = ending(&args.mask);
+    let files = Files::one_raster(&args.mask, &args.catalogues)?;
+    let path = &files.paths[0];
+    let (mask, of) = (path.display(), ending(path));
     ensure!(
         !["npz", "png"].contains(&&of[..]),
         "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or .zarr"
@@ -25,25 +29,25 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     if let Some(path) = args.store.zarr.as_ref().filter(|_| args.nearest) {
         bail!("--zarr {}: it holds distances alone, without --nearest", path.display());
     }
-    let mut planning = Planning::begin(std::slice::from_ref(&args.mask), &args.output, &args.run)?;
-    let (plan, notes) = planning.stages.run("divide", |_| divide(args))?;
-    planning.end(&plan, report(args, &plan, &notes))
+    let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
+    let (plan, notes) = planning.stages.run("divide", |_| divide(args, path))?;
+    planning.end(&plan, report((args, &files), &plan, &notes))
 }
 
 /// The plan, and what is to be said of the mask.
-fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
-    let mask = args.mask.display();
+fn divide(args: &PlanArgs, path: &Path) -> Result<(Plan, Vec<String>)> {
+    let mask = path.display();
     // Before it is read: where it changes meanwhile a tile's job sees that.
-    let about = stamp(&args.mask)?;
-    let file = MaskFile::open(&args.mask)?;
+    let about = stamp(path)?;
+    let file = MaskFile::open(path)?;
     let side =
         |side: usize| u32::try_from(side).with_context(|| format!("{mask}: a side of {side}"));
     let (width, height) = (side(file.size().0)?, side(file.size().1)?);
     ensure!(width > 0 && height > 0, "{mask} has no pixels ({width} x {height})");
     let grid = GridSpec::of_pixels(width, height);
-    let globe = OnGlobe::of(&args.globe, &args.mask, file.georeference(), file.notes())?;
-    globe.map_or(Ok(()), |globe| globe.require_tiles(&args.mask, (width, height)))?;
-    let sides = crate::sides_of(&args.mask, args.sites.spacing, file.georeference(), file.notes())?;
+    let globe = OnGlobe::of(&args.globe, path, file.georeference(), file.notes())?;
+    globe.map_or(Ok(()), |globe| globe.require_tiles(path, (width, height)))?;
+    let sides = crate::sides_of(path, args.sites.spacing, file.georeference(), file.notes())?;
     // Without a place of its own the raster's south-west corner is (0, 0).
     let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
     let place = file.georeference().cloned().unwrap_or_else(corner);
@@ -63,7 +67,7 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     };
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     let all = Bounds { min_x, min_y, max_x, max_y };
-    let input = Input::new(name(&args.mask)?).bounds(all).stamp(about);
+    let input = Input::new(name(path)?).bounds(all).stamp(about);
     let plan = tile_plan::plan(&[input], &params).map_err(|error| match error {
         tile_plan::Error::NoDistance { .. } => {
             anyhow!("--max-distance {}: {error}", limit.unwrap_or_default())
@@ -78,8 +82,9 @@ fn divide(args: &PlanArgs) -> Result<(Plan, Vec<String>)> {
     Ok((plan, notes))
 }
 
-fn report(args: &PlanArgs, plan: &Plan, notes: &[String]) -> Report {
+fn report((args, files): (&PlanArgs, &Files), plan: &Plan, notes: &[String]) -> Report {
     let mut report = Report::default();
+    files.report(&mut report);
     notes.iter().for_each(|note| report.note(note));
     let (grid, tiles, halo) = (plan.grid(), plan.tiles(), plan.halo());
     let (width, height, count) = (grid.width, grid.height, tiles.len());

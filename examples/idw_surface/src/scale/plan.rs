@@ -26,19 +26,22 @@ const AT_ONCE: usize = 1 << 17;
 /// Reads headers, divides the surface and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check(args.points.bounds)?;
-    let paths = args.points.files()?;
-    let mut planning = Planning::begin(&paths, &args.output, &args.run)?;
+    let within = crate::reach(&args.points, &args.surface, false);
+    let files = args.points.files(&|_| Ok(within))?;
+    let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
+    let paths = &files.paths;
     // Of points at one distance the first counts.
     let mut headers = planning.stages.run("headers", |_| {
-        Headers::read(&paths, (&args.points, &args.points.columns.names()), true)
+        Headers::read(paths, (&args.points, &args.points.columns.names()), true)
     })?;
     headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
     let mut report = Report::default();
+    files.report(&mut report);
     let variogram = match args.surface.kriging.variogram {
         None => None,
         Some(_) => planning
             .stages
-            .run("variogram", |progress| variogram(args, &paths, progress, &mut report))?,
+            .run("variogram", |progress| variogram(args, paths, progress, &mut report))?,
     };
     let variogram = variogram.as_ref();
     let (plan, reads) = planning.stages.run("divide", |_| divide(args, &headers, variogram))?;

@@ -4,6 +4,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use gpu_core::GridSpec;
 use nni_grid::Duplicates;
 use programs::cloud::step_of_heights;
+use programs::inputs::Files;
 use programs::report::Report;
 use programs::scale::{
     Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
@@ -14,7 +15,7 @@ use tile_plan::{Plan, Reach};
 use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
-use crate::extent::{FARTHEST, too_large};
+use crate::extent::{self, FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::{Ends, Recipe};
@@ -30,13 +31,14 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         );
     }
     let asked = Asked::of(&args.points, &args.surface)?;
-    let paths = args.points.files()?;
-    let read: Vec<_> = paths.iter().chain(args.surface.read_beside()).cloned().collect();
+    let files = extent::files(&args.points, &args.surface, &asked)?;
+    let mut read = files.read();
+    read.extend(args.surface.read_beside().cloned());
     let mut planning = Planning::begin(&read, &args.output, &args.run)?;
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
     let columns = args.points.columns.names().values(args.surface.further());
     let headers = planning.stages.run("headers", |_| -> Result<Headers> {
-        let mut headers = Headers::read(&paths, (&args.points, &columns), is_ordered)?;
+        let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
         if let Some(path) = &args.surface.above {
             Floor::open(path)?.require_system(headers.crs.as_ref())?;
@@ -44,7 +46,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         Ok(headers)
     })?;
     let plan = planning.stages.run("divide", |_| divide(args, &asked, &headers))?;
-    planning.end(&plan, report(args, &plan, &headers))
+    planning.end(&plan, report(args, &files, &plan, &headers))
 }
 
 fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
@@ -115,8 +117,9 @@ fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     Ok((grid, lattice))
 }
 
-fn report(args: &PlanArgs, plan: &Plan, headers: &Headers) -> Report {
+fn report(args: &PlanArgs, files: &Files, plan: &Plan, headers: &Headers) -> Report {
     let mut report = Report::default();
+    files.report(&mut report);
     headers.report(&mut report);
     report.crs(headers.crs.as_ref());
     headers.notes.iter().for_each(|note| report.note(note));

@@ -17,15 +17,16 @@ use crate::{system, values};
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.tree.check()?;
     let points = &args.tree.points;
-    let paths = points.files()?;
-    let mut planning = Planning::begin(&paths, &args.output, &args.run)?;
+    let files = args.tree.files()?;
+    let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
+    let paths = &files.paths;
     // Points are numbered in the order of the inputs.
     let headers = planning
         .stages
-        .run("headers", |_| Headers::read(&paths, (points, &args.tree.columns()), true))
+        .run("headers", |_| Headers::read(paths, (points, &args.tree.columns()), true))
         .map_err(values::named)?;
     let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
-    let are_fields = values::are_fields(&paths);
+    let are_fields = values::are_fields(paths);
     let numbering = Numbering::of(&headers);
     let values = 1 + args.tree.columns().values.len() + usize::from(numbering.is_some());
     let recipe = |bounds: Bounds| {
@@ -33,6 +34,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     };
     let plan = planning.stages.run("divide", |_| divide(args, &headers, recipe))?;
     let mut report = Report::default();
+    files.report(&mut report);
     report.crs(crs.as_ref());
     note.iter().for_each(|note| report.note(note));
     say(&mut report, &plan, &headers, values);

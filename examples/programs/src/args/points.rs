@@ -8,14 +8,16 @@ use geo_io::{Crs, Filter, Returns};
 use gpu_core::Bounds;
 
 use crate::args::{Classes, Columns, Extent};
-use crate::inputs;
+use crate::catalogues::{CatalogueArgs, Content, Reach};
+use crate::inputs::Files;
 
 /// Options of the programs on points.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Points")]
 pub struct PointArgs {
     /// Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as
-    /// "tiles/*.laz", or - for standard input. All are joined, and their coordinate systems must agree
+    /// "tiles/*.laz", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. All are joined, and
+    /// their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
     /// A table's columns by name, or by number where no name is that number. If rows have geometries, these give x
@@ -36,12 +38,19 @@ pub struct PointArgs {
     /// Coordinate system, such as EPSG:26910 or EPSG:26910+5703, in place of the one in the files
     #[arg(long)]
     pub crs: Option<String>,
+    /// What of catalogues is taken.
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
 }
 
 impl PointArgs {
-    /// The files that the inputs mean.
-    pub fn files(&self) -> Result<Vec<PathBuf>> {
-        inputs::expand(&self.inputs)
+    /// The files that the inputs mean; of catalogues those that meet the ground which counts.
+    ///
+    /// # Errors
+    /// Those of [`Files::find`].
+    pub fn files(&self, reach: Reach<'_>) -> Result<Files> {
+        let given = self.crs()?;
+        Files::find(&self.inputs, Content::Points, &self.catalogues, given.as_ref(), reach)
     }
 
     /// The coordinate system given by `--crs`.

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use geo_io::Number;
 use programs::args::RunArgs;
+use programs::catalogues::CatalogueArgs;
 use programs::scale::BudgetArgs;
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.tif, .vrt, .asc, .zarr, .npy), or several of one that lie beside each other
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy), or several of one that lie beside each other, or catalogues of them
+    /// (STAC .json, tile indexes)
     #[arg(value_name = "RASTER", required = true)]
     pub rasters: Vec<PathBuf>,
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
     /// Boundaries of bins, rising, with commas between [default: the values themselves]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
     pub bins: Vec<Number>,

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use ccq_tree::mosaic_places;
 use geo_io::{Number, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
+use programs::inputs::Files;
 use programs::report::Report;
 use programs::scale::{Planning, System, name, report_tiles, stamp};
 use serde_json::json;
@@ -13,7 +14,7 @@ use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, side_of};
-use crate::build::nodata_of;
+use crate::build::{nodata_of, rasters_of};
 use crate::cells::{Part, cells_of_all, nodata_of_cells};
 use crate::numbers::check_bins;
 use crate::place::{Place, place, place_of_all};
@@ -22,10 +23,11 @@ use crate::values::Values;
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    let mut planning = Planning::begin(&args.rasters, &args.output, &args.run)?;
-    let rasters = planning.stages.run("headers", |_| Rasters::open(args))?;
+    let files = rasters_of(&args.rasters, &args.catalogues)?;
+    let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
+    let rasters = planning.stages.run("headers", |_| Rasters::open(args, &files.paths))?;
     let plan = planning.stages.run("divide", |_| divide(args, &rasters))?;
-    planning.end(&plan, report(&plan, &rasters))
+    planning.end(&plan, report(&files, &plan, &rasters))
 }
 
 /// What the headers of rasters beside each other say.
@@ -45,12 +47,12 @@ struct Rasters {
 }
 
 impl Rasters {
-    fn open(args: &PlanArgs) -> Result<Self> {
+    fn open(args: &PlanArgs, paths: &[PathBuf]) -> Result<Self> {
         check_bins(&args.bins)?;
         let (mut own, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
         let (mut stated, mut notes) = (Vec::new(), Vec::new());
         let (mut value_bytes, mut unpacking) = (0, 0);
-        for path in &args.rasters {
+        for path in paths {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
@@ -66,7 +68,7 @@ impl Rasters {
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, nodata, check)?;
-        let lying: Vec<_> = args.rasters.iter().map(PathBuf::as_path).zip(&own).collect();
+        let lying: Vec<_> = paths.iter().map(PathBuf::as_path).zip(&own).collect();
         let place = place_of_all(&lying)?;
         let grids: Vec<GridSpec> = own.iter().map(|place| place.grid).collect();
         let (grid, windows) = mosaic_places(&grids)?;
@@ -77,7 +79,7 @@ impl Rasters {
         Values::fill(&how.cells, how.nodata, (&grid, &windows))?;
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
-        let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
+        let places = paths.iter().cloned().zip(windows.iter().map(corner)).collect();
         // What an index does not keep is said here already.
         place.kept(&mut notes);
         let stated = nodata;
@@ -132,8 +134,9 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     Ok(plan)
 }
 
-fn report(plan: &Plan, rasters: &Rasters) -> Report {
+fn report(files: &Files, plan: &Plan, rasters: &Rasters) -> Report {
     let mut report = Report::default();
+    files.report(&mut report);
     let (grid, files) = (plan.grid(), rasters.inputs.len());
     let (width, height, side) = (grid.width, grid.height, side_of(plan));
     let Bounds { min_x, min_y, max_x, max_y } = rasters.place.bounds();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use programs::args::{RasterArgs, RunArgs};
+use programs::catalogues::CatalogueArgs;
 use programs::scale::{BudgetArgs, RunTileArgs};
 
 use crate::args::{AFTER_HELP, Args, OutputArgs, PlaceArgs};
@@ -39,9 +40,12 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north
+    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north, or a catalogue that lists it alone (STAC .json, tile
+    /// index)
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
+    #[command(flatten)]
+    pub catalogues: CatalogueArgs,
     /// The products that tiles have, with commas between
     #[arg(
         long,

@@ -1,8 +1,11 @@
 //! Making a plan: the DEM's header is read, and for colours that depend on the range of heights all of these.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use gpu_core::{GridSpec, Progress};
 use programs::args::ending;
+use programs::inputs::Files;
 use programs::report::Report;
 use programs::scale::{Planning, folder_name, name, stamp};
 use serde_json::json;
@@ -18,26 +21,35 @@ const MOST_SIDE: u32 = 65_000;
 
 /// Reads what there is to know of the DEM, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    let dem = args.dem.display();
-    let of = ending(&args.dem);
+    let files = Files::one_raster(&args.dem, &args.catalogues)?;
+    let path = &files.paths[0];
+    let of = ending(path);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{dem}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or .zarr"
+        "{}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or \
+         .zarr",
+        path.display()
     );
     let products: Vec<Name> =
         Name::ALL.into_iter().filter(|name| args.product.contains(name)).collect();
     args.method.check(&products)?;
     args.drawing.check(&products)?;
-    let read: Vec<_> = std::iter::once(&args.dem).chain(&args.drawing.colours).cloned().collect();
+    let mut read = files.read();
+    read.extend(args.drawing.colours.iter().cloned());
     let mut planning = Planning::begin(&read, &args.output, &args.run)?;
-    let (plan, dem) = planning.stages.run("divide", |progress| divide(args, products, progress))?;
-    planning.end(&plan, report(&plan, &dem))
+    let (plan, dem) =
+        planning.stages.run("divide", |progress| divide((args, path), products, progress))?;
+    planning.end(&plan, report(&files, &plan, &dem))
 }
 
-fn divide(args: &PlanArgs, products: Vec<Name>, progress: &dyn Progress) -> Result<(Plan, Dem)> {
+fn divide(
+    (args, path): (&PlanArgs, &Path),
+    products: Vec<Name>,
+    progress: &dyn Progress,
+) -> Result<(Plan, Dem)> {
     // Before it is read: where it changes meanwhile a tile's job sees that.
-    let about = stamp(&args.dem)?;
-    let dem = Dem::open(&args.dem, args.place.cell_size)?;
+    let about = stamp(path)?;
+    let dem = Dem::open(path, args.place.cell_size)?;
     dem.require_lengths(products.iter().copied())?;
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
@@ -49,13 +61,14 @@ fn divide(args: &PlanArgs, products: Vec<Name>, progress: &dyn Progress) -> Resu
     let params = params.most_side(most_side);
     let params =
         params.ends_at_grid(true).reach("the neighbours of a cell", Reach::Cells(HALO.into()));
-    let input = Input::new(name(&args.dem)?).bounds(grid.bounds()).stamp(about);
+    let input = Input::new(name(path)?).bounds(grid.bounds()).stamp(about);
     let plan = tile_plan::plan(&[input], &params).map_err(|error| args.budget.explain(error))?;
     Ok((plan, dem))
 }
 
-fn report(plan: &Plan, dem: &Dem) -> Report {
+fn report(files: &Files, plan: &Plan, dem: &Dem) -> Report {
     let mut report = Report::default();
+    files.report(&mut report);
     crate::report_dem(&mut report, dem);
     let (tiles, halo) = (plan.tiles(), plan.halo());
     let count = tiles.len();

@@ -120,14 +120,8 @@ fn require_text(path: &Path, start: &[u8]) -> Result<()> {
     format.map_or(Ok(()), |format| Err(Error::OtherFormat { path: path.to_owned(), format }))
 }
 
-/// Reads the table, from standard input where the path is `-`. docs/guide/tables.md says what it may look like.
-pub(crate) fn read(
-    path: &Path,
-    filter: &Filter,
-    columns: &CsvColumns,
-    progress: &dyn Progress,
-    keep: Keep,
-) -> Result<PointCloud> {
+/// Opens a table of text, or standard input where the path is `-`. Returns it with the length of a file.
+fn open_text(path: &Path) -> Result<(BufReader<Box<dyn Read>>, u64)> {
     let (file, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin().lock()), 0)
     } else {
@@ -136,6 +130,29 @@ pub(crate) fn read(
     };
     let mut file = BufReader::with_capacity(1 << 20, file);
     require_text(path, file.fill_buf().map_err(|e| Error::read(path, e))?)?;
+    Ok((file, size))
+}
+
+/// Reads the texts of one column of the table.
+pub(crate) fn read_column(path: &Path, column: &str) -> Result<Vec<String>> {
+    let columns = CsvColumns::new([column, column, column].map(str::to_owned));
+    let mut rows = Rows::open(path, Lines::new(path, open_text(path)?.0), &columns)?;
+    let (mut texts, at) = (Vec::new(), rows.layout.xyz[0]);
+    while rows.advance()? {
+        texts.push(rows.fields[at].text(&rows.line.text).into_owned());
+    }
+    Ok(texts)
+}
+
+/// Reads the table, from standard input where the path is `-`. docs/guide/tables.md says what it may look like.
+pub(crate) fn read(
+    path: &Path,
+    filter: &Filter,
+    columns: &CsvColumns,
+    progress: &dyn Progress,
+    keep: Keep,
+) -> Result<PointCloud> {
+    let (file, size) = open_text(path)?;
     let mut rows = Rows::open(path, Lines::new(path, file), columns)?;
     let shape = (rows.layout.values.len(), rows.layout.class.is_some());
     let mut points = Collector::new(path, filter, keep, shape)?;
@@ -212,8 +229,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
         })
     }
 
-    /// The coordinates and the class of the next row, 0 where there are no classes. Its further values stay here.
-    fn next(&mut self) -> Result<Option<([f64; 3], u8)>> {
+    /// Divides the next row into its fields; false behind the last one.
+    fn advance(&mut self) -> Result<bool> {
         while self.lines.next(&mut self.line)? {
             if self.line.comment().is_some() {
                 self.comments += 1;
@@ -229,26 +246,31 @@ impl<'a, R: BufRead> Rows<'a, R> {
             if let Some(error) = self.empty.take() {
                 return Err(error);
             }
-            match is_whole {
-                Ok(true) => {}
-                Ok(false) => {
-                    return Err(self.malformed(&self.layout.ragged(&self.line, &self.fields)));
-                }
-                Err(reason) => return Err(self.malformed(&reason)),
-            }
-            let [x, y, z] = self.layout.xyz;
-            let xyz = [self.number(x)?, self.number(y)?, self.number(z)?];
-            self.without_value += u64::from(xyz[2] == NODATA);
-            let values = self.layout.values.iter().map(|&column| self.number(column));
-            self.values = values.collect::<Result<_>>()?;
-            if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT) {
-                self.note_rounding();
-            }
-            let class = self.layout.class.map_or(Ok(0), |column| self.class(column))?;
-            self.read += 1;
-            return Ok(Some((xyz, class)));
+            return match is_whole {
+                Ok(true) => Ok(true),
+                Ok(false) => Err(self.malformed(&self.layout.ragged(&self.line, &self.fields))),
+                Err(reason) => Err(self.malformed(&reason)),
+            };
         }
-        Ok(None)
+        Ok(false)
+    }
+
+    /// The coordinates and the class of the next row, 0 where there are no classes. Its further values stay here.
+    fn next(&mut self) -> Result<Option<([f64; 3], u8)>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let [x, y, z] = self.layout.xyz;
+        let xyz = [self.number(x)?, self.number(y)?, self.number(z)?];
+        self.without_value += u64::from(xyz[2] == NODATA);
+        let values = self.layout.values.iter().map(|&column| self.number(column));
+        self.values = values.collect::<Result<_>>()?;
+        if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT) {
+            self.note_rounding();
+        }
+        let class = self.layout.class.map_or(Ok(0), |column| self.class(column))?;
+        self.read += 1;
+        Ok(Some((xyz, class)))
     }
 
     /// Counts the whole numbers of the row that were rounded.

@@ -1,0 +1,50 @@
+//! One column of a table.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Field, Kind, each, open, row_name};
+use crate::points::{csv, ending};
+use crate::{Error, Result};
+
+/// Reads one column of a table, of text by the endings `.csv` and `.txt` or of any other kind that [`read_points`](crate::read_points) reads. The
+/// name is taken in upper and lower case alike. Fields of text files are text, as they stand; whole numbers of other files keep all of their
+/// bits, and a field that is null or no value here is null.
+///
+/// # Errors
+/// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], and what is wrong with the file.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("cells.csv");
+/// std::fs::write(&path, "cell,count\n85283473fffffff,7\n")?;
+/// assert_eq!(geo_io::read_column(&path, "cell")?, ["85283473fffffff"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_column(path: &Path, name: &str) -> Result<Vec<Value>> {
+    let Some(kind) = Kind::of(path) else {
+        let is_text = ["csv", "txt"].contains(&ending(path).as_str()) || path.as_os_str() == "-";
+        if !is_text {
+            let known = ".csv, .txt, .parquet, .fgb, .gpkg or .shp";
+            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+        }
+        return Ok(csv::read_column(path, name)?.into_iter().map(Value::from).collect());
+    };
+    let table = open(path, kind)?;
+    let columns = &table.about().columns;
+    let is_it = |column: &String| column.eq_ignore_ascii_case(name);
+    let found = columns.iter().position(|column| column == name).or(columns.iter().position(is_it));
+    let found = found.ok_or_else(|| Error::NoColumn {
+        path: path.to_owned(),
+        column: name.to_owned(),
+        columns: columns.join(", "),
+        is_value: false,
+    })?;
+    let mut values = Vec::new();
+    each(path, table, &[found], row_name, &mut |_, _, fields| {
+        values.extend(fields.into_iter().map(Field::into_json));
+        Ok(())
+    })?;
+    Ok(values)
+}

@@ -25,7 +25,8 @@
 //!     p r S^(1/p) * share <= 128:                          add the f32 sums
 //!     p r / d_min * share <= 128, d_min over the points:   add the f32 sums
 //!     else:                                                the warp sums the group again, by f64 differences
-//! share = the greatest part that the group has in W, the sum of all weights, or in a sum of weighted values
+//! share = the greatest part that the group has in W, the sum of all weights, or in a sum of weighted values;
+//!         at least 2^-9 / p
 //! ```
 //!
 //! # Why it is right
@@ -39,9 +40,11 @@
 //! - Groups farther than 2 r have all distances above r. Their shares of W are 1 at most, so together they add less
 //!   than p 2^-24.
 //!
-//! Two things are measured, not proven (`crates/idw/tests/all/accuracy.rs`): the errors of several near groups stay
-//! small together, and S is a sum over rounded distances. A distance below 2^-24 r may come out as large as that; then
-//! the test passes only if the group's share seems to be below 7.6e-6 / p.
+//! - S is a sum over rounded distances: a distance below 2^-24 r may come out as large as that, and then the share is too
+//!   small. So groups whose nearest distance may be below 2^-16 r are summed again, whatever their share seems to be.
+//!
+//! One thing is measured, not proven (`crates/idw/tests/all/accuracy.rs`): the errors of several near groups stay small
+//! together.
 //!
 //! # What it costs
 //!
@@ -92,6 +95,10 @@ pub struct Group<'a> {
 /// The largest error of the result that one group may cause, in multiples of `2^-24`: 128 of them are 7.6e-6, below the
 /// 1e-5 that is promised.
 const MAX_DOUBT: f32 = 128.0;
+
+/// The least of a group's share times the power, in the test of the error: `MAX_DOUBT * 2^-16`. So the nearest distance of a
+/// group whose f32 sums are taken is `2^-16 r` or more. That is 256 times its rounding, and the share is true to 2%.
+const LEAST_SHARE: f32 = MAX_DOUBT / 65_536.0;
 
 /// The targets of a block, their sums, and how weights follow from distances.
 #[derive(Clone, Copy)]
@@ -212,7 +219,9 @@ impl Block<'_> {
             // S^(1/p), since the exponent is -p / 2.
             let inverse = Real::exp2(Real::log2(weight) * (-0.5 / exponent));
             // Above power 4 the promise itself is in proportion to the power, so p counts as 4.
-            let rounding = f32::min(-2.0 * exponent, 4.0) * group.reach * share;
+            // A share that was summed over rounded distances is true only where these are far above their rounding.
+            let share = f32::max(f32::min(-2.0 * exponent, 4.0) * share, LEAST_SHARE);
+            let rounding = group.reach * share;
             // `!(..)`: an infinite or undefined bound counts as too large.
             if weight > 0.0 && !(rounding * inverse <= MAX_DOUBT) {
                 let place = self.room.place_from(j * BLOCK + me, group.origin);

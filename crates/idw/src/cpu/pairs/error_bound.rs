@@ -9,7 +9,8 @@
 //!     the chunk's box is farther from the group than twice its reach: add the f32 sums, nothing is tested (is_near)
 //!     for each target nearer than that:
 //!         p r S^(1/p) <= 128:                     fine, with a share of at most 1
-//!         p r S^(1/p) share <= 128:               fine, with the share of this group in all weights and values
+//!         p r S^(1/p) share <= 128:               fine, with the share of this group in all weights and values, which
+//!                                                 counts as 2^-9 / p at least
 //!         p r share / d_min <= 128:               fine, with the least distance itself
 //!         else, or a point is left out:           sum the group again in f64
 //! ```
@@ -25,6 +26,9 @@ use crate::points::Range;
 
 /// The largest error of the result that one group may cause, in multiples of `2^-24`: 7.6e-6, below the promised 1e-5.
 const MAX_DOUBT: f64 = 128.0;
+
+/// The least share times the power, as in `kernels_rs::idw::error_bound`.
+const LEAST_SHARE: f64 = MAX_DOUBT / 65_536.0;
 
 /// Tests sums over groups of equal size, and replaces those that fail.
 pub(crate) struct Doubt<'a> {
@@ -136,7 +140,8 @@ impl<'a> Doubt<'a> {
                 share = share.max(sum / all.max(low.abs().min(high.abs()) * known));
             }
         }
-        let rounding = rounding * share;
+        // A share that was summed over rounded distances is true only where these are far above their rounding.
+        let rounding = (rounding * share).max(self.reaches[group] * LEAST_SHARE);
         // First with the bound of 1 / d, then with the least distance itself, which costs a pass over the group.
         let is_fine = |inverse: f64| rounding * inverse <= MAX_DOUBT;
         !is_fine(inverse) && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())

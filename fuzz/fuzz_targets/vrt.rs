@@ -10,7 +10,10 @@ static SOURCES: LazyLock<()> = LazyLock::new(|| {
     let array = tessera_fuzz::file("source.npy", b"");
     let values: Vec<i16> = (0..20 * 12).collect();
     geo_io::write_npy(array.as_path(), &values, 20, 12).expect("a source is written");
-    tessera_fuzz::file("source.asc", b"ncols 2 nrows 2 xllcorner 0 yllcorner 0 cellsize 1 1 2.5 3 4");
+    tessera_fuzz::file(
+        "source.asc",
+        b"ncols 2 nrows 2 xllcorner 0 yllcorner 0 cellsize 1 1 2.5 3 4",
+    );
 });
 
 fuzz_target!(|bytes: &[u8]| {

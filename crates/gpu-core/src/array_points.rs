@@ -9,8 +9,8 @@ use crate::{Points, Result};
 /// Points in arrays or geometries of other crates: what [`points`](Self::points) gives goes into every function that takes
 /// [`Points`]. The features `ndarray`, `arrow` and `geo` each have constructors.
 ///
-/// A column whose elements lie side by side is borrowed, any other is copied: those of an array with a row for each point are,
-/// those of its transpose are not.
+/// A column whose elements lie side by side is borrowed, and any other is copied. An array with a row for each point has
+/// columns that are copied; the columns of its transpose are borrowed.
 ///
 /// ```
 /// # #[cfg(feature = "ndarray")]

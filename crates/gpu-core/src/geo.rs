@@ -43,7 +43,7 @@ pub enum Parts {
     Lines(Vec<Vec<[f64; 2]>>),
     /// A Polygon, Rect or Triangle, or those of a MultiPolygon.
     Polygons(Vec<Rings>),
-    /// Those of a GeometryCollection.
+    /// The parts of a GeometryCollection.
     Several(Vec<Parts>),
 }
 

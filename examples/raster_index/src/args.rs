@@ -45,7 +45,7 @@ pub enum Command {
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
     /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other, or catalogues
-    /// of them (STAC .json, tile indexes); without one a seeded sample is made
+    /// of them (STAC .json, tile indexes). Without one, a seeded sample is made
     #[arg(value_name = "RASTER")]
     pub rasters: Vec<PathBuf>,
     #[command(flatten)]

@@ -45,7 +45,7 @@
 //! # Rejected
 //!
 //! Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels, and
-//! each cost a block (docs/performance.md). A network for leaves of ten points: 15 steps of the whole warp, where
+//! each cost a block (docs/guide/performance.md). A network for leaves of ten points: 15 steps of the whole warp, where
 //! counting takes ten.
 
 use device_std::shared::{Carver, SharedArray};

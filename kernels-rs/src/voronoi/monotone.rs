@@ -45,7 +45,7 @@
 //! The ranges of a level overlap in their ends alone. So a level compares about one candidate a pixel of the column,
 //! and one more a row searched, whatever the density and the distances. A search also ends where the rows alone are
 //! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), winners of one row in 256.
-//! 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/performance.md), bound by instructions, not by memory.
+//! 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/guide/performance.md), bound by instructions, not by memory.
 //!
 //! # Rejected
 //!

@@ -109,8 +109,8 @@ pub struct RasterPlace {
     pub notes: Vec<String>,
 }
 
-/// Reads how large a raster is and where it lies: a TIFF or a virtual raster, of any number of bands of any type, an
-/// ASCII grid, or Zarr of one band.
+/// Reads how large a raster is and where it lies. It may be a TIFF or a virtual raster with bands of any number and type,
+/// an ASCII grid, or Zarr of one band.
 ///
 /// ```
 /// use geo_io::{Georeference, read_place, write_georeferenced};

@@ -110,8 +110,8 @@ pub(crate) fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Win
 
 /// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or a virtual raster of such.
 ///
-/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest: of a TIFF the blocks that the window touches
-/// are unpacked, of an array its rows are read, of a virtual raster the sources that the window touches.
+/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest. Of a TIFF the blocks that the window touches are
+/// unpacked; of an array its rows are read; of a virtual raster the sources are read that the window touches.
 pub struct ValuesFile {
     path: PathBuf,
     source: Box<dyn Windows>,

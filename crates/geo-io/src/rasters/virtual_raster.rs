@@ -219,8 +219,8 @@ pub(crate) fn read_place(path: &Path) -> Result<RasterPlace> {
     Ok(RasterPlace { size, georeference, notes })
 }
 
-/// Returns the files that a raster is read from: its own, all of a Zarr array and, of a virtual raster, those of its sources, of which
-/// some may be such themselves.
+/// Returns the files that a raster is read from: its own, or all of a Zarr array. For a virtual raster they include the files
+/// of its sources, which may be virtual rasters too.
 ///
 /// # Errors
 /// What is wrong with a virtual raster.

@@ -74,7 +74,7 @@ impl UnfinishedFolder {
     /// Gives the folder its name. One that has the name is replaced and removed, or, unless `may_replace`, stays.
     ///
     /// # Errors
-    /// Those of writing; [`ErrorKind::AlreadyExists`] for a folder that stays.
+    /// The errors of writing; [`ErrorKind::AlreadyExists`] for a folder that stays.
     pub fn finish(mut self, may_replace: bool) -> Result<()> {
         sync_folders(&self.path)?;
         if fs::symlink_metadata(&self.place).is_ok() {

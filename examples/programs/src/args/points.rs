@@ -47,7 +47,7 @@ impl PointArgs {
     /// The files that the inputs mean; of catalogues those that meet the ground which counts.
     ///
     /// # Errors
-    /// Those of [`Files::find`].
+    /// The errors of [`Files::find`].
     pub fn files(&self, reach: Reach<'_>) -> Result<Files> {
         let given = self.crs()?;
         Files::find(&self.inputs, Content::Points, &self.catalogues, given.as_ref(), reach)

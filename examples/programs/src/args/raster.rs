@@ -46,7 +46,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Those that have several bands.
+    /// The formats that have several bands.
     pub const BANDS: [Self; 2] = [Self::GeoTiff, Self::Zarr];
 
     /// The format that a name asks for, of those that an option has.

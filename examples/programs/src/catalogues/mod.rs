@@ -24,7 +24,7 @@ use stated::Stated;
 /// Options of the programs that take catalogues.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CatalogueArgs {
-    /// Of each item of a STAC catalogue or a .vpc, the asset that is read [default: the only one with data]
+    /// The asset that is read of each item of a STAC catalogue or a .vpc [default: the only one with data]
     #[arg(long, value_name = "KEY")]
     pub asset: Option<String>,
     /// The column of a tile index that has the paths of its files [default: location]
@@ -65,8 +65,8 @@ impl Catalogue {
     /// Reads a catalogue; `None` for a file that is none.
     ///
     /// # Errors
-    /// What is wrong with the catalogue, and with which of its entries: no file, two entries of one file, no asset or several
-    /// assets of this content, a statement that is none.
+    /// The catalogue is damaged, or an entry is: it has no file, the file of another entry, no asset or several assets of this
+    /// content. Or a statement cannot be read. The error names the entry.
     pub fn read(path: &Path, content: Content, args: &CatalogueArgs) -> Result<Option<Self>> {
         let of = ending(path);
         let is_table = ["fgb", "shp", "gpkg", "parquet", "geoparquet", "pq"].contains(&&of[..]);

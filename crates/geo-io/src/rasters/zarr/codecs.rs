@@ -25,7 +25,7 @@ pub(crate) struct Codecs {
 }
 
 impl Codecs {
-    /// Those of a way to pack. Zarr has no LZW.
+    /// Returns the codecs of a compression. Zarr has no LZW.
     pub fn of(compression: Compression) -> Self {
         let packed = match compression {
             Compression::Deflate | Compression::Lzw => vec![Codec::Gzip],

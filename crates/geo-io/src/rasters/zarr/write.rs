@@ -34,7 +34,7 @@ const CHUNK: u32 = 512;
 /// # Errors
 /// - What `fill` gives.
 /// - [`Error::BadValue`]: the raster has no cells or no bands.
-/// - Those of writing.
+/// - The errors of writing.
 pub fn write_zarr_rows<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
@@ -136,7 +136,7 @@ impl ZarrTiles {
     /// Writes what the store says of itself. Whoever comes first does so, and others find the same.
     ///
     /// # Errors
-    /// Those of writing, and [`Error::Differs`] for another store.
+    /// The errors of writing, and [`Error::Differs`] for another store.
     pub fn begin(&self) -> Result<()> {
         for (file, bytes) in &self.stated {
             match std::fs::read(file) {

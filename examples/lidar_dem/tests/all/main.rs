@@ -3,6 +3,7 @@
 mod above;
 mod bins;
 mod breaklines;
+mod catalogues;
 mod command_line;
 mod common;
 mod dsm;

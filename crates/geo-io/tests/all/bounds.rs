@@ -276,6 +276,11 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
     std::fs::write(&path, &bytes).unwrap();
     let west = bounds(0.0, 0.0, 400.0, 1000.0);
     assert_eq!(rows(&read(&path, Some(west)).unwrap()), within(&all, &west));
+    // Neither is one read behind its first record, of which a sample is looked at.
+    let (at, length) = places[2];
+    bytes[at as usize + 30..(at + length) as usize].fill(0xA5);
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(rows(&read(&path, Some(west)).unwrap()), within(&all, &west));
     let east = bounds(600.0, 600.0, 900.0, 900.0);
     assert!(matches!(read(&path, Some(east)), Err(Error::Malformed { .. })));
 }

@@ -394,3 +394,22 @@ fn tiles_are_chunks_of_one_array() {
     PROGRAM.succeeds(folder.path(), &["merge", "plan.json", "-o", "m.zarr", "-o", "m.tif"]);
     assert!(read("m.tif") == read("m.zarr"));
 }
+
+#[test]
+fn a_catalogue_of_one_mask_has_its_plan() {
+    use testing::files::catalogues::{Listed, tile_index};
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let place = geo_io::Georeference::north_up((4e5, 5e6), (2.0, 2.0));
+    let place = geo_io::Georeference { crs: geo_io::Crs::parse("EPSG:32632").ok(), ..place };
+    let values = values(&mut Random::new(5), 60 * 50, 0.1);
+    geo_io::write_georeferenced(&here.join("mask.tif"), &place, (60, 50), &values, -1.0).unwrap();
+    let index = tile_index(&[Listed::new("mask.tif", [4e5, 4_999_900.0, 400_120.0, 5e6])], 32632);
+    std::fs::write(here.join("index.geojson"), index.to_string()).unwrap();
+    let plan = |input: &str| {
+        let words = ["plan", input, "--max-distance", "9", "--memory", "1GiB", "-o", "p.json"];
+        succeeds(here, &[&words, &["--overwrite"]]);
+        bytes(here, "p.json")
+    };
+    assert!(plan("mask.tif") == plan("index.geojson"));
+}

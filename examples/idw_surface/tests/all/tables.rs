@@ -129,3 +129,36 @@ fn a_plan_of_geoparquet_gives_the_bytes_of_one_run() {
     let bytes = |name: &str| std::fs::read(here.join(name)).unwrap();
     assert!(bytes("one.tif") == bytes("tiles.tif"));
 }
+
+#[test]
+fn a_catalogue_is_its_files_by_name_and_a_radius_leaves_far_ones_out() {
+    use testing::files::catalogues::{Listed, items};
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stations(here, "a.parquet", 0, "EPSG:32631");
+    stations(here, "b.parquet", 60, "EPSG:32631");
+    let around = [500_000.0, 4_100_000.0, 504_025.0, 4_103_852.0];
+    let far = [700_000.0, 4_100_000.0, 704_025.0, 4_103_852.0];
+    let files = [("a.parquet", around), ("b.parquet", around), ("gone.parquet", far)];
+    let files = files.map(|(name, bounds)| Listed::new(name, bounds));
+    std::fs::write(here.join("all.json"), items(&files).to_string()).unwrap();
+    let window = "--bounds=500500,4100500,503000,4103000";
+    let made = |inputs: &[&str], more: &[&str]| {
+        let always = ["--columns", "x,y,rain", "--resolution", "100", "--overwrite", window];
+        let surface = [inputs, &always, more, &["-o", "s.tif", "--device", "cpu"]].concat();
+        PROGRAM.succeeds(here, &surface);
+        let plan = [&["plan"], inputs, &always, more, &["--memory", "1GiB", "-o", "p.json"]];
+        PROGRAM.succeeds(here, &plan.concat());
+        ["s.tif", "p.json"].map(|name| std::fs::read(here.join(name)).unwrap())
+    };
+    let by_name = ["a.parquet", "b.parquet"];
+    for more in [&["--radius", "900"][..], &["--kernel", "biweight", "--bandwidth", "900"]] {
+        assert!(made(&["all.json"], more) == made(&by_name, more), "{more:?}");
+    }
+    // Any point may count.
+    for more in [&["--max-points", "8"][..], &["--radius", "900", "--cross-validate"]] {
+        let words = ["all.json", "--columns", "x,y,rain", window, "-o", "x.tif"];
+        let missing = ["item 2 (\"2\"): its file gone.parquet is missing"];
+        PROGRAM.fails(here, &[&words[..], more].concat(), &missing);
+    }
+}

@@ -82,3 +82,38 @@ fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
     let words = ["feature 0: a point is no polygon"];
     PROGRAM.fails(here, &["p.parquet", "--polygons", "p.parquet"], &words);
 }
+
+/// Tables of points, the first in the west and the second in the east, and a catalogue of both with a third that is gone.
+fn listed(folder: &std::path::Path) {
+    use testing::files::catalogues::{Listed, items};
+    let tables = ["west.csv", "east.csv", "gone.csv"].iter().enumerate().map(|(i, name)| {
+        let west = 100.0 * i as f64;
+        let row =
+            |k: u32| format!("{},{},{k}\n", west + f64::from(k * 37 % 100), f64::from(k * 53 % 97));
+        if i < 2 {
+            let rows: String = (0..300).map(row).collect();
+            std::fs::write(folder.join(name), format!("x,y,z\n{rows}")).unwrap();
+        }
+        Listed::new(name, [west, 0.0, west + 99.0, 96.0])
+    });
+    let document = items(&tables.collect::<Vec<_>>()).to_string();
+    std::fs::write(folder.join("all.json"), document).unwrap();
+}
+
+#[test]
+fn a_catalogue_gives_the_tree_and_the_plan_of_its_tables_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    listed(here);
+    let made = |inputs: &[&str]| {
+        let always = ["--bounds", "0,0,199,96", "--overwrite"];
+        let tree = [inputs, &always, &["-o", "a.qtree", "--device", "cpu"]].concat();
+        PROGRAM.succeeds(here, &tree);
+        let plan = [&["plan"], inputs, &always, &["--memory", "1GiB", "-o", "p.json"]].concat();
+        PROGRAM.succeeds(here, &plan);
+        ["a.qtree", "p.json"].map(|name| std::fs::read(here.join(name)).unwrap())
+    };
+    assert!(made(&["all.json"]) == made(&["west.csv", "east.csv"]));
+    let all = ["all.json", "-o", "b.qtree"];
+    PROGRAM.fails(here, &all, &["all.json, item 2 (\"2\"): its file gone.csv is missing"]);
+}

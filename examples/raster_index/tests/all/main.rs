@@ -1,6 +1,7 @@
 //! The tests of the program, in one binary: what they share is compiled and linked once.
 
 mod asked;
+mod catalogues;
 mod places;
 mod raster_index;
 mod scale;

@@ -225,3 +225,25 @@ fn tiles_keep_the_memory_of_the_plan() {
     let plan = ["dem.tif", "--product", "slope,aspect,tpi,relief"];
     testing::tiles::keeps_the_memory(&PROGRAM, folder.path(), &plan, &[], (110, 4));
 }
+
+#[test]
+fn a_catalogue_of_one_dem_has_its_plan_and_one_of_several_is_refused() {
+    use testing::files::catalogues::{Listed, items};
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let values = heights(&mut Random::new(5), (60, 50), 0.0);
+    let name = write_dem(here, "feet", &values, (60, 50));
+    let dem = Listed::new(name, [4e5, 999_800.0, 400_181.0, 1_000_001.0]);
+    let other = Listed::new("other.tif", [4e5, 999_800.0, 400_181.0, 1_000_001.0]);
+    std::fs::copy(here.join(name), here.join("other.tif")).unwrap();
+    std::fs::write(here.join("one.json"), items(&[dem.clone()]).to_string()).unwrap();
+    std::fs::write(here.join("two.json"), items(&[dem, other]).to_string()).unwrap();
+    let plan = |input: &str| {
+        let arguments = ["plan", input, "--product", "slope", "-o", "p.json", "--overwrite"];
+        PROGRAM.succeeds(here, &[&arguments[..], &["--memory", "1GiB"]].concat());
+        std::fs::read(here.join("p.json")).unwrap()
+    };
+    assert!(plan(name) == plan("one.json"));
+    let two = ["plan", "two.json", "--product", "slope", "-o", "q.json"];
+    PROGRAM.fails(here, &two, &["two.json lists 2 rasters, and one is taken here"]);
+}

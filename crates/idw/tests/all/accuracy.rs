@@ -158,7 +158,7 @@ fn a_point_nearer_than_f32_shows_beside_one_that_is_nearer_still() {
                 cloud.y.push(y);
                 cloud.z.push(z);
             }
-            let target = Cloud::of([(0.0, 0.0, 0.0)].into_iter());
+            let target = Cloud::of([(0.0, 0.0, 0.0)]);
             assert_promised(&cloud, targets_at(&target), &target, &format!("{before} before"));
         }
     }

@@ -1,5 +1,5 @@
 //! Catalogues in place of files: the bytes are those of the same files by name, what lies outside of a window is not touched, and
-//! what contradicts a file is refused. The worked example of docs/catalogues.md.
+//! what contradicts a file is refused. The worked example of docs/guide/catalogues.md.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use testing::files::catalogues::{Listed, items, tile_index};
 
 use crate::PROGRAM;
 
-const DOCUMENT: &str = include_str!("../../../../docs/catalogues.md");
+const DOCUMENT: &str = include_str!("../../../../docs/guide/catalogues.md");
 
 /// Points of a tile, and tiles on a side of the survey.
 const POINTS: usize = 900;

@@ -236,7 +236,7 @@ fn a_catalogue_of_one_dem_has_its_plan_and_one_of_several_is_refused() {
     let dem = Listed::new(name, [4e5, 999_800.0, 400_181.0, 1_000_001.0]);
     let other = Listed::new("other.tif", [4e5, 999_800.0, 400_181.0, 1_000_001.0]);
     std::fs::copy(here.join(name), here.join("other.tif")).unwrap();
-    std::fs::write(here.join("one.json"), items(&[dem.clone()]).to_string()).unwrap();
+    std::fs::write(here.join("one.json"), items(std::slice::from_ref(&dem)).to_string()).unwrap();
     std::fs::write(here.join("two.json"), items(&[dem, other]).to_string()).unwrap();
     let plan = |input: &str| {
         let arguments = ["plan", input, "--product", "slope", "-o", "p.json", "--overwrite"];

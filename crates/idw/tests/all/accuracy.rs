@@ -141,25 +141,33 @@ fn close_pairs_of_unlike_points_keep_it() {
 }
 
 #[test]
-fn a_point_nearer_than_f32_shows_beside_one_that_is_nearer_still() {
-    // In f32 relative to a reach of kilometres both points are millimetres away. The nearest has nearly all of the weight if
-    // it is in another group, so the other's share of it is what a test of errors may miss.
-    for reach in [3e3, 3e4] {
-        for before in (0..256).step_by(5) {
-            let mut random = Random::new(72);
-            let spread =
-                (0..before).map(|_| (-reach * random.unit(), -reach * random.unit(), 50.0));
-            let mut cloud = Cloud::of(spread);
-            let mut rest = Random::new(73);
-            let near = [(0.0, 1e-6, 10.0), (1e-4, 0.0, 1e3)];
-            let after = (0..600).map(|_| (reach * rest.unit(), reach * rest.unit(), 50.0));
-            for (x, y, z) in near.into_iter().chain(after) {
-                cloud.x.push(x);
-                cloud.y.push(y);
-                cloud.z.push(z);
-            }
-            let target = Cloud::of([(0.0, 0.0, 0.0)]);
-            assert_promised(&cloud, targets_at(&target), &target, &format!("{before} before"));
+fn a_point_that_f32_takes_for_farther_still_counts() {
+    // The tile of the cluster holds the nearest point, 3 um from the target. The next tile holds a second one, 0.1 mm away, and
+    // reaches over 32 km: f32 has it millimetres away, so that its share seems too small to matter.
+    let side = 32768.0;
+    for (seed, sign) in (0..300).zip([1.0, -1.0].into_iter().cycle()) {
+        let mut random = Random::new(seed);
+        let mut unit = || random.unit();
+        // Points are sorted along a curve that ends the cluster's square in this corner.
+        let target = (0.005 + 0.005 * unit(), 0.99 + 0.005 * unit());
+        let mut cloud = Cloud::of([(0.0, 0.0, 10.0), (side, side, 10.0)]);
+        let mut add = |x: f64, y: f64, z: f64| {
+            cloud.x.push(x);
+            cloud.y.push(y);
+            cloud.z.push(z);
+        };
+        (0..254).for_each(|_| add(0.98 * unit(), 0.98 * unit(), 10.0));
+        let apart = 1e-4 + 3e-4 * unit();
+        add(target.0, target.1 + sign * 3e-6, 10.0);
+        add(target.0 + 0.1 * apart, target.1 - sign * apart, 25.0);
+        let far = side - 100.0;
+        (0..255).for_each(|_| add(100.0 + far * unit(), 100.0 + far * unit(), 10.0));
+        let params = Params::default().method(Method::Direct);
+        let wanted = [by_definition(&cloud, target, &params)];
+        let place = Cloud::of([(target.0, target.1, 0.0)]);
+        for device in devices() {
+            let found = values::<f32>(&device, &cloud, targets_at(&place), &params);
+            assert_close(&found, &wanted, 1e-5, &format!("{}, seed {seed}", device.name()));
         }
     }
 }

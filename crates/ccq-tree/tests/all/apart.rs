@@ -256,7 +256,7 @@ fn a_device_refuses_what_only_the_cpu_searches() {
     let error = count(&device, &asked, &Query::new()).unwrap_err();
     assert!(matches!(error, Error::OnDevice { width: 10, first_width: 20, .. }), "{error}");
     // The finest ends at 20 90, the other at 20 88.
-    for words in ["at 0 100 and ends in the south-east at 20 88", "at 0 100 and ends at 20 90"] {
+    for words in ["from 0 100 (north-west) to 20 88", "from 0 100 to 20 90"] {
         assert!(error.to_string().contains(words), "{error}");
     }
 }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use gpu_core::parallel::{self, FINE};
 
-use crate::points::ending;
 use crate::rasters::nodata::Sample;
+use crate::rasters::raster::is_in_parts;
 use crate::{
     ArrayData, Error, Georeference, MaskFile, Number, Raster, Result, npz_names, read_raster,
 };
@@ -138,7 +138,7 @@ impl fmt::Display for SiteValues {
 /// # Errors
 /// As [`read_raster`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
-    if matches!(ending(path).as_str(), "npy" | "npz" | "png") {
+    if !is_in_parts(path) {
         let raster = read_raster(path, None)?;
         let Raster { width, height, values: samples, georeference, nodata, notes } = raster;
         let (sites, without_value) = sites(samples, values, nodata);

@@ -75,21 +75,23 @@ pub struct Raster {
 /// - The array is not two-dimensional, or the picture has coloured or transparent pixels.
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
-        _ if is_url(path) => of_file(&ValuesFile::open(path)?),
+        _ if is_in_parts(path) => of_file(&ValuesFile::open(path)?),
         "npy" => of_array(path, read_npy(path)?),
         "npz" => {
             let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
         "png" => png::read(path),
-        ending if ["tif", "tiff", "asc", "vrt"].contains(&ending) || is_zarr(path) => {
-            of_file(&ValuesFile::open(path)?)
-        }
         _ => {
             let known = ".npy, .npz, .png, .tif, .tiff, .asc, .vrt or .zarr";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }
+}
+
+/// Whether a raster is of a format that is read in parts where memory asks for it, by its name.
+pub(crate) fn is_in_parts(path: &Path) -> bool {
+    is_url(path) || is_zarr(path) || ["tif", "tiff", "asc", "vrt"].contains(&&ending(path)[..])
 }
 
 /// All of a raster that may be read in parts.

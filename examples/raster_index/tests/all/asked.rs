@@ -30,7 +30,7 @@ fn a_raster_with_cells_in_other_bins_is_refused_by_file_and_cell() {
     let ask = ["query", "own.ccq", "--range", "2,4", "--raster"];
     assert_eq!(PROGRAM.json(path, &[&ask[..], &["own.tif"]].concat())["found"]["cells"], 2);
     for (name, cell) in
-        [("other.tif", "value 9 in row 1, column 0"), ("gap.tif", "row 0, column 1")]
+        [("other.tif", "in row 1, column 0 the value 9"), ("gap.tif", "row 0, column 1")]
     {
         let words = [name, cell, "own.ccq"];
         PROGRAM.fails(path, &[&ask[..], &[name]].concat(), &words);
@@ -62,7 +62,7 @@ fn several_rasters_refine_one_index_and_indices_beside_it() {
     assert_eq!(found(&[&and[..], &of].concat()), json!({"quadrants": 2, "cells": 2, "unsure": 0}));
     write(path, "wrong.tif", (104.0, SQUARE), &[5.0, 6.0, 7.0, 1.0]);
     let of = ["--raster-of", "b.ccq", "west.tif", "--raster-of", "b.ccq", "wrong.tif"];
-    let words = ["wrong.tif: its value 1 in row 1, column 1", "b.ccq"];
+    let words = ["wrong.tif: in row 1, column 1 the value 1", "b.ccq"];
     PROGRAM.fails(path, &[&and[..], &of].concat(), &words);
     let of = [&ask[..], &["--raster-of", "a.ccq", "west.tif"]].concat();
     PROGRAM.fails(path, &of, &["--raster-of a.ccq west.tif", "--and"]);

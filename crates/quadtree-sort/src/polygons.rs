@@ -98,13 +98,13 @@ impl Polygons {
     /// ```
     /// # fn main() -> quadtree_sort::Result<()> {
     /// use gpu_core::geo_types::{Geometry, Point, Polygon, Rect};
-    /// use gpu_core::{ArrayPoints, Device, geo_types};
+    /// use gpu_core::{ArrayPoints, Device};
     /// use quadtree_sort::{Params, Polygons, Regions, build};
     ///
     /// let places = [(0.5, 0.5), (9.5, 0.5), (1.0, 1.0), (9.0, 9.0), (5.0, 5.0)].map(Point::from);
     /// let points = ArrayPoints::from_geo(places)?;
     /// let tree = build(&Device::Cpu, points.points(), &Params::new().threshold(2))?;
-    /// let triangle = geo_types::polygon![(x: 0.0, y: 0.0), (x: 6.0, y: 0.0), (x: 6.0, y: 6.0)];
+    /// let triangle = Polygon::new(vec![(0.0, 0.0), (6.0, 0.0), (6.0, 6.0)].into(), vec![]);
     /// let window = Rect::new((8.0, 0.0), (10.0, 10.0));
     /// let polygons = Polygons::from_geo([Geometry::from(triangle), window.into()])?;
     /// assert_eq!(tree.count_in(Regions::Polygons(&polygons))?, [0, 2]);

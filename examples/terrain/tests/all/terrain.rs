@@ -67,7 +67,7 @@ fn folder_of_inputs() -> TempDir {
     write_npy(&at("nothing.npy"), &[] as &[f32], 0, 0).unwrap();
     std::fs::write(at("empty.npy"), "").unwrap();
     std::fs::write(at("text.tif"), "this is no image, whatever its name says").unwrap();
-    std::fs::write(at("dem.asc"), "ncols 2").unwrap();
+    std::fs::write(at("dem.jpg"), "ncols 2").unwrap();
     folder
 }
 
@@ -252,7 +252,7 @@ fn what_is_wrong_gets_one_line() {
     fails(&["missing.tif", "--slope", "s.tif"], &["missing.tif", "No such file"]);
     fails(&["empty.npy", "--slope", "s.tif"], &["empty.npy", "empty"]);
     fails(&["text.tif", "--slope", "s.tif"], &["text.tif"]);
-    fails(&["dem.asc", "--slope", "s.tif"], &["dem.asc", ".npy", ".tif"]);
+    fails(&["dem.jpg", "--slope", "s.tif"], &["dem.jpg", ".npy", ".tif"]);
     fails(&["nothing.npy", "--slope", "s.tif"], &["nothing.npy", "no cells"]);
     fails(&["turned.tif", "--slope", "s.tif"], &["turned.tif", "gdalwarp"]);
     fails(&["mirrored.tif", "--slope", "s.tif"], &["mirrored.tif", "gdalwarp"]);

@@ -214,7 +214,7 @@ impl Crs {
     }
 
     /// The vertical part.
-    fn heights(&self) -> Option<Heights> {
+    pub(crate) fn heights(&self) -> Option<Heights> {
         let of_text = |wkt: &str| wkt::vertical(wkt).map(|node| Heights::of_node(&node));
         let of_code = |code| crs_definitions::from_code(code).and_then(|d| of_text(d.wkt));
         match &self.0 {
@@ -238,7 +238,7 @@ impl Crs {
     }
 
     /// The text that defines it, also of keys that have one or a code.
-    fn text_behind(&self) -> Option<&str> {
+    pub(crate) fn text_behind(&self) -> Option<&str> {
         match &self.0 {
             Definition::Keys(keys) => {
                 let of_code = || crs_definitions::from_code(keys.code()?).map(|d| d.wkt);

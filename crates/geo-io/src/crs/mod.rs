@@ -214,7 +214,7 @@ impl Crs {
     }
 
     /// The vertical part.
-    pub(crate) fn heights(&self) -> Option<Heights> {
+    fn heights(&self) -> Option<Heights> {
         let of_text = |wkt: &str| wkt::vertical(wkt).map(|node| Heights::of_node(&node));
         let of_code = |code| crs_definitions::from_code(code).and_then(|d| of_text(d.wkt));
         match &self.0 {
@@ -237,8 +237,14 @@ impl Crs {
         }
     }
 
+    /// Returns its WKT as [`wkt`](Self::wkt) does, and for keys with a code the code's. `None` for keys with heights, which
+    /// that text lacks.
+    pub(crate) fn whole_wkt(&self) -> Option<&str> {
+        self.wkt().or_else(|| self.text_behind().filter(|_| self.heights().is_none()))
+    }
+
     /// The text that defines it, also of keys that have one or a code.
-    pub(crate) fn text_behind(&self) -> Option<&str> {
+    fn text_behind(&self) -> Option<&str> {
         match &self.0 {
             Definition::Keys(keys) => {
                 let of_code = || crs_definitions::from_code(keys.code()?).map(|d| d.wkt);

@@ -117,9 +117,7 @@ pub(crate) fn attributes(place: &Georeference) -> (Map<String, Value>, Map<Strin
     mapping.insert("GeoTransform".into(), numbers.into());
     let Some(crs) = &place.crs else { return (own, mapping) };
     let mut system = Map::new();
-    // Keys with a code have the code's text, as the code by itself has. Heights of their own are not in it.
-    let wkt = crs.wkt().or_else(|| crs.text_behind().filter(|_| crs.heights().is_none()));
-    if let Some(wkt) = wkt {
+    if let Some(wkt) = crs.whole_wkt() {
         system.insert("wkt".into(), wkt.into());
         mapping.insert("crs_wkt".into(), wkt.into());
         mapping.insert("spatial_ref".into(), wkt.into());

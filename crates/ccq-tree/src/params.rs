@@ -159,7 +159,7 @@ impl Window {
 
 /// Where to search. What for, the conditions say.
 ///
-/// Example: that of [`statistics`](crate::statistics()).
+/// Example: see [`statistics`](crate::statistics()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {

@@ -6,7 +6,7 @@ use crate::Triangulation;
 
 /// The Voronoi cell of a site: the places to which no other site is nearer.
 ///
-/// Example: that of [`Triangulation::cell`](crate::Triangulation::cell).
+/// Example: see [`Triangulation::cell`](crate::Triangulation::cell).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The corners in counter-clockwise order, each as far from the site as from two neighbours that follow each other in its

@@ -54,7 +54,7 @@ const SPAN_THREADS: u64 = 1 << 18;
 /// Points at one place are one *site*. Sites have numbers of their own, in the order of an index
 /// ([`sites`](Self::sites)), so that neighbours lie near each other in memory.
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 #[derive(Debug)]
 pub struct DeviceTriangulation {
     index: DeviceIndex<f64>,
@@ -82,7 +82,7 @@ struct Stars {
 /// takes their place. A star of very many neighbours follows from theirs.
 /// Device memory beside the index, by count: 94 bytes a point while it runs, about 170 with a sample, 53 after it.
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`], [`Error::Range`] as [`triangulate`](crate::triangulate()); [`Error::NotAllPoints`] for an index of some

@@ -34,7 +34,7 @@ type P = [f64; 2];
 
 /// How finely lines are divided.
 ///
-/// Example: that of [`split_lines`].
+/// Example: see [`split_lines`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Splitting {
@@ -78,7 +78,7 @@ pub struct OnLine {
 
 /// The sites that keep triangles from crossing lines.
 ///
-/// Example: that of [`split_lines`].
+/// Example: see [`split_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LineSites {

@@ -13,7 +13,7 @@ const PLACES: usize = 256;
 
 /// The natural neighbours of a place: the sites whose Voronoi cells a new site there would take from.
 ///
-/// Example: that of [`Walk::natural_neighbours`](crate::Walk::natural_neighbours).
+/// Example: see [`Walk::natural_neighbours`](crate::Walk::natural_neighbours).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NaturalNeighbours {
     /// Indices of points, counter-clockwise around the place.

@@ -48,7 +48,7 @@ pub enum Existing {
 ///
 /// A symbolic link is followed: its target is what is written.
 ///
-/// Example: that of [`Existing`].
+/// Example: see [`Existing`].
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
     /// The file.

@@ -24,7 +24,7 @@ use crate::{Crs, Error, Result};
 ///
 /// Coordinates are f64 in the units of the coordinate reference system, and finite.
 ///
-/// Example: that of [`read_points`](crate::read_points).
+/// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointCloud {
     /// Eastings or longitudes.
@@ -132,7 +132,7 @@ impl PointCloud {
 /// withheld, else as noise or by its class, else by its return, else by its place. If a header says that all of a
 /// file or chunk is outside, all its points count by their place.
 ///
-/// Example: that of [`read_points`](crate::read_points).
+/// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.
@@ -260,7 +260,7 @@ impl fmt::Display for Returns {
 
 /// Which points are kept while a file is read. The default keeps all but the withheld and noise.
 ///
-/// Example: that of [`read_points`](crate::read_points).
+/// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Classes to keep; `None` keeps all but those of [`NOISE`].
@@ -398,7 +398,7 @@ impl Keep<'_> {
 
 /// What the header of a point file says of all its points.
 ///
-/// Example: that of [`read_header`](crate::read_header).
+/// Example: see [`read_header`](crate::read_header).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Points.

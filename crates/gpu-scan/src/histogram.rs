@@ -9,7 +9,7 @@ use crate::number::{Direction, Number, total_order};
 
 /// What a histogram on the CPU counts.
 ///
-/// Example: that of [`cpu::histogram`](crate::cpu::histogram()).
+/// Example: see [`cpu::histogram`](crate::cpu::histogram()).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// How many elements each bin has.

@@ -15,7 +15,7 @@ use crate::number::{Direction, Number, nan_last};
 /// The sum. Integers wrap; floats are added in the order that [the crate](crate#sums-of-floats)
 /// documents, from +0.0 on.
 ///
-/// Example: that of [`cpu::reduce`](crate::cpu::reduce()).
+/// Example: see [`cpu::reduce`](crate::cpu::reduce()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
@@ -29,7 +29,7 @@ pub struct Min;
 
 /// The greatest number. NaN is passed over; -0.0 is less than +0.0.
 ///
-/// Example: that of [`cpu::reduce`](crate::cpu::reduce()).
+/// Example: see [`cpu::reduce`](crate::cpu::reduce()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Max;
 

@@ -116,7 +116,7 @@ impl Sort {
 
 /// How sorted arrays are merged: in which direction they are sorted.
 ///
-/// Example: that of [`cpu::merge_keys`](crate::cpu::merge_keys).
+/// Example: see [`cpu::merge_keys`](crate::cpu::merge_keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merge {
@@ -138,7 +138,7 @@ impl Merge {
 
 /// Which elements are the first k.
 ///
-/// Example: that of [`cpu::top_k`](crate::cpu::top_k).
+/// Example: see [`cpu::top_k`](crate::cpu::top_k).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopK {

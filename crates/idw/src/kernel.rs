@@ -9,7 +9,7 @@ use crate::{Error, Params, Result};
 /// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A factor does not count,
 /// since the value is a mean. All but [`Gaussian`](KernelShape::Gaussian) end at the bandwidth.
 ///
-/// Example: that of [`Kernel`].
+/// Example: see [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelShape {

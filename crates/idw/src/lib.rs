@@ -113,7 +113,7 @@ pub struct Summary {
 
 /// Interpolated values.
 ///
-/// Example: that of the [crate] and of [`interpolate`].
+/// Example: see the [crate] and of [`interpolate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Surface<T> {

@@ -9,7 +9,7 @@ use crate::{Error, Number, Params, Result, Summary, Surface};
 
 /// What a part of the points makes of each target: its weighted mean, and how much that weighs.
 ///
-/// Example: that of [`part`](crate::part()).
+/// Example: see [`part`](crate::part()).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Part<T> {
@@ -32,7 +32,7 @@ pub struct Part<T> {
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
 ///
-/// Example: that of [`part`](crate::part()).
+/// Example: see [`part`](crate::part()).
 #[derive(Clone, Debug, Default)]
 pub struct Total {
     means: Vec<Vec<f64>>,

@@ -13,7 +13,7 @@ use crate::{Error, NonFinite, Number, Params, Result};
 ///
 /// Both are data, and may differ from call to call where the parameters stay: so neither is a parameter.
 ///
-/// Example: that of [`interpolate`](crate::interpolate).
+/// Example: see [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

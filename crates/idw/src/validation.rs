@@ -24,7 +24,7 @@ pub struct Validation {
 
 /// Which powers [`best_power`] puts beside each other.
 ///
-/// Example: that of [`best_power`].
+/// Example: see [`best_power`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PowerParams {

@@ -15,7 +15,7 @@ const MAX_SAMPLE: u32 = 1_000_000;
 
 /// How an empirical variogram is made.
 ///
-/// Example: that of [`Empirical`].
+/// Example: see [`Empirical`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmpiricalParams {

@@ -53,7 +53,7 @@ const _: () = assert!(MAX_NEIGHBOURS == kernels_rs::kriging::search::MAX_NEIGHBO
 
 /// Points on the device, and where to interpolate them.
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
 
 /// Values and variances on the device.
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceSurface {
@@ -109,7 +109,7 @@ impl DeviceSurface {
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 ///
 /// # Errors
 /// The errors of [`Index::new`] and [`Index::interpolate`].

@@ -13,7 +13,7 @@ const MOST: f64 = 1e150;
 
 /// Points, and where to interpolate them.
 ///
-/// Example: that of [`interpolate`](crate::interpolate).
+/// Example: see [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

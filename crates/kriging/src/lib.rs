@@ -81,7 +81,7 @@ pub struct Summary {
 
 /// Interpolated values, and their variances.
 ///
-/// Example: that of the [crate].
+/// Example: see the [crate].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Surface {

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// Points with any number of values each, which share the geometry; the cells of the DEM, and which of them may have a value.
 ///
-/// Example: that of [`interpolate`](crate::interpolate).
+/// Example: see [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -82,7 +82,7 @@ pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
 ///
-/// Example: that of [`interpolate`].
+/// Example: see [`interpolate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -100,7 +100,7 @@ pub struct Summary {
 
 /// A DEM on the host: a raster for each column of values, and what goes with all of them.
 ///
-/// Example: that of [`interpolate`].
+/// Example: see [`interpolate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dem {

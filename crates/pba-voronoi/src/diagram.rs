@@ -5,7 +5,7 @@ use gpu_core::{Grid, GridSpec};
 /// A raster of unsigned numbers: of 32 bits where these hold every one, else of 64. All bits are set where
 /// there is no site.
 ///
-/// Example: that of [`transform`](crate::transform()).
+/// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Integers {
     /// 32 bits.
@@ -49,7 +49,7 @@ impl Integers {
 
 /// What a transform gives: rasters of the input's grid, those that [`Params`](crate::Params) name.
 ///
-/// Example: that of [`transform`](crate::transform()).
+/// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Diagram {

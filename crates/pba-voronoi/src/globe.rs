@@ -357,7 +357,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 
 /// The bearings of great circles between the pixels of a raster, which [`directions_on_globe`] gives of all pixels at once.
 ///
-/// Example: that of [`directions_on_globe`].
+/// Example: see [`directions_on_globe`].
 #[derive(Clone, Debug)]
 pub struct Bearings(Tables);
 

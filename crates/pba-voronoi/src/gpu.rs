@@ -60,7 +60,7 @@ use winners::Winners;
 /// Listed sites outside the raster are left out. So are sites of a [`Strip`] that do not lie beyond it. The call
 /// cannot refuse them, since the host does not see them.
 ///
-/// Example: that of [the module](self#examples).
+/// Example: see [the module](self#examples).
 ///
 /// # Errors
 /// - For the input: [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`].

@@ -38,7 +38,7 @@ pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 /// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`. For square pixels it is the side
 /// times the root of `dx^2 + dy^2`.
 ///
-/// Example: that of [`Params`](crate::Params).
+/// Example: see [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     /// A pixel's width.

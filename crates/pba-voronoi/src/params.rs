@@ -35,7 +35,7 @@ pub enum Method {
 
 /// The published methods that [`Method`] is compared with.
 ///
-/// Example: that of [`Method`].
+/// Example: see [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

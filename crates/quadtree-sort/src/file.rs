@@ -252,7 +252,7 @@ impl Quadtree {
     /// Reads a tree that [`save`](Self::save) has written into memory of its own, and checks it on all cores. Needs the
     /// feature `files`.
     ///
-    /// Example: that of [`save`](Self::save).
+    /// Example: see [`save`](Self::save).
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another

@@ -41,7 +41,7 @@ pub struct Params {
 
 /// What becomes of points beyond given bounds.
 ///
-/// Example: that of [`Params`].
+/// Example: see [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outside {
@@ -77,7 +77,7 @@ pub enum Method {
 
 /// The published methods that [`Method`] is compared with.
 ///
-/// Example: that of [`Method`].
+/// Example: see [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

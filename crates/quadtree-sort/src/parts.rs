@@ -26,7 +26,7 @@ const AT_ONCE: usize = 4096;
 /// The tree of all points of one cell, which are numbered as they are among those of all parts
 /// ([`Quadtree::renumbered`]). Needs the feature `files`.
 ///
-/// Example: that of [`join`].
+/// Example: see [`join`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Part<'a> {
@@ -96,7 +96,7 @@ impl<'a> Part<'a> {
 
 /// The tree of all points of some parts. Needs the feature `files`.
 ///
-/// Example: that of [`join`].
+/// Example: see [`join`].
 #[derive(Clone, Debug)]
 pub struct Joined<'a> {
     /// Those that have points, in the order of codes.

@@ -27,7 +27,7 @@ const MOST: u64 = 1 << 32;
 
 /// Parts of the plane to look for points in.
 ///
-/// Example: that of [`count_in`](crate::count_in()).
+/// Example: see [`count_in`](crate::count_in()).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Regions<'a> {
@@ -41,7 +41,7 @@ pub enum Regions<'a> {
 
 /// A centre and a radius.
 ///
-/// Example: that of [`list_in`](crate::list_in()).
+/// Example: see [`list_in`](crate::list_in()).
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Disk {
@@ -97,7 +97,7 @@ impl Regions<'_> {
 
 /// A list for each query.
 ///
-/// Example: that of [`list_in`](crate::list_in()).
+/// Example: see [`list_in`](crate::list_in()).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lists {
@@ -129,7 +129,7 @@ impl Lists {
 
 /// The nearest points of each place.
 ///
-/// Example: that of [`nearest`](crate::nearest()).
+/// Example: see [`nearest`](crate::nearest()).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Neighbours {
@@ -154,7 +154,7 @@ impl Neighbours {
 
 /// Which leaves count as neighbours.
 ///
-/// Example: that of [`adjacent_leaves`](crate::adjacent_leaves()).
+/// Example: see [`adjacent_leaves`](crate::adjacent_leaves()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adjacency {

@@ -10,7 +10,7 @@ use crate::{Cells, Result};
 
 /// A node: a cell with points in it. Cells without points are no nodes.
 ///
-/// Example: that of [`Quadtree`].
+/// Example: see [`Quadtree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
@@ -52,7 +52,7 @@ impl Node {
 
 /// What was read, and what became of it.
 ///
-/// Example: that of [`Params`](crate::Params).
+/// Example: see [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {

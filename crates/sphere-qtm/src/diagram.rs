@@ -4,7 +4,7 @@ use crate::{Cell, Error, Level, Result, UnitVector};
 
 /// The nearest site of each cell of a level, in the order of the cells, and what else was wanted.
 ///
-/// Example: that of [`voronoi`](crate::voronoi()).
+/// Example: see [`voronoi`](crate::voronoi()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Diagram {

@@ -51,7 +51,7 @@ use crate::{Diagram, Params, Result, sites};
 ///
 /// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
 ///
-/// Example: that of [the module](self).
+/// Example: see [the module](self).
 ///
 /// # Errors
 /// - For the sites: [`Error::NoSites`](crate::Error::NoSites) and [`gpu_core::Error::TooMany`].

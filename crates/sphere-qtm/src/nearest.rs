@@ -21,7 +21,7 @@ const REPORT: usize = 1 << 16;
 
 /// The `k` sites nearest to each of many places, in host memory.
 ///
-/// Example: that of [`nearest_sites`].
+/// Example: see [`nearest_sites`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Nearest {

@@ -35,7 +35,7 @@ pub enum Method {
 /// The kernels compare every cell with every site, and differ in the memory of a GPU from which they read the
 /// sites. On a CPU they are all the same.
 ///
-/// Example: that of [`Method`].
+/// Example: see [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {

@@ -13,7 +13,7 @@ use crate::{Error, LonLat, Result, UnitVector};
 
 /// What a site is.
 ///
-/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
+/// Example: see [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -38,7 +38,7 @@ pub enum Shape {
 
 /// The shapes of a diagram's sites, as arcs that are checked.
 ///
-/// Example: that of [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
+/// Example: see [`voronoi_of_shapes`](crate::voronoi_of_shapes()).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shapes {
     elements: Vec<Element>,

@@ -7,7 +7,7 @@ use crate::Result;
 
 /// The line of one height, with the high ground on its right.
 ///
-/// Example: that of [`contours`](fn@crate::contours).
+/// Example: see [`contours`](fn@crate::contours).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contour {
     /// Its height.

@@ -40,7 +40,7 @@ use crate::{ContourParams, Edges, ProductParams, Result};
 /// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster. On
 /// [`Ground::Degrees`](crate::Ground) the call takes 20 bytes a row of the handle's pool.
 ///
-/// Example: that of [the module](self#examples).
+/// Example: see [the module](self#examples).
 ///
 /// # Errors
 /// The errors of [`product`](fn@crate::product).

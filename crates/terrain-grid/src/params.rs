@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 /// The heights of contour lines.
 ///
-/// Example: that of [`ContourParams`].
+/// Example: see [`ContourParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Levels {
     /// `base` plus whole multiples of `interval`.

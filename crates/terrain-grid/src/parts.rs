@@ -23,7 +23,7 @@ use crate::{ContourParams, Result, find_contours};
 ///
 /// The parts of a whole share their outermost rows and columns of cells: each square between four cell centres is in one part.
 ///
-/// Example: that of [`contours_of_part`].
+/// Example: see [`contours_of_part`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The whole.
@@ -41,7 +41,7 @@ type Place = (u32, u32, u8);
 
 /// What a part has of a contour line, without its points: all of the line, or what lies between two seams.
 ///
-/// Example: that of [`contours_of_part`].
+/// Example: see [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fragment {
     level: f64,
@@ -263,7 +263,7 @@ impl Walk<'_> {
 
 /// A contour line of the whole.
 ///
-/// Example: that of [`contours_of_part`].
+/// Example: see [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinedLine {
     /// Its height.
@@ -304,7 +304,7 @@ impl JoinedLine {
 ///
 /// Takes some 150 bytes a fragment.
 ///
-/// Example: that of [`contours_of_part`].
+/// Example: see [`contours_of_part`].
 ///
 /// # Errors
 /// [`gpu_core::Error::TooMany`] beyond 2^32 - 2 fragments.

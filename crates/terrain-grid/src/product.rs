@@ -8,7 +8,7 @@ use crate::{Ground, Result};
 
 /// What is made of a cell and its eight neighbours.
 ///
-/// Example: that of [`product`](fn@crate::product).
+/// Example: see [`product`](fn@crate::product).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Product {

@@ -57,7 +57,7 @@ use serde_json::Value;
 /// `tiles` ([`Tile`]) and `program`. The id is the first 16 hexadecimal digits of SHA-256 (FIPS 180-4) of the text of
 /// `plan` without spaces.
 ///
-/// Example: that of [`plan`].
+/// Example: see [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -71,7 +71,7 @@ pub struct Plan {
 
 /// A part of the grid, and what making it takes.
 ///
-/// Example: that of [`plan`].
+/// Example: see [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -8,7 +8,7 @@ use crate::json::SomeBounds;
 
 /// The header of a file of points.
 ///
-/// Example: that of [`plan`](crate::plan).
+/// Example: see [`plan`](crate::plan).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -117,7 +117,7 @@ impl Model {
 
 /// What tiles look like.
 ///
-/// Example: that of [`Params`].
+/// Example: see [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {

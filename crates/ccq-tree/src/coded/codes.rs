@@ -11,7 +11,7 @@ pub const MAX_CODED_BINS: usize = 65_535;
 
 /// How to build a [`CodedTree`](crate::CodedTree).
 ///
-/// Example: that of [`build_coded`](crate::build_coded).
+/// Example: see [`build_coded`](crate::build_coded).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodedParams<T> {
@@ -50,7 +50,7 @@ impl<T> Default for CodedParams<T> {
 
 /// What codes stand for: each a value, or each a bin.
 ///
-/// Example: that of [`build_coded`](crate::build_coded).
+/// Example: see [`build_coded`](crate::build_coded).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Codes<T> {
     /// The values, rising; or the boundaries between bins, none below the one before.

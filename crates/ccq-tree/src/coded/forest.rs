@@ -18,7 +18,7 @@ use crate::{Cell, Merged, Number, Params, Result, Tree};
 /// The codes of a tile stand for the values that the tile has. The codes of the whole stand for the values of all
 /// tiles. Both rise with the values. So a node of a tile becomes a node of the whole by its two codes alone.
 ///
-/// Example: that of [`build_coded_tile`](crate::build_coded_tile).
+/// Example: see [`build_coded_tile`](crate::build_coded_tile).
 #[derive(Debug)]
 pub struct CodedForest<T: Number> {
     tiling: Tiling,
@@ -183,7 +183,7 @@ impl<T: Number, C: Code> Tiles<C> for CodedForest<T> {
 
 /// The merged tree of a [`CodedForest`], to be written.
 ///
-/// Example: that of [`Merged`].
+/// Example: see [`Merged`].
 pub struct CodedMerged<'a>(Either<'a>);
 
 enum Either<'a> {

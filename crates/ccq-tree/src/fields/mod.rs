@@ -62,7 +62,7 @@ pub trait Aggregate<T>: Sync {
 
 /// What a search by fields says of a quadrant.
 ///
-/// Example: that of [`Fields`].
+/// Example: see [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// No cell of it is to be found.
@@ -75,7 +75,7 @@ pub enum Judgement {
 
 /// A tree whose nodes can have data fields: a [`Tree`], or a [`CodedTree`] without bins.
 ///
-/// Example: that of [`cpu::fields`](crate::cpu::fields).
+/// Example: see [`cpu::fields`](crate::cpu::fields).
 pub struct Fielded<'t, T: Number> {
     tree: &'t dyn Searched,
     /// The values that keys stand for, where those are codes.

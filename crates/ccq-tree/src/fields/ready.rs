@@ -5,7 +5,7 @@ use crate::{Bound, Cell, Number};
 
 /// The number of cells with a value, and the sum of their values. [`Total::mean`] is the mean.
 ///
-/// Example: that of [`Total`].
+/// Example: see [`Total`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
@@ -132,7 +132,7 @@ impl<T: Summed> Aggregate<T> for Sum {
 
 /// Which classes occur: bit `v` for the value `v` from 0 to 62, bit 63 for every other value.
 ///
-/// Example: that of [`ClassSet`](crate::ClassSet).
+/// Example: see [`ClassSet`](crate::ClassSet).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes;
 

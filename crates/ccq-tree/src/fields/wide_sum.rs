@@ -5,7 +5,7 @@
 /// Values from 2^900 on are summed apart, as 2^-64 of themselves: 2^60 cells of either kind have a finite sum. Each addition keeps what it
 /// rounds off (Knuth's two-sum), so that the sum of n values is that of arithmetic with 106 bits.
 ///
-/// Example: that of [`cpu::fields`](crate::cpu::fields).
+/// Example: see [`cpu::fields`](crate::cpu::fields).
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct WideSum {

@@ -24,7 +24,7 @@ const MAX_CELLS: u64 = 3 << 30;
 ///
 /// A raster whose rows all begin at multiples of 16 bytes (of 8 for `u8`) is read faster.
 ///
-/// Example: that of [`build`](crate::build()), called in [this form](crate::gpu#examples).
+/// Example: see [`build`](crate::build()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
@@ -84,7 +84,7 @@ pub(super) fn build_of_bits<T: Cell>(
 
 /// A tree whose caller gave the capacity for its nodes before their number was known.
 ///
-/// Example: that of [`build_with_capacity`].
+/// Example: see [`build_with_capacity`].
 #[derive(Debug)]
 pub struct Bounded<T: Cell> {
     tiling: Tiling,

@@ -13,7 +13,7 @@ use crate::{Cell, Classes, Error, Params, Quadrant, Query, Result};
 
 /// A tree with a data field for each node, in device memory.
 ///
-/// Example: that of [`fields`](crate::gpu::fields()).
+/// Example: see [`fields`](crate::gpu::fields()).
 pub struct DeviceFields<'t, T: Cell, A: Resident<T>> {
     tree: &'t DeviceTree<T>,
     aggregate: A,

@@ -24,7 +24,7 @@ const MAX_BLOCKS: u32 = 2048;
 
 /// What is asked of one raster on the device: see [`crate::Condition`].
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Clone)]
 pub struct Condition<'a> {
     tree: &'a dyn Searched,
@@ -269,7 +269,7 @@ impl<T: Number> Looked for GridSlice<'_, T> {
 /// satisfy all conditions, and cells that only a missing raster could decide. Enqueues and returns; after one call
 /// it can be captured.
 ///
-/// Example: that of [`count`](crate::count()), called in [this form](crate::gpu#examples).
+/// Example: see [`count`](crate::count()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// The errors of [`count`](crate::count). There may be at most [`MAX_CONDITIONS`] conditions.
@@ -296,7 +296,7 @@ pub fn count(
 /// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
 /// Waits for their number, and for the quadrants, which are the host's; so it cannot be captured.
 ///
-/// Example: that of [`quadrants`](crate::quadrants()), called in [this form](crate::gpu#examples).
+/// Example: see [`quadrants`](crate::quadrants()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`quadrants`](crate::quadrants); conditions are at most [`MAX_CONDITIONS`].

@@ -11,7 +11,7 @@ use crate::{Connectivity, Query, Regions, Result};
 /// Returns the connected regions of the cells that satisfy all conditions, as [`regions`](crate::regions()) gives them on the host.
 /// Waits for the runs and their regions, which are the host's; so it cannot be captured.
 ///
-/// Example: that of [`regions`](crate::regions()), called in [this form](crate::gpu#examples).
+/// Example: see [`regions`](crate::regions()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`runs`](super::runs).

@@ -17,7 +17,7 @@ use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 /// Returns a raster of the same sides, with 1 in the cells that satisfy all conditions and 0 in the others. The
 /// result is that of [`mask`](crate::mask()) on the host. Enqueues and returns; after one call it can be captured.
 ///
-/// Example: that of [`mask`](crate::mask()), called in [this form](crate::gpu#examples).
+/// Example: see [`mask`](crate::mask()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - The errors of [`count`].
@@ -49,7 +49,7 @@ pub fn mask(
 /// Returns the cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
 /// and for the runs, which are the host's; so it cannot be captured.
 ///
-/// Example: that of [`runs`](crate::runs()), called in [this form](crate::gpu#examples).
+/// Example: see [`runs`](crate::runs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
@@ -126,7 +126,7 @@ impl DeviceRuns {
 /// Counts the values in a window, and finds the least and the greatest, as [`statistics`](crate::statistics()) does on the
 /// host. Waits for them; so it cannot be captured.
 ///
-/// Example: that of [`statistics`](crate::statistics()), called in [this form](crate::gpu#examples).
+/// Example: see [`statistics`](crate::statistics()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Error::Window`]; [`Error::Core`] where memory or the device fails.
@@ -169,7 +169,7 @@ fn bounds<T: Cell>(
 /// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
 /// are fetched. Where many cells have that value, these leaves have more than `k` cells.
 ///
-/// Example: that of [`top_k`](crate::top_k()), called in [this form](crate::gpu#examples).
+/// Example: see [`top_k`](crate::top_k()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - The errors of [`statistics`].

@@ -8,7 +8,7 @@ use crate::{Cell, Params, Result, Tree};
 
 /// A [`Tree`] in device memory.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceTree<T: Cell> {
     pub(super) grid: GridSpec,
@@ -127,7 +127,7 @@ impl Levels {
 
 /// A [`Forest`] in device memory: the nodes of all trees in one column.
 ///
-/// Example: that of [`build_forest`](crate::gpu::build_forest).
+/// Example: see [`build_forest`](crate::gpu::build_forest).
 #[derive(Debug)]
 pub struct DeviceForest<T: Cell> {
     pub(super) tiling: Tiling,

@@ -13,7 +13,7 @@ use crate::{Location, Result};
 
 /// Where places lie, in device memory.
 ///
-/// Example: that of [`locate`].
+/// Example: see [`locate`].
 #[derive(Debug)]
 pub struct DeviceLocations {
     kinds: Column<u32>,
@@ -22,7 +22,7 @@ pub struct DeviceLocations {
 
 /// The Voronoi cells of all sites, in device memory and in the order of the sites.
 ///
-/// Example: that of [`cells`].
+/// Example: see [`cells`].
 #[derive(Debug)]
 pub struct DeviceCells {
     /// The area of each cell; infinite where it is unbounded.

@@ -98,7 +98,7 @@ fn keys(image: &Ifd) -> GeoKeys {
 
 /// How large a raster is and where it lies, without its values.
 ///
-/// Example: that of [`read_place`].
+/// Example: see [`read_place`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterPlace {
     /// Columns and rows.

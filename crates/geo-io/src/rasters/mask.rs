@@ -15,7 +15,7 @@ use crate::{
 
 /// A raster of sites: row-major, row 0 in the north.
 ///
-/// Example: that of [`read_mask`].
+/// Example: see [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mask {
     /// Columns.
@@ -37,7 +37,7 @@ pub struct Mask {
 /// Values are compared in the raster's own type. Whole numbers are compared exactly; a decimal means the float that it rounds to
 /// in that type, so `0.1` is the f32 that 0.1 was stored as. Both ends of a range belong to it.
 ///
-/// Example: that of [`read_mask`].
+/// Example: see [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteValues {
     /// Values in one of these ranges; `None` stands for all but 0.

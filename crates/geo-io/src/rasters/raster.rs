@@ -14,7 +14,7 @@ use crate::{
 
 /// A raster as its file has it: row-major, row 0 in the north.
 ///
-/// Example: that of [`read_raster`].
+/// Example: see [`read_raster`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raster {
     /// Columns.

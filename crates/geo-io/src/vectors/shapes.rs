@@ -15,7 +15,7 @@ pub use with_heights::{Line, Lines, read_lines};
 
 /// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
 ///
-/// Example: that of [`read_features`].
+/// Example: see [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -31,7 +31,7 @@ pub enum Shape {
 
 /// The features of a file, in their order.
 ///
-/// Example: that of [`read_features`].
+/// Example: see [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {
@@ -201,7 +201,7 @@ fn rows(
 /// MultiPolygon, or a collection of them; a feature without geometry has no polygons. Holes that lie outside of
 /// their outer ring, in the plane of the coordinates, become polygons.
 ///
-/// Example: that of [`write_polygons`](crate::write_polygons).
+/// Example: see [`write_polygons`](crate::write_polygons).
 ///
 /// # Errors
 /// - The errors of [`read_features`].

@@ -18,7 +18,7 @@ use crate::{Number, Scan, ScanOperator};
 /// which suits grids that are wider than a warp; few, long columns are better transposed and
 /// scanned along rows.
 ///
-/// Example: that of [`cpu::scan_columns`](crate::cpu::scan_columns()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scan_columns`](crate::cpu::scan_columns()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for grids of different size.
@@ -39,7 +39,7 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
 
 /// [`scan_columns`] that overwrites its input.
 ///
-/// Example: that of [`cpu::scan_columns_in_place`](crate::cpu::scan_columns_in_place()), called in [this
+/// Example: see [`cpu::scan_columns_in_place`](crate::cpu::scan_columns_in_place()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors

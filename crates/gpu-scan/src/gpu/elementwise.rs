@@ -16,7 +16,7 @@ const MAX_Y: u32 = 65_535;
 
 /// Sets every element to `value`.
 ///
-/// Example: that of [`cpu::fill`](crate::cpu::fill()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::fill`](crate::cpu::fill()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Core`](Error::Core).
@@ -36,7 +36,7 @@ pub fn fill<'a, T: Number>(
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
 ///
-/// Example: that of [`cpu::sequence`](crate::cpu::sequence()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::sequence`](crate::cpu::sequence()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Core`](Error::Core).
@@ -59,7 +59,7 @@ pub fn sequence<'a, T: Number>(
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is: the inverse of an
 /// inclusive sum of integers, which wrap.
 ///
-/// Example: that of [`cpu::adjacent_difference`](crate::cpu::adjacent_difference()), called in [this
+/// Example: see [`cpu::adjacent_difference`](crate::cpu::adjacent_difference()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors
@@ -83,7 +83,7 @@ pub fn adjacent_difference<'a, T: Number>(
 /// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
 /// is.
 ///
-/// Example: that of [`cpu::gather`](crate::cpu::gather()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::gather`](crate::cpu::gather()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output,
@@ -133,7 +133,7 @@ pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + C
 /// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, some one is
 /// written. An element whose index lies beyond the output is not written.
 ///
-/// Example: that of [`cpu::scatter`](crate::cpu::scatter()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scatter`](crate::cpu::scatter()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input,
@@ -172,7 +172,7 @@ pub fn scatter<'a, T: Number, I: Index>(
 
 /// Makes rows of columns: `output[x][y] = input[y][x]`.
 ///
-/// Example: that of [`cpu::transpose`](crate::cpu::transpose()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::transpose`](crate::cpu::transpose()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output is as wide as the input is high and the other way

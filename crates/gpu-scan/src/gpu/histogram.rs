@@ -72,7 +72,7 @@ pub fn histogram<'a, T: Number, C: Count>(
 /// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
 /// lies between. Up to some thousand bins each element takes two comparisons.
 ///
-/// Example: that of [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless

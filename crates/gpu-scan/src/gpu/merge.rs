@@ -22,7 +22,7 @@ const MAX_SEARCHED: u32 = 8192;
 /// element, after Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
 /// DOI 10.1145/2304576.2304621.
 ///
-/// Example: that of [`cpu::merge_keys`](crate::cpu::merge_keys()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::merge_keys`](crate::cpu::merge_keys()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly,
@@ -43,7 +43,7 @@ pub fn merge_keys<'a, K: Number>(
 /// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
 /// there, whatever their values.
 ///
-/// Example: that of [`cpu::merge_pairs`](crate::cpu::merge_pairs()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::merge_pairs`](crate::cpu::merge_pairs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// The errors of [`merge_keys`], also where there is not one value for each key.

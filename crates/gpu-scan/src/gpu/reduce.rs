@@ -15,7 +15,7 @@ use crate::{Number, ReduceOperator};
 ///
 /// Cost: one read of each element.
 ///
-/// Example: that of [`cpu::reduce`](crate::cpu::reduce()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::reduce`](crate::cpu::reduce()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length): the result does not have one element.
@@ -50,7 +50,7 @@ pub fn reduce<'a, T: Number, O: ReduceOperator<T>>(
 /// Writes the index of the least element to `result[0]`; of several equal ones the lowest index. It is `u64::MAX`
 /// where all elements are NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
 ///
-/// Example: that of [`cpu::index_of_min`](crate::cpu::index_of_min()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::index_of_min`](crate::cpu::index_of_min()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length): the result does not have one element.
@@ -64,7 +64,7 @@ pub fn index_of_min<'a, T: Number>(
 
 /// The index of the greatest element; otherwise as [`index_of_min`].
 ///
-/// Example: that of [`cpu::index_of_max`](crate::cpu::index_of_max()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::index_of_max`](crate::cpu::index_of_max()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`index_of_min`].

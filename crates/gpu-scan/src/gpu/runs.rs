@@ -24,7 +24,7 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 ///
 /// Cost: one read of each element, one write of each run.
 ///
-/// Example: that of [`cpu::run_lengths`](crate::cpu::run_lengths()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::run_lengths`](crate::cpu::run_lengths()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): an output has fewer or more elements than the input, or the count not one
@@ -56,7 +56,7 @@ pub fn run_lengths<'a, T: Number, L: Count>(
 ///
 /// Cost: one read of each key and each value, one write of each run.
 ///
-/// Example: that of [`cpu::reduce_by_key`](crate::cpu::reduce_by_key()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::reduce_by_key`](crate::cpu::reduce_by_key()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): an array does not have the length of the keys, or the count not one
@@ -122,7 +122,7 @@ pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
 ///
 /// Cost: one read of each element, one write of each total.
 ///
-/// Example: that of [`cpu::segmented_reduce`](crate::cpu::segmented_reduce()), called in [this
+/// Example: see [`cpu::segmented_reduce`](crate::cpu::segmented_reduce()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors

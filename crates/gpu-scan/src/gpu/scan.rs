@@ -14,7 +14,7 @@ use crate::{Number, Scan, ScanOperator};
 ///
 /// One read and one write of each element.
 ///
-/// Example: that of [`cpu::scan`](crate::cpu::scan()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scan`](crate::cpu::scan()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) for another length of the output,
@@ -32,7 +32,7 @@ pub fn scan<'a, T: Number, O: ScanOperator<T>>(
 
 /// [`scan`] that overwrites its input.
 ///
-/// Example: that of [`cpu::scan_in_place`](crate::cpu::scan_in_place()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scan_in_place`](crate::cpu::scan_in_place()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`TooLarge`](crate::Error::TooLarge).
@@ -48,7 +48,7 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 
 /// A scan that begins anew wherever the key changes. Keys are compared by their bits.
 ///
-/// Example: that of [`cpu::scan_by_key`](crate::cpu::scan_by_key()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scan_by_key`](crate::cpu::scan_by_key()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`scan`], also for another length of the keys.
@@ -67,7 +67,7 @@ pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
 
 /// [`scan_by_key`] that overwrites its input.
 ///
-/// Example: that of [`cpu::scan_by_key_in_place`](crate::cpu::scan_by_key_in_place()), called in [this
+/// Example: see [`cpu::scan_by_key_in_place`](crate::cpu::scan_by_key_in_place()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
 /// the scan begins anew wherever a segment that is not empty begins (backward, ends) within the array, and nowhere
 /// else.
 ///
-/// Example: that of [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - The errors of [`scan`].
@@ -110,7 +110,7 @@ pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
 
 /// [`segmented_scan`] that overwrites its input.
 ///
-/// Example: that of [`cpu::segmented_scan_in_place`](crate::cpu::segmented_scan_in_place()), called in [this
+/// Example: see [`cpu::segmented_scan_in_place`](crate::cpu::segmented_scan_in_place()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors
@@ -129,7 +129,7 @@ pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 
 /// A scan along each row of a grid.
 ///
-/// Example: that of [`cpu::scan_rows`](crate::cpu::scan_rows()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::scan_rows`](crate::cpu::scan_rows()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`scan`], for grids of different size.
@@ -148,7 +148,7 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 
 /// [`scan_rows`] that overwrites its input.
 ///
-/// Example: that of [`cpu::scan_rows_in_place`](crate::cpu::scan_rows_in_place()), called in [this
+/// Example: see [`cpu::scan_rows_in_place`](crate::cpu::scan_rows_in_place()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use crate::number::{Direction, Number, total_order};
 /// Numbers are in their total order: -0.0 before +0.0, NaN last. Of an array that is not sorted
 /// the results are some numbers up to its length. Each query takes log2(n) reads.
 ///
-/// Example: that of [`cpu::lower_bound`](crate::cpu::lower_bound()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::lower_bound`](crate::cpu::lower_bound()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless there is a result for each query,
@@ -34,7 +34,7 @@ pub fn lower_bound<'a, T: Number>(
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
 /// it could be inserted. Otherwise as [`lower_bound`].
 ///
-/// Example: that of [`cpu::upper_bound`](crate::cpu::upper_bound()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::upper_bound`](crate::cpu::upper_bound()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`lower_bound`].

@@ -27,7 +27,7 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// Cost: for keys of 4 bytes by all their bits, a sort of keys of 8 bytes, by as many bits as key and segment have,
 /// and two passes. Otherwise two sorts of pairs and a gather.
 ///
-/// Example: that of [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - The errors of [`sort`](super::sort()).
@@ -52,7 +52,7 @@ pub fn segmented_sort<'a, K: Key>(
 ///
 /// As [`segmented_sort`], with the values moved too.
 ///
-/// Example: that of [`cpu::segmented_sort_pairs`](crate::cpu::segmented_sort_pairs()), called in [this
+/// Example: see [`cpu::segmented_sort_pairs`](crate::cpu::segmented_sort_pairs()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors

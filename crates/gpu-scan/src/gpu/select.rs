@@ -15,7 +15,7 @@ use crate::{Number, Predicate};
 ///
 /// One read of each element, one write of each that is kept.
 ///
-/// Example: that of [`cpu::select_if`](crate::cpu::select_if()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::select_if`](crate::cpu::select_if()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length) unless the output has as many elements as the input and the
@@ -33,7 +33,7 @@ pub fn select_if<'a, T: Number>(
 
 /// [`select_if`] for the elements whose flag is not 0.
 ///
-/// Example: that of [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`select_if`], also for another length of the flags.
@@ -53,7 +53,7 @@ pub fn select_flagged<'a, T: Number>(
 
 /// [`select_if`] for the first of equal elements in a row. Elements are compared by their bits.
 ///
-/// Example: that of [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`select_if`].
@@ -70,7 +70,7 @@ pub fn unique<'a, T: Number>(
 /// Copies the elements that satisfy a condition to the front of `selected`, and the others to the front of
 /// `rejected`. Both keep their order. Writes how many are selected to `count[0]`.
 ///
-/// Example: that of [`cpu::partition`](crate::cpu::partition()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::partition`](crate::cpu::partition()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// The errors of [`select_if`], for both outputs.

@@ -19,7 +19,7 @@ use crate::{Index, Key, Payload, Sort};
 ///
 /// One read of the keys, and for each 8 bits sorted by one read and one write.
 ///
-/// Example: that of [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap),
@@ -40,7 +40,7 @@ pub fn sort<'a, K: Key>(
 
 /// As [`sort`], in place.
 ///
-/// Example: that of [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
@@ -59,7 +59,7 @@ pub fn sort_in_place<'a, K: Key>(
 ///
 /// As [`sort`], with a read and a write of the values too for each 8 bits.
 ///
-/// Example: that of [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`sort`], for all four arrays.
@@ -98,7 +98,7 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 
 /// As [`sort_pairs`], in place.
 ///
-/// Example: that of [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
+/// Example: see [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
 /// form](crate::gpu#examples).
 ///
 /// # Errors
@@ -123,7 +123,7 @@ pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
 ///
 /// As [`sort_pairs`], without the first read of values; the keys stay as they are.
 ///
-/// Example: that of [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.

@@ -20,7 +20,7 @@ const RESIDENT: u32 = 4;
 ///
 /// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements.
 ///
-/// Example: that of [`cpu::top_k`](crate::cpu::top_k()), called in [this form](crate::gpu#examples).
+/// Example: see [`cpu::top_k`](crate::cpu::top_k()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): there is not a key and an index for each element of `top`.

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it
 /// and the graph must not run at the same time.
 ///
-/// Example: that of [the module](crate::gpu#examples), where one workspace serves all calls.
+/// Example: see [the module](crate::gpu#examples), where one workspace serves all calls.
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,

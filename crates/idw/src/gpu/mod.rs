@@ -68,7 +68,7 @@ fn check_targets(targets: DeviceTargets, geographic: bool) -> Result<()> {
 
 /// Points on the device, and where to interpolate them.
 ///
-/// Example: that of [the module](crate::gpu).
+/// Example: see [the module](crate::gpu).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -97,7 +97,7 @@ impl<'a> Input<'a> {
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
-/// Example: that of [the module](crate::gpu).
+/// Example: see [the module](crate::gpu).
 ///
 /// # Errors
 /// The errors of [`Index::new`] and [`Index::interpolate`].

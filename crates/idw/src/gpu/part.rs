@@ -10,7 +10,7 @@ use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 
 /// What a part of the points makes of each target, on the device.
 ///
-/// Example: that of [`part`](crate::gpu::part()).
+/// Example: see [`part`](crate::gpu::part()).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DevicePart<T: Number> {
@@ -122,7 +122,7 @@ impl<T: Number> DevicePart<T> {
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
 ///
-/// Example: that of [`part`](crate::gpu::part()).
+/// Example: see [`part`](crate::gpu::part()).
 #[derive(Debug, Default)]
 pub struct DeviceTotal {
     sums: Option<Sums>,

@@ -10,7 +10,7 @@ use crate::{Number, Params, Result, Statistics, Summary, Surface};
 
 /// Interpolated values on the device.
 ///
-/// Example: that of [the module](crate::gpu).
+/// Example: see [the module](crate::gpu).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceSurface<T: Number> {

@@ -334,7 +334,7 @@ impl Circle {
 
 /// Where points are wanted.
 ///
-/// Example: that of [`Dependence`].
+/// Example: see [`Dependence`].
 #[derive(Clone, Debug)]
 pub struct Wanted {
     area: Bounds,

@@ -7,7 +7,7 @@ use crate::{Dem, Result, Summary};
 
 /// A DEM in device memory: a raster for each column of values, and what goes with all of them.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceDem {
     grid: GridSpec,

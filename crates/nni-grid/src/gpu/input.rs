@@ -18,7 +18,7 @@ use crate::input::check_mask;
 ///   the range's end. A point whose value is not finite, or too large for an f32, takes no part.
 /// - With the exact method, such a value gives values without meaning to the cells around it.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {

@@ -58,7 +58,7 @@ pub use input::Input;
 /// neighbours; and on pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the
 /// same call has run once outside.
 ///
-/// Example: that of [the module](self#examples).
+/// Example: see [the module](self#examples).
 ///
 /// # Errors
 /// - For the parameters and the mask: the errors of [`interpolate`](crate::interpolate).

@@ -7,7 +7,7 @@ use crate::Result;
 
 /// A raster of unsigned numbers in device memory: the device's [`Integers`](crate::Integers).
 ///
-/// Example: that of [`Integers`](crate::Integers), called in [this form](crate::gpu#examples).
+/// Example: see [`Integers`](crate::Integers), called in [this form](crate::gpu#examples).
 #[derive(Debug)]
 pub enum Integers {
     /// 32 bits.
@@ -40,7 +40,7 @@ impl Integers {
 /// What a transform gives in device memory: the device's [`Diagram`](crate::Diagram), with rasters of the
 /// input's grid, those that [`Params`](crate::Params) name.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Diagram {

@@ -19,7 +19,7 @@ use crate::{Error, Globe, Result};
 /// It holds tables of sines and cosines: 8 bytes for each column of the raster and 16 for each row. Transforms of all rasters
 /// of one shape can share them.
 ///
-/// Example: that of [`geodesic`](crate::gpu::geodesic()).
+/// Example: see [`geodesic`](crate::gpu::geodesic()).
 #[derive(Debug)]
 pub struct DeviceGlobe {
     along: Column<f64>,

@@ -6,7 +6,7 @@ use crate::input::{Form, Shape, StripShape};
 
 /// Where the sites are: the device's [`Sites`](crate::Sites).
 ///
-/// Example: that of [`Sites`](crate::Sites), called in [this form](crate::gpu#examples).
+/// Example: see [`Sites`](crate::Sites), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
@@ -29,7 +29,7 @@ pub enum Sites<'a> {
 /// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A
 /// `GridSlice<u8>` becomes one by itself: a mask.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Input<'a> {
@@ -50,7 +50,7 @@ pub struct Input<'a> {
 
 /// What a raster that is a strip of columns of a wider one knows of it: the device's [`Strip`](crate::Strip).
 ///
-/// Example: that of [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
+/// Example: see [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.

@@ -18,7 +18,7 @@ use crate::{Index, Result};
 
 /// An index of points in device memory, with coordinates as they were given. See [`Index`].
 ///
-/// Example: that of [`nearest`].
+/// Example: see [`nearest`].
 #[derive(Debug)]
 pub struct DeviceIndex<T: Coordinate> {
     x: Column<T>,
@@ -36,7 +36,7 @@ pub struct DeviceIndex<T: Coordinate> {
 /// the index: 36 bytes a point for f32, 44 for f64. Cost: one sort by 48 bits. Where more than 32 points at different
 /// places lie in one of 2^24 by 2^24 cells over the bounds, two sorts by coordinates and one by 64 bits more.
 ///
-/// Example: that of [`nearest`].
+/// Example: see [`nearest`].
 ///
 /// # Errors
 /// The errors of [`index`](crate::index()), and [`gpu_core::Error::Captured`].
@@ -83,7 +83,7 @@ impl<T: Coordinate> DeviceIndex<T> {
 /// Waits for the device once, to know whether points crowd in one cell of the curve. A graph that records the stream cannot
 /// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
 ///
-/// Example: that of [`nearest`], with [`Bounds`] in place of an option.
+/// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core) for the device.
@@ -425,7 +425,7 @@ pub fn nearest<'a, T: Coordinate>(
 /// [`nearest`] of places that follow each other in a good order already, as those of a grid in patches of 8 x 4 cells do: it
 /// does not sort them.
 ///
-/// Example: that of [`nearest`].
+/// Example: see [`nearest`].
 ///
 /// # Errors
 /// The errors of [`nearest`].

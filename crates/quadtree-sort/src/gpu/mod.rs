@@ -108,7 +108,7 @@ fn check_count(points: usize) -> Result<()> {
 ///   above the threshold after that. For more levels it is 12 bytes a point.
 /// - The coordinates are gathered once.
 ///
-/// Example: that of [the module](self#examples).
+/// Example: see [the module](self#examples).
 ///
 /// # Errors
 /// The errors of [`build`](crate::build), and [`gpu_core::Error::Captured`].

@@ -39,7 +39,7 @@ where
 
 /// Parts of the plane, in device memory.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum DeviceRegions<'a> {
@@ -69,7 +69,7 @@ impl DeviceRegions<'_> {
 
 /// [`Polygons`] in device memory.
 ///
-/// Example: that of [`Polygons`], uploaded and searched in [this form](crate::gpu#examples).
+/// Example: see [`Polygons`], uploaded and searched in [this form](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DevicePolygons {
     bounds: Column<[f64; 4]>,
@@ -95,7 +95,7 @@ impl DevicePolygons {
 
 /// [`Lists`] in device memory.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceLists {
@@ -117,7 +117,7 @@ impl DeviceLists {
 
 /// [`Neighbours`] in device memory.
 ///
-/// Example: that of [`nearest`](crate::gpu::nearest).
+/// Example: see [`nearest`](crate::gpu::nearest).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceNeighbours {
@@ -142,7 +142,7 @@ impl DeviceNeighbours {
 
 /// The number of points in each region, as [`Quadtree::count_in`](crate::Quadtree::count_in). Enqueues and returns.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).
@@ -160,7 +160,7 @@ pub fn count_in<T: Coordinate>(
 /// The points in each region, as [`Quadtree::list_in`](crate::Quadtree::list_in). **Waits** for the number of all,
 /// since that is how long the list is.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).
@@ -266,7 +266,7 @@ pub(super) fn places<'a, T: Coordinate>(
 
 /// The leaf of each place, as [`Quadtree::leaves_of`](crate::Quadtree::leaves_of). Enqueues and returns.
 ///
-/// Example: that of [`leaves_of`](crate::leaves_of()), called in [this form](crate::gpu#examples).
+/// Example: see [`leaves_of`](crate::leaves_of()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).
@@ -300,7 +300,7 @@ pub fn leaves_of<'a, T: Coordinate>(
 /// The leaves around each leaf of a list, as [`Quadtree::adjacent_leaves`](crate::Quadtree::adjacent_leaves).
 /// **Waits** for the number of all, since that is how long the list is.
 ///
-/// Example: that of [`adjacent_leaves`](crate::adjacent_leaves()), called in [this form](crate::gpu#examples).
+/// Example: see [`adjacent_leaves`](crate::adjacent_leaves()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).

@@ -12,7 +12,7 @@ use crate::{Result, Value, values};
 
 /// A point quadtree in device memory, with coordinates as they were given.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceQuadtree<T: Coordinate> {
     pub(super) frame: Frame,

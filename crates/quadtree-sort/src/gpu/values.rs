@@ -9,7 +9,7 @@ use crate::{Result, Value, ValueType, Values};
 
 /// [`Values`] in device memory: a number for each point of a tree, in the order of the tree.
 ///
-/// Example: that of [`Values`](crate::Values), called in [this form](crate::gpu#examples).
+/// Example: see [`Values`](crate::Values), called in [this form](crate::gpu#examples).
 #[derive(Debug)]
 pub struct DeviceValues {
     name: String,

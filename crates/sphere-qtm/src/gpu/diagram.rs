@@ -7,7 +7,7 @@ use crate::{Diagram, Level, Params, Result};
 
 /// A [`Diagram`] in device memory.
 ///
-/// Example: that of [the module](crate::gpu).
+/// Example: see [the module](crate::gpu).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceDiagram {

@@ -20,7 +20,7 @@ const POOL: [u64; 2] = [128, 16];
 
 /// [`Shapes`] in device memory.
 ///
-/// Example: that of [`voronoi_of_shapes`].
+/// Example: see [`voronoi_of_shapes`].
 #[derive(Debug)]
 pub struct DeviceShapes {
     /// 128 bytes an element.

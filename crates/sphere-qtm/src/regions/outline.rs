@@ -23,7 +23,7 @@ use crate::{Cell, Diagram, LonLat, Result};
 /// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
 /// clockwise. The last vertex of a ring is not its first one again.
 ///
-/// Example: that of [`outlines`].
+/// Example: see [`outlines`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polygon {

@@ -14,7 +14,7 @@ use crate::{ContourParams, Result};
 /// The [contour lines](fn@crate::contours) of a DEM in device memory, on the host. Waits for the stream: the
 /// numbers of pieces, lines and points are the host's to know. So it cannot be captured.
 ///
-/// Example: that of [the module](crate::gpu#examples).
+/// Example: see [the module](crate::gpu#examples).
 ///
 /// # Errors
 /// The errors of [`contours`](fn@crate::contours).

@@ -37,7 +37,7 @@ use format::Header;
 
 /// What bins are of.
 ///
-/// Example: that of [`remove_bins`].
+/// Example: see [`remove_bins`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BinSpec {

@@ -50,7 +50,7 @@ pub struct Bins {
 
 /// Points of bins, in columns: entry `i` of each is point `i`.
 ///
-/// Example: that of [`Bins`].
+/// Example: see [`Bins`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Binned {
     /// Eastings or longitudes.

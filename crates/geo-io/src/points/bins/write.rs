@@ -15,7 +15,7 @@ const LEAST: usize = 4096;
 
 /// Writes bins, a run at a time.
 ///
-/// Example: that of [`Bins`](crate::Bins).
+/// Example: see [`Bins`](crate::Bins).
 pub struct BinWriter {
     folder: PathBuf,
     id: String,

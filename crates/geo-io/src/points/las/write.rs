@@ -19,7 +19,7 @@ const BATCH_OF_CORE: usize = 200_000;
 ///
 /// The last three may be empty: class 0, and return 1 of 1.
 ///
-/// Example: that of [`write_las`].
+/// Example: see [`write_las`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LasPoints<'a> {
     /// Eastings or longitudes, finite.

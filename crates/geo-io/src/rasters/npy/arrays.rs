@@ -27,7 +27,7 @@ use crate::{Error, Result};
 
 /// An array of one or two dimensions, in C order: the last index changes fastest.
 ///
-/// Example: that of [`write_npy`].
+/// Example: see [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Length (one dimension), or rows and columns.
@@ -38,7 +38,7 @@ pub struct Array {
 
 /// The elements of an [`Array`].
 ///
-/// Example: that of [`write_npy`].
+/// Example: see [`write_npy`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ArrayData {
@@ -207,7 +207,7 @@ fn check_count(found: usize, (width, height): (usize, usize)) -> Result<()> {
 /// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte
 /// order, stored by rows or by columns.
 ///
-/// Example: that of [`write_npy`].
+/// Example: see [`write_npy`].
 ///
 /// # Errors
 /// What is wrong with the file; [`Error::OutOfMemory`].

@@ -64,7 +64,7 @@ impl fmt::Display for Compression {
 
 /// How a GeoTIFF is written.
 ///
-/// Example: that of [`write_tiff`].
+/// Example: see [`write_tiff`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TiffOptions {
     /// How its tiles are packed.
@@ -75,7 +75,7 @@ pub struct TiffOptions {
 
 /// The cells of a raster: row-major, row 0 in the north.
 ///
-/// Example: that of [`write_tiff`].
+/// Example: see [`write_tiff`].
 #[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
     /// One number a cell; NaN is written as `nodata`, which may be NaN too.
@@ -100,7 +100,7 @@ pub enum Cells<'a> {
 
 /// What a GeoTIFF says of its bands of numbers, one at least.
 ///
-/// Example: that of [`write_tiff_rows`](crate::write_tiff_rows).
+/// Example: see [`write_tiff_rows`](crate::write_tiff_rows).
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
     /// The description of each band, as GDAL has it; empty for none.
@@ -163,7 +163,7 @@ pub fn write_geotiff<'a>(
 /// [`write_geotiff`] of a raster of `width` columns and `height` rows, wherever it lies: pixels that are
 /// not square, turned or mirrored.
 ///
-/// Example: that of [`read_place`](crate::read_place).
+/// Example: see [`read_place`](crate::read_place).
 ///
 /// # Errors
 /// As [`write_tiff`].

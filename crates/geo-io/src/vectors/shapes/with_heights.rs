@@ -8,7 +8,7 @@ use crate::{Crs, Result};
 
 /// A line from place to place, each (x, y).
 ///
-/// Example: that of [`read_lines`].
+/// Example: see [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Line {
@@ -22,7 +22,7 @@ pub struct Line {
 
 /// The lines of a file.
 ///
-/// Example: that of [`read_lines`].
+/// Example: see [`read_lines`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Lines {

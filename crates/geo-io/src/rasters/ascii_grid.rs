@@ -1,8 +1,9 @@
 //! ASCII grids in, as Esri and GDAL write them: a header of words and numbers, then the values of the rows from north to south.
 //!
-//! GDAL's reading is followed, which takes the header's lines in any order and case, the values over any lines, commas for decimal
-//! points, and the place of the south-west corner or of that cell's centre. Where GDAL guesses at what is missing or damaged, the
-//! file is refused. Opening goes through the text once: it finds the type of the values, and where rows begin.
+//! The reader takes what GDAL takes. The header's lines stand in any order and case, and the values over any lines. A comma may
+//! be the decimal point. The place is that of the south-west corner, or of the centre of the cell there. Where GDAL guesses at
+//! what is missing or damaged, the reader refuses the file. Opening scans the text once, for the type of the values and the
+//! beginnings of the rows.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};

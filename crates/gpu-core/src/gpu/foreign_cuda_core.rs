@@ -2,8 +2,9 @@
 //! `cuda-core`.)
 //!
 //! Its buffers know no stream. Each has a record of the work in flight on it instead, and a stream that the work of another one
-//! excludes gets an error. So a launch of ours reserves a buffer for the handle's stream, first waits for work of other streams
-//! that excludes its own, and leaves the buffer reserved until its work is done: `cuda-core`'s safe functions find it so.
+//! excludes gets an error. So a launch of ours waits for work of other streams
+//! that excludes its own, and then reserves the buffer for the handle's stream. `cuda-core`'s safe functions find the buffer
+//! reserved until the launch's work is done.
 //!
 //! `cuda-core` opens the driver's library itself, so this is for a real GPU: the software device does not serve it.
 

@@ -60,10 +60,10 @@ impl<'a, T: DlpackElement> GridView<'a, T> {
     /// Takes a tensor of `height` rows and `width` columns in host memory as the raster of `grid`. (Feature `dlpack`.)
     ///
     /// # Errors
-    /// As [`slice`]; [`Error::Shape`] where the sides differ from the grid's.
+    /// As [`slice()`]; [`Error::Shape`] where the sides differ from the grid's.
     ///
     /// # Safety
-    /// As [`slice`].
+    /// As [`slice()`].
     pub unsafe fn from_dlpack<M: ManagedTensorBase>(
         tensor: &'a Managed<M>,
         grid: GridSpec,

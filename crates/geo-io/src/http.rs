@@ -1,4 +1,4 @@
-//! Files on web servers, of which parts are read by HTTP ranges (RFC 9110).
+//! Files on web servers, read in parts by HTTP ranges (RFC 9110).
 //!
 //! The first request asks for the head of the file, and so learns its length and version (`ETag`, else `Last-Modified`). Every further
 //! answer must have both: a file that changes meanwhile is an error, not a mixture. Small reads, as those of directories, are taken from

@@ -16,7 +16,7 @@ use crate::report::Report;
 pub struct Files {
     /// The files, each once.
     pub paths: Vec<PathBuf>,
-    /// The catalogues among the inputs: of how many files each, and how many of these are taken.
+    /// The catalogues among the inputs, each with the number of its files and of those that are taken.
     catalogues: Vec<(PathBuf, usize, usize)>,
 }
 

@@ -65,7 +65,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     Ok(())
 }
 
-/// The rasters that paths mean, some of which may be catalogues.
+/// Returns the rasters that paths name. A path may be a catalogue's.
 pub fn rasters_of(paths: &[PathBuf], args: &CatalogueArgs) -> Result<Files> {
     Files::find(paths, Content::Rasters, args, None, &|_| Ok(None))
 }

@@ -28,7 +28,7 @@ const PLACES: u64 = 1 << 18;
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 18;
 
-/// An ASCII grid, of which windows are read.
+/// An ASCII grid that is read by windows.
 pub(crate) struct AsciiGrid {
     path: PathBuf,
     header: Header,

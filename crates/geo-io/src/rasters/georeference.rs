@@ -125,7 +125,7 @@ pub struct RasterPlace {
 /// ```
 ///
 /// # Errors
-/// [`Error::UnknownEnding`] for another file, and what is wrong with the file.
+/// [`Error::UnknownEnding`] for another file, and the errors of the file.
 pub fn read_place(path: &Path) -> Result<RasterPlace> {
     match ending(path).as_str() {
         "tif" | "tiff" => {

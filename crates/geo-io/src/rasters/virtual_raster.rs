@@ -34,7 +34,7 @@ const NEAR: f64 = 0.01;
 /// What to do instead.
 const INSTEAD: &str = "`gdal_translate` makes a GeoTIFF of it";
 
-/// A virtual raster of one band, of which windows are read.
+/// A virtual raster of one band that is read by windows.
 pub(crate) struct VirtualRaster {
     path: PathBuf,
     size: (usize, usize),

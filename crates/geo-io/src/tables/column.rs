@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// are text, as they stand. Whole numbers of other files keep all of their bits. A field without a value is null.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], and what is wrong with the file.
+/// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], and the errors of the file.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;

@@ -1,6 +1,6 @@
 //! Tensors of DLPack in device memory, as columns, slices and rasters, and back. (Feature `dlpack`.)
 //!
-//! A tensor knows no stream. Whoever takes one says by `unsafe` that it is ready: Python's `__dlpack__(stream=..)` makes it so on
+//! A tensor knows no stream. The caller who takes one promises by `unsafe` that it is ready: Python's `__dlpack__(stream=..)` makes it so on
 //! the stream that it is given ([`Gpu::raw_stream`]). What is given is ready on every stream, and whatever still uses it when it is
 //! released is waited for.
 //!
@@ -24,7 +24,7 @@ fn device_of(gpu: &Gpu) -> DLDevice {
     }
 }
 
-/// A column that is handed out, and whoever has it may use it on any stream.
+/// A column that was handed out. Its holder may use it on any stream.
 struct Exported<T: Element>(Column<T>);
 
 impl<T: Element> Drop for Exported<T> {

@@ -14,7 +14,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// A file of which nothing else is stated.
+    /// A file that the catalogue states nothing else of.
     pub fn new(href: &str, bounds: [f64; 4]) -> Self {
         Self { href: href.to_owned(), bounds, stated: json!({}) }
     }

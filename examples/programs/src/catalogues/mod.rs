@@ -161,7 +161,7 @@ impl Entry {
         }
     }
 
-    /// The path by which two entries of one file are found without looking at the file.
+    /// The path that tells two entries of one file apart from others, without opening the file.
     fn place(&self) -> PathBuf {
         plain(&self.path())
     }

@@ -25,7 +25,7 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The store's name as a plan has it, by which it is found from any folder.
+    /// The store's name in a plan. The store is found by it from any folder.
     ///
     /// # Errors
     /// The name of another format, a store that is there, and a folder that is not.
@@ -58,7 +58,7 @@ fn divisor(a: u32, b: u32) -> u32 {
 }
 
 impl<R: Recipe> Planned<R> {
-    /// The store that tiles are chunks of, if they are, of bands of these names.
+    /// The store with bands of these names, if tiles are chunks of a store.
     ///
     /// # Errors
     /// The plan was changed by hand.

@@ -10,7 +10,7 @@ use crate::PROGRAM;
 const WIDTH: u32 = 70;
 const HEIGHT: u32 = 50;
 
-/// Rasters beside each other, of which everything is stated.
+/// Rasters beside each other, with everything stated.
 fn rasters(folder: &Path) -> Vec<Listed> {
     let raster = |i: u32| {
         let (west, north) = (f64::from(WIDTH * i) * 2.0 + 4e5, 5e6);

@@ -11,7 +11,7 @@ use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::values_file::Windows;
 use crate::{ArrayData, Error, Georeference, Number, Result};
 
-/// An array of one band, of which windows are read.
+/// An array of one band that is read by windows.
 pub(crate) struct ZarrArray {
     folder: PathBuf,
     about: Metadata,

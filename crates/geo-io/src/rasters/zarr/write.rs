@@ -133,7 +133,7 @@ impl ZarrTiles {
         Ok(Self { path: path.to_owned(), name: spec.name(), size, about, stated })
     }
 
-    /// Writes what the store says of itself. Whoever comes first does so, and others find the same.
+    /// Writes the store's metadata. The first process writes it, and the others find the same.
     ///
     /// # Errors
     /// The errors of writing, and [`Error::Differs`] for another store.
@@ -233,7 +233,7 @@ fn key(about: &Metadata, band: usize, [row, column]: [u64; 2]) -> String {
     }
 }
 
-/// A chunk of rows of `columns` values, the rest of which is NaN.
+/// A chunk of rows of `columns` values; its other values are NaN.
 fn packed(about: &Metadata, values: &[f32], columns: usize) -> Result<Vec<u8>> {
     let [.., tall, wide] = about.chunk[..] else { return Ok(Vec::new()) };
     let mut chunk = vec![f32::NAN; (tall * wide) as usize];

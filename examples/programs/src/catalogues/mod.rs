@@ -161,7 +161,7 @@ impl Entry {
         }
     }
 
-    /// The path that tells two entries of one file apart from others, without opening the file.
+    /// The path by which two entries are known as the same file, without opening it.
     fn place(&self) -> PathBuf {
         plain(&self.path())
     }

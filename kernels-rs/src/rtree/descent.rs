@@ -1,21 +1,25 @@
 //! The walk of a warp down the tree, for the places of its lanes: a depth-first visit, the nearest box first.
 //!
 //! ```text
-//! descend(node):
+//! loop:
 //!     each lane: gap of its child's box to the box around all 32 places, as bits
+//!     if the walk comes back to the node: only children count that come after the one it left
 //!     loop:
 //!         next = the child with the least gap
-//!         return if gap(next) >= reach          reach shrinks while lists fill
-//!         if any lane wants the child's box for its own place: descend(next), or visit the leaf
+//!         go up if gap(next) >= reach           reach shrinks while lists fill
+//!         if any lane wants the child's box for its own place: go down to it, or visit the leaf
 //! ```
+//!
+//! The walk needs no stack. Children are visited in the order of (gap, lane), so the child that the walk comes back from
+//! tells which ones are left. To compute the gaps of a node again costs less than a loop for each level: the levels'
+//! loops did not fit into the cache for instructions (docs/notes/neighbours.md).
 //!
 //! Squares of f32 are compared by their bits, which have the order of the numbers if these are not negative. A warp
 //! reduces integers in one instruction.
 
-use core::marker::PhantomData;
-
 use device_std::{In, arguments, vector, warp};
 
+use super::choice::NONE;
 use super::group::Group;
 use super::layout::{FANOUT, MAX_LEVELS, is_repeated};
 use crate::spatial::place::Place;
@@ -92,18 +96,30 @@ impl<T: Place> Tree<'_, T> {
         (self.squared(point, place), self.order.get(point))
     }
 
+    /// Whether one point, given as its f64 square and its position, comes before another: nearer, or as near with a lower
+    /// index. Indices are loaded only if squares are equal, which is rare.
+    #[inline(always)]
+    pub fn is_before(&self, a: (f64, u32), b: (f64, u32)) -> bool {
+        a.0 < b.0 || a.0 == b.0 && self.order.get(a.1) < self.order.get(b.1)
+    }
+
     /// The square of the distance of a point from a place, in f64.
     #[inline(always)]
-    pub fn squared(&self, point: u32, [x, y]: [f64; 2]) -> f64 {
-        let dx = self.x.get(point).widened() - x;
-        let dy = self.y.get(point).widened() - y;
-        dx * dx + dy * dy
+    pub fn squared(&self, point: u32, place: [f64; 2]) -> f64 {
+        squared(self.place(point), place)
+    }
+
+    /// The place of a point.
+    #[inline(always)]
+    pub fn place(&self, point: u32) -> [f64; 2] {
+        [self.x.get(point).widened(), self.y.get(point).widened()]
     }
 
     /// The number of boxes of a level.
     #[inline(always)]
     pub fn boxes_of(&self, level: u32) -> u32 {
-        self.of_level(self.counts, level)
+        // Of points that are there: a box for each 32^(level + 1) of them.
+        ((self.points - 1) >> (5 * (level + 1))) + 1
     }
 
     /// A box of a level.
@@ -124,13 +140,13 @@ impl<T: Place> Tree<'_, T> {
         }
         found
     }
+}
 
-    /// A box of a level.
-    #[inline(always)]
-    fn bounds<const LEVEL: usize>(&self, of: u32) -> [T; 4] {
-        // SAFETY: the address is that of a box, which nobody writes while kernels search.
-        unsafe { T::load_box(self.boxes.address(self.starts[LEVEL] + of, 1)) }
-    }
+/// The square of the distance between two places, in f64.
+#[inline(always)]
+pub fn squared(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
+    dx * dx + dy * dy
 }
 
 /// What varies between walks: what a lane wants, and what it keeps.
@@ -162,104 +178,88 @@ pub trait Visitor<T> {
 /// The whole warp comes to the same call; the tree is whole, and has points.
 #[inline(always)]
 pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, visitor: &mut V) {
-    let mut node = 0;
-    // SAFETY: passed on to the caller.
+    // The node's children are boxes of `level`. `left` is the child that the walk comes back from.
+    let (mut level, mut node, mut left) = (tree.top, 0, NONE);
+    // The gaps of the last node that the walk went down from. Most ways up lead back to it.
+    let (mut kept, mut kept_level) = (NONE, NONE);
+    // SAFETY: passed on to the caller; children are below the level's count.
     unsafe {
-        while node < vector::unknown(tree.roots) {
-            Root::descend(tree, group, node, visitor);
-            node += 1;
-        }
-    }
-}
-
-/// A type for each level, so that the compiler nests the loops of all levels and keeps their boxes in registers. A stack
-/// with an index would lie in local memory.
-type Root = Level<4, Level<3, Level<2, Level<1, Level<0, Leaves>>>>>;
-
-trait Descend {
-    /// Visits a node of the level above.
-    ///
-    /// # Safety
-    /// As [`walk`]; the node is one of the tree.
-    unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<'_, T>,
-        group: &Group,
-        node: u32,
-        visitor: &mut V,
-    );
-}
-
-struct Leaves;
-
-impl Descend for Leaves {
-    #[inline(always)]
-    unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<'_, T>,
-        group: &Group,
-        leaf: u32,
-        visitor: &mut V,
-    ) {
-        // SAFETY: passed on to the caller.
-        unsafe { visitor.visit(tree, group, leaf) }
-    }
-}
-
-struct Level<const LEVEL: usize, Below>(PhantomData<Below>);
-
-impl<const LEVEL: usize, Below: Descend> Descend for Level<LEVEL, Below> {
-    #[inline(always)]
-    unsafe fn descend<T: Place, V: Visitor<T>>(
-        tree: &Tree<'_, T>,
-        group: &Group,
-        node: u32,
-        visitor: &mut V,
-    ) {
-        // SAFETY: passed on to the caller; children are below the level's count.
-        unsafe {
-            // A low tree starts below this level: pass the node on. One call below serves both cases; a call in each
-            // branch would double the code with every level.
-            let is_above = LEVEL as u32 > tree.top;
-            let child = if is_above { 0 } else { node * FANOUT + warp::lane_id() };
-            let is_there = child < tree.counts[LEVEL];
-            // Box 0 stands in for a child that is missing: every lane may load.
-            let bounds = tree.bounds::<LEVEL>(if is_there { child } else { 0 });
-            let is_hidden = V::SKIPS_REPEATED && is_repeated(bounds);
-            let bounds = group.origin.bounds(bounds);
-            // The greatest number is above every reach: such a child is never visited.
-            let mut squared =
-                if is_there && !is_hidden { group.gap(bounds).to_bits() } else { u32::MAX };
-            loop {
-                let mut child = node;
-                let mut wants = true;
-                if !is_above {
-                    let candidates = candidates(visitor, squared);
-                    if candidates == 0 {
-                        return;
-                    }
-                    let lane = candidates.trailing_zeros();
-                    // Each child is visited once.
-                    if warp::lane_id() == lane {
-                        squared = u32::MAX;
-                    }
-                    child = node * FANOUT + lane;
-                    // The boxes of leaves stay in registers, since most visits are to leaves. Boxes of higher levels are
-                    // loaded again, to save registers.
-                    let of_child = match LEVEL {
-                        0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
-                        _ => group.origin.bounds(tree.bounds::<LEVEL>(child)),
-                    };
-                    // The group's box may reach the child though no place does.
-                    wants = warp::any(warp::FULL, visitor.wants(group, of_child));
+        while node < vector::unknown(tree.roots) || level < tree.top {
+            let mut gap = kept;
+            let mut bounds = [0.0; 4];
+            if level != kept_level || left == NONE {
+                (gap, bounds) = child_of_lane::<T, V>(tree, group, level, node);
+                if left != NONE {
+                    gap = if is_next::<T, V>(gap, left) { gap } else { NONE };
                 }
-                if wants {
-                    Below::descend(tree, group, child, visitor);
+            }
+            // Visits leaves, until a node is to be entered or no child is left.
+            let below = loop {
+                let candidates = candidates(visitor, gap);
+                if candidates == 0 {
+                    break NONE;
                 }
-                if is_above {
-                    return;
+                let lane = candidates.trailing_zeros();
+                // Each child is visited once.
+                if warp::lane_id() == lane {
+                    gap = NONE;
                 }
+                let child = node * FANOUT + lane;
+                // Most tests are of leaves, whose boxes lie in registers.
+                let of_child = match level {
+                    0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
+                    _ => group.origin.bounds(tree.box_of(level, child)),
+                };
+                // The group's box may reach the child though no place does.
+                if !warp::any(warp::FULL, visitor.wants(group, of_child)) {
+                    continue;
+                }
+                if level > 0 {
+                    break child;
+                }
+                visitor.visit(tree, group, child);
+            };
+            if below != NONE {
+                (kept, kept_level) = (gap, level);
+                (level, node, left) = (level - 1, below, NONE);
+            } else if level < tree.top {
+                (level, node, left) = (level + 1, node / FANOUT, node % FANOUT);
+            } else {
+                (node, left) = (node + 1, NONE);
             }
         }
     }
+}
+
+/// The bits of the gap of the lane's child, and its box. The gap of a child that is missing, or that the walk skips, is
+/// [`NONE`], above every reach.
+#[inline(always)]
+fn child_of_lane<T: Place, V: Visitor<T>>(
+    tree: &Tree<'_, T>,
+    group: &Group,
+    level: u32,
+    node: u32,
+) -> (u32, [f32; 4]) {
+    let child = node * FANOUT + warp::lane_id();
+    let is_there = child < tree.boxes_of(level);
+    // Box 0 stands in for a child that is missing: every lane may load.
+    let bounds = tree.box_of(level, if is_there { child } else { 0 });
+    let is_hidden = V::SKIPS_REPEATED && is_repeated(bounds);
+    let bounds = group.origin.bounds(bounds);
+    (if is_there && !is_hidden { group.gap(bounds).to_bits() } else { NONE }, bounds)
+}
+
+/// Whether the lane's child comes after the child `left`. Children are visited by their gaps, of equal ones by their
+/// lanes; or by their lanes alone.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn is_next<T, V: Visitor<T>>(gap: u32, left: u32) -> bool {
+    // SAFETY: passed on to the caller.
+    let of_left = unsafe { warp::shuffle(warp::FULL, gap, left) };
+    let is_after = warp::lane_id() > left;
+    if V::NEAREST_FIRST { gap > of_left || gap == of_left && is_after } else { is_after }
 }
 
 /// Returns the lanes whose child may come next; the caller visits the first one. None if no child is within reach.

@@ -36,6 +36,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
             while warp::any(warp::FULL, most > 0) {
                 let mut first = First::new(choice, &part, (most, below(limit)), guess, room);
                 walk(tree, &part, &mut first);
+                first.finish(&part);
                 let mut bounds = [-1.0; LISTS];
                 if most > 0 && first.is_done(&part, below(limit)) {
                     bounds = self.take_all(&first, (tree, &part), choice, limit);

@@ -11,7 +11,8 @@
 //!
 //! ```text
 //! guess:  the first leaf tells how densely points lie, and so a distance within which there should be enough points
-//! walk:   nearest box first; each lane takes in the keys of points within its distance
+//! walk:   nearest box first; each lane takes in the keys of points within its distance, eight points at a time
+//! finish: the last points, fewer than eight
 //! ```
 //!
 //! Without the guess the first leaves would fill the lists with points that later leaves push out again. The first
@@ -27,8 +28,8 @@ use super::choice::Choice;
 use super::descent::{Tree, Visitor};
 use super::group::Group;
 use super::layout::FANOUT;
-use super::list::{SEEN, STAGED, STRIDE};
-use crate::spatial::keys::{BATCH, Keys};
+use super::list::{BATCH, EIGHT, SEEN, STAGED, STRIDE};
+use crate::spatial::keys::Keys;
 use crate::spatial::place::Place;
 
 /// The bits of an infinite f32.
@@ -77,12 +78,15 @@ pub struct First<'a, const L: usize, const LISTS: usize, C> {
     /// Each list wants points whose bits of the f32 square are below this.
     wanted: [u32; LISTS],
     reach: u32,
-    /// Shared memory of the warp: the points of a leaf, then the lanes' batches.
+    /// Shared memory of the warp: points that were seen, the one with number `n` in element `n` modulo [`STAGED`]; then the
+    /// lanes' batches.
     room: SharedArray<Vector>,
     /// Shared memory of the warp: the positions of the points that were seen.
     seen: SharedArray<u32>,
     /// How many points were seen. Beyond [`SEEN`] their positions are forgotten.
     pub count: u32,
+    /// How many of them were offered to the lists: a multiple of eight, until the walk ends.
+    offered: u32,
     /// How many keys wait in the lane's batch.
     waiting: u32,
 }
@@ -94,8 +98,9 @@ pub fn below(limit: f32) -> u32 {
 }
 
 impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LISTS, C> {
-    /// Long lists take keys by batches: to merge 16 at once takes a third of the instructions of 16 insertions.
-    const BY_BATCHES: bool = C::IS_ALL && L > BATCH + 1;
+    /// Whether lanes collect keys that are less than their last one, and merge them by batches. For short lists it costs
+    /// less to merge every eight keys.
+    const BY_BATCHES: bool = L > BATCH + 1;
 
     /// Makes empty lists that want `most` points each. All keys are to be below `below`.
     ///
@@ -122,6 +127,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             room,
             seen,
             count: 0,
+            offered: 0,
             waiting: 0,
         };
         // SAFETY: passed on to the caller.
@@ -256,36 +262,35 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         is_done || self.below == limit
     }
 
-    /// Offers two keys to list 0. After the last ones of a leaf no key waits in the batch.
+    /// Offers eight keys to list 0.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn offer(&mut self, keys: [u32; 2], is_last: bool) {
+    unsafe fn offer(&mut self, keys: [u32; EIGHT]) {
         let last = self.keys[0].last();
         // SAFETY: passed on to the caller; a batch with a free slot has room.
         unsafe {
             if !Self::BY_BATCHES {
-                if warp::any(warp::FULL, u32::min(keys[0], keys[1]) < last) {
-                    self.keys[0].insert(keys[0]);
-                    self.keys[0].insert(keys[1]);
+                let least = keys.into_iter().fold(u32::MAX, u32::min);
+                if warp::any(warp::FULL, least < last) {
+                    self.keys[0].merge(keys);
                 }
                 return;
             }
-            let batch = self.room.skip(STAGED).as_elements::<u32>();
+            let batch = self.room.skip(STAGED / 2).as_elements::<u32>();
             // `last` may be older than the batch: then a key enters that the merge drops.
             let mut i = 0;
-            while i < 2 {
+            while i < EIGHT {
                 if keys[i] < last {
                     batch.store(self.waiting * STRIDE + warp::lane_id(), keys[i]);
                     self.waiting += 1;
                 }
                 i += 1;
-            }
-            // Two keys come a call: the batch of every lane must have two free slots. All lanes merge if one must.
-            let most = if is_last { 0 } else { BATCH as u32 - 2 };
-            if warp::any(warp::FULL, self.waiting > most) {
-                self.merge();
+                // Every lane needs two free slots. All lanes merge if one must.
+                if i % 2 == 0 && warp::any(warp::FULL, self.waiting > BATCH as u32 - 2) {
+                    self.merge();
+                }
             }
         }
     }
@@ -296,7 +301,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// The whole warp comes to the same call.
     #[inline(always)]
     unsafe fn merge(&mut self) {
-        let waiting = self.room.skip(STAGED).as_elements::<u32>();
+        let waiting = self.room.skip(STAGED / 2).as_elements::<u32>();
         let mut batch = [u32::MAX; BATCH];
         let mut i = 0;
         while i < BATCH {
@@ -310,39 +315,70 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
         self.waiting = 0;
     }
 
-    /// Offers the points of the lanes that are `near`; the first has number `first`. They go into shared memory, where
-    /// all lanes read the same vector of two points: a broadcast, cheaper than two shuffles a point.
+    /// Puts a point into shared memory, where all lanes read it: a broadcast, cheaper than two shuffles.
+    ///
+    /// # Safety
+    /// All points with a number that is less by [`STAGED`] or more were offered, and every lane knows.
+    #[inline(always)]
+    unsafe fn stage(&mut self, number: u32, [x, y]: [f32; 2]) {
+        let pair = x.to_bits() as u64 | (y.to_bits() as u64) << 32;
+        // SAFETY: passed on to the caller.
+        unsafe { self.room.as_elements::<u64>().store(number % STAGED, pair) };
+    }
+
+    /// Offers the staged points with numbers below `end`, eight at a time: `end` is rounded down to a multiple of eight.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call, with the same `end`; the points are staged.
+    #[inline(always)]
+    unsafe fn offer_until(&mut self, group: &Group, end: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            warp::sync_warp(warp::FULL);
+            while self.offered + EIGHT as u32 <= vector::unknown(end) {
+                let first = self.offered;
+                let mut keys = [0; EIGHT];
+                let mut i = 0;
+                while i < EIGHT {
+                    let at = (first % STAGED) / 2 + i as u32 / 2;
+                    let [ax, ay, bx, by] = self.room.load(at).map(f32::from_bits);
+                    // From 512 on numbers wrap around. Then keys still bound distances; their points are found by the
+                    // second walk.
+                    let number = first + i as u32;
+                    keys[i] = key(group.squared(ax, ay), number);
+                    keys[i + 1] = key(group.squared(bx, by), number + 1);
+                    i += 2;
+                }
+                self.offer(keys);
+                self.offered += EIGHT as u32;
+            }
+            // Later points overwrite these.
+            warp::sync_warp(warp::FULL);
+        }
+    }
+
+    /// Offers the points that were seen last and wait for others, after a walk.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn offer_all(&mut self, group: &Group, near: u32, first: u32, [x, y]: [f32; 2]) {
-        // SAFETY: passed on to the caller; a leaf's points are no more than there is room for.
+    pub unsafe fn finish(&mut self, group: &Group) {
+        if !C::IS_ALL {
+            return;
+        }
+        // SAFETY: passed on to the caller; fewer than eight points wait.
         unsafe {
-            let count = near.count_ones();
-            let points = self.room.as_elements::<u64>();
-            let pair = |x: f32, y: f32| x.to_bits() as u64 | (y.to_bits() as u64) << 32;
-            if near >> warp::lane_id() & 1 != 0 {
-                points.store((near & warp::lanes_below()).count_ones(), pair(x, y));
+            if self.count != self.offered {
+                // Fills up to eight: a point at infinity has a key above all others.
+                let number = self.count + warp::lane_id();
+                if number < self.offered + EIGHT as u32 {
+                    self.stage(number, [f32::INFINITY; 2]);
+                }
+                self.offer_until(group, self.offered + EIGHT as u32);
             }
-            // Pads an odd number: a point at infinity has a key above all others.
-            if warp::lane_id() == 0 {
-                points.store(count, pair(f32::INFINITY, f32::INFINITY));
+            if Self::BY_BATCHES && warp::any(warp::FULL, self.waiting > 0) {
+                self.merge();
             }
-            warp::sync_warp(warp::FULL);
-            let (mut i, pairs) = (0, vector::unknown(count.div_ceil(2)));
-            // From 512 on numbers wrap around. Then keys still bound distances; their points are found by the second
-            // walk.
-            let mut number = first;
-            while i < pairs {
-                let [ax, ay, bx, by] = self.room.load(i).map(f32::from_bits);
-                let keys =
-                    [key(group.squared(ax, ay), number), key(group.squared(bx, by), number + 1)];
-                (i, number) = (i + 1, number + 2);
-                self.offer(keys, i == pairs);
-            }
-            // The next leaf overwrites the points.
-            warp::sync_warp(warp::FULL);
         }
     }
 
@@ -423,7 +459,11 @@ impl<T: Place, const L: usize, const LISTS: usize, C: Choice<LISTS>> Visitor<T>
             let near = warp::ballot(warp::FULL, is_near);
             let first = self.see(leaf, near, is_near);
             if C::IS_ALL {
-                self.offer_all(group, near, first, [x, y]);
+                if is_near {
+                    self.stage(first + (near & warp::lanes_below()).count_ones(), [x, y]);
+                }
+                // The rest of fewer than eight waits for the next leaf.
+                self.offer_until(group, self.count);
             } else {
                 self.offer_chosen((tree, group), (leaf, near), first, [x, y]);
             }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! of each warp:  K * 33 u32       the lists: entry i of lane l is element 33 i + l
-//!                17 vectors       the points of a leaf, two a vector, and one that pads an odd number
+//!                32 vectors       64 points that were seen last, two a vector
 //!                16 * 33 u32      keys that wait to be merged, if K > 16
 //!                512 u32          positions of the points that the warp has seen: the numbers in keys are indices here
 //! ```
@@ -14,9 +14,8 @@ use device_std::shared::{Carver, SharedArray};
 use device_std::vector::Vector;
 use device_std::{vector, warp};
 
-use super::descent::Tree;
+use super::descent::{Tree, squared};
 use super::layout::FANOUT;
-use crate::spatial::keys::BATCH;
 use crate::spatial::place::Place;
 
 /// Threads of a block that searches.
@@ -46,7 +45,7 @@ pub fn lists_of_warp<const K: usize>() -> SharedArray<u32> {
     rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>()).as_elements()
 }
 
-/// The shared memory of the warp for the points of a leaf and batches of keys, beside lists of `K` entries.
+/// The shared memory of the warp for staged points and batches of keys, beside lists of `K` entries.
 #[inline(always)]
 pub fn room_of_warp<const K: usize>() -> SharedArray<Vector> {
     let first = warp::warp_id() * vectors_of_warp::<K>() + vectors_of_lists::<K>();
@@ -62,10 +61,10 @@ pub fn seen_of_warp<const K: usize>() -> SharedArray<u32> {
 /// How many points a warp remembers. A power of two: the number of a point takes the lowest nine bits of a key.
 pub const SEEN: u32 = 512;
 
-/// Vectors of shared memory of a warp: its lists, a leaf's points, and the lanes' batches if lists are long.
+/// Vectors of shared memory of a warp: its lists, the staged points, and the lanes' batches if lists are long.
 const fn vectors_of_warp<const K: usize>() -> u32 {
     let batches = if K > BATCH { (BATCH as u32 * STRIDE).div_ceil(4) } else { 0 };
-    vectors_of_lists::<K>() + STAGED + batches
+    vectors_of_lists::<K>() + STAGED / 2 + batches
 }
 
 /// Vectors of the lists of a warp.
@@ -73,8 +72,15 @@ const fn vectors_of_lists<const K: usize>() -> u32 {
     (K as u32 * STRIDE).div_ceil(4)
 }
 
-/// Vectors of the points of a leaf: two points a vector, and one that pads an odd number.
-pub const STAGED: u32 = FANOUT / 2 + 1;
+/// How many points wait in shared memory at most: a leaf's, and seven of the leaves before. A power of two, so that a
+/// point's number modulo this is its place.
+pub const STAGED: u32 = 2 * FANOUT;
+
+/// How many points are offered to a list at a time.
+pub const EIGHT: usize = 8;
+
+/// How many keys a lane of a long list collects before they are merged.
+pub const BATCH: usize = 16;
 
 /// A list of points: their positions in the order of the tree, at most `most`.
 #[derive(Clone, Copy)]
@@ -140,20 +146,45 @@ impl List {
             if self.count == 0 {
                 return;
             }
-            let mut last = tree.exact(self.position(0), self.place);
+            let mut last = self.entry(tree, 0);
+            let mut next = self.place_of(tree, u32::min(1, self.count - 1));
             let mut i = 1;
             while i < vector::unknown(self.count) {
-                let position = self.position(i);
-                let point = tree.exact(position, self.place);
+                // The next place is on its way while this one is compared.
+                let (place, position) = next;
+                next = self.place_of(tree, u32::min(i + 1, self.count - 1));
+                let entry = (squared(place, self.place), position);
                 // An entry that moves leaves the last one where it was.
-                if is_before(point, last) {
-                    self.insert(tree, i, position);
+                if tree.is_before(entry, last) {
+                    self.insert(tree, i, entry);
                 } else {
-                    last = point;
+                    last = entry;
                 }
                 i += 1;
             }
         }
+    }
+
+    /// The f64 square of entry `i`, and its position.
+    ///
+    /// # Safety
+    /// It was written.
+    #[inline(always)]
+    unsafe fn entry<T: Place>(&self, tree: &Tree<'_, T>, i: u32) -> (f64, u32) {
+        // SAFETY: passed on to the caller.
+        let (place, position) = unsafe { self.place_of(tree, i) };
+        (squared(place, self.place), position)
+    }
+
+    /// The place of entry `i`, and its position.
+    ///
+    /// # Safety
+    /// It was written.
+    #[inline(always)]
+    pub unsafe fn place_of<T: Place>(&self, tree: &Tree<'_, T>, i: u32) -> ([f64; 2], u32) {
+        // SAFETY: passed on to the caller.
+        let position = unsafe { self.position(i) };
+        (tree.place(position), position)
     }
 
     /// Inserts a point among the first `count` entries, which are in order.
@@ -161,20 +192,19 @@ impl List {
     /// # Safety
     /// The list has `count + 1` entries.
     #[inline(always)]
-    unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T>, count: u32, position: u32) {
+    unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T>, count: u32, entry: (f64, u32)) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let point = tree.exact(position, self.place);
             let mut to = count;
             while to > 0 {
-                let before = self.position(to - 1);
-                if !is_before(point, tree.exact(before, self.place)) {
+                let before = self.entry(tree, to - 1);
+                if !tree.is_before(entry, before) {
                     break;
                 }
-                self.set_position(to, before);
+                self.set_position(to, before.1);
                 to -= 1;
             }
-            self.set_position(to, position);
+            self.set_position(to, entry.1);
         }
     }
 }

@@ -17,7 +17,7 @@ const BLOCK: usize = 128;
 ///
 /// # Safety
 /// The tree is whole, and has points; `firsts` and `flags` have an element for each.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, resident = 8)]
 pub unsafe fn find_firsts(tree: Tree<'_, f64>, firsts: Out<'_, u32>, flags: Out<'_, u32>) {
     let point = thread::index_1d() as u32;
     let is_there = point < tree.points;

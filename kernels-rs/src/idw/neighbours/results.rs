@@ -202,6 +202,8 @@ unsafe fn interpolate_one(
     // SAFETY: the neighbours may be visited, as the caller says.
     unsafe {
         neighbours.visit(|squared, point| {
+            // Read before its weight is computed, which takes as long.
+            let value = values.get(v, point);
             if nearest < 0.0 {
                 nearest = search.smoothed(squared);
                 coincident = search.is_exact(nearest);
@@ -213,7 +215,7 @@ unsafe fn interpolate_one(
                 search.weight(squared, nearest)
             };
             weights += weight;
-            sum += weight * (values.get(v, point) - offset);
+            sum += weight * (value - offset);
         });
     }
     let value = mean(offset, sum, weights, low, high);

@@ -16,8 +16,8 @@ use super::MODULE;
 use super::results::{Neighbours, Results, Values};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Weights};
-use crate::rtree::Tree;
 use crate::rtree::choice::{All, InEllipse, NONE};
+use crate::rtree::descent::{Tree, squared};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
@@ -39,9 +39,9 @@ pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 /// order names as many; `wanted` and `too_few` have a word for each warp; results have a row for each column of values
 /// and statistic.
 #[kernel(block = BLOCK, shared = <F as Finder>::SHARED, instances(
-    nearest_8: <Nearest<8, 9>>, resident = 12, spills = 200;
-    nearest_12: <Nearest<12, 13>>, resident = 12, spills = 200;
-    nearest_16: <Nearest<16, 17>>, resident = 12, spills = 200;
+    nearest_8: <Nearest<8, 9>>, resident = 16, spills = 300;
+    nearest_12: <Nearest<12, 13>>, resident = 16, spills = 300;
+    nearest_16: <Nearest<16, 17>>, resident = 16, spills = 300;
     nearest_32: <Nearest<32, 33>>, resident = 8, spills = 200;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
     part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 200;
@@ -242,14 +242,20 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Nei
         unsafe {
             if LISTS == 1 {
                 let list = lists.list(0);
+                if taken[0] == 0 {
+                    return;
+                }
                 let (mut i, mut shown) = (0, 0);
+                let mut next = list.place_of(tree, 0);
                 while shown < taken[0] {
-                    let position = list.position(i);
+                    // The next place is on its way while this one is added.
+                    let (place, position) = next;
+                    i += 1;
+                    next = list.place_of(tree, u32::min(i, list.count - 1));
                     if except == NONE || tree.order.get(position) != except {
-                        see(tree.squared(position, list.place), position);
+                        see(squared(place, list.place), position);
                         shown += 1;
                     }
-                    i += 1;
                 }
                 return;
             }

@@ -1,18 +1,17 @@
 //! Scans along the columns of a row-major grid: crate `gpu-scan`.
 //!
-//! Each column is cut into chunks of as many rows, and a thread has one chunk of one column:
-//! neighbouring threads have neighbouring columns, so every access is as wide as a warp. The plan:
+//! Each column is cut into chunks of the same number of rows, and a thread has one chunk of one column. Neighbouring
+//! threads have neighbouring columns, so every access is as wide as a warp. The plan:
 //!
 //! 1. [`mod@sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
 //!    for each chunk.
 //! 2. [`mod@scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
 //! 3. [`mod@scan`] of the chunks, each from what comes before it.
 //!
-//! So each element is read twice and written once; with one chunk, only once. Backward, rows are
-//! counted from the last.
+//! So each element is read twice and written once; with one chunk, it is read only once. Backward, rows are counted
+//! from the last.
 //!
-//! The order of combination is plain: within a chunk one row after the other, and the chunks one
-//! after the other.
+//! Elements are combined in a fixed order: row after row within a chunk, then chunk after chunk.
 
 use device_std::scalar::Scalar;
 use device_std::{In, Out, arguments, kernel, thread, vector};
@@ -163,8 +162,8 @@ pub unsafe fn sums<T: Scalar, O: Operator<T>>(
 /// column.
 ///
 /// # Safety
-/// `input` and `output` have an element for each cell of the grid and are the same or apart; `before` has a value for
-/// each chunk of each column, and may be missing where there is one chunk.
+/// `input` and `output` have an element for each cell of the grid, and are the same array or do not overlap. `before`
+/// has a value for each chunk of each column. It may be missing if each column has one chunk.
 #[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;

@@ -1,8 +1,8 @@
 //! Primitives in which elements do not meet: fill, sequence, adjacent difference, gather, scatter,
 //! transpose. Crate `gpu-scan`.
 //!
-//! They run at the speed of a copy: 16 bytes a thread and instruction where elements lie side by
-//! side, several of them under way at once; elsewhere several elements a thread.
+//! They run at the speed of a copy. Where elements lie side by side, an instruction moves 16 bytes a thread, and a
+//! thread has several instructions in flight. Elsewhere a thread moves several elements.
 
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};

@@ -1,11 +1,10 @@
 //! The extent of points, in one launch: the least and the greatest element of each of several columns,
 //! and the first that is not a finite number. Crate `gpu-scan`.
 //!
-//! Each column is cut into chunks, and a block looks at one chunk of one column. Of its elements a
-//! thread keeps the least and the greatest and, since zeros of both signs are equal and the first one
-//! met stays, the index of the first zero; and the index of the first that is not finite. The block puts
-//! together what its threads found and leaves that in memory; the block that finishes last does the
-//! same with what all blocks left, column by column.
+//! Each column is cut into chunks, and a block reads one chunk of one column. A thread keeps the least and the greatest
+//! of its elements, and the index of the first that is not finite. It also keeps the index of the first zero: zeros of
+//! both signs are equal, and the first one in the column is the result. The block combines what its threads found and
+//! writes that to memory. The block that finishes last combines the results of all blocks, column by column.
 //!
 //! Nothing here depends on an order, so every device finds the same bits.
 
@@ -27,8 +26,8 @@ pub const MAX_COLUMNS: usize = 8;
 /// The most chunks of a column.
 const MAX_CHUNKS: u64 = 512;
 
-/// Words of a result: the bits of the least and of the greatest element; the index of the first that is
-/// not finite, all ones without one, and its bits.
+/// Words of a result: the bits of the least element, those of the greatest, the index of the first element that is not
+/// finite, and its bits. If all are finite, that index is all ones.
 pub const WORDS: u64 = 4;
 
 /// Tiles of each chunk, and number of chunks, for columns of `len` elements.

@@ -18,13 +18,16 @@
 //! 2. At the end each block adds its counts to the result. Meanwhile the block with the first ticket has
 //!    set that to zero, for which the others wait; there is one launch.
 //!
-//! Between given bounds a slot is found by a binary search. Every search takes the same number of
-//! steps, so a thread searches for several elements side by side. In equal bins it is
-//! computed in f32; an element that is closer to a bound than rounding may have moved it is compared
-//! with the bounds around it, and its slot moved until it lies between them: so bounds decide
-//! alone, and rounding does not show. With more bins than shared memory holds, a first launch makes the
-//! bounds in global memory and sets the counts to zero, and the second reads the one and adds to the
-//! other there; a thread that finds a slot several times in a row counts first and adds once.
+//! Between given bounds, a binary search finds the slot. Every search takes the same number of steps, so a thread
+//! searches for several elements side by side.
+//!
+//! In equal bins the slot is computed in f32. An element closer to a bound than the rounding error is compared with the
+//! bounds around it, and its slot moves until it lies between them. So the bounds alone decide, and rounding does not
+//! show.
+//!
+//! If shared memory does not hold all bins, a first launch makes the bounds in global memory and sets the counts to
+//! zero. The second launch reads these bounds and adds to these counts. A thread that finds the same slot several times
+//! in a row counts first and adds once.
 //!
 //! Elements of one byte are counted by value, of which there are 256, and only the counts are
 //! brought to bins. Each lane has its own counters, in a bank of their own, so that none ever waits for
@@ -168,9 +171,9 @@ pub unsafe fn make_bounds<B: Bits>(
 /// Counts in shared memory by one of the methods. Grid: any number of blocks that leaves each at most [`MAX_TILES`].
 ///
 /// # Safety
-/// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`] as
-/// fit, and at least one. `control` is as [`Tickets::take`] asks, and `cleared` is one element, zero at first and used
-/// by launches over it alone.
+/// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`]
+/// as fit, and at least one. `control` is as [`Tickets::take`] asks, and `cleared` is one element, zero at first and
+/// used by launches over it alone.
 #[kernel(
     block = BLOCK,
     shared = |args| shared_bytes::<B>(args.bounds.bins, args.copies),

@@ -1,21 +1,19 @@
 //! The stable merge of two sorted arrays: crate `gpu-scan`. After Green, McColl and Bader, "GPU
 //! merge path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 //!
-//! Merging walks a path over the grid of pairs (elements of a, elements of b); after `d` steps it
-//! crosses the grid's diagonal `d`, and where it does so a binary search finds without walking.
-//! The plan:
+//! Merging walks a path over the grid of pairs (elements of a, elements of b). After `d` steps the path crosses the
+//! grid's diagonal `d`. A binary search finds the crossing without walking. The plan:
 //!
-//! 1. A tile's split is where the path crosses the diagonal of the tile's first output. With few tiles
-//!    each block searches its own, by a warp that looks at 32 places at a time, as in the paper; with
-//!    many a first kernel finds them, where thousands of searches run side by side, so that no block
-//!    waits for one.
+//! 1. A tile's split is where the path crosses the diagonal of the tile's first output. With few tiles each block
+//!    searches its own: a warp tests 32 places at a time, as in the paper. With many tiles a first kernel runs
+//!    thousands of searches side by side, so that no block waits for one.
 //! 2. A block loads its part of a and its part of b into shared memory, one after the other.
 //! 3. Each thread finds its own split by the same search in shared memory and merges
 //!    `ITEMS` elements in registers.
 //! 4. Through shared memory the outputs are put in order and written.
 //!
-//! With values, the place in the shared arrays that each output comes from is kept in shared memory
-//! too; then the values take the keys' place there, and are picked by it.
+//! With values, shared memory also holds, for each output, the place that it comes from in the shared arrays. The
+//! values then replace the keys in shared memory, and each output picks its value by that place.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, global, kernel, thread, vector, warp};
@@ -32,8 +30,8 @@ const ITEMS: usize = 15;
 /// Outputs of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// What a block keeps in shared memory: the splits, if the block finds them; the places that outputs come
-/// from, if there are values; then the ranks of the keys and, in the same place, the values.
+/// What a block keeps in shared memory. `splits` is there if the block finds them, `places` (where each output comes
+/// from) if there are values. One array holds first the ranks of the keys, then the values.
 #[derive(Clone, Copy)]
 struct Shared<B, V> {
     splits: SharedArray<u64>,
@@ -64,7 +62,7 @@ pub struct Arrays<'a, B> {
     pub b: In<'a, B>,
     /// How many there are.
     pub b_len: u64,
-    /// Those of the [`Order`] that both are sorted in.
+    /// The parameters of the [`Order`] that sorts both arrays.
     pub parameters: [u64; 4],
 }
 
@@ -207,8 +205,8 @@ impl MergeTile {
         Self { first, a_first, b_first: first - a_first, from_a, count }
     }
 
-    /// The same part, of which the compiler knows nothing: what it derived from it for the keys is
-    /// derived anew for the values, instead of being kept in registers all the while.
+    /// The same part, made opaque to the compiler. What was derived from it for the keys is then derived again for the
+    /// values; otherwise the compiler would keep it in registers.
     #[inline(always)]
     fn forgotten(self) -> Self {
         let (from_a, count) = (vector::unknown(self.from_a), vector::unknown(self.count));

@@ -1,9 +1,9 @@
 //! The operators of reductions and scans, and the order of keys: the same code on the host and the
 //! device.
 //!
-//! Only bits distinguish many element types: a sum of `i32` has the bits of one of `u32`, and the
-//! least of any type is the least of unsigned integers, once the elements are mapped by an
-//! [`Order`]. So kernels are built for few types, and what remains comes as parameters.
+//! Many element types differ only in how their bits are read: a sum of `i32` has the bits of a sum of `u32`. The least
+//! element of any type is the least unsigned integer after an [`Order`] has mapped the elements. So kernels are built
+//! for few types, and parameters carry the rest.
 
 use device_std::scalar::Scalar;
 
@@ -141,11 +141,10 @@ bits! { u8, i8; u16, i16; u32, i32; u64, i64; }
 
 /// A bijection from the bits of an element to unsigned integers in the element's order.
 ///
-/// `rank(u) = ((u ^ (sign(u) & magnitude | top)) - shift) ^ flip`, where `sign(u)` is all ones for a
-/// negative number. `magnitude` is 0 for integers and the bits below the sign for floats, `top` is
-/// the sign bit or, for unsigned integers, 0. So far negative NaNs come before minus infinity and
-/// others after plus infinity; `shift` turns the ring of ranks so that all of them are at the same
-/// end. `flip`, all ones, turns the order round.
+/// `rank(u) = ((u ^ (sign(u) & magnitude | top)) - shift) ^ flip`, where `sign(u)` is all ones for a negative number.
+/// `magnitude` is 0 for integers, and the bits below the sign for floats. `top` is the sign bit, or 0 for unsigned
+/// integers. After these two, negative NaNs come before minus infinity and positive NaNs after plus infinity; `shift`
+/// turns the ring of ranks so that all NaNs are at one end. `flip`, all ones, reverses the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order<B> {
     /// See [`Order`].
@@ -198,8 +197,8 @@ impl<B: Bits> Order<B> {
     }
 }
 
-/// The number that comes first in an order in which NaNs are last; they count as the infinity
-/// before them, which is also the identity.
+/// The first number in an order in which NaNs are last. NaNs count as the infinity before them, which is also the
+/// identity.
 #[derive(Clone, Copy)]
 pub struct Least<B> {
     order: Order<B>,

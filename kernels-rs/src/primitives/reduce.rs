@@ -1,11 +1,10 @@
 //! Reductions in one launch: crate `gpu-scan`.
 //!
-//! The array is cut into chunks, whose number depends on its length alone; a block reduces one
-//! chunk and leaves its partial result, and the block that is the last to do so combines the
-//! partial results. Within a chunk each thread combines, vector by vector, the elements that fall
-//! to it, in [`ROWS`] independent rows; then come rows, lanes, warps. The order is
-//! thus fixed, whatever the device, and floats give the same bits in every run:
-//! `gpu-scan`'s documentation spells it out, and its CPU twin follows it.
+//! The array is cut into chunks; their number depends on the array's length alone. A block reduces one chunk and writes
+//! its partial result. The block that finishes last combines the partial results. Within a chunk each thread combines
+//! its elements, vector by vector, in [`ROWS`] independent rows; then rows, lanes and warps are combined. So the order
+//! is fixed, whatever the device, and floats give the same bits in every run: `gpu-scan`'s documentation spells the
+//! order out, and its CPU twin follows it.
 
 use device_std::block::{BlockReduce, LastBlock};
 use device_std::scalar::Scalar;
@@ -179,9 +178,8 @@ const NOBODY: Ranked = (u64::MAX, u64::MAX);
 
 /// The first in an order among a thread's elements of one chunk.
 ///
-/// The thread meets its elements in the order of their indices, so of equal ones the first stays.
-/// It remembers the vector with the least rank so far, and looks only at the end which element of
-/// it that is.
+/// The thread meets its elements in the order of their indices, so of equal ones the first stays. It remembers the
+/// vector with the least rank so far, and finds the element in that vector only at the end.
 #[inline(always)]
 fn first_of_chunk<B: Bits>(
     Input { elements, len, tiles }: Input<B>,

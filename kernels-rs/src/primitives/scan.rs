@@ -2,20 +2,21 @@
 //!
 //! A block does one [`Tile`](device_std::tile::Tile). The plan:
 //!
-//! 1. Load: each thread has `ROWS` vectors of 16 bytes copied to shared memory, for registers are
-//!    too few to hold as many tiles as the memory needs under way, and sums each.
+//! 1. Load: each thread copies `ROWS` vectors of 16 bytes to shared memory and sums each. Registers are too few to keep
+//!    as many tiles in flight as the memory needs.
 //! 2. Warp: a scan over the lanes for each row, then over the rows, one after the other.
 //! 3. Block: the warps' sums go to shared memory, and every thread adds up those before its own.
 //! 4. Device: warp 0 looks back for the sum of all tiles before.
 //! 5. Every thread walks once more over its vectors, from the sum of all that comes before them,
 //!    and stores them.
 //!
-//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own
-//! vectors only: there is no exchange through shared memory. The PTX of level 80 copies past the
-//! registers. A segmented scan does the same with sums that begin anew at a head; a head is a
-//! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
-//! lies mirrored over the array, and its "head" is a segment's last element. Forward, where keys are as
-//! wide as elements, a thread reads those of its own vectors and sees for itself where they change.
+//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own vectors only: there is
+//! no exchange through shared memory. The PTX of level 80 copies past the registers.
+//!
+//! A segmented scan does the same with sums that begin anew at a head. The kernels of `flags` mark heads in an array of
+//! one bit an element. Backward, the tile lies mirrored over the array, and its "head" is a segment's last element.
+//! Forward, where keys are as wide as elements, a thread reads the keys of its own vectors and finds the changes
+//! itself.
 //!
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
@@ -49,11 +50,11 @@ pub struct How<T> {
     pub mode: u32,
     /// What comes before the first element.
     pub initial: T,
-    /// Those of the operator.
+    /// The parameters of the operator.
     pub parameters: [u64; 4],
 }
 
-/// How tiles know of those before them.
+/// How a tile learns the sum of the tiles before it.
 #[arguments]
 pub struct Chain<'a> {
     /// One element, as [`Tickets::take`](device_std::lookback::Tickets::take) asks.

@@ -13,10 +13,10 @@
 //! 5. Each warp writes its elements, which follow each other in memory. A partition moves them only
 //!    now, since the rejected elements of a row are written as soon as it is read.
 //!
-//! Run-length encoding keeps the first element of each run (a head). A run ends where the next
-//! begins, so a warp writes the lengths of the runs that end in its part: between two heads of its
-//! own from shared memory, and for the run that came in with the position of the last head before,
-//! in the tile or in the tiles before, for which warp 1 looks back meanwhile.
+//! Run-length encoding keeps the first element of each run (a head). A run ends where the next begins, so a warp writes
+//! the lengths of the runs that end in its part. Between two heads of the warp, the length comes from shared memory.
+//! For the run that came in, the warp needs the position of the last head before. That head lies in the tile or in the
+//! tiles before; warp 1 looks back for it meanwhile.
 
 use core::marker::PhantomData;
 
@@ -128,7 +128,7 @@ impl<B: Plain> Shared<B> {
 /// Which elements a selection keeps.
 #[arguments]
 pub struct Rule<'a, B> {
-    /// Those of the [`Order`] of ranks, which rises.
+    /// `magnitude` of the ascending [`Order`] of ranks.
     pub magnitude: B,
     /// See [`Order`].
     pub top: B,

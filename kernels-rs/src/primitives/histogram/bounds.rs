@@ -6,11 +6,10 @@ use crate::primitives::operators::{Bits, Order};
 
 /// The bounds of bins of equal width.
 ///
-/// Of integers: `first` is the rank of the lowest bound, and bound `b` lies
-/// `ceil(span * b / bins)` above it, where `span = quotient * bins + rest`: an integer lies between
-/// two real bounds exactly if it lies between the same rounded up.
+/// For integers, `first` is the rank of the lowest bound, and bound `b` lies `ceil(span * b / bins)` above it, where
+/// `span = quotient * bins + rest`. Rounding a real bound up does not change which integers lie below it.
 ///
-/// Of floats: `first` and `quotient` are the bits of the lowest and the highest bound as f64.
+/// For floats, `first` and `quotient` are the bits of the lowest and the highest bound as f64.
 #[derive(Clone, Copy, Debug)]
 pub struct Even {
     /// See [`Even`].

@@ -124,8 +124,9 @@ impl<B: Bits> Method<B> for EvenIntegers {
     }
 }
 
-/// How far bounds and places may be off, in units: bounds, the scale and the shift are rounded to floats,
-/// each by 2^-24 of the greater end, which is at most all bins from the lower one and that from zero.
+/// The error of bounds and places, in units. Bounds, the scale and the shift are rounded to floats, each by 2^-24 of
+/// the end with the greater magnitude. That end is at most all bins from the lower end, and the lower end is `lower`
+/// from zero.
 #[inline(always)]
 fn error_of_bounds(lower: f32) -> f32 {
     lower.abs() / (1 << 21) as f32

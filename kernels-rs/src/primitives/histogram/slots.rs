@@ -40,8 +40,8 @@ const WHOLE: f32 = 8_388_608.0;
 
 /// Equal bins: where elements lie among the slots.
 ///
-/// The place of an element is `value * scale + shift`, from 0 in the middle of what is below the lowest
-/// bound to 1 in the middle of what is not below the highest. Times the number of bins and 1 it is a whole
+/// The place of an element is `value * scale + shift`. It runs from 0, in the middle of the slot below the lowest
+/// bound, to 1, in the middle of the slot above the highest. Multiplied by the number of bins plus 1 it is a whole
 /// number in the middle of each slot.
 #[derive(Clone, Copy)]
 pub(super) struct Places<F> {

@@ -1,11 +1,10 @@
 //! Totals of runs within one tile, in the order of stretches: what the kernels that reduce runs and
 //! segments share.
 //!
-//! A tile lies in shared memory. Each of the block's threads has a stretch of elements that follow
-//! each other; a warp's stretches are its part of the tile, and only the warp touches them, so that
-//! no barrier of the block is needed before the warps' sums are exchanged. A head begins a run.
-//! Each head has a slot, in the order of heads within the warp, in which the total of the run
-//! *before* it comes to lie:
+//! A tile lies in shared memory. Each of the block's threads has a stretch: elements that follow each other. A warp's
+//! stretches are its part of the tile. Only the warp touches its part, so the block needs no barrier before its warps
+//! exchange their sums. A head begins a run. Each head has a slot, in the order of heads within the warp. The slot
+//! receives the total of the run *before* the head:
 //!
 //! 1. [`Exchange::count_heads`]: how many heads there are. The warp that counts last knows.
 //! 2. [`Stash::walk`]: a thread adds up its stretch from head to head. What stands before its first
@@ -14,8 +13,8 @@
 //! 4. [`Exchange::take`]: what comes before each warp in its tile, and how many heads do.
 //! 5. [`Stash::complete`]: the thread adds what comes before it in the tile to its first slot.
 //!
-//! Then only the tile's first slot lacks something: what the tiles before end with. The warp that
-//! has it looks back for that, and no other waits.
+//! Then only the tile's first slot is incomplete: it lacks the end of the tiles before. The warp with that slot looks
+//! back for it, and no other warp waits.
 //!
 //! A stretch is an odd number of vectors where that can be: so the threads of a warp read theirs from
 //! different banks.

@@ -20,8 +20,8 @@ const WARPS: usize = BLOCK / 32;
 pub(super) struct Shared<T> {
     /// The threads' rows, while they wait for the tiles before: registers are few.
     pub(super) stash: SharedArray<Vector>,
-    /// Before the tickets, which fill its word, and not beside the arrays: these are read by up to 16
-    /// bytes, and it would be read too, while it is written.
+    /// Lies before the tickets, which fill its word, and not beside the arrays. Threads read the arrays by up to 16
+    /// bytes, and would read this word too, while another thread writes it.
     prefix: SharedArray<T>,
     pub(super) tickets: Tickets,
     values: SharedArray<T>,
@@ -144,8 +144,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         Heads(all)
     }
 
-    /// The same of keys that lie as the elements do, forward: a head's key has other bits than the one
-    /// before.
+    /// The head bits for keys that lie as the elements do, forward: a head's key has other bits than the key before.
     #[inline(always)]
     unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: In<T>) -> Heads {
         let first = tile.element(0);

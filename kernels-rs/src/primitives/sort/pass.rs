@@ -46,7 +46,7 @@ pub struct Arrays<'a, K, V> {
 #[derive(Clone, Copy)]
 struct Shared<K, V, const ITEMS: usize> {
     tickets: Tickets,
-    /// The pass word, for those who must not know that it is the same as before.
+    /// The pass word, hidden from the compiler, which must not see that it is the same as before.
     word: SharedArray<u32>,
     scan: BlockScan<u64>,
     /// How many of each digit each warp has; then where its next key of that digit goes.
@@ -59,9 +59,9 @@ struct Shared<K, V, const ITEMS: usize> {
 }
 
 impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
-    /// Whether the sorted tile lies over the counters, and keys go there once all have their ranks:
-    /// tiles of pairs are the faster the larger they are, and their threads have the registers to
-    /// wait. Keys alone take their places one by one, beside the counters.
+    /// Whether the sorted tile overlays the counters, so that keys go there only once all have their ranks. Tiles of
+    /// pairs are faster when they are larger, and their threads have the registers to wait. Keys alone take their
+    /// places one by one, beside the counters.
     const OVER_COUNTERS: bool = V::IS_THERE;
 
     #[inline(always)]
@@ -281,8 +281,8 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// Sorts stably by one digit; see the plan in [`sort`](super). Grid: one block a tile.
 ///
 /// # Safety
-/// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block. `control` is
-/// as [`Tickets::take`] asks.
+/// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block.
+/// `control` is as [`Tickets::take`] asks.
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
@@ -305,8 +305,8 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
     let pass = Pass::<K, V, ITEMS>::new(shared, order, word);
     let me = thread::thread_idx_x();
     let has_digit = me < DIGITS;
-    // SAFETY: the whole block comes to each barrier, and barriers stand between the phases of the shared memory. Ranks and
-    // digits are below the lengths of what they index.
+    // SAFETY: the whole block comes to each barrier, and barriers stand between the phases of the shared memory. Ranks
+    // and digits are below the lengths of what they index.
     unsafe {
         pass.clear_counters();
         if me == 0 {

@@ -217,11 +217,12 @@ pub unsafe fn scatter_values<T: Real>(
     }
 }
 
-/// Writes longitudes between -180 and 180 and latitudes of targets, column after column, and their unit vectors. Grid: a
-/// thread a target.
+/// Writes longitudes between -180 and 180 and latitudes of targets, column after column, and their unit vectors. Grid:
+/// a thread a target.
 ///
 /// # Safety
-/// The targets are as [`Targets`] says; `degrees` has twice as many elements as there are targets, `vectors` three times.
+/// The targets are as [`Targets`] says; `degrees` has twice as many elements as there are targets, `vectors` three
+/// times.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_on_sphere(targets: Targets<'_>, degrees: Out<'_, f64>, vectors: Out<'_, f64>) {
     let (i, n) = (thread::index_1d(), targets.count);

@@ -112,7 +112,7 @@ pub fn centre([west, north, cell]: [f64; 3], column: f64, row: f64) -> [f64; 2] 
     [west + (column + 0.5) * cell, north - (row + 0.5) * cell]
 }
 
-/// A number and what f32 leaves of it.
+/// A number rounded to f32, and the rest.
 #[inline(always)]
 pub fn split(x: f64) -> [f32; 2] {
     let high = x as f32;

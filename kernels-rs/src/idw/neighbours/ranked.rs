@@ -73,10 +73,10 @@ unsafe fn find<'a>(
     }
 }
 
-/// Keeps the `wanted` nearest points, `limited` by the search's reach; returns how many. It begins where it is told.
+/// Keeps the `wanted` nearest points, `limited` by the search's reach; returns how many. The search begins at `start`.
 ///
 /// # Safety
-/// There are so many slots.
+/// There are `wanted` slots.
 #[inline(always)]
 unsafe fn nearest(
     ranks: Ranks,

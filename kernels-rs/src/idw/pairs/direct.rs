@@ -35,8 +35,8 @@ const fn shared_bytes(targets: usize, values: usize) -> u32 {
 /// share the segments.
 ///
 /// # Safety
-/// The slices have what their structs say, and there are points and targets; `reaches` has what `measure_tiles` writes;
-/// `partial` has an element a target for each sum, where blocks share segments for each segment.
+/// The slices have what their structs say, and there are points and targets. `reaches` has what `measure_tiles` writes.
+/// `partial` has an element a target for each sum; if blocks share segments, it has these elements for each segment.
 #[kernel(block = BLOCK, shared = shared_bytes(Q, V), key: Summing = Summing {
     on_grid: ROW, law: LAW, values: V, has_each: false
 }, instances(

@@ -9,8 +9,8 @@ use super::MODULE;
 use crate::idw::TILE;
 use crate::idw::targets::Frame;
 
-/// Writes how far the points of each tile are from its origin, along either axis in units, and what f32
-/// does to a place there. Grid: a block a tile.
+/// Writes how far the points of each tile are from its origin, along either axis in units, including what f32 does to a
+/// place there. Grid: a block a tile.
 ///
 /// # Safety
 /// `places` has `2 * points` elements, `reaches` one for each tile; `points` is not 0.

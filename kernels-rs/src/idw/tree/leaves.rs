@@ -16,8 +16,8 @@ const ALL: usize = SEVERAL as usize;
 /// The boxes of the leaves, and their points as sources. Grid: a block a leaf.
 ///
 /// # Safety
-/// The slices have what [`Points`] and [`Tree`] say, of the same points, and there are points; `extents` has 4 numbers for
-/// each item.
+/// The slices have what [`Points`] and [`Tree`] say, of the same points, and there are points; `extents` has 4 numbers
+/// for each item.
 #[kernel(
     block = LEAF,
     carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize),
@@ -38,7 +38,7 @@ pub unsafe fn stage_leaves<const V: usize>(
     let (x, y) = (frame.x(places.get(i)), frame.y(places.get(i + n)));
     // SAFETY: the whole block is here.
     let extent = unsafe { box_of(block, [x, y], [x, y]) };
-    // The point in the middle of the order: where points crowd, there f32 should keep most.
+    // The point in the middle of the order, so that f32 keeps most where points are dense.
     let half = u32::min(LEAF, points.count - leaf * LEAF) / 2;
     let origin = (leaf * LEAF + half) as usize;
     let origin_x = frame.x(places.get(origin)) as f32;

@@ -18,7 +18,7 @@ const AXIS: usize = SIDE as usize;
 /// Sources that a block takes at a time.
 const BATCH: u32 = 64;
 
-/// A column of them: one more, so that nodes of a warp read from different banks.
+/// A column of sources. One element more than [`BATCH`], so that nodes of a warp read from different banks.
 const COLUMN: u32 = BATCH + 1;
 
 /// The boxes of the leaves. Grid: a block a leaf.
@@ -119,7 +119,7 @@ pub unsafe fn weigh_in_f64(tree: Tree<'_>, leaves: u32, level: Level) {
     tree.nodes.set(node(leaves, start + item, me), [x, y, weight, value]);
 }
 
-/// Stores the thread's source; its place is relative to the middle of a box, `per` 1 / half of the sides.
+/// Stores the thread's source. Its place is relative to the middle of a box; `per` is 1 / half of each side.
 ///
 /// # Safety
 /// Nobody reads meanwhile; the thread is one of the first [`BATCH`].

@@ -25,7 +25,7 @@ pub unsafe fn stage_globe(points: Points<'_>, globe: Globe<'_>) {
         let (place, n) = (points.places.from(i), count as usize);
         [place.get(0u32), place.get(n), place.get(2 * n)]
     };
-    // The point in the middle of the order: where points crowd, there f32 should keep most.
+    // The point in the middle of the order, so that f32 keeps most where points are dense.
     let [x, y, z] = at(first + u32::min(LEAF, count - first) / 2);
     let origin = [x as f32, y as f32, z as f32];
     // Beyond the points threads take the last one.

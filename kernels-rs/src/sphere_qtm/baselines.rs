@@ -52,8 +52,8 @@ const READ_ONLY: u32 = 1;
 const SHARED: u32 = 2;
 
 /// By how much the scalar product of a farther site may seem greater in f32. Two vectors rounded to f32 are off by
-/// 2^-24 of their length each, and each of the three operations by 2^-24: 3e-7 for a product, twice that for the
-/// difference of two.
+/// 2^-24 of their length each, and each of the three operations by 2^-24. That makes 3e-7 for a product, and twice that
+/// for the difference of two.
 pub const MARGIN: f32 = 7e-7;
 
 /// The same for the product with a centre divided by its coordinate at an axis, which is no less than [`NEAR`]. Lengths

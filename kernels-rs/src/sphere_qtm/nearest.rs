@@ -162,8 +162,8 @@ impl Pruning {
     /// The same test, with the greatest distance from the triangle's centre of a site that it keeps. This takes square
     /// roots, which many sites repay.
     ///
-    /// A site is kept only if it lies within the limit of a pivot at some vertex: of either pivot, or of both if one
-    /// that beats the site is enough. The chord from the centre is no longer than the way over this vertex.
+    /// A site is kept only if it lies within the limit of a pivot at some vertex: of either pivot, or of both if
+    /// beating one is enough. The chord from the centre is no longer than the way over this vertex.
     #[inline(always)]
     pub fn with_reach(self) -> Self {
         let Triangle { a, b, c } = self.triangle;

@@ -5,8 +5,8 @@
 //! that to its nearest element, and 0 inside a polygon.
 //!
 //! **Inside.** The edge nearest to a place tells whether the place is inside a polygon, by the side that it lies on. If
-//! the nearest place of the polygon is a vertex, the side of the sum of both edges' normals counts (Baerentzen and
-//! Aanaes 2005, doi:10.1109/TVCG.2005.49, in the plane of the vertex). Edges have the inside to their left.
+//! the nearest place of the polygon is a vertex, the side of the sum of both edges' normals counts. (Baerentzen and
+//! Aanaes 2005, doi:10.1109/TVCG.2005.49, in the plane of the vertex.) Edges have the inside to their left.
 //!
 //! **Pruning.** Chords obey the triangle inequality. Let a triangle lie within the chord R of its centre, and let the
 //! nearest site be at D from the centre. Then the nearest element to any place in the triangle is within D + 2 R of the

@@ -39,8 +39,9 @@
 //!
 //! # What it costs
 //!
-//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, 78 for
-//! 4096; 6 of these 78 go through shared memory with 256 threads and 16 values, the rest are shuffles or registers.
+//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, and 78
+//! for 4096. With 256 threads and 16 values, 6 of these 78 go through shared memory; the rest are shuffles or
+//! registers.
 //!
 //! # Rejected
 //!
@@ -167,8 +168,8 @@ fn leaf_of_lane(
     (0, 0)
 }
 
-/// Orders the leaves of at most [`MAX_OF_WARP`] points, and no larger ones. A warp reads 32 nodes, and orders the leaves
-/// among them one after the other, in registers. Grid: any number of blocks.
+/// Orders the leaves of at most [`MAX_OF_WARP`] points, and no larger ones. A warp reads 32 nodes, and orders the
+/// leaves among them one after the other, in registers. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `indices`.
@@ -250,9 +251,9 @@ fn store_in_order<const N: usize>(values: Out<u32>, len: u32, first: u32, mine: 
     }
 }
 
-/// Sorts `32 * N` values of a warp; lane l has those from `l * N` on. A bitonic network (Batcher 1968,
-/// DOI 10.1145/1468075.1468121) whose comparisons all put the lesser value first: a merge begins by reversing the second
-/// of its two runs.
+/// Sorts `32 * N` values of a warp; lane l has those from `l * N` on. A bitonic network (Batcher 1968, DOI
+/// 10.1145/1468075.1468121) whose comparisons all put the lesser value first: a merge begins by reversing the second of
+/// its two runs.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -513,8 +514,8 @@ unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
     }
 }
 
-/// Writes for each point, in the order of the tree, where the points of its leaf start: the key of the second sort, which
-/// serves leaves too large for a block. Grid: any number of blocks.
+/// Writes for each point, in the order of the tree, where the points of its leaf start. This is the key of the second
+/// sort, for leaves too large for a block. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `leaf_starts`.

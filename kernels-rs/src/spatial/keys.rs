@@ -2,16 +2,15 @@
 
 use device_std::warp;
 
-/// The `L` least keys that were offered, in order. A key is the bits of an f32 that is not negative, the
-/// lowest of them replaced by the number of what it belongs to.
+/// The `L` least keys that were offered, in order. A key is the bits of an f32 that is not negative; its lowest bits
+/// are replaced by the number of the key's owner.
 pub struct Keys<const L: usize>([u32; L]);
 
 impl<const L: usize> Keys<L> {
-    /// None yet.
+    /// An empty list.
     pub const NONE: Self = Self([u32::MAX; L]);
 
-    /// None yet, of a list that keeps the least `most` below `below` alone: zeros, which nothing comes before, stand at
-    /// its beginning.
+    /// An empty list that keeps only the least `most` keys below `below`: it begins with zeros, which no key precedes.
     #[inline(always)]
     pub fn at_most(most: u32, below: u32) -> Self {
         let mut keys = Self([below; L]);
@@ -28,8 +27,8 @@ impl<const L: usize> Keys<L> {
     /// Takes in a key, if it is less than the last.
     #[inline(always)]
     pub fn insert(&mut self, key: u32) {
-        // Each moves up where the key comes before the one below it: two instructions, none of which waits
-        // for another's.
+        // Each key moves up if the new key comes before the one below it: two instructions, none of which waits for
+        // another's.
         let mut i = L - 1;
         while i > 0 {
             self.0[i] = u32::max(self.0[i - 1], u32::min(self.0[i], key));
@@ -48,7 +47,7 @@ impl<const L: usize> Keys<L> {
         if !unsafe { warp::any(warp::FULL, key < self.0[L - 1]) } {
             return;
         }
-        // As `insert`, which called from here would be other instructions.
+        // The loop of `insert`: a call from here would give other instructions.
         let mut i = L - 1;
         while i > 0 {
             self.0[i] = u32::max(self.0[i - 1], u32::min(self.0[i], key));
@@ -57,13 +56,13 @@ impl<const L: usize> Keys<L> {
         self.0[0] = u32::min(self.0[0], key);
     }
 
-    /// Key `i`, which is a constant: they are registers.
+    /// Key `i`. `i` is a constant, since keys are registers.
     #[inline(always)]
     pub fn get(&self, i: usize) -> u32 {
         self.0[i]
     }
 
-    /// The greatest: whatever was offered and is not here has none below it.
+    /// The greatest key: no key that was offered and is not here is less.
     #[inline(always)]
     pub fn last(&self) -> u32 {
         self.0[L - 1]
@@ -74,9 +73,10 @@ impl<const L: usize> Keys<L> {
 pub const BATCH: usize = 16;
 
 impl<const L: usize> Keys<L> {
-    /// Offers the keys of a batch, in whatever order they are: for long lists far less than one by one. The batch is
-    /// sorted, and of it and the list's end the lesser of each two kept, which leaves a bitonic sequence to merge
-    /// (Batcher 1968, doi:10.1145/1468075.1468121). Without a branch, so that lanes stay together.
+    /// Offers the keys of a batch, in any order; for long lists this takes far fewer steps than one key at a time. The
+    /// batch is sorted, and the lesser key is kept of each pair from the batch and the list's end. This leaves a
+    /// bitonic sequence to merge (Batcher 1968, doi:10.1145/1468075.1468121). There is no branch, so lanes stay
+    /// together.
     #[inline(always)]
     pub fn merge(&mut self, batch: [u32; BATCH]) {
         const { assert!(L <= 96, "there are steps for such a list") };
@@ -96,14 +96,14 @@ impl<const L: usize> Keys<L> {
         self.exchange::<1>();
     }
 
-    /// A step of the merge: orders what is `STRIDE` apart. The list is the end of a power of two, at whose beginning
-    /// lies what is less than any key, and stays there.
+    /// A step of the merge: orders keys that are `STRIDE` apart. The list is the end of an imagined array, whose length
+    /// is a power of two. The array's beginning has keys less than any other, which stay there.
     #[inline(always)]
     fn exchange<const STRIDE: usize>(&mut self) {
         if STRIDE >= L.next_power_of_two() {
             return;
         }
-        // By parts, each of which the compiler surely unrolls: what has an index at run time has no register.
+        // By parts that the compiler surely unrolls: an array indexed at run time has no registers.
         self.exchange_from::<STRIDE, 0>();
         self.exchange_from::<STRIDE, 16>();
         self.exchange_from::<STRIDE, 32>();

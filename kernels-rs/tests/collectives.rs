@@ -38,7 +38,7 @@ fn product(a: u64, b: u64) -> u64 {
     result
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 struct Shared {
     tickets: Tickets,
     scan: BlockScan<u64>,

@@ -20,18 +20,18 @@ pub trait Operator<T>: Copy {
     const ASSOCIATIVE: bool;
     /// The operator for these parameters, which the host makes.
     fn new(parameters: [u64; 4]) -> Self;
-    /// Leaves what it is combined with unchanged.
+    /// Leaves any value unchanged that it is combined with.
     fn identity(self) -> T;
     /// The combination of `a` and, after it, `b`.
     fn combine(self, a: T, b: T) -> T;
-    /// From an element of the column to what is combined.
+    /// Turns an element of the column into a value to combine.
     fn lift(self, element: T) -> T;
-    /// From what was combined to an element of the column.
+    /// Turns a combined value into an element of the column.
     fn lower(self, value: T) -> T;
 }
 
-/// What was combined since the last head, the start of a segment, and whether there was one. Without
-/// segments `closed` is always false and costs nothing.
+/// The combination since the last head (the start of a segment), and whether there was a head. Without segments
+/// `closed` is always false and costs nothing.
 #[derive(Clone, Copy)]
 pub struct Partial<T> {
     /// The combination.
@@ -191,7 +191,7 @@ impl<B: Bits> Order<B> {
     #[inline(always)]
     pub fn element(self, rank: B) -> B {
         let turned = rank.xor(self.flip).plus(self.shift);
-        // Where the sign bit was flipped, a negative number has it clear now.
+        // If the sign bit was flipped, a negative number has it clear now.
         let sign = turned.xor(self.top).sign();
         turned.xor(sign.and(self.magnitude).xor(self.top))
     }
@@ -233,7 +233,7 @@ impl<B: Bits> Operator<B> for Least<B> {
     }
 }
 
-/// The last valid element; the canonical invalid one where there is none yet. It does not commute.
+/// The last valid element; the canonical invalid one if there is none yet. It does not commute.
 ///
 /// An element is invalid if `(bits & mask) - low`, wrapping, is at most `span`: one bit pattern
 /// with a full mask and no span, every NaN with the sign masked away.

@@ -27,8 +27,8 @@ pub const fn tile_len(element_size: usize) -> u64 {
     (BLOCK * ROWS * 16 / element_size) as u64
 }
 
-/// The most chunks of an array. Most kernels leave room for 8 blocks on a multiprocessor: 132 of them have all
-/// chunks under way at once.
+/// The most chunks of an array. Most kernels leave resources for 8 blocks on a multiprocessor, so 132 of them run all
+/// chunks at once.
 pub const MAX_CHUNKS: u64 = 1056;
 
 /// Tiles of each chunk and number of chunks, for an array of `len` elements. A chunk is whole
@@ -50,7 +50,7 @@ pub struct Input<'a, T> {
     pub tiles: u64,
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<T> {
     block: BlockReduce<T>,
@@ -64,7 +64,7 @@ impl<T: Plain + Word> Shared<T> {
     }
 }
 
-/// The combination of a thread's vectors of one chunk: rows apart, then row after row.
+/// The combination of a thread's vectors of one chunk: first each row separately, then row after row.
 #[inline(always)]
 fn reduce_chunk<T: Scalar, O: Operator<T>>(
     operator: O,

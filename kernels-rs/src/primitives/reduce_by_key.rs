@@ -36,8 +36,8 @@ mod stretches;
 pub use stretches::BLOCK;
 use stretches::{Ends, Exchange, Place, Stash};
 
-/// Elements of a thread's stretch, for keys and values of `bytes` bytes together. The shared memory
-/// of a block stays below 48 KiB, what every GPU gives without being asked.
+/// Elements of a thread's stretch, for keys and values of `bytes` bytes together. The shared memory of a block stays
+/// below 48 KiB, which every GPU gives without a special request.
 pub const fn stretch(bytes: usize) -> usize {
     match bytes {
         ..=8 => 20,
@@ -46,7 +46,7 @@ pub const fn stretch(bytes: usize) -> usize {
     }
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<K, T, const STRETCH: usize> {
     /// The keys; then those at the heads of each warp, at the front of its part.
@@ -76,7 +76,7 @@ impl<K: Scalar, T: Scalar, const STRETCH: usize> Shared<K, T, STRETCH> {
 pub struct Arrays<'a, K, T> {
     /// `len` of them.
     pub keys: In<'a, K>,
-    /// As many.
+    /// `len` elements.
     pub values: In<'a, T>,
     /// How many there are.
     pub len: u64,
@@ -165,7 +165,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         // are put there; slots are distinct.
         unsafe {
             let bits = self.head_bits(ticket.tile, before_part);
-            // Of the bits the compiler then knows nothing: it would keep each in a register.
+            // Hidden from the compiler, which would keep each bit in a register.
             let bits = vector::unknown(bits);
             let count = bits.count_ones();
             let inclusive = warp::inclusive_scan(count, |a, b| a + b);
@@ -178,7 +178,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             let beyond = self.operator.lower(self.operator.identity());
             let Arrays { values, len, .. } = self.arrays;
             self.shared.values.fill(values, ticket.tile, len, beyond);
-            // Read once more: in registers they would be in the way.
+            // Read once more: kept in registers, they would cost too many.
             let keys = self.shared.keys.stretch();
             warp::sync_warp(warp::FULL);
             let mut to = slot;

@@ -13,7 +13,7 @@
 //! So each element is read once and written once, by 16 bytes a thread. A thread touches its own vectors only: there is
 //! no exchange through shared memory. The PTX of level 80 copies past the registers.
 //!
-//! A segmented scan does the same with sums that begin anew at a head. The kernels of `flags` mark heads in an array of
+//! A segmented scan does the same with sums that begin again at a head. The kernels of `flags` mark heads in an array of
 //! one bit an element. Backward, the tile lies mirrored over the array, and its "head" is a segment's last element.
 //! Forward, where keys are as wide as elements, a thread reads the keys of its own vectors and finds the changes
 //! itself.
@@ -32,12 +32,12 @@ mod tile_scan;
 pub use tile_scan::BLOCK;
 use tile_scan::{Borders, Scan, Shared};
 
-/// What is scanned, and where to.
+/// The input of a scan, and its output.
 #[arguments]
 pub struct Arrays<'a, T> {
     /// `len` of them.
     pub input: In<'a, T>,
-    /// As many: the same array, or one apart.
+    /// `len` elements: the same array as `input`, or one that does not overlap it.
     pub output: Out<'a, T>,
     /// How many there are.
     pub len: u64,
@@ -48,7 +48,7 @@ pub struct Arrays<'a, T> {
 pub struct How<T> {
     /// [`EXCLUSIVE`] and [`BACKWARD`], or neither.
     pub mode: u32,
-    /// What comes before the first element.
+    /// The value that precedes the first element.
     pub initial: T,
     /// The parameters of the operator.
     pub parameters: [u64; 4],
@@ -115,7 +115,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, false>(arrays, Borders::None, how, chain) }
 }
 
-/// A scan that begins anew at each head. Grid: one block a tile.
+/// A scan that begins again at each head. Grid: one block a tile.
 ///
 /// # Safety
 /// As for [`mod@whole`]; `heads` has a bit for each element, in whole words.
@@ -145,7 +145,7 @@ pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Bits(heads), how, chain) }
 }
 
-/// A forward scan that begins anew where a key has other bits than the one before. Grid: one block a tile.
+/// A forward scan that begins again where a key has other bits than the one before. Grid: one block a tile.
 ///
 /// # Safety
 /// As for [`mod@whole`]; `keys` has `len` elements, of the size of the others.
@@ -176,7 +176,7 @@ pub unsafe fn by_keys<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Keys(keys), forward, chain) }
 }
 
-/// The operators that there are scans for, over elements of one type.
+/// The operators for which there are scans, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Scans<T: Copy>:
     Operator<T> + whole::Instance<T> + segmented::Instance<T> + by_keys::Instance<T>

@@ -38,12 +38,12 @@ const PIVOT_BYTES: u32 = 16 << 10;
 /// Bytes of a group of samples: two sectors, which memory gives at once.
 const GROUP_BYTES: u32 = 64;
 
-/// The steps that a search among `len` elements takes: half of the rest is skipped until there is none.
+/// The steps that a search among `len` elements takes: each skips half of the rest, until the rest is empty.
 const fn steps_of(len: u64) -> u32 {
     if len == 0 { 0 } else { len.ilog2() + 1 }
 }
 
-/// How many steps may look at pivots.
+/// How many steps may read pivots.
 const fn most_pivot_steps(element_size: usize) -> u32 {
     (PIVOT_BYTES / element_size as u32).ilog2()
 }
@@ -124,7 +124,7 @@ impl Levels {
     }
 }
 
-/// Fewer queries are not worth a launch more.
+/// With fewer queries one more launch is not worth its time.
 const FEWEST: u64 = 1 << 20;
 
 /// A sorted array, and the samples of the levels above it.
@@ -154,11 +154,11 @@ const fn shared_bytes<B: Plain>(steps: u32) -> u32 {
     carver.bytes()
 }
 
-/// The element that a search looks at when it comes to a node.
+/// The element that a search compares at a node.
 #[inline(always)]
 fn element_of(node: u32, len: u64) -> u64 {
     let (mut found, mut rest) = (0, len);
-    // The bits after the highest say which way the search went.
+    // The bits after the highest say which branches the search took.
     let mut step = 31 - (node | 1).leading_zeros();
     while step > 0 {
         step -= 1;
@@ -274,8 +274,8 @@ pub unsafe fn bounds<B: Bits>(
     }
     let is_before = |probe: B, rank: B| probe < rank || (upper && probe == rank);
     let mut first = thread::block_idx_x() as u64 * TILE + me as u64;
-    // A step looks at no element beyond `rest` ones from `found` on; a level above another has an element for each
-    // whole group of it.
+    // A step reads no element beyond `rest` ones from `found` on. A level above another has an element for each whole
+    // group of it.
     while first - (me as u64) < count {
         let mut ranks = [B::ONES; ITEMS];
         let mut item = 0;

@@ -42,7 +42,7 @@ const MAX_OF_LANE: u64 = 512;
 /// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
 
-/// The most segments that count as few: each block that takes chunks looks at all of them.
+/// The most segments that count as few: each block that takes chunks reads all of them.
 pub const MAX_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.
@@ -89,7 +89,7 @@ fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
         }
         let mut i = 0;
         while i < READS {
-            // What is beyond the end is the identity, which changes nothing.
+            // Elements beyond the end are the identity, which changes nothing.
             sum = operator.combine(sum, operator.lift(elements[i]));
             i += 1;
         }
@@ -105,7 +105,7 @@ pub struct Input<'a, T> {
     pub elements: In<'a, T>,
     /// How many there are.
     pub len: u64,
-    /// Where segments begin, whatever that is.
+    /// Where segments begin; these may be anything.
     pub offsets: Offsets<'a>,
     /// Lanes of a group, as a power of two.
     pub lanes_log2: u32,
@@ -143,8 +143,8 @@ impl<'a, T: Scalar, O: Operator<T>> Segments<'a, T, O> {
         self.input.offsets.bounds(segment, self.input.len)
     }
 
-    /// Reduces a segment by each group of lanes, but for long ones; gives this group's segment and its
-    /// chunks, if it is long. `thread` counts from the first lane of segment 0 on.
+    /// Reduces one segment by each group of lanes, except long segments. Returns this group's segment and, if it is
+    /// long, its number of chunks, else 0. `thread` counts from the first lane of segment 0 on.
     #[inline(always)]
     unsafe fn reduce_by_group<const READS: usize>(&self, thread: u64) -> (u64, u64) {
         let (operator, lanes_log2) = (self.operator, self.input.lanes_log2);
@@ -175,8 +175,8 @@ impl<'a, T: Scalar, O: Operator<T>> Segments<'a, T, O> {
         (segment, chunks)
     }
 
-    /// Reduces a chunk of a long segment; the block that is the last with one combines them. Nothing
-    /// where the segment has no such chunk, or has chunks beyond the `most` that there is room for.
+    /// Reduces a chunk of a long segment; the block that finishes last with a chunk of the segment combines them. Does
+    /// nothing if the segment has no such chunk, or has chunks beyond the `most` that the arrays hold.
     ///
     /// # Safety
     /// The whole block comes here with the same arguments. `done` counts the segment's chunks, and `partials` has an
@@ -236,13 +236,13 @@ fn chunks_of((begin, end): (u64, u64), lanes_log2: u32) -> u64 {
     if len > most_of_group(lanes_log2) { len.div_ceil(CHUNK) } else { 0 }
 }
 
-/// What a block that takes chunks keeps in shared memory.
+/// The shared memory of a block that takes chunks.
 #[derive(Clone, Copy)]
 struct Shared<T> {
     block: BlockReduce<T>,
     last: LastBlock,
     scan: BlockScan<u64>,
-    /// Of few segments: the number of the first chunk of those that each thread looked at.
+    /// With few segments, the number of the first chunk of those that each thread read.
     first_chunks: SharedArray<u64>,
 }
 
@@ -256,7 +256,8 @@ impl<T: Plain + Word> Shared<T> {
 }
 
 impl<T: Scalar, O: Operator<T>> Segments<'_, T, O> {
-    /// The segments that a thread looks at, for chunks, are as far apart as a block has threads. Calls
+    /// Visits a thread's segments, which are as far apart as a block has threads. Calls `each` with each segment and
+    /// its number of chunks, until `each` says that this is enough.
     /// `each` with them and the chunks that they have, until it says that this is enough.
     #[inline(always)]
     fn look_at(&self, thread: u64, mut each: impl FnMut(u64, u64) -> bool) {
@@ -313,8 +314,8 @@ impl<T: Scalar, O: Operator<T>> Segments<'_, T, O> {
 /// a thread for each lane.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `totals` has one for each segment. The chunks are as [`Chunks`] says, of which there
-/// is room for `most_chunks`.
+/// The input is as [`Input`] says, and `totals` has an element for each segment. The chunks are as [`Chunks`] says, for
+/// `most_chunks` chunks.
 #[kernel(block = BLOCK, resident = 3, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -332,8 +333,8 @@ pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
     let Chunks { partials, done } = chunks;
     let shared = Shared::<T>::new(&mut Carver::new());
     let block = thread::block_idx_x();
-    // SAFETY: the whole block goes the same way. Every block numbers the chunks alike, so those of a segment are all
-    // done or, where there is no room, none.
+    // SAFETY: the whole block takes the same branches. Every block numbers the chunks alike, so either all chunks of a
+    // segment are done or, if the arrays do not hold them, none.
     unsafe {
         if block >= of_chunks {
             let first = (block - of_chunks) as u64 * BLOCK as u64;
@@ -353,7 +354,7 @@ pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// The long segments of many and their chunks, counted in one word, so that they rise together.
+/// Long segments among many, and their chunks, are counted in one word, so that both counts rise together.
 const ENTRIES: u32 = 32;
 
 /// A long segment on the list: its number, and its first chunk among those of all.
@@ -362,8 +363,8 @@ pub type Entry = [u64; 2];
 /// Reduces a segment by each group of lanes, or puts it on the list. Grid: a thread for each lane.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `totals` has one for each segment. `listed` is one element; it and `list` are zero,
-/// and `list` has the room that [`most_long`] says; where that is none, neither is touched.
+/// The input is as [`Input`] says, and `totals` has an element for each segment. `listed` is one element; it and `list`
+/// are zero. `list` has as many elements as [`most_long`] says; if that is none, neither is touched.
 #[kernel(block = BLOCK, resident = 3, instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -403,8 +404,8 @@ fn listed_in(listed: In<u64>, len: u64, lanes_log2: u32) -> (u64, u64) {
 /// Reduces the chunks of the segments on the list. Grid: any.
 ///
 /// # Safety
-/// After [`mod@by_groups`], with its arrays; the chunks are as [`Chunks`] says, where `done` has an element for each
-/// entry that there is room for.
+/// After [`mod@by_groups`], with its arrays. The chunks are as [`Chunks`] says; `done` has an element for each entry of
+/// the list.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;

@@ -88,7 +88,7 @@ pub struct Input<'a, K> {
     pub parameters: [u64; 4],
 }
 
-/// What `count` keeps in shared memory.
+/// The shared memory of a block of `count`.
 #[derive(Clone, Copy)]
 struct CountShared {
     counts: SharedArray<u32>,
@@ -168,8 +168,7 @@ pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: 
     }
 }
 
-/// Adds to what is known the digit with which the count reaches the number wanted. Called by the
-/// whole last block.
+/// Appends to the known bits the digit with which the count reaches the number wanted. The whole last block calls it.
 #[inline(always)]
 unsafe fn choose(scan: BlockScan<u64>, search: SearchWords, known: u64, shift: u32) {
     let me = thread::thread_idx_x();
@@ -201,7 +200,7 @@ unsafe fn choose(scan: BlockScan<u64>, search: SearchWords, known: u64, shift: u
     }
 }
 
-/// What `collect` keeps in shared memory.
+/// The shared memory of a block of `collect`.
 #[derive(Clone, Copy)]
 struct CollectShared {
     tickets: Tickets,
@@ -229,8 +228,7 @@ fn add(a: u64, b: u64) -> u64 {
     below << 32 | equal
 }
 
-/// Which of a thread's elements are below the k-th rank, and which have it: a bit each, row after
-/// row.
+/// Which of a thread's elements are below the k-th rank, and which have that rank: a bit each, row after row.
 #[derive(Clone, Copy)]
 struct Classes {
     below: u32,
@@ -306,7 +304,7 @@ pub unsafe fn collect<K: Bits>(
         let rows = tile.load(elements, K::from_bits64(0));
         let classes = Classes::new(&tile, &rows, len, order, rank);
         let own = classes.counts();
-        // Where the warp's elements of a class stand is settled row by row below.
+        // The places of the warp's elements within a class are computed row by row below.
         let of_warp = warp::reduce(own, add);
         // All lanes of a warp bring its sum, but only the first counts.
         let brought = if warp::lane_id() == 0 { of_warp } else { 0 };

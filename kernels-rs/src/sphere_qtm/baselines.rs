@@ -64,7 +64,7 @@ pub const PROJECTED_MARGIN: f32 = 1.2e-6;
 /// cosine is more than 0.57 less their distance from the block's first cell.
 pub const NEAR: f64 = 0.5;
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[inline(always)]
 const fn tile(carver: &mut Carver, memory: u32) -> SharedArray<Four> {
     carver.array(if memory == SHARED { TILE } else { 0 })

@@ -153,8 +153,8 @@ fn first_row_won(upper: Candidate, lower: Candidate, x: i32, height: i32) -> i32
     i64::max(0, i64::min(quotient + 1, height as i64)) as i32
 }
 
-/// What a block of [`prune_columns`](const@prune_columns) keeps in shared memory: the scan's storage, and the last
-/// candidate of the tile before, which compaction may have overwritten in global memory.
+/// The shared memory of a block of [`prune_columns`](const@prune_columns): the scan's storage, and the last candidate
+/// of the tile before, which compaction may have overwritten in global memory.
 #[derive(Clone, Copy)]
 struct Carried {
     scan: BlockScan<u32>,

@@ -1,4 +1,4 @@
-//! Where bins begin and end: for kernels and CPU alike.
+//! The bounds of bins, for kernels and CPU alike.
 
 use device_std::{In, arguments};
 
@@ -24,10 +24,10 @@ pub struct Even {
     pub floats: bool,
 }
 
-/// The bounds of bins, given or of equal ones.
+/// The bounds of bins: given ones, or those of equal bins.
 #[arguments]
 pub struct Bounds<'a, B> {
-    /// One more than bins; none for equal ones, which the rest describes.
+    /// One element more than bins; `None` for equal bins, which the other fields describe.
     pub thresholds: Option<In<'a, B>>,
     /// See [`Even`].
     pub first: u64,

@@ -16,7 +16,7 @@ const AGGREGATE: u64 = 1 << 62;
 const PREFIX: u64 = 2 << 62;
 const STATE: u64 = 3 << 62;
 
-/// The look-back of one tile, of which thread d does digit d.
+/// The look-back of one tile; thread d has digit d.
 #[derive(Clone, Copy)]
 pub(super) struct DigitLookback<'a> {
     status: Out<'a, u64>,
@@ -68,7 +68,7 @@ impl<'a> DigitLookback<'a> {
             let mut words = [0; WINDOW];
             let mut i = 0;
             while i < WINDOW {
-                // Before tile 0 comes nothing, and nobody looks there: tile 0 has a prefix.
+                // Tile 0 has a prefix, so the loop never goes beyond it.
                 let tile = end.saturating_sub(1 + i as u64);
                 // SAFETY: as for `publish`.
                 words[i] = unsafe { atomic::load_u64(self.status(tile)) };

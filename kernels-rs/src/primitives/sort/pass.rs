@@ -22,27 +22,27 @@ pub const UNRANK: u32 = 1 << 17;
 /// In the word of a pass: the value of a key is its index.
 pub const INDEX: u32 = 1 << 18;
 
-/// The word that a pass is told: which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
+/// The word that tells a pass which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
 pub const fn pass_word(shift: u32, bits: u32, flags: u32) -> u32 {
     shift | bits << 8 | flags
 }
 
-/// What a pass reads and writes, apart from each other.
+/// The inputs and outputs of a pass, none of which overlap.
 #[arguments]
 pub struct Arrays<'a, K, V> {
     /// `len` of them.
     pub keys_in: In<'a, K>,
-    /// As many.
+    /// `len` elements.
     pub keys_out: Out<'a, K>,
-    /// As many, if there are values that are not indices.
+    /// `len` elements, if there are values that are not indices.
     pub values_in: In<'a, V>,
-    /// As many, if there are values.
+    /// `len` elements, if there are values.
     pub values_out: Out<'a, V>,
     /// How many keys there are.
     pub len: u64,
 }
 
-/// What a block of a pass keeps in shared memory.
+/// The shared memory of a block of a pass.
 #[derive(Clone, Copy)]
 struct Shared<K, V, const ITEMS: usize> {
     tickets: Tickets,
@@ -173,8 +173,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         }
     }
 
-    /// The ranks of the keys in the sorted tile. Where that lies beside the counters, the keys are put
-    /// there.
+    /// The ranks of the keys in the sorted tile. If the tile lies beside the counters, the keys are stored there, too.
     ///
     /// Each key's rank is known a step later than its counter moves on, so that the next key's
     /// ballots fill the wait.
@@ -227,7 +226,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         }
     }
 
-    /// Writes the sorted keys out, and gives their digits.
+    /// Writes the sorted keys to memory, and returns their digits.
     #[inline(always)]
     unsafe fn write_keys<const AS_ELEMENTS: bool>(
         &self,
@@ -257,7 +256,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         digits
     }
 
-    /// Writes the values out, each where its key went.
+    /// Writes the values to memory, each where its key went.
     #[inline(always)]
     unsafe fn write_values(&self, output: Out<V>, valid: u32, digits: Packed<ITEMS, 4>) {
         let me = thread::thread_idx_x();
@@ -340,8 +339,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         }
         thread::sync_threads();
 
-        // From here on digits are derived anew: kept over the barriers, they would take a register
-        // for each key.
+        // From here on digits are derived again: kept over the barriers, they would take a register for each key.
         let pass = Pass::<K, V, ITEMS>::new(shared, order, shared.word.load(0));
         let ranks = pass.rank(&keys);
         if Shared::<K, V, ITEMS>::OVER_COUNTERS {

@@ -6,9 +6,9 @@
 //! - [`neighbours`]: the points near each target.
 //! - [`baselines`]: all pairs as in Mei (2014).
 //!
-//! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and the test that
-//! sums a group again in f64 (`error_bound`). [`part`] adds up the sums over parts of the points. [`pattern`] has the
-//! adaptive power, and [`kernel_weights`] the kernel functions that weigh neighbours in place of powers.
+//! All sums over points share [`points`], [`targets`], [`weights`], the inner loop (`staged`), and the test that sums a
+//! group again in f64 (`error_bound`). [`part`] adds up the sums over parts of the points. [`pattern`] has the adaptive
+//! power, and [`kernel_weights`] the kernel functions that weigh neighbours in place of powers.
 
 #[cfg(feature = "idw_pairs")]
 pub mod baselines;

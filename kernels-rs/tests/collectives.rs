@@ -174,7 +174,7 @@ fn a_sum_in_order_has_one_order() {
     for tiles in [1, 2, 31, 32, 33, 63, 64, 65, 96, 97, 200, 1111] {
         // One of this many tiles is closed: none, few, or nearly all.
         for every in [0, 300, 40, 7, 1] {
-            // Numbers of which most sums are rounded.
+            // Numbers, most of whose sums are rounded.
             let value = |i: u64| (hash(i) >> 12) as f64 * f64::exp2((hash(i) % 64) as f64);
             let aggregates: Vec<f64> = (0..tiles).map(value).collect();
             let is_closed = |i: u64| every != 0 && (hash(i) >> 32) % every == every / 2;

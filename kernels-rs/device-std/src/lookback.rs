@@ -77,7 +77,7 @@ const AGGREGATE: u32 = 1;
 /// A tile's inclusive prefix is published.
 const PREFIX: u32 = 2;
 
-/// Which tile a block does.
+/// The tile of a block.
 #[derive(Clone, Copy)]
 pub struct Ticket {
     /// The tile.

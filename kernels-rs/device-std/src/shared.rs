@@ -166,7 +166,7 @@ plain! {
 
 /// Carves the block's shared memory into arrays, from offset 0 upward.
 ///
-/// The same sequence of calls on the host gives the bytes to launch with: [`Carver::bytes`].
+/// On the host, the same sequence of calls gives the bytes to launch with: [`Carver::bytes`].
 pub struct Carver {
     next: u32,
 }

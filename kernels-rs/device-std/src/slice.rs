@@ -318,7 +318,7 @@ macro_rules! both {
                 }
             }
 
-            /// The same for a `start` that may lie beyond the slice; accesses may not.
+            /// The same, but `start` may lie beyond the slice; accesses may not.
             #[inline(always)]
             pub fn wrapping_from(self, start: impl Index) -> Self {
                 Self {
@@ -436,7 +436,7 @@ both! { In, *const T, core::ptr::null, Read }
 both! { Out, *mut T, core::ptr::null_mut, Write }
 
 impl<'a, T> Out<'a, T> {
-    /// The same elements, to be read.
+    /// The same elements, for reading.
     #[inline(always)]
     pub fn as_input(self) -> In<'a, T> {
         In {

@@ -45,7 +45,7 @@ pub struct Tree<'a> {
     pub height: u32,
     /// Levels below the root.
     pub bits: u32,
-    /// What a field is: [`SUM`] or [`CLASSES`].
+    /// The kind of field: [`SUM`] or [`CLASSES`].
     pub what: u32,
 }
 
@@ -157,7 +157,7 @@ impl Tree<'_> {
     }
 }
 
-/// Gives the children of a level's nodes their places: column and row among the quadrants of their level. Grid: a
+/// Writes the places of the children of a level's nodes: column and row among the quadrants of their level. Grid: a
 /// thread for each node of the level.
 ///
 /// # Safety

@@ -30,7 +30,7 @@ pub struct Square {
     pub divided: u64,
 }
 
-/// The lanes of which a condition holds: the first in the northern half, the second in the southern.
+/// The lanes in which a condition holds: the first condition for the northern half, the second for the southern.
 ///
 /// # Safety
 /// The whole warp comes here.

@@ -1,4 +1,4 @@
-//! Where nodes are written.
+//! Writes nodes.
 
 use device_std::{Out, arguments};
 

@@ -15,7 +15,7 @@ use super::weights::any_power;
 /// Threads of a block, and points of a tile.
 pub const BLOCK: u32 = 256;
 
-/// What every thread of a launch has.
+/// The arguments that all threads of a launch share.
 struct Paper<'a> {
     places: In<'a, f64>,
     values: In<'a, f64>,

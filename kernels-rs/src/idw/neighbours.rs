@@ -110,7 +110,7 @@ pub struct Limits {
     pub max_per_quadrant: u32,
     /// With fewer in any quadrant a target has no value, or falls back.
     pub min_per_quadrant: u32,
-    /// 1 where a target with too few takes as many nearest as it needs, however they lie, else 0.
+    /// 1 if a target with too few takes as many nearest as it needs, however they lie, else 0.
     pub falls_back: u32,
 }
 

@@ -31,7 +31,7 @@ impl Weight {
     /// The sum of both, and each one's share of it.
     #[inline(always)]
     pub fn plus(self, other: Self) -> (Self, [f64; 2]) {
-        // What is not a number weighs nothing.
+        // A NaN weighs nothing.
         if !other.is_some() {
             return (self, [1.0, 0.0]);
         }

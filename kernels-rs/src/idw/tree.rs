@@ -28,8 +28,8 @@
 //!           else:                             visit its four children
 //! ```
 //!
-//! Nodes and points go through the same loop (`staged`): a point is a node of weight 1. With few targets, n rows of
-//! blocks share the items: each row takes every n-th one that is visited.
+//! The same loop (`staged`) sums nodes and points: a point is a node of weight 1. With few targets, n rows of blocks
+//! share the items: each row takes every n-th one that is visited.
 //!
 //! # Why it is right
 //!

@@ -1,4 +1,4 @@
-//! What the kernels count.
+//! The counts that kernels make.
 
 use device_std::{Out, warp};
 

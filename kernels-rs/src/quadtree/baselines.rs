@@ -233,7 +233,7 @@ pub unsafe fn offset_pieces(
     counts: Out<'_, u32>,
 ) {
     let lane = warp::lane_id() as u64;
-    // SAFETY: the lanes of a warp take the same way.
+    // SAFETY: the lanes of a warp take the same branches.
     unsafe {
         let (_, count) = large.counts(level);
         let mut which = thread::index_1d() / 32;
@@ -351,7 +351,7 @@ pub unsafe fn divide_small<K: Code>(
     while index < end {
         let node = Node::load(nodes, index);
         if node.count > threshold && node.count <= SMALL as u64 {
-            // SAFETY: the lanes of a warp take the same way.
+            // SAFETY: the lanes of a warp take the same branches.
             unsafe { divide_by_warp(&points, &node, shift) };
         }
         index += thread::grid_dim_x() as u64 * WARPS as u64;

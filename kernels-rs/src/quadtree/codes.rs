@@ -52,7 +52,7 @@ impl Code for u64 {
 /// Threads of a block of [`mod@find_bounds`].
 const BOUNDS_BLOCK: usize = 256;
 
-/// What [`mod@find_bounds`] finds.
+/// How many results [`mod@find_bounds`] has.
 pub const FOUND: usize = 6;
 
 /// The rank of a float, which rises with the float; the rank of -0 is one below that of 0.

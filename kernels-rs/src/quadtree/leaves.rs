@@ -45,9 +45,9 @@
 //!
 //! # Rejected
 //!
-//! Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels, and
-//! each cost a block (docs/guide/performance.md). A network for leaves of ten points: 15 steps of the whole warp, where
-//! counting takes ten.
+//! - Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels,
+//!   and each cost a block (docs/guide/performance.md).
+//! - A network for leaves of ten points: 15 steps of the whole warp, where counting takes ten.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread, warp};
@@ -88,7 +88,7 @@ fn is_to_order(node: &Node, in_order: u32) -> bool {
 pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
     let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same branches.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         // The first node of the warp, the same in all lanes: they leave the loop together.
@@ -177,7 +177,7 @@ fn leaf_of_lane(
 pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
     let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same branches.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         let mut first = thread::index_1d() - lane as u64;

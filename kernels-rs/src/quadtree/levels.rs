@@ -175,7 +175,7 @@ impl Tally {
     }
 }
 
-/// What a division tells the host.
+/// The results of a division for the host.
 #[arguments]
 pub struct Notes<'a> {
     /// Becomes 1 if the children do not fit: one element.

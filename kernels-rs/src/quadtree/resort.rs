@@ -30,11 +30,11 @@ pub struct Level<'a> {
 /// Points whose codes and indices are moved; the two pairs of arrays do not overlap.
 #[arguments]
 pub struct Moved<'a, K> {
-    /// Where they are.
+    /// The codes.
     pub codes: In<'a, K>,
     /// As many.
     pub indices: In<'a, u32>,
-    /// Where they go.
+    /// Where the codes go.
     pub to_codes: Out<'a, K>,
     /// As many.
     pub to_indices: Out<'a, u32>,

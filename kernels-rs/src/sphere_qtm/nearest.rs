@@ -85,7 +85,7 @@ impl Two {
     /// No sites.
     pub const NOTHING: Self = Self { first: NearSite::NOTHING, second: NearSite::NOTHING };
 
-    /// These and one more.
+    /// Adds one more site.
     #[inline(always)]
     pub fn with(self, found: NearSite) -> Self {
         if found.is_before(self.first) {

@@ -18,7 +18,7 @@ pub struct Outputs<'a> {
     pub tie: Option<Out<'a, u8>>,
 }
 
-/// The angle to a site in radians; infinite where there is none.
+/// The angle to the nearest site in radians; infinite without a site.
 #[inline(always)]
 pub fn distance(two: Two) -> f64 {
     if two.first.site == NONE {

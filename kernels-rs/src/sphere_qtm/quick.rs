@@ -118,7 +118,7 @@ impl Start {
     }
 }
 
-/// A place on its way down from an octant.
+/// A place during the descent from an octant.
 #[derive(Clone, Copy)]
 pub struct Way {
     /// The weights of the present cell's vertices, up to a common factor.

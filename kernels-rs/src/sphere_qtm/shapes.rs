@@ -32,7 +32,7 @@ pub struct Element {
     pub normal: Vector,
     /// The sum of the normals of the two edges at the beginning of an edge.
     pub at_from: Vector,
-    /// The same at its end.
+    /// The same sum at its end.
     pub at_to: Vector,
     /// The site's index.
     pub site: u32,
@@ -40,7 +40,7 @@ pub struct Element {
     pub part: u32,
 }
 
-/// How far an element is, and on which side of it a place lies.
+/// The distance of an element, and the side of it on which a place lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The square of the straight distance.

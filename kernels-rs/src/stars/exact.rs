@@ -166,7 +166,7 @@ impl Short<3> {
     /// outside.
     #[inline(always)]
     pub fn in_circle(&self) -> i32 {
-        // What is added, and what is subtracted, lowest half first.
+        // The added and the subtracted part, lowest half first.
         let mut sums = [[0_u128; 2]; 2];
         let mut i = 0;
         while i < 3 {

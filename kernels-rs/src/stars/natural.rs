@@ -125,7 +125,7 @@ pub struct OnHull {
 pub struct Query<'a, S, D = Predicates> {
     /// The sites.
     pub stars: &'a S,
-    /// What decides about the coordinates of sites and places.
+    /// The predicates for the coordinates of sites and places.
     pub predicates: &'a D,
     /// The place.
     pub at: P,
@@ -219,7 +219,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let of_last = self.predicates.side(last, from, self.at)?;
         let is_in_line = end - first <= 2 && self.predicates.side(last, from, next)? == 0.0;
         if is_in_line {
-            // All sites are in line: the neighbour towards which the place lies.
+            // All sites lie on a line: take the neighbour towards which the place lies.
             let towards = |other: P| dot(way(from, other), way(from, self.at)) > 0.0;
             let is_last = end - first == 2 && !towards(next) && towards(last);
             return Ok(Some(if is_last { [before, site] } else { [site, after] }));

@@ -205,7 +205,7 @@ impl<D: Decide> Lane<'_, D> {
     /// number, or 0 if the window does not tell them all.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; there is room for [`LONGEST`] neighbours.
+    /// The whole warp comes to the same call; `star` has [`LONGEST`] elements.
     #[inline(always)]
     unsafe fn make(&self, nearby: &Nearby, star: SharedArray<u8>) -> u32 {
         // SAFETY: passed on to the caller; the star is the lane's own.

@@ -355,7 +355,7 @@ impl Predicates {
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
         while i < vector::unknown(4) {
-            // Of x, then of y: b^2 - 2 b p, then -a^2 + 2 a p.
+            // For x, then for y: b^2 - 2 b p, then -a^2 + 2 a p.
             let of = |place: [Factor; 2]| if i % 2 == 0 { place[0] } else { place[1] };
             let (p, place) = (of(p), of(if i < 2 { b } else { a }));
             let (plus, minus) = (place, place.negated());

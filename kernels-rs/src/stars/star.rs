@@ -68,7 +68,7 @@ pub struct StarSearch<'a, S, D> {
     pub y: In<'a, f64>,
     /// The predicates for their coordinates.
     pub predicates: D,
-    /// Where corners are found.
+    /// The source that finds corners.
     pub source: S,
     /// The stars of all sites, as far as they are made. Other warps write to it meanwhile.
     pub made: Rough<'a>,

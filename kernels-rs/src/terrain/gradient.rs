@@ -53,7 +53,7 @@ impl Gradient for ZevenbergenThorne {
 
 /// A product of a gradient.
 pub trait OfGradient: Copy {
-    /// Which it is.
+    /// Its kind.
     const KIND: Kind;
 
     /// The product, from the sums of the differences of heights to the east and to the south, as for square cells.
@@ -194,8 +194,7 @@ impl OfGradient for Combined {
     #[inline(always)]
     fn of(east: f32, south: f32, scale: &Scale) -> f32 {
         let squared = (east * east + south * south) * scale.factor;
-        // The normal is (-e, -s, 1), the light is (x, y, up). By both products the angle is exact where it is small,
-        // too.
+        // The normal is (-e, -s, 1), the light is (x, y, up). Both products make the angle exact even if it is small.
         let rise = math::sqrt_f32(scale.factor);
         let ([x, y], up) = ([scale.light[0] / rise, scale.light[1] / rise], scale.constant);
         let (e, s) = (east * rise, south * rise);

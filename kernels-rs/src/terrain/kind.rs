@@ -37,7 +37,7 @@ pub enum Kind {
 
 /// A product of a neighbourhood.
 pub trait Product: Copy {
-    /// Which it is.
+    /// Its kind.
     const KIND: Kind;
     /// Whether it needs Horn's gradient, or none.
     const IS_HORN: bool = true;

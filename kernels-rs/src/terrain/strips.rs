@@ -81,8 +81,8 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         }
     }
 
-    /// The same. With `IS_INNER` all rows of the cells and beside them are in the raster, and do not include its first
-    /// or last row.
+    /// Writes the products as [`write`](Self::write) does. With `IS_INNER` all rows of the cells and beside them are in
+    /// the raster, and do not include its first or last row.
     #[inline(always)]
     fn sweep<P: Product, E: Edge, const IS_INNER: bool>(
         &self,

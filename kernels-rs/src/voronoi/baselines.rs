@@ -104,7 +104,7 @@ unsafe fn scan_right(scan: BlockScan<i32>, sites: In<u8>, nearest: Out<i32>, wid
         let (first, tile_first) = unsafe { scan.inclusive(own, NO_RIGHT, i32::min) };
         if x >= 0 {
             let right = first.min(carried);
-            // What this thread or, in the forward scan, another one wrote before a barrier.
+            // A value that this thread wrote or, in the forward scan, another thread before a barrier.
             let left = nearest.get(x as usize);
             let right_is_nearer = left == NO_COLUMN || right - x < x - left;
             if right != NO_RIGHT && right_is_nearer {

@@ -82,7 +82,7 @@ fn reduce_patch<T: Value>(
     let from = cells.input.from(y as u64 * tier.width as u64 + x as u64);
     let sides = (u32::min(end.0 - x, PATCH), u32::min(end.1 - y, PATCH));
     let raw = if sides == (PATCH, PATCH) && cells.has_aligned_rows(tier.width) {
-        // SAFETY: rows are aligned, as was asked; patches are 8 columns apart.
+        // SAFETY: rows are aligned, as was tested; patches are 8 columns apart.
         unsafe { cells.whole_patch(from, tier.width) }
     } else {
         cells.part_of_patch(from, tier.width, sides)

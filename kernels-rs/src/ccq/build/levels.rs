@@ -13,7 +13,7 @@ pub const MAX_LEVELS: usize = 31;
 /// tree, the number of all nodes. Grid: a thread for each tree.
 ///
 /// # Safety
-/// `starts` has `end + 1` elements, of which each of `trees` has `stride`; `out` has `trees * levels + 1`.
+/// `starts` has `stride` elements for each of `trees`, `end` in all, and one more. `out` has `trees * levels + 1`.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_levels(
     starts: In<'_, u32>,

@@ -1,4 +1,4 @@
-//! Neighbours without a list: any number of them, quadrants, all within a radius.
+//! The neighbours without a list: any number of them, quadrants, all within a radius.
 
 use device_std::math;
 

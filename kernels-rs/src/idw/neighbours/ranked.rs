@@ -1,4 +1,4 @@
-//! The nearest points of a target by itself, kept in shared memory while they are searched.
+//! The nearest points of one target, kept in shared memory during the search.
 
 use device_std::shared::Carver;
 use device_std::thread;

@@ -46,7 +46,7 @@ pub struct Search {
     pub reach: [f64; 2],
     /// The half extents of the box of everything within reach.
     pub extent: [f64; 2],
-    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros where there is none.
+    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros if there is no ellipse.
     pub ellipse: [f64; 3],
     /// Whether target `i` leaves point `i` out.
     pub leaves_out: bool,
@@ -54,14 +54,14 @@ pub struct Search {
     pub by_quadrants: bool,
 }
 
-/// A target: where it is in the index (x, y; or longitude, latitude), and in space.
+/// A target: its place in the index (x, y; or longitude, latitude), and in space.
 #[derive(Clone, Copy)]
 pub struct TargetPlace {
     pub index: u64,
     pub x: f64,
     pub y: f64,
     pub place: [f64; 3],
-    /// Whether that is on the sphere.
+    /// Whether the target is on the sphere.
     on_sphere: bool,
 }
 
@@ -246,7 +246,7 @@ impl CellBox {
 }
 
 impl<'a> Index<'a> {
-    /// Of so many points.
+    /// The index of `points` points.
     #[inline(always)]
     pub fn new(sorted: Sorted<'a>, points: u32) -> Self {
         Self { cells: sorted.plan.get(0u32).cells(), sorted, points }

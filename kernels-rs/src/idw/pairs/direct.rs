@@ -198,7 +198,7 @@ unsafe fn stage<const V: usize>(
             let point = first + slot;
             if point < points.count {
                 let i = point as usize;
-                // The same operations as for targets, so that one on a point is at distance 0.
+                // These are the same operations as for targets, so that a target on a point is at distance 0.
                 let [x, x_rest] = split(frame.x(places.get(i)));
                 let [y, y_rest] = split(frame.y(places.get(i + n)));
                 let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);

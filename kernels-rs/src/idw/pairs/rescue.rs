@@ -17,7 +17,7 @@ use crate::idw::weights::Weighting;
 /// Threads of a block.
 pub const RESCUE_BLOCK: u32 = 256;
 
-/// What a block combines its values with.
+/// The block's reduction, which combines its values.
 pub(super) type Shared = BlockReduce<f64>;
 
 /// The targets on the list, and the data that their values follow from.

@@ -17,7 +17,7 @@ const _: () = assert!(NODES <= BLOCK && NODES <= LEAF);
 const ALL: usize = SEVERAL as usize;
 const AXIS: usize = SIDE as usize;
 
-/// What a block keeps of the sources that it takes at a time: Lagrange's polynomials along each axis, weights and
+/// The sources that a block takes at a time, in shared memory: Lagrange's polynomials along each axis, weights and
 /// weighted values. A column has one element more than it needs, so that nodes of a warp read from different banks.
 #[derive(Clone, Copy)]
 pub(super) struct Scales {

@@ -33,7 +33,7 @@ const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Shared, 
 pub struct PlanePoints<'a> {
     /// x of each, then y.
     pub places: In<'a, f64>,
-    /// How far the points of each leaf are from its origin: what `measure_tiles` of module `pairs` writes.
+    /// The farthest distance of each leaf's points from its origin, as `measure_tiles` of module `pairs` writes it.
     pub reaches: In<'a, f32>,
     /// The values' ranges, as [`Points`](crate::idw::points::Points) has them.
     pub ranges: In<'a, f64>,

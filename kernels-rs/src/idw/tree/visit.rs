@@ -12,7 +12,7 @@ pub(super) struct Visit {
     at: u32,
 }
 
-/// What to add.
+/// The sources of an item, to add.
 #[derive(Clone, Copy)]
 pub(super) struct SourceRun {
     /// The origin of its sources: its index among the boxes.

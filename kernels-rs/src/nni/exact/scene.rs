@@ -47,7 +47,7 @@ pub struct Cell {
     pub is_masked: bool,
 }
 
-/// What a cell gets beside its values.
+/// The results of a cell beside its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// How many natural neighbours it has; outside the hull, how many sites its value lies between.

@@ -1,4 +1,4 @@
-//! What the weights of natural neighbours give: values, and gradients at the sites.
+//! Weighted sums over natural neighbours: values, and gradients at the sites.
 
 use device_std::{math, vector};
 

@@ -87,7 +87,7 @@ impl Raster {
 pub struct Points<'a> {
     /// `count` eastings.
     pub x: In<'a, f64>,
-    /// As many northings.
+    /// `count` northings.
     pub y: In<'a, f64>,
     /// Their values.
     pub z: Columns<'a>,

@@ -41,7 +41,7 @@ impl Position {
         [self.q[0] >> 1, self.q[1] >> 1]
     }
 
-    /// 1 where the query point is the corner of pixels, 0 where it is the centre of one.
+    /// 1 if the query point is the corner of pixels, 0 if it is the centre of one.
     #[inline(always)]
     pub fn on_corner(self) -> i32 {
         1 - (self.q[0] & 1)
@@ -71,7 +71,7 @@ impl Position {
 pub struct Bounds<R> {
     /// Columns and rows of the raster.
     pub extent: [i32; 2],
-    /// Rows of the circle; `i32::MAX` where there is none.
+    /// Rows of the circle; `i32::MAX` without a circle.
     pub circle_rows: i32,
     /// For a row of the circle, from the top, how many of its pixels lie to the left of the query point; as many lie to
     /// the right.
@@ -126,7 +126,7 @@ pub(super) const FEW: i32 = 4;
 
 /// The pixels that a query point steals, or that an owner has. Columns of pixels are offsets from the base.
 pub trait Region {
-    /// Where it is.
+    /// The position of the query point, or of the owner.
     fn position(&self) -> Position;
 
     /// The site of a pixel, seen from the query point.

@@ -244,7 +244,7 @@ macro_rules! all_rows {
 /// The running sums of the words of the pixels that a thread's cells steal.
 type Stolen = [[u32; MAX_WORDS]; MAX_CELLS];
 
-/// What a query reads and writes.
+/// The inputs and outputs of a query.
 #[derive(Clone, Copy)]
 struct Scene<'a, const N: usize> {
     sites: Sites<'a>,

@@ -17,7 +17,7 @@ pub struct Sites<'a> {
     pub tallies: In<'a, u64>,
     /// The nearest site of each pixel, as the index of its pixel, if there are sites.
     pub nearest: In<'a, u32>,
-    /// As many values for each pixel as a kernel takes. Only the values of sites have a meaning.
+    /// The values of each pixel, as many as a kernel takes. Only the values of sites have a meaning.
     pub values: In<'a, i32>,
     /// 0; or, if sites are numbered in the raster turned by 180 degrees, its number of pixels. The values then lie as
     /// in the raster before it was turned: from the last pixel to the first.

@@ -92,7 +92,8 @@ impl Origin {
     #[inline(always)]
     pub fn of_quadrants(&self, cell: Cell, deepest: u32) -> ([f64; 4], u32) {
         let half = (1u64 << (deepest - cell.level - 1)) as f64;
-        // Of the two halves along an axis, and which of them the place is nearer to.
+        // For the two halves along an axis: lower bounds of their squared distances, and which half the place is nearer
+        // to.
         let along = |axis: usize, number: u32| {
             let (first, position) = (number as f64 * (2.0 * half), self.position[axis]);
             let middle = first + half;

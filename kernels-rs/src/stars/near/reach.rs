@@ -53,7 +53,7 @@ pub struct Chord {
 /// The place whose circle reaches least far among those seen.
 #[derive(Clone, Copy)]
 pub struct Least {
-    /// Which; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub site: u32,
     /// The least `t` that it may have.
     t: f32,

@@ -24,7 +24,7 @@ use crate::stars::rough::NONE;
 /// The key of a lane without a site to offer: above all others.
 pub const DONE: u32 = u32::MAX;
 
-/// What a search wants: boxes that may hold a better site, and sites. Its answer is the same in all lanes.
+/// A search: it wants boxes that may hold a better site, and tests sites. Its answer is the same in all lanes.
 pub trait Visitor {
     /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
@@ -100,7 +100,7 @@ pub struct Nearest<D> {
     at: Place,
     site: u32,
     which: Which,
-    /// Which site; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
     /// Its squared distance, rounded up.
@@ -188,7 +188,7 @@ pub struct Apex<D> {
     sites: [u32; 2],
     /// The vector from the first end to the second.
     way: Place,
-    /// Which site; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
     /// The circle through the edge's ends and the corner, relative to the end nearer to the corner. Relative to the far

@@ -65,7 +65,7 @@ pub struct Globe<'a> {
 }
 
 impl Globe<'_> {
-    /// How many columns lie between two, the short way round.
+    /// The number of columns between two columns, the short way round.
     #[inline(always)]
     fn steps(self, a: u32, b: u32) -> f64 {
         let columns = a.abs_diff(b) as f64;

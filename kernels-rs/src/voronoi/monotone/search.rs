@@ -21,9 +21,9 @@ use super::{BLOCK, FAR, LEVEL_RATIO, NONE, WORD};
 
 /// How squared distances are counted, and by which types.
 pub trait Metric: Copy {
-    /// What holds the column of a candidate.
+    /// The type of a candidate's column.
     type Column: Column;
-    /// What holds a squared distance.
+    /// The type of a squared distance.
     type Cost: Plain + PartialOrd;
     /// More than any squared distance.
     const MOST: Self::Cost;
@@ -229,7 +229,7 @@ pub struct Rows {
 /// A level of the search.
 #[arguments]
 pub struct Level<'a, C> {
-    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    /// The candidates that [`nearest_columns`](mod@super::rows::nearest_columns) gives.
     pub nearest: In<'a, C>,
     /// The winners of every `8 spacing`-th row, if they are known.
     pub above: Option<In<'a, u32>>,
@@ -251,8 +251,8 @@ pub unsafe fn search_rows(level: Level<'_, u16>) {
     level.search(Pixels);
 }
 
-/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square. Of a strip of a wider
-/// raster `nearest` has columns of the whole.
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square. If the raster is a strip
+/// of a wider one, `nearest` has columns of the whole.
 ///
 /// # Safety
 /// As there.

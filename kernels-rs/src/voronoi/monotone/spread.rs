@@ -103,7 +103,7 @@ pub struct Raster {
 /// The arguments of a spreading kernel, whatever it writes.
 #[arguments]
 pub struct Spread<'a, C, T> {
-    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    /// The candidates that [`nearest_columns`](mod@super::rows::nearest_columns) gives.
     pub nearest: In<'a, C>,
     /// The winners of every 256th row: a row of the pitch for every tile row and one more.
     pub winners: In<'a, u32>,

@@ -29,7 +29,7 @@ const COLUMN: u32 = BATCH + 1;
 pub unsafe fn bound_leaves(places: In<'_, f64>, points: u32, scale: f64, extents: Out<'_, f64>) {
     let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
     let leaf = thread::block_idx_x();
-    // Beyond the points threads take the last one.
+    // Threads beyond the points take the last point.
     let i = u32::min(leaf * LEAF + thread::thread_idx_x(), points - 1) as usize;
     let place = [places.get(i) * scale, places.get(i + points as usize) * scale];
     // SAFETY: the whole block is here.
@@ -39,7 +39,7 @@ pub unsafe fn bound_leaves(places: In<'_, f64>, points: u32, scale: f64, extents
     }
 }
 
-/// What a block keeps of its sources: Lagrange's polynomials along each axis, weights and weighted values.
+/// The sources in a block's shared memory: Lagrange's polynomials along each axis, weights and weighted values.
 #[derive(Clone, Copy)]
 struct Scales {
     across: SharedArray<f64>,

@@ -200,7 +200,7 @@ impl OfThread {
             // SAFETY: the targets are as the caller says.
             let mut place = unsafe { targets.place::<ROW, Q>(j) };
             if ROW && targets.target::<ROW, Q>(j) >= targets.count {
-                // Beyond the grid: any cell of the block's will do.
+                // Beyond the grid, any cell of the block may stand in.
                 let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
                 place = targets.cell_place(column, row);
             }

@@ -36,9 +36,9 @@ const BATCH: usize = 6;
 
 /// How far the smallest boxes reach from the pixel under the query point, in pixels to each side.
 pub const SMALL: i32 = 3;
-/// The same of larger boxes.
+/// The same for larger boxes.
 pub const MEDIUM: i32 = 7;
-/// The same of the largest, whose rows fill a word.
+/// The same for the largest boxes, whose rows fill a word.
 pub const LARGE: i32 = 14;
 
 /// Pixels along a tile's sides: what shared memory holds, and so wide that the cells of a warp lie in one row.
@@ -303,7 +303,7 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
         self.at
     }
 
-    /// The box has one column more on each side. A cell that goes on beyond may have neighbours outside of these
+    /// The box has one column more on each side. A cell that extends beyond may have neighbours outside of these
     /// columns.
     #[inline(always)]
     fn has_column(&self, r: i32) -> bool {

@@ -135,7 +135,7 @@ struct Dem<'a, const N: usize> {
     weights: Weights<'a>,
 }
 
-/// What the weights depend on, and where the means go.
+/// The data that the weights depend on, and the output.
 #[arguments]
 pub struct Weights<'a> {
     /// Two for each value of each pixel; only those of sites are written. Without gradients the weights are Laplace's.

@@ -126,7 +126,7 @@ pub(super) fn add_words(
                 }
             };
         }
-        // As many as the packings have.
+        // No packing has more.
         match count {
             2 => predicated!(
                 "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t};"

@@ -33,7 +33,7 @@ pub const MAX_NARROW: u32 = u16::MAX as u32 - NEAR - 4 * SPAN;
 const LAST: usize = ROWS - 1;
 
 impl End {
-    /// The same with the square in 32 bits; only if [`Span::is_near`].
+    /// The same end with its square in 32 bits; only if [`Span::is_near`].
     #[inline(always)]
     pub fn narrow(self) -> NearEnd {
         NearEnd { row: self.row, square: self.square as i32 }

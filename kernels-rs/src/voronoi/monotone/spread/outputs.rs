@@ -52,7 +52,7 @@ pub trait Output: Copy {
 pub struct Pixel<'a, T, V> {
     /// From the pixel on.
     pub out: Out<'a, T>,
-    /// What is written.
+    /// The value that is written.
     pub value: V,
 }
 

@@ -83,6 +83,7 @@ pub struct StarSearch<'a, S, D> {
 impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     /// Makes the star of a site and writes it. Returns whether it did; it does not if the source gives up, or if a
     /// decision is left open. Only the last search makes stars of more than [`KEPT`] neighbours.
+    ///
     /// # Safety
     /// The whole warp comes to the same call. [`Rough`] has an element for each site, and six neighbours for each.
     #[inline(always)]

@@ -44,7 +44,9 @@
 //!
 //! The ranges of a level overlap in their ends alone. So a level compares about one candidate a pixel of the column,
 //! and one more a row searched, whatever the density and the distances. A search also ends where the rows alone are
-//! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), and the winners of one row in
+//! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), and of each 256 rows the
+//! winners of one. A raster of 16384 x 16384 pixels takes 1.2 to 2.7 ms on an H200 (docs/guide/performance.md). That is
+//! bound by instructions, not by memory.
 //! 256. 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/guide/performance.md). That is bound by instructions,
 //! not by memory.
 //!

@@ -33,7 +33,7 @@ pub struct Packing<'a> {
 /// votes. Grid: a warp for every 32 words of a row; x covers a row, y the rows, striding.
 ///
 /// # Safety
-/// The lengths are as [`Packing`] says.
+/// The lengths are as `Packing` says.
 #[kernel(block = BLOCK)]
 pub unsafe fn pack_bytes(packing: Packing<'_>) {
     let Packing { mask, bits, width, words, rows } = packing;

@@ -221,8 +221,7 @@ pub unsafe fn scatter_values<T: Real>(
 /// a thread a target.
 ///
 /// # Safety
-/// The targets are as [`Targets`] says; `degrees` has twice as many elements as there are targets, `vectors` three
-/// times.
+/// The targets are as [`Targets`] says. `degrees` has two elements for each target, `vectors` has three.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_on_sphere(targets: Targets<'_>, degrees: Out<'_, f64>, vectors: Out<'_, f64>) {
     let (i, n) = (thread::index_1d(), targets.count);

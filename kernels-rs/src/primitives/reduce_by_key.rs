@@ -80,9 +80,9 @@ pub struct Arrays<'a, K, T> {
     pub values: In<'a, T>,
     /// How many there are.
     pub len: u64,
-    /// Room for the key of each run: for as many as there are keys.
+    /// Where the key of each run goes: as many elements as there are keys.
     pub keys_out: Out<'a, K>,
-    /// Room for the total of each run: for as many as there are keys.
+    /// Where the total of each run goes: as many elements as there are keys.
     pub totals: Out<'a, T>,
     /// How many runs there are: one element.
     pub count: Out<'a, u64>,

@@ -110,8 +110,8 @@ impl CountShared {
 /// Finds the next digit of the k-th rank. Grid: any number of blocks.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `words` are those of a search ([`WORDS`]), at first all 0 but for the number wanted,
-/// from 1 up to the number of elements.
+/// The input is as [`Input`] says. `words` are those of a search ([`WORDS`]): at first all 0 except the number wanted,
+/// which is from 1 up to the number of elements.
 #[kernel(
     block = BLOCK,
     resident = 4,

@@ -42,6 +42,6 @@ pub trait Product: Copy {
     /// Whether it needs Horn's gradient, or none.
     const IS_HORN: bool = true;
 
-    /// The product of a neighbourhood, and whether there is one: there is none if a height is NaN.
+    /// The product of a neighbourhood, and whether it exists: it does not if a height is NaN.
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
 }

@@ -42,7 +42,7 @@ impl Ranks {
     /// Keeps a position in slot `i`.
     ///
     /// # Safety
-    /// There is such a slot.
+    /// There is a slot `i`.
     #[inline(always)]
     pub unsafe fn store(self, i: u32, position: u32) {
         // SAFETY: the slot is the thread's own.
@@ -52,7 +52,7 @@ impl Ranks {
     /// The position in slot `i`.
     ///
     /// # Safety
-    /// There is one.
+    /// There is a position in slot `i`.
     #[inline(always)]
     pub unsafe fn load(self, i: u32) -> u32 {
         // SAFETY: the slot is the thread's own.
@@ -62,7 +62,7 @@ impl Ranks {
     /// The neighbour in slot `i`.
     ///
     /// # Safety
-    /// There is one, of this index and target.
+    /// There is a neighbour in slot `i`, of this index and target.
     #[inline(always)]
     pub unsafe fn rank(self, index: &Index, target: &TargetPlace, i: u32) -> Rank {
         // SAFETY: there is a neighbour in the slot, as the caller says.

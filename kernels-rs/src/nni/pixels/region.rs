@@ -35,7 +35,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The pixel under the query point; where that is a corner, the one to its lower right.
+    /// The pixel under the query point; if the point is a corner, the pixel to its lower right.
     #[inline(always)]
     pub fn base(self) -> [i32; 2] {
         [self.q[0] >> 1, self.q[1] >> 1]

@@ -44,7 +44,7 @@ impl Counters {
     }
 }
 
-/// The ranks of a thread's keys; as many as there are come first.
+/// The ranks of a thread's keys, which come first in the array.
 #[inline(always)]
 fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MAX_LANES] {
     let mut ranks = [K::ONES; ROWS * MAX_LANES];

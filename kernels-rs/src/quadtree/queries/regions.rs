@@ -259,7 +259,7 @@ impl Region for Polygon<'_> {
     }
 
     /// Suppose that no edge's rectangle meets the cell. Then a ring passes the cell to the east between two ends beyond
-    /// its rows, or not at all. So every point counts the same edges, but for an even number.
+    /// its rows, or not at all. So the numbers of edges that two points count differ by an even number.
     #[inline(always)]
     unsafe fn relation(&self, cell: Cell, team: &impl Team) -> Relation {
         let span = cell.span(self.window.deepest);

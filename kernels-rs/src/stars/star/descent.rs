@@ -187,7 +187,7 @@ impl Descent<'_> {
     }
 
     /// # Safety
-    /// As there; the leaf is one of the tree.
+    /// As for [`look`](Source::look); the leaf is one of the tree.
     #[inline(always)]
     unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) -> bool {
         // SAFETY: passed on to the caller.
@@ -205,7 +205,7 @@ impl Descent<'_> {
     /// Visits the leaves that are wanted and not done yet, the nearest box first.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`look`](Source::look).
     #[inline(always)]
     unsafe fn descend(&mut self, at: Place, visitor: &mut impl Visitor) {
         let (top, mut root) = (self.tree.top, 0);
@@ -265,7 +265,7 @@ impl Descent<'_> {
     /// wanted.
     ///
     /// # Safety
-    /// As there; the node is one of the tree.
+    /// As for [`look`](Source::look); the node is one of the tree.
     #[inline(always)]
     unsafe fn open(&mut self, level: u32, node: u32, at: Place, visitor: &impl Visitor) {
         // SAFETY: passed on to the caller.

@@ -111,7 +111,7 @@ impl Sides {
 /// which has `whole` columns, and indices are those of the whole. Grid: one thread a pixel.
 ///
 /// # Safety
-/// `indices` and the outputs that are there have `pixels` elements, in rows of `width`.
+/// `indices` and the outputs that exist have `pixels` elements, in rows of `width`.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn measure<I: Number>(
     indices: Out<'_, I>,

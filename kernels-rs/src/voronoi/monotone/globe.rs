@@ -525,7 +525,7 @@ pub unsafe fn solve_columns(gaps: Gaps<'_>, winners: Out<'_, u32>, globe: Globe<
     // Rows before `start` are solved; the last of them is the site `low`, if there is one. Rows before `base` have been
     // read. The bits of `sites` are the sites among the last 32 of these that are yet to come.
     let (mut start, mut low, mut base, mut sites) = (0, 0, 0, 0);
-    // SAFETY: the whole warp comes here, with the same numbers but for its lanes.
+    // SAFETY: the whole warp comes here; only the lanes' own numbers differ.
     unsafe {
         loop {
             while sites == 0 && base < vector::unknown(height) {
@@ -608,7 +608,7 @@ pub unsafe fn name_sites<I: Number>(
 /// there is no site. Grid: a thread a pixel.
 ///
 /// # Safety
-/// `indices` and the outputs that are there have `width * height` elements.
+/// `indices` and the outputs that exist have `width * height` elements.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn measure_arcs<I: Number>(
     indices: Out<'_, I>,

@@ -255,7 +255,7 @@ pub unsafe fn search_rows(level: Level<'_, u16>) {
 /// of a wider one, `nearest` has columns of the whole.
 ///
 /// # Safety
-/// As there.
+/// As for [`search_rows`](const@search_rows).
 #[kernel(block = BLOCK)]
 pub unsafe fn search_rows_wide(level: Level<'_, u32>, ground: RectangularPixels) {
     level.search(ground);

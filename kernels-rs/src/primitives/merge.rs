@@ -220,8 +220,8 @@ impl MergeTile {
         self.count == TILE as u32
     }
 
-    /// Reads this thread's inputs, a block's width apart, by `read` from an address, into copies of `none`. Inputs
-    /// beyond the last repeat the last.
+    /// Reads this thread's inputs, a block's width apart; `read` loads one from an address. Inputs beyond the last
+    /// repeat the last. `none` only fills the array before.
     /// `none`. What is beyond the last is the last.
     #[inline(always)]
     fn load<T: Copy>(

@@ -1,8 +1,8 @@
-//! Deflates the committed PTX of the modules whose features are on, for `ptx_module!` to embed: as
-//! text all of it is 16 MB. A module is left without images where its feature is off, or `embedded`.
+//! Deflates the committed PTX of the modules whose features are on, for `ptx_module!` to embed: as text, all PTX is
+//! tens of megabytes. A module has no images if its feature is off, or the feature `embedded`.
 //!
-//! Where `TESSERA_COMPILE` names architectures, as in `TESSERA_COMPILE=80,90`, each module is compiled for these by
-//! `ptxas` (`TESSERA_PTXAS`, else the one on the path) and embedded beside its PTX: then no driver of such a device
+//! `TESSERA_COMPILE` may name architectures, as in `TESSERA_COMPILE=80,90`. Then `ptxas` (`TESSERA_PTXAS`, else the one
+//! on the path) compiles each module for them, and the result is embedded beside the PTX. So no driver of such a device
 //! compiles anything at a program's first run.
 
 use std::collections::BTreeMap;

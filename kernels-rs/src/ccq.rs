@@ -1,14 +1,16 @@
 //! Cache-conscious min/max quadtrees over rasters: crate `ccq-tree`, whose page in docs/ defines the tree.
 //!
 //! - [`value`]: the types of cells, all compared as numbers of 32 bits.
-//! - [`summary`]: what a quadrant holds, and which quadrants are divided.
-//! - [`plan`]: squares of 64 x 64, in tiers above each other, and where each one's nodes are counted.
+//! - [`summary`]: the keys of a quadrant's cells, and which quadrants are divided.
+//! - [`plan`]: squares of 64 x 64, in tiers above each other, and where the nodes of each square are counted.
 //! - [`build`]: the kernels that count nodes, write them, and merge trees, with [`source`] (what squares are made of),
-//!   [`patch`] and [`square`] (what threads do together), and [`writer`].
-//! - [`query`]: the kernels that search trees and paint masks. [`regions`]: those that join what was found.
-//! - [`fields`]: the kernels that give nodes data fields. [`marks`]: those that say of cells and nodes what no range of keys says.
+//!   [`patch`] and [`square`] (the joint work of threads), and [`writer`].
+//! - [`query`]: the kernels that search trees and paint masks. [`regions`]: the kernels that join the results into
+//!   regions.
+//! - [`fields`]: the kernels that give nodes data fields. [`marks`]: the kernels that mark cells and nodes by
+//!   conditions that no range of keys expresses.
 //!
-//! All but the kernels the CPU calls as well.
+//! The CPU calls everything here except the kernels.
 
 #[cfg(feature = "ccq_build")]
 pub mod build;

@@ -6,9 +6,9 @@
 //! - [`neighbours`]: the points near each target.
 //! - [`baselines`]: all pairs as in Mei (2014).
 //!
-//! What sums over all points share: [`points`], [`targets`], [`weights`], the inner loop (`staged`), and what is
-//! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power,
-//! [`kernel_weights`] what weighs neighbours in place of powers.
+//! All sums over points share [`points`], [`targets`], [`weights`], the inner loop (`staged`), and the test that sums a
+//! group again in f64 (`error_bound`). [`part`] adds up the sums over parts of the points. [`pattern`] has the adaptive
+//! power, and [`kernel_weights`] the kernel functions that weigh neighbours in place of powers.
 
 #[cfg(feature = "idw_pairs")]
 pub mod baselines;
@@ -42,7 +42,7 @@ pub const TILE: u32 = 256;
 /// Values a point in the kernels for several.
 pub const SEVERAL: u32 = 4;
 
-/// What tells the instances of a kernel apart that sums over all points.
+/// What tells apart the instances of a kernel that sums over all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summing {
     /// Whether the targets are a grid's cells.
@@ -55,7 +55,7 @@ pub struct Summing {
     pub has_each: bool,
 }
 
-/// The column of the statistic in which kernels leave a number, of as many elements as there are targets.
+/// The columns of statistics that kernels write, each with one element a target.
 pub mod statistic {
     /// How many neighbours.
     pub const COUNT: usize = 0;

@@ -1,8 +1,8 @@
 //! Tessera's kernels, one module per algorithm.
 //!
-//! Each kernel is declared once by `#[kernel]` (see `device-std`), which makes its PTX entry, its
-//! typed launch descriptor, and the function that the software device runs. The PTX that is
-//! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
+//! Each kernel is declared once by `#[kernel]` (see `device-std`). The attribute makes its PTX entry, its typed launch
+//! descriptor, and the function that the software device runs. The PTX is committed in `ptx/`; `cargo xtask ptx` builds
+//! it again.
 //!
 //! Each module is a feature. The host compiles the kernels' bodies with the feature `software` only:
 //! a launch needs their names, arguments and PTX.

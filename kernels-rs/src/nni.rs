@@ -1,8 +1,8 @@
 //! Natural neighbour interpolation onto a grid: crate `nni-grid`.
 //!
-//! [`exact`] takes weights from the sites' Voronoi cells, by walks over their triangulation: the default. [`pixels`] counts
-//! pixels of a raster, as published. Both share what they count ([`tallies`]), and how points merge and empty cells are filled
-//! ([`policies`]).
+//! [`exact`] takes weights from the sites' Voronoi cells, by walks over their triangulation: the default. [`pixels`]
+//! counts pixels of a raster, the published method. Both share [`tallies`], what they count, and [`policies`], how
+//! points merge and empty cells are filled.
 
 #[cfg(feature = "nni_exact")]
 pub mod exact;

@@ -1,7 +1,7 @@
 //! The kernels of `gpu-scan`: reductions, scans, selections, sorts and what goes with them, over arrays.
 //!
-//! A module has a subject; what several have in common is here ([`operators`], [`value`]) or, where it
-//! is not about arrays of numbers, in `device-std`.
+//! A module has one subject. What several modules share is in [`operators`] and [`value`], or in `device-std` if it is
+//! not about arrays of numbers.
 
 #[cfg(feature = "columns")]
 pub mod columns;

@@ -1,20 +1,20 @@
 //! Point quadtrees: crate `quadtree-sort`.
 //!
-//! 1. [`mod@encode`]: the Morton code of each point's cell of the deepest level. gpu-scan sorts them, with the
+//! 1. [`mod@encode`]: the Morton code of each point's cell of the deepest level. Then gpu-scan sorts the codes with the
 //!    points' indices, by the bits of as many levels as uniform points would need.
-//! 2. [`mod@divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
-//!    a node begin where the two bits of its level change. Three bisections find them, and the children go
-//!    behind the nodes that there are. How many those are only the device knows.
-//! 3. What is above the threshold at the last level sorted goes through another round, by more bits:
-//!    [`mod@take_unsettled`] and [`mod@put_back`].
+//! 2. [`mod@divide`], once a level. Sorted by code, the points of any cell lie side by side, so the quadrants of a node
+//!    begin where the two bits of its level change. Three bisections find these places, and the children are appended
+//!    to the nodes. Only the device knows how many nodes there are.
+//! 3. Nodes above the threshold at the last level sorted go through another round, by more bits: [`mod@take_unsettled`]
+//!    and [`mod@put_back`].
 //! 4. [`order_small_leaves`](const@order_small_leaves), [`order_leaves`](const@order_leaves) and
-//!    [`order_large_leaves`](const@order_large_leaves): where a leaf's points were sorted by bits that the tree does not
-//!    have, they go back into the order in which they were given.
+//!    [`order_large_leaves`](const@order_large_leaves): if a leaf's points were sorted by bits that the tree does not
+//!    have, they return to the order in which they were given.
 //! 5. [`mod@gather_places`]: the coordinates in the order of the tree.
-//! 6. [`mod@shorten`], where the host puts trees together: of their nodes, what does not follow from other nodes.
+//! 6. [`mod@shorten`], if the host puts trees together: the part of the nodes that does not follow from other nodes.
 //!
-//! The thesis's way ([`baselines`]) takes the place of the sort: before each [`mod@divide`] the points of the
-//! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
+//! The thesis's method ([`baselines`]) takes the place of the sort: before each [`mod@divide`] it moves the points of
+//! the level's nodes into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
 //!
 //! Searches in a tree are `queries`.
 

@@ -1,4 +1,4 @@
-//! What is computed about places, on the host and on the device by the same functions.
+//! Computations on places. Host and device run the same functions.
 
 pub mod cells;
 pub mod chart;

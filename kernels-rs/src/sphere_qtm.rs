@@ -1,12 +1,12 @@
 //! The Quaternary Triangular Mesh and Voronoi diagrams on it: crate `sphere-qtm`.
 //!
 //! - [`triangle`]: the cells as triangles of unit vectors.
-//! - [`locate`]: from a place to its cell. [`quick`]: the same, where a shorter way is certain.
+//! - [`locate`]: from a place to its cell. [`quick`]: the same by fewer operations, where the result is certain.
 //! - [`places`]: both in device memory.
-//! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
+//! - [`nearest`]: the definition of "nearest", and which sites a triangle can leave out.
 //! - [`prune`]: the diagram by lists of candidates, level by level.
-//! - [`shapes`]: the same of arcs and polygons; [`shape_lists`]: in device memory.
-//! - [`baselines`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
+//! - [`shapes`]: the same for arcs and polygons; [`shape_lists`]: in device memory.
+//! - [`baselines`]: the diagram by all pairs, as in the paper's kernels. [`outputs`]: what both write.
 
 #[cfg(feature = "sphere_pairs")]
 pub mod baselines;

@@ -1,15 +1,15 @@
 //! Terrain products from a DEM: crate `terrain-grid`.
 //!
-//! - [`products`]: what is made of a cell's 3 x 3 neighbourhood; [`gradient`] has slope, aspect and brightness, [`shape`]
-//!   curvature and how uneven the ground is.
+//! - [`products`]: what a cell's 3 x 3 neighbourhood gives; [`gradient`] has slope, aspect and brightness, [`shape`]
+//!   curvature and ruggedness.
 //! - [`scales`]: how long the sides of a cell are, in degrees too.
 //! - [`strips`]: the product of every cell, a thread some columns of a strip.
-//! - [`squares`]: the pieces of contour lines, by marching squares, a thread a square; they are counted,
-//!   the counts scanned, by gpu-scan, to places, and the pieces written.
+//! - [`squares`]: the pieces of contour lines, by marching squares, a thread a square. The pieces are counted, gpu-scan
+//!   scans the counts to places, and the pieces are written.
 //! - [`lines`]: the pieces joined to lines.
 //!
-//! The functions of a cell, of a square and of a piece are the host's too. They are single operations in
-//! a stated order, so host and device give the same bits.
+//! The host calls the functions of a cell, of a square and of a piece, too. They are single operations in a stated
+//! order, so host and device give the same bits.
 
 pub mod gradient;
 pub mod kind;

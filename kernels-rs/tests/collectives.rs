@@ -1,5 +1,5 @@
-//! Warp, block and device scans with an operator that does not commute: products of matrices, on
-//! the software device, with blocks in several orders.
+//! Warp, block and device scans with an operator that does not commute: products of matrices. They run on the software
+//! device, with blocks in several orders.
 
 use device_std::atomic::Pair;
 use device_std::block::BlockScan;
@@ -38,7 +38,7 @@ fn product(a: u64, b: u64) -> u64 {
     result
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 struct Shared {
     tickets: Tickets,
     scan: BlockScan<u64>,
@@ -58,8 +58,9 @@ impl Shared {
 /// Results of the layers, `len` each, one after the other.
 const LAYERS: usize = 4;
 
-/// One element a thread, in blocks of three warps, which is no power of two, and of eight. Writes, for each element, the product over the elements of its warp up to
-/// it, the product of its whole warp, the product over its block up to it, and over the array.
+/// A thread has one element, in blocks of three warps, which is no power of two, and of eight. Writes four products for
+/// each element: over its warp up to the element, over its whole warp, over its block up to it, and over the array up
+/// to it.
 ///
 /// # Safety
 /// `input` has `len` elements, `output` [`LAYERS`] times as many; `control` and `status` are as
@@ -101,7 +102,7 @@ pub unsafe fn products<const BLOCK: u32>(
     }
 }
 
-/// One tile a block, a warp: its aggregate, and whether it is closed. Writes what comes before each.
+/// A block is a warp and has one tile: its aggregate, and whether it is closed. Writes the prefix of each tile.
 ///
 /// # Safety
 /// `aggregates`, `closed` and `output` have an element for each block; `control` and `status` are as
@@ -133,10 +134,10 @@ pub unsafe fn sums_in_order(
     }
 }
 
-/// What comes before each tile by the definition: groups of 32 tiles one after the other, within a group as a
-/// warp scans its lanes, from the last closed tile.
+/// The prefix of each tile by the definition. Groups of 32 tiles come one after the other; within a group the sums are
+/// those of a warp's scan, from the last closed tile on.
 fn before_each(aggregates: &[f64], closed: &[u32]) -> Vec<f64> {
-    // The sums up to each tile of a group, and which of them have a closed one.
+    // The sums up to each tile of a group, and which of these sums include a closed tile.
     let in_group = |first: usize| {
         let tiles = first..aggregates.len().min(first + 32);
         let mut sums: Vec<_> = tiles.map(|t| (aggregates[t], t == 0 || closed[t] != 0)).collect();
@@ -171,9 +172,9 @@ fn a_sum_in_order_has_one_order() {
     let usual = software_gpu::seed();
     let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for tiles in [1, 2, 31, 32, 33, 63, 64, 65, 96, 97, 200, 1111] {
-        // Of so many tiles one is closed: none, and few, and nearly all.
+        // One of this many tiles is closed: none, few, or nearly all.
         for every in [0, 300, 40, 7, 1] {
-            // Numbers of which most sums are rounded.
+            // Numbers, most of whose sums are rounded.
             let value = |i: u64| (hash(i) >> 12) as f64 * f64::exp2((hash(i) % 64) as f64);
             let aggregates: Vec<f64> = (0..tiles).map(value).collect();
             let is_closed = |i: u64| every != 0 && (hash(i) >> 32) % every == every / 2;
@@ -223,7 +224,7 @@ fn scan(elements: &[u64], chunk: usize) -> Vec<u64> {
 
 #[test]
 fn left_operands_come_from_below_at_every_layer() {
-    // No PTX is made of this test's kernels, so they run on the software device alone.
+    // This test's kernels have no PTX, so they run on the software device alone.
     let gpu = Gpu::open(DeviceChoice::Software).unwrap();
     let mut control = gpu.zeroed::<u64>(1).unwrap();
     let mut status = gpu.zeroed::<Pair>(100).unwrap();

@@ -10,7 +10,7 @@ use crate::shape::{Argument, Shape, Wire};
 pub struct Arguments {
     item: ItemStruct,
     shapes: Vec<Shape>,
-    /// How many are passed for each field that is a struct, as far as it was asked.
+    /// How many scalars or slices are passed for each field that is a struct, as far as this is known.
     counts: Vec<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Arguments {
         Ok(Self { shapes: shapes.collect(), item, counts })
     }
 
-    /// The first struct among the fields of which it is not known how many are passed for it.
+    /// The first struct among the fields for which the number of passed arguments is not known.
     pub fn unknown(&self) -> Option<&Path> {
         structs(&self.shapes).nth(self.counts.len())
     }
@@ -112,7 +112,7 @@ impl Arguments {
     }
 }
 
-/// The macro of a struct's name, by which what takes the struct learns how many are passed for it.
+/// The macro with a struct's name: by it, `#[kernel]` learns how many arguments are passed for the struct.
 fn count(name: &Ident, count: usize) -> TokenStream {
     let count = Index::from(count);
     let hidden = format_ident!("__arguments_{name}", span = name.span());

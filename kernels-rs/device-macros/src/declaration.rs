@@ -1,4 +1,4 @@
-//! What the author of a kernel writes, read.
+//! Parses what the author of a kernel writes.
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
@@ -17,7 +17,7 @@ pub struct Declaration {
     pub parameters: Vec<Parameter>,
 }
 
-/// What stands in the attribute's parentheses.
+/// The contents of the attribute's parentheses.
 pub struct Setting {
     pub block: Expr,
     pub resident: Expr,
@@ -27,7 +27,7 @@ pub struct Setting {
     pub instances: Vec<Instance>,
 }
 
-/// What tells the instances of a kernel apart, by its generic parameters.
+/// The key that tells the instances of a kernel apart, by its generic parameters.
 pub struct Key {
     pub kind: Type,
     pub value: Expr,
@@ -39,11 +39,11 @@ pub struct Parameter {
     pub name: Ident,
     pub kind: Type,
     pub shape: Shape,
-    /// How many are passed for it, if it is a struct of arguments and was asked.
+    /// How many arguments are passed for it, if it is a struct of arguments and this is known.
     pub count: Option<usize>,
 }
 
-/// A generic kernel with its parameters set.
+/// A generic kernel with its parameters set to values.
 pub struct Instance {
     pub name: Ident,
     pub generics: Vec<GenericArgument>,
@@ -52,7 +52,7 @@ pub struct Instance {
 }
 
 impl Declaration {
-    /// `counts` has how many are passed for the first structs of arguments.
+    /// `counts` has how many arguments are passed for each of the first structs of arguments.
     pub fn parse(attribute: TokenStream, item: TokenStream, counts: &[usize]) -> Result<Self> {
         let setting: Setting = syn::parse2(attribute)?;
         let function: ItemFn = syn::parse2(item)?;
@@ -81,7 +81,7 @@ impl Declaration {
         Ok(Self { setting, function, parameters })
     }
 
-    /// The first struct of arguments of which it is not known how many are passed for it.
+    /// The first struct of arguments for which the number of passed arguments is not known.
     pub fn unknown(&self) -> Option<&Path> {
         self.parameters.iter().find_map(|parameter| match &parameter.shape {
             Shape::Struct(path) if parameter.count.is_none() => Some(path),
@@ -90,7 +90,7 @@ impl Declaration {
     }
 }
 
-/// Each instance sets each generic parameter; no parameters, no instances.
+/// Each instance sets each generic parameter; a kernel without parameters has no instances.
 fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> Result<()> {
     let count = generics.params.len();
     if let Some(lifetime) = generics.lifetimes().next() {

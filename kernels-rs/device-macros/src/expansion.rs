@@ -1,4 +1,4 @@
-//! What a declaration becomes.
+//! The code that a declaration becomes.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ struct Entry<'a> {
     spills: Option<Expr>,
     shared: Expr,
     key: Option<Expr>,
-    /// What the entry's body is, given the parameters.
+    /// The body of the entry, given the parameters.
     body: TokenStream,
     instance: Option<&'a Instance>,
 }
@@ -35,7 +35,7 @@ struct Entry<'a> {
 struct Wires {
     names: Vec<Ident>,
     kinds: Vec<TokenStream>,
-    /// The constants that tell the host of them.
+    /// The constants that describe them to the host.
     parameters: Vec<TokenStream>,
     /// `let array = [array_0, array_1];`
     made: Vec<TokenStream>,
@@ -126,7 +126,7 @@ impl Declaration {
         }
     }
 
-    /// `a: A, b: B`, of the function as it was declared.
+    /// `a: A, b: B`: the function's parameters as declared.
     fn signature(&self) -> TokenStream {
         let names = self.parameters.iter().map(|p| &p.name);
         let kinds = self.parameters.iter().map(|p| &p.kind);
@@ -151,7 +151,7 @@ impl Declaration {
             spills: spills.map(|spills| put.set_in_expression(spills)),
             shared: put.set_in_expression(&self.setting.shared),
             key: self.setting.key.as_ref().map(|key| put.set_in_expression(&key.value)),
-            // SAFETY of what is written here: the entry has the function's safety section.
+            // SAFETY of the generated code: the entry has the function's safety section.
             body: quote!({ unsafe { #function::<#(#values),*>(#(#names),*) } }),
             instance: Some(instance),
         }
@@ -180,8 +180,8 @@ impl Declaration {
             #[cfg(target_arch = "nvptx64")]
             #[unsafe(export_name = #exported)]
             pub unsafe extern "ptx-kernel" fn #function(#(#names: #kinds),*) {
-                // The compiler has no words for launch bounds: `cargo xtask ptx` moves them from
-                // here to the entry's head.
+                // The compiler has no syntax for launch bounds: `cargo xtask ptx` moves them from here to the entry's
+                // head.
                 unsafe {
                     ::core::arch::asm!(
                         #comment,
@@ -195,7 +195,7 @@ impl Declaration {
         }
     }
 
-    /// The host's constant, from its type on: `Kernel<Args> = value`. `arguments` is the type, given its lifetime.
+    /// The host's constant, from its type on: `Kernel<Args> = value`. `arguments` makes the type `Args` for a lifetime.
     fn constant(&self, entry: &Entry, arguments: impl Fn(&str) -> TokenStream) -> TokenStream {
         let Entry { name, wires, block, shared, body, .. } = entry;
         let Wires { names, kinds, parameters, made } = wires;
@@ -247,7 +247,7 @@ impl Declaration {
         }
     }
 
-    /// The parameters, in types in which `set` has put what stands for the generic ones.
+    /// The parameters, in types in which `set` has replaced the generic parameters.
     fn each_argument(&self, mut set: impl FnMut(&Type) -> Type) -> Vec<Argument<'_>> {
         let arguments =
             self.parameters.iter().map(|Parameter { name, kind, shape, count, .. }| Argument {
@@ -259,7 +259,7 @@ impl Declaration {
         arguments.collect()
     }
 
-    /// What is passed for the parameters, whose types `set` gives their place.
+    /// The scalars and slices that are passed for the parameters; `set` gives the parameters' types.
     fn wires(&self, mut set: impl FnMut(&Type) -> Type) -> Wires {
         let mut wires = Wires::default();
         for argument in self.each_argument(|kind| Open::set("'static", &set(kind))) {
@@ -278,7 +278,7 @@ impl Declaration {
         wires
     }
 
-    /// `<'lifetime, types>` of `Args`, which has a lifetime where a parameter's type has one.
+    /// `<'lifetime, types>` of `Args`; without the lifetime if no parameter's type has one.
     fn arguments_of(&self, lifetime: &str, types: &[TokenStream]) -> TokenStream {
         let lifetime = self.parameters.iter().any(|p| Open::is_in(&p.kind)).then(|| {
             let lifetime = Lifetime::new(lifetime, Span::call_site());
@@ -345,7 +345,7 @@ impl Declaration {
         names.into_iter().filter(|name| seen.contains(name)).collect()
     }
 
-    /// The trait that finds an instance from its types; none where the kernel has no type parameter.
+    /// The trait that finds an instance by its types; none if the kernel has no type parameter.
     fn instance_trait(&self) -> TokenStream {
         let generics = &self.function.sig.generics;
         let used = self.types_of_parameters(generics);
@@ -364,7 +364,7 @@ impl Declaration {
             quote!(#[allow(missing_docs)] const #name: #kind;)
         });
         quote! {
-            /// The types that there is an instance for.
+            /// The types for which there is an instance.
             pub trait Instance<#(#others),*>: Sized {
                 /// The instance.
                 const KERNEL: ::device_std::host::Kernel<Args #of_self>;
@@ -373,7 +373,7 @@ impl Declaration {
         }
     }
 
-    /// Whether the types of each instance are its own: then they find it.
+    /// Whether no two instances have the same types: then the types find the instance.
     fn has_one_of_types(&self) -> bool {
         let generics = &self.function.sig.generics;
         let is_type: Vec<_> =
@@ -386,7 +386,7 @@ impl Declaration {
         all.len() == self.setting.instances.len()
     }
 
-    /// The list of the instances by their keys: a constant, or one for each choice of the types that `Args` names.
+    /// The list of the instances by their keys: one constant, or one for each choice of the types that `Args` names.
     fn instance_list(&self, entries: &[Entry]) -> TokenStream {
         let Some(Key { kind, .. }) = &self.setting.key else { return TokenStream::new() };
         let generics = &self.function.sig.generics;
@@ -413,7 +413,7 @@ impl Declaration {
         };
         let find = |visibility: TokenStream, kernel: TokenStream, list: TokenStream| {
             quote! {
-                /// The first instance whose key is so.
+                /// The first instance whose key satisfies the condition.
                 #visibility fn find(
                     mut is: impl ::core::ops::FnMut(&#kind) -> bool,
                 ) -> ::core::option::Option<#kernel> {
@@ -444,7 +444,7 @@ impl Declaration {
             })
         });
         quote! {
-            /// The types of arguments that there are instances for.
+            /// The types of arguments for which there are instances.
             pub trait Instances<#(#others),*>: Sized + 'static {
                 /// The instances by their keys, in the order of their declaration.
                 const ALL: &'static [(#kind, #of_self)];
@@ -454,7 +454,7 @@ impl Declaration {
         }
     }
 
-    /// An instance's constant, and what finds it by its types.
+    /// An instance's constant, and the implementation that finds it by its types.
     fn instance_constant(&self, entry: &Entry) -> TokenStream {
         let generics = &self.function.sig.generics;
         let Some(instance) = entry.instance else { return TokenStream::new() };
@@ -495,7 +495,7 @@ impl Declaration {
     }
 }
 
-/// The expression, of whatever type of integer; what is wrong with it is reported where it stands.
+/// The expression as `u32`, of whatever integer type; a mistake in it is reported at its place.
 fn as_u32(expression: &Expr) -> TokenStream {
     let here = Span::mixed_site().located_at(expression.span());
     quote_spanned!(here=> (#expression) as u32)
@@ -519,7 +519,7 @@ fn module(
     }
 }
 
-/// Puts an instance's values in the place of the generic parameters.
+/// Replaces the generic parameters by an instance's values.
 struct Put<'a> {
     generics: &'a Generics,
     instance: &'a Instance,
@@ -587,7 +587,7 @@ impl VisitMut for Put<'_> {
     }
 }
 
-/// Looks for type parameters.
+/// Finds the type parameters in a type.
 struct UsedParameters<'a> {
     names: Vec<&'a Ident>,
     seen: Vec<Ident>,

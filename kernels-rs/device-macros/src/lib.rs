@@ -17,13 +17,13 @@
 //! - where device-std's feature `software` is on, the function that the software device runs for each
 //!   thread. Without it the host compiles no kernel's body.
 //!
-//! The tokens of types and body are the author's own, so a mistake in them is reported where it is.
+//! The tokens of types and body are the author's own, so a mistake in them is reported at its place.
 //!
 //! # Parameters
 //!
 //! - scalars, and arrays of them, which are passed as their elements;
-//! - slices of device memory, [`In<'_, T>`] for what is read and [`Out<'_, T>`] for what is written, and options of
-//!   them, where null is none;
+//! - slices of device memory, [`In<'_, T>`] if they are read and [`Out<'_, T>`] if they are written, and options of
+//!   them, passed as null for `None`;
 //! - structs of all these with the attribute `#[arguments]`;
 //! - raw pointers, which nobody checks or admits: for kernels that another host runtime launches.
 //!
@@ -67,49 +67,47 @@
 //! unsafe { gpu.enqueue(measure::f64, Blocks::for_each(&measure::f64, count.into())?, arguments)? };
 //! ```
 //!
-//! A struct of arguments has named fields, each of one of the kinds above. It
-//! is `Clone`, `Copy` and, on the host, `Debug`; without slices it needs no lifetime. It may stand in another such
-//! struct. In a kernel's signature its lifetime is written `'_`.
+//! A struct of arguments has named fields, each of one of the kinds above. It is `Clone`, `Copy` and, on the host,
+//! `Debug`; without slices it needs no lifetime. It may be a field of another such struct. In a kernel's signature its
+//! lifetime is written `'_`.
 //!
-//! A type is taken for a struct of arguments if it is a path whose last name begins with a capital and whose first is
-//! no generic parameter of the kernel. The attribute leaves a macro of the struct's name beside it, which tells
-//! `#[kernel]` how many scalars it is passed as. `use super::points::Points;` imports both; within one crate.
+//! A type counts as a struct of arguments if it is a path whose last name begins with a capital letter. Its first name
+//! must not be a generic parameter of the kernel. The attribute generates a macro with the struct's name, which tells
+//! `#[kernel]` how many scalars the struct is passed as. `use super::points::Points;` imports both, within one crate.
 //!
-//! In the PTX nothing is left of the struct: its fields are parameters in their order, slices raw pointers, so that a
+//! The PTX has no trace of the struct: its fields are parameters in their order, and slices are raw pointers. So a
 //! struct costs nothing.
 //!
 //! # What is declared
 //!
 //! - `block = EXPRESSION`: threads of a block, a constant.
-//! - `resident = EXPRESSION`: blocks that shall fit on a multiprocessor, at least: it bounds the
-//!   registers of a thread. 1 where it is left out.
-//! - `spills = EXPRESSION`: bytes of registers that a thread may spill to memory so that `resident`
-//!   blocks fit, where a measurement says that it is worth it; `cargo xtask check-ptx` refuses more.
-//!   None where it is left out.
-//! - `shared = EXPRESSION`: bytes of shared memory, a constant; or `shared = |args| EXPRESSION`, of
-//!   the arguments. 0 where it is left out.
-//! - `carve = |carver| EXPRESSION`, in place of `shared`: the bytes are those that the expression takes
-//!   from the `Carver`. The body carves in the same way.
-//! - `key: TYPE = EXPRESSION`: what tells the instances apart, a constant expression of the generic parameters, of a
-//!   type that is `'static`. A parameter's constants are named as in `<P as Trait>::NAME`. See below.
-//! - `instances(NAME: <GENERICS>, resident = EXPRESSION, spills = EXPRESSION; ..)` of a generic function: an entry
-//!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident`,
-//!   `spills` and `shared` the generic parameters may be named.
+//! - `resident = EXPRESSION`: the least number of blocks that must fit on a multiprocessor; it bounds the registers of
+//!   a thread. 1 if it is left out.
+//! - `spills = EXPRESSION`: bytes of registers that a thread may spill to memory so that `resident` blocks fit, if a
+//!   measurement says that it is worth it; `cargo xtask check-ptx` refuses more. None if it is left out.
+//! - `shared = EXPRESSION`: bytes of shared memory, a constant; or `shared = |args| EXPRESSION`, a function of the
+//!   arguments. 0 if it is left out.
+//! - `carve = |carver| EXPRESSION`, in place of `shared`: the bytes are those that the expression takes from the
+//!   `Carver`. The body carves in the same way.
+//! - `key: TYPE = EXPRESSION`: the key that tells the instances apart, a constant expression of the generic parameters,
+//!   of a type that is `'static`. A parameter's constants are named as in `<P as Trait>::NAME`. See below.
+//! - `instances(NAME: <GENERICS>, resident = EXPRESSION, spills = EXPRESSION; ..)` for a generic function: each gives
+//!   an entry `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME`. The expressions of `block`, `resident`, `spills` and
+//!   `shared` may name the generic parameters.
 //!
 //! # Instances by type
 //!
-//! Where a kernel is generic over types, the trait `KERNEL::Instance` finds an instance from them:
-//! it is implemented for the last type parameter, and takes the others as its parameters in their
-//! order; constant parameters are its associated constants. So of
-//! `fn scan<T: Scalar, O: Operator<T>, const ROWS: usize>` and `instances(sum_u8: <u8, Sum, 4>)`
-//! comes `impl scan::Instance<u8> for Sum`, with `KERNEL: Kernel<scan::Args<u8>>` and `ROWS: usize`.
-//! `Args` is generic over those types that the parameters name. Where instances differ in constants alone, there is no such
-//! trait: a key finds them.
+//! If a kernel is generic over types, the trait `KERNEL::Instance` finds an instance by its types. The last type
+//! parameter implements the trait. The other type parameters are the trait's parameters, in their order; constant
+//! parameters are its associated constants. For example, `fn scan<T: Scalar, O: Operator<T>, const ROWS: usize>` and
+//! `instances(sum_u8: <u8, Sum, 4>)` give `impl scan::Instance<u8> for Sum`, with `KERNEL: Kernel<scan::Args<u8>>` and
+//! `ROWS: usize`. `Args` is generic over those types that the parameters name. If instances differ in constants alone,
+//! there is no such trait: a key finds them.
 //!
 //! # Instances by key
 //!
-//! A kernel with a `key` lists its instances: `KERNEL::ALL` has pairs of key and kernel in the order of the
-//! declaration, and `KERNEL::find(|key| ..)` gives the first whose key is so. So of
+//! A kernel with a `key` lists its instances. `KERNEL::ALL` has pairs of key and kernel in the order of the
+//! declaration, and `KERNEL::find(|key| ..)` gives the first whose key satisfies the condition. For
 //!
 //! ```ignore
 //! #[kernel(block = 64, key: [u32; 2] = [N, ROWS], instances(
@@ -117,10 +115,10 @@
 //! ))]
 //! ```
 //!
-//! `find(|[n, rows]| *n >= values && *rows <= most)` chooses as a table beside the declaration would. A key may be an
-//! enum's value or a struct's, as long as it is a constant. Where `Args` is generic, `ALL` and `find` are those of the
-//! trait `KERNEL::Instances`, which the last type that `Args` names implements, with the others as its parameters:
-//! `<f32 as nearest::Instances>::find(|kept| count <= *kept)`.
+//! `find(|[n, rows]| *n >= values && *rows <= most)` searches this list in order. A key may be an enum's value or a
+//! struct's, as long as it is a constant. If `Args` is generic, `ALL` and `find` are those of the trait
+//! `KERNEL::Instances`. The last type that `Args` names implements it, with the other types as its parameters: `<f32 as
+//! nearest::Instances>::find(|kept| count <= *kept)`.
 //!
 //! # Around it
 //!
@@ -162,8 +160,8 @@ pub fn arguments(
     expand_arguments(item.into(), Vec::new()).into()
 }
 
-/// Where `kernel` goes on once it knows how many are passed for the structs of arguments: `[counts] {attribute}
-/// {item}`.
+/// The second step of `kernel`, once it knows how many arguments are passed for the structs of arguments: `[counts]
+/// {attribute} {item}`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn kernel_of_structs(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -179,7 +177,7 @@ pub fn kernel_of_structs(input: proc_macro::TokenStream) -> proc_macro::TokenStr
     }
 }
 
-/// Where `arguments` goes on: `[counts] {item}`.
+/// The second step of `arguments`: `[counts] {item}`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn arguments_of_structs(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -245,7 +243,7 @@ fn expand_arguments(item: TokenStream, counts: Vec<usize>) -> TokenStream {
 mod tests {
     use proc_macro2::{TokenStream, TokenTree};
 
-    /// Where the identifier `name` stands in the tokens: its lines.
+    /// The lines of the tokens in which the identifier `name` stands.
     fn lines_of(name: &str, tokens: TokenStream) -> Vec<usize> {
         let lines = tokens.into_iter().flat_map(|token| match token {
             TokenTree::Group(group) => lines_of(name, group.stream()),

@@ -8,21 +8,21 @@ use syn::{
     Expr, ExprLit, GenericParam, Generics, Ident, Index, Lifetime, Lit, Path, PathArguments, Type,
 };
 
-/// What a type is, by its tokens.
+/// The kind of a type, by its tokens.
 #[derive(Clone)]
 pub enum Shape {
     /// A scalar or a raw pointer, passed as it is.
     Scalar,
-    /// An array of so many scalars, passed as these.
+    /// An array of this many scalars, passed as these.
     Array(usize),
     /// `In`, `Out` or an option of one, passed as its `Argument::Wire`.
     Slice,
-    /// A struct of arguments, passed as what its fields are.
+    /// A struct of arguments, passed as its fields are.
     Struct(Path),
 }
 
 impl Shape {
-    /// The shape of a type where these generic parameters have names.
+    /// The shape of a type, where these generic parameters are in scope.
     pub fn of(kind: &Type, generics: &Generics) -> Self {
         match kind {
             Type::Array(array) => match &array.len {
@@ -57,10 +57,10 @@ impl Shape {
 /// An argument of a kernel, or a field of a struct of arguments.
 pub struct Argument<'a> {
     pub name: &'a Ident,
-    /// With its lifetimes and generic parameters set as they are where the code stands.
+    /// The type, with its lifetimes and generic parameters set for the place of the generated code.
     pub kind: Type,
     pub shape: &'a Shape,
-    /// How many are passed for it, if it is a struct.
+    /// How many arguments are passed for it, if it is a struct.
     pub count: usize,
 }
 
@@ -68,12 +68,12 @@ pub struct Argument<'a> {
 pub struct Wire {
     pub name: Ident,
     pub kind: TokenStream,
-    /// The constant that tells the host of it.
+    /// The constant that describes it to the host.
     pub parameter: TokenStream,
 }
 
 impl Argument<'_> {
-    /// What is passed for it, in order.
+    /// The scalars and slices that are passed for it, in order.
     pub fn wires(&self) -> Vec<Wire> {
         let Self { name, kind, shape, count } = self;
         let scalar = |name: Ident, kind: &Type| Wire {
@@ -108,14 +108,14 @@ impl Argument<'_> {
         if let Shape::Array(len) = self.shape { *len } else { 0 }
     }
 
-    /// The type as one that has a trait of `device_std::slice`; a mistake is told at the type.
+    /// The type as one that has a trait of `device_std::slice`; a mistake is reported at the type.
     fn of(&self, what: TokenStream) -> TokenStream {
         let kind = &self.kind;
         let here = Span::call_site().located_at(kind.span());
         quote_spanned!(here=> <#kind as ::device_std::slice::#what>)
     }
 
-    /// The argument, made of what was passed: of as many expressions as it has wires.
+    /// The argument, made from the passed values; `wires` has an expression for each.
     pub fn made(&self, wires: &[TokenStream]) -> TokenStream {
         let name = self.name.to_string();
         match self.shape {
@@ -132,7 +132,7 @@ impl Argument<'_> {
         }
     }
 
-    /// What is to be passed for the field of `self`: each wire's value, and first the statement that they need.
+    /// The values to pass for the field of `self`, one for each wire, and first the statement that they need.
     pub fn passed(&self) -> (TokenStream, Vec<TokenStream>) {
         let name = self.name;
         let nothing = TokenStream::new();
@@ -145,7 +145,7 @@ impl Argument<'_> {
                 (nothing, vec![quote!(::device_std::slice::Argument::wire(&self.#name))])
             }
             Shape::Struct(_) => {
-                // A kernel is a constant, whose name no variable may have: but one like this.
+                // A kernel is a constant, and no variable may have a constant's name: hence this prefix.
                 let all = format_ident!("wires_of_{name}");
                 let first =
                     quote!(let #all = ::device_std::slice::ArgumentStruct::wires(&self.#name););
@@ -177,7 +177,7 @@ impl Argument<'_> {
     }
 }
 
-/// Puts a lifetime in the place of those that are left open.
+/// Replaces elided lifetimes by a lifetime.
 pub struct Open {
     lifetime: &'static str,
     found: bool,
@@ -191,7 +191,7 @@ impl Open {
         kind
     }
 
-    /// Whether the type leaves one open.
+    /// Whether the type has an elided lifetime.
     pub fn is_in(kind: &Type) -> bool {
         let mut open = Self { lifetime: "'_", found: false };
         open.visit_type_mut(&mut kind.clone());
@@ -208,8 +208,8 @@ impl VisitMut for Open {
     }
 }
 
-/// Asks the macro that each struct of arguments has beside it how many are passed for it, and goes on with
-/// `next`, which gets the counts so far and the rest.
+/// Asks a struct's macro how many arguments are passed for the struct. The macro then calls `next` with the counts so
+/// far, this count and the rest.
 pub fn ask(of: &Path, next: &TokenStream, counts: &[usize], rest: &TokenStream) -> TokenStream {
     let counts = counts.iter().map(|count| Index::from(*count));
     quote!(#of! { [#next] [#(#counts)*] #rest })

@@ -1,5 +1,5 @@
-//! Declarations that the compiler refuses: each mistake is reported at the line where it was made, which ends with
-//! `//~` and a part of the message.
+//! Declarations that the compiler refuses. Each mistake is reported at its line, which ends with `//~` and a part of
+//! the message.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn device_std(folder: &Path) -> PathBuf {
     entries.filter(is_library).max_by_key(built).expect("a dev-dependency is built")
 }
 
-/// What the compiler says of the source: of each error the line in the source and the message.
+/// The compiler's errors for the source: for each, the line in the source and the message.
 fn errors(name: &str, source: &str) -> Vec<(usize, String)> {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap();
@@ -60,7 +60,7 @@ fn refused(name: &str, source: &str) {
         let is_it = |(at, told): &(usize, String)| at == line && told.contains(message);
         assert!(found.iter().any(is_it), "{name}, line {line}: no {message:?} in {found:#?}");
     }
-    // What is generated may meet the same mistake once more.
+    // Generated code may repeat the same mistake.
     let is_other =
         |(_, told): &&(usize, String)| !marked.iter().any(|(_, message)| told.contains(message));
     assert_eq!(found.iter().find(is_other), None, "{name}: another error");
@@ -79,7 +79,7 @@ unsafe fn count(levels: Levels<'_>, out: Out<'_, u64>) {
 }
 ";
 
-/// What is right, with a part of it replaced, which must be there.
+/// A correct declaration with a part replaced; the part must be there.
 fn with(part: &str, wrong: &str) -> String {
     assert!(RIGHT.contains(part), "{part}");
     RIGHT.replace(part, wrong)

@@ -1,6 +1,6 @@
 //! Relaxed atomics on global memory, and the fence that orders them.
 //!
-//! Integers only: a sum of floats would depend on the order in which threads come.
+//! Integers only: a sum of floats would depend on the order of the threads.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -84,7 +84,7 @@ pub unsafe fn store_u64(p: *mut u64, value: u64) {
     unsafe { AtomicU64::from_ptr(p) }.store(value, Relaxed)
 }
 
-/// What this thread wrote to global memory before is seen, by whoever sees what it writes after.
+/// Orders memory: whoever sees what this thread writes to global memory after the fence also sees what it wrote before.
 #[inline(always)]
 pub fn fence() {
     device::fence();

@@ -1,6 +1,6 @@
-//! What the threads of a block do together.
+//! Operations of the threads of a block together.
 //!
-//! Every function is called by all threads of the block; the block's size is a multiple of 32.
+//! All threads of the block call every function; the block's size is a multiple of 32.
 //!
 //! | function | valid in | barriers |
 //! |---|---|---|
@@ -19,8 +19,8 @@ const MAX_WARPS: u32 = 1024 / SIZE;
 
 /// Scans over one value per thread, in the order of the threads.
 ///
-/// A warp scans by shuffles and leaves its total in shared memory; then every warp scans the
-/// totals, which takes one barrier less than one warp doing it for all.
+/// A warp scans by shuffles and leaves its total in shared memory. Then every warp scans the totals, which takes one
+/// barrier less than one warp scanning them for all.
 #[derive(Clone, Copy)]
 pub struct BlockScan<T> {
     totals: SharedArray<T>,
@@ -44,8 +44,8 @@ impl<T: Plain + Word> BlockScan<T> {
     pub unsafe fn inclusive(&self, value: T, identity: T, combine: impl Fn(T, T) -> T) -> (T, T) {
         let lane = warp::lane_id();
         let warps = thread::block_dim_x() / SIZE;
-        // SAFETY: the whole block is here, so each warp is whole; each warp stores its own
-        // total, and the barriers keep these stores from the loads of this and the next call.
+        // SAFETY: the whole block is here, so each warp is whole. Each warp stores its own total, and the barriers
+        // separate these stores from the loads of this call and of the next.
         unsafe {
             let in_warp = warp::inclusive_scan(value, &combine);
             if lane == SIZE - 1 {
@@ -92,11 +92,11 @@ impl<T: Plain + Word> BlockReduce<T> {
         Self { of_warps: carver.array(warps), warps }
     }
 
-    /// The combination of all threads' values in the order of the threads: in a warp pairs first, then
-    /// pairs of pairs; and the warps' likewise.
+    /// Combines all threads' values in the order of the threads: in a warp pairs first, then pairs of pairs; then the
+    /// warps' results likewise.
     ///
-    /// `combine` is associative, as far as the caller cares; it need not commute. `identity` leaves
-    /// what it is combined with unchanged.
+    /// `combine` is associative, as far as the caller cares; it need not commute. `identity` leaves what it is combined
+    /// with unchanged.
     ///
     /// # Safety
     /// Every thread of the block comes to the same call.
@@ -117,7 +117,7 @@ impl<T: Plain + Word> BlockReduce<T> {
     }
 }
 
-/// Tells the block that finishes last: what all blocks have written is there for it to put together.
+/// Tells which block finishes last: that block can combine what all blocks have written.
 #[derive(Clone, Copy)]
 pub struct LastBlock {
     is_last: SharedArray<u32>,
@@ -130,9 +130,8 @@ impl LastBlock {
         Self { is_last: carver.array(1) }
     }
 
-    /// Whether all other blocks of a grid of `blocks` have come here before. If so, the block sees what
-    /// their threads 0 wrote, and the others too if a barrier came after; and `done` is zero again for
-    /// the next launch.
+    /// Whether all other blocks of a grid of `blocks` have come here before. If so, the block sees what their threads 0
+    /// wrote, and what their other threads wrote before a barrier. `done` is then zero again for the next launch.
     ///
     /// # Safety
     /// Every thread of the block comes here, once in the launch, or again after a barrier (then `blocks`

@@ -1,4 +1,4 @@
-//! What the host knows of a kernel, and what a thread of a kernel asks of the software device.
+//! The host's description of a kernel, and the calls of a kernel's thread to the software device.
 //!
 //! The `#[kernel]` attribute fills in [`Kernel`] and [`HostKernel`]; `gpu-core` launches them;
 //! `software-gpu` runs them and implements [`DeviceThread`].
@@ -10,10 +10,11 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// One architecture level of a module's PTX, or what was compiled from that.
+/// The PTX of a module for one architecture level, or what was compiled from it.
 #[derive(Debug)]
 pub struct PtxImage {
-    /// Lowest compute capability that runs it, as `10 * major + minor`; compiled, the lowest of its major version.
+    /// Lowest compute capability that runs it, as `10 * major + minor`; for compiled code, the lowest of its major
+    /// version.
     pub level: u32,
     /// The PTX.
     pub text: PtxText,
@@ -22,7 +23,7 @@ pub struct PtxImage {
 /// PTX as a program carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtxText {
-    /// As it is.
+    /// Plain text.
     Plain(&'static str),
     /// As a DEFLATE stream (RFC 1951): a fifth of the size.
     Deflated(&'static [u8]),
@@ -54,7 +55,7 @@ pub struct PtxModule {
 pub struct Parameter {
     /// The type, as Rust names it.
     pub type_name: fn() -> &'static str,
-    /// Bytes that the software device reads. Of a slice a GPU's driver reads the pointer, the first eight.
+    /// Bytes that the software device reads. A GPU's driver reads only the first eight bytes of a slice, the pointer.
     pub size: usize,
     /// For a slice, a [`Wire`](crate::slice::Wire): the bytes of an element, and what the kernel does with it.
     pub slice: Option<(usize, Access)>,
@@ -66,13 +67,13 @@ impl Parameter {
         Self { type_name: type_name::<T>, size: size_of::<T>(), slice: None }
     }
 
-    /// The parameter for a slice whose elements have so many bytes.
+    /// The parameter for a slice whose elements have `element` bytes.
     pub const fn slice<W: Copy>(element: usize, access: Access) -> Self {
         Self { slice: Some((element, access)), ..Self::of::<W>() }
     }
 
-    /// What the kernel does with the memory that it points to: none for a scalar. By a raw pointer that is not
-    /// `const` it may write.
+    /// How the kernel accesses the memory that the parameter points to; `None` for a scalar. Through a raw pointer that
+    /// is not `const`, it may write.
     pub fn access(&self) -> Option<Access> {
         let by_name = || match (self.type_name)() {
             name if name.starts_with("*const") => Some(Access::Read),
@@ -83,7 +84,7 @@ impl Parameter {
     }
 }
 
-/// Where the memory of a slice lives: words of the runtime that launches, which nobody else reads.
+/// Where the memory of a slice lives: words that only the launching runtime reads.
 #[derive(Clone, Copy)]
 pub struct Home<'a> {
     words: [MaybeUninit<usize>; 3],
@@ -92,7 +93,7 @@ pub struct Home<'a> {
 }
 
 impl<'a> Home<'a> {
-    /// No home: of a slice in a kernel.
+    /// No home, as for a slice in a kernel.
     pub const NONE: Self =
         Self { words: [MaybeUninit::uninit(); 3], is_known: false, owner: PhantomData };
 
@@ -107,13 +108,13 @@ impl<'a> Home<'a> {
     }
 }
 
-/// What runs one thread of a kernel; takes a pointer to each argument, as `cuLaunchKernel` does.
+/// The function that runs one thread of a kernel; it takes a pointer to each argument, as `cuLaunchKernel` does.
 pub type Entry = unsafe fn(*const *const c_void);
 
 /// A kernel as the software device runs it.
 #[derive(Debug)]
 pub struct HostKernel {
-    /// The module that it is part of: with the name it tells kernels apart.
+    /// The module that it is part of; module and name identify a kernel.
     pub module: &'static PtxModule,
     /// Its name in the module.
     pub name: &'static str,
@@ -121,8 +122,7 @@ pub struct HostKernel {
     pub block: u32,
     /// The parameters, in order.
     pub parameters: &'static [Parameter],
-    /// What the software device runs; none where this crate was built without its feature
-    /// `software`.
+    /// The function that the software device runs; `None` if this crate was built without its feature `software`.
     pub entry: Option<Entry>,
 }
 
@@ -133,7 +133,7 @@ impl HostKernel {
     }
 }
 
-/// A kernel with the type of its arguments: what a launch needs to know.
+/// A kernel with the type of its arguments: all that a launch needs.
 ///
 /// The type is covariant: a kernel of `Args<'static>` is one of `Args<'a>`.
 pub struct Kernel<Arguments> {
@@ -162,7 +162,7 @@ impl<Arguments> Kernel<Arguments> {
     }
 }
 
-/// The closure's bytes: here it learns its argument's type.
+/// Returns `of(arguments)`; the signature gives the closure its argument's type.
 pub fn bytes_of<Arguments>(arguments: &Arguments, of: impl FnOnce(&Arguments) -> u32) -> u32 {
     of(arguments)
 }
@@ -181,7 +181,7 @@ pub trait Arguments {
     /// [`Wire`](crate::slice::Wire).
     fn with_pointers<R>(&self, give: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
 
-    /// Calls `visit` for each slice: where its memory lives, and what the kernel does with it.
+    /// Calls `visit` for each slice, with where its memory lives and how the kernel accesses it.
     fn each_slice<'s>(&'s self, visit: &mut dyn FnMut(Home<'s>, Access));
 }
 
@@ -215,10 +215,9 @@ pub trait DeviceThread {
     /// Waits until every thread of the block has come here.
     fn barrier(&self);
 
-    /// Warp exchange: waits until each lane of `mask` has come to an exchange with the same
-    /// `operation` and mask, then calls `take` once with what every lane brought (lane `i`'s value
-    /// at `i`, and 0 for lanes outside the mask). All warp operations are made from
-    /// it; `take` itself calls none of them.
+    /// Exchanges values in a warp: waits until each lane of `mask` has called an exchange with the same `operation` and
+    /// mask. Then it calls `take` once with the values of all lanes: lane `i`'s value at `i`, and 0 for lanes outside
+    /// the mask. All warp operations are made from it; `take` itself calls none of them.
     fn exchange(
         &self,
         mask: u32,
@@ -234,7 +233,7 @@ pub trait DeviceThread {
     /// the address.
     fn shared(&self, offset: u32, size: u32, access: Access) -> *mut u8;
 
-    /// Ends the launch: the thread has come to an access outside a slice, as `what` says.
+    /// Ends the launch, because the thread made an access outside a slice; `what` describes it.
     fn outside(&self, what: String) -> !;
 }
 

@@ -4,7 +4,7 @@
 //! it, in every lane of one warp. `combine` is associative but for rounding, and need not be commutative.
 //!
 //! Decoupled look-back (Merrill and Garland 2016, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA
-//! NVR-2016-002): a tile publishes its aggregate as soon as it has it, and later tiles read it. Nobody waits for a
+//! NVR-2016-002). A tile publishes its aggregate as soon as it has it, and later tiles read it. Nobody waits for a
 //! kernel to end. Here only the last tile of each group of 32 publishes an inclusive prefix:
 //!
 //! ```text
@@ -46,8 +46,8 @@
 //! # What it costs
 //!
 //! No barrier but the ticket's. Until the aggregates are there a warp polls 64 statuses, then two. The chain in which
-//! tiles wait for each other has one `combine` for each group: 2048 in place of 65,536. 2^28 f64 are summed in 1.20 ms,
-//! u64 in 1.19 (one H200, docs/notes/gpu-scan.md).
+//! tiles wait for each other has one `combine` for each group: 2048 in place of 65,536. The sum of 2^28 elements takes
+//! 1.20 ms for f64 and 1.19 for u64 (one H200, docs/notes/gpu-scan.md).
 //!
 //! # Rejected
 //!
@@ -72,12 +72,12 @@ const TICKET_BITS: u32 = 26;
 /// Most tiles of a launch.
 pub const MAX_TILES: u64 = (1 << TICKET_BITS) - 1;
 
-/// A tile's aggregate is there.
+/// A tile's aggregate is published.
 const AGGREGATE: u32 = 1;
-/// A tile's inclusive prefix is there.
+/// A tile's inclusive prefix is published.
 const PREFIX: u32 = 2;
 
-/// Which tile a block does.
+/// The tile of a block.
 #[derive(Clone, Copy)]
 pub struct Ticket {
     /// The tile.
@@ -108,8 +108,8 @@ impl Tickets {
 
     /// Takes the next tile of the launch, which has one block a tile. One barrier.
     ///
-    /// (Rejected: blocks that stay, and ask for the next ticket while they work on one. They took twice the time of 2^28
-    /// elements: a ticket that waits for its block holds up all tiles after it.)
+    /// (Rejected: blocks that stay, and ask for the next ticket while they work on one. They took twice the time of
+    /// 2^28 elements: a ticket that waits for its block holds up all tiles after it.)
     ///
     /// # Safety
     /// Every thread of the block comes here. `control` is the launch's control word, one element: zero at
@@ -124,7 +124,8 @@ impl Tickets {
                 let word = control.fetch_add(0u32, 1);
                 let taken = (word & MAX_TILES) + 1;
                 if taken == thread::grid_dim_x() as u64 {
-                    // The last ticket of the launch: carry into the epoch, so that the next launch begins with ticket 0.
+                    // The last ticket of the launch: carry into the epoch, so that the next launch begins with ticket
+                    // 0.
                     control.fetch_add(0u32, (1 << TICKET_BITS) - taken);
                 }
                 self.taken.store(0, word);
@@ -150,9 +151,9 @@ impl<'a> Lookback<'a> {
         Self { status, ticket }
     }
 
-    /// Returns the tile's exclusive prefix: the combination of all tiles before this one, valid in every lane. For tile 0
-    /// it is `identity`. Publishes the tile's aggregate first, and at last its inclusive prefix if a group ends with the
-    /// tile.
+    /// Returns the tile's exclusive prefix: the combination of all tiles before this one, valid in every lane. For tile
+    /// 0 it is `identity`. Publishes the tile's aggregate first, and at last its inclusive prefix if a group ends with
+    /// the tile.
     ///
     /// If the aggregate is `closed`, what comes before does not change it (a segment begins in
     /// the tile), and it is published as a prefix at once.
@@ -174,18 +175,18 @@ impl<'a> Lookback<'a> {
         unsafe { self.announced_prefix(aggregate, closed, identity, combine) }
     }
 
-    /// Publishes the tile's aggregate: the first half of [`exclusive_prefix`](Self::exclusive_prefix), for a caller that
-    /// has other work before the second half. The sooner this is called, the less later tiles wait. One warp calls it,
-    /// once for a status array in a launch.
+    /// Publishes the tile's aggregate: the first half of [`exclusive_prefix`](Self::exclusive_prefix), for a caller
+    /// that has other work before the second half. The sooner this is called, the less later tiles wait. One warp calls
+    /// it, once for a status array in a launch.
     #[inline(always)]
     pub fn announce<T: Scalar>(&self, aggregate: T, closed: bool) {
-        // Nothing before a closed tile changes its aggregate, and nothing is before tile 0: the aggregate is the prefix.
+        // Nothing before a closed tile changes its aggregate, and nothing is before tile 0: the aggregate is the
+        // prefix.
         let is_prefix = closed || self.ticket.tile == 0;
         self.publish(if is_prefix { PREFIX } else { AGGREGATE }, aggregate);
     }
 
-    /// The second half of [`exclusive_prefix`](Self::exclusive_prefix), after
-    /// [`announce`](Self::announce).
+    /// The second half of [`exclusive_prefix`](Self::exclusive_prefix), after [`announce`](Self::announce).
     ///
     /// # Safety
     /// As `exclusive_prefix`.
@@ -296,8 +297,8 @@ impl<'a> Lookback<'a> {
         self.ticket.tile % GROUP == GROUP - 1
     }
 
-    /// Waits for the statuses of the own group's tiles before this one, and of the group before. Does not wait for tiles
-    /// before the last one that has a prefix. The sums of both are then ready when the prefix of a group arrives.
+    /// Waits for the statuses of the own group's tiles before this one, and of the group before. Does not wait for
+    /// tiles before the last one that has a prefix. The sums of both are then ready when the prefix of a group arrives.
     #[inline(always)]
     unsafe fn look<T: Scalar>(&self, place: u32, aggregate: T) -> (Group<T>, Group<T>) {
         let start = self.ticket.tile - place as u64;

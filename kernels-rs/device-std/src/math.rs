@@ -1,4 +1,4 @@
-//! Arithmetic that `core` lacks on the device. Correctly rounded, so host and device agree, but for the fast
+//! Arithmetic that `core` lacks on the device. It is correctly rounded, so host and device agree, except for the fast
 //! reciprocals and [`mul_add_relaxed`].
 
 /// Square root, correctly rounded.
@@ -27,7 +27,7 @@ pub fn sqrt_f32(x: f32) -> f32 {
     }
 }
 
-/// `1 / x` within two units in the last place, where `x` and the result are normal numbers; else anything.
+/// `1 / x` within two units in the last place, if `x` and the result are normal numbers; else anything.
 #[inline(always)]
 pub fn reciprocal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
@@ -38,7 +38,7 @@ pub fn reciprocal(x: f64) -> f64 {
             core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
                 options(pure, nomem, nostack, preserves_flags));
         }
-        // The instruction gives 20 bits, and 1 + e + e^2 in place of 1 / (1 - e) three times as many.
+        // The instruction gives 20 bits; 1 + e + e^2 in place of 1 / (1 - e) triples them.
         let e = mul_add(-x, near, 1.0);
         mul_add(mul_add(e, e, e), near, near)
     }
@@ -48,7 +48,7 @@ pub fn reciprocal(x: f64) -> f64 {
     }
 }
 
-/// `1 / x` in 32 bits within two units in the last place, where `x` and the result are normal numbers; else anything.
+/// `1 / x` in 32 bits within two units in the last place, if `x` and the result are normal numbers; else anything.
 #[inline(always)]
 pub fn reciprocal_f32(x: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
@@ -67,7 +67,7 @@ pub fn reciprocal_f32(x: f32) -> f32 {
     }
 }
 
-/// `1 / sqrt(x)` within two units in the last place, where `x` is a normal number above 0; else anything.
+/// `1 / sqrt(x)` within two units in the last place, if `x` is a normal number above 0; else anything.
 #[inline(always)]
 pub fn reciprocal_sqrt(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
@@ -101,7 +101,7 @@ pub fn mul_add(a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// `a * b + c`, rounded once on the device and twice on the host: for numbers whose rounding decides nothing.
+/// `a * b + c`, rounded once on the device and twice on the host: for numbers whose rounding changes no decision.
 #[inline(always)]
 pub fn mul_add_relaxed(a: f64, b: f64, c: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
@@ -127,7 +127,7 @@ pub fn mul_add_f32(a: f32, b: f32, c: f32) -> f32 {
     }
 }
 
-/// [`mul_add_f32`], held between 0 and 1; 0 for NaN.
+/// [`mul_add_f32`], clamped to 0 to 1; 0 for NaN.
 #[inline(always)]
 pub fn mul_add_saturated(a: f32, b: f32, c: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]

@@ -1,13 +1,12 @@
 //! The declaration of a kernel module.
 
-/// Declares `static MODULE`, of which the kernels that the same Rust module declares are part.
+/// Declares `static MODULE`, the module of all kernels that the same Rust module declares.
 ///
 /// `ptx_module! { "voronoi" }` names the module: it is a feature of the crate that calls it, and the
 /// stem of its PTX files' names. The crate's build script leaves the images in
 /// `OUT_DIR/voronoi.images.rs`.
 ///
-/// What may follow the name, levels and a list of kernels, is not looked at: kernels are found by
-/// their names.
+/// Tokens after the name are ignored: kernels are found by their names.
 #[macro_export]
 macro_rules! ptx_module {
     ($name:literal $($rest:tt)*) => {
@@ -20,9 +19,9 @@ macro_rules! ptx_module {
     };
 }
 
-/// Its first part where this crate's feature `software` is on, else what follows `else`: whether
-/// kernels are compiled for the host is decided here, for every crate that declares some. Items alone
-/// are there or not.
+/// Expands to its first part if this crate's feature `software` is on, else to the part after `else`. So this crate
+/// decides, for every crate that declares kernels, whether they are compiled for the host. Items without `else` exist
+/// only with the feature.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(feature = "software")]

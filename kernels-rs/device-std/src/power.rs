@@ -1,14 +1,15 @@
-//! A power of any exponent in f64, for sums that ask for less than the last bit.
+//! Powers with any exponent in f64, for sums that need less than full precision.
 //!
-//! `x^e = 2^(e log2 x)`. With x = m 2^k, m between the root of a half and that of two, and s = (m - 1) / (m + 1), log2 m is s
-//! times a polynomial in s^2 (at most 0.0295). Of the product with e the nearest integer n goes into the result's exponent
-//! and the rest into a polynomial for 2^f, |f| <= 1/2. Both polynomials meet their functions at Chebyshev's nodes, and are
-//! within 3.2e-16 of them. No division, no branch: some thirty operations of f64, where `exp2(e * log2(x))` of [`Real`](crate::real::Real),
-//! which has the same bits everywhere, takes ten times as many.
+//! `x^e = 2^(e log2 x)`. Let x = m 2^k, with m between the roots of 1/2 and of 2, and s = (m - 1) / (m + 1). Then log2
+//! m is s times a polynomial in s^2 (at most 0.0295). The product with e is split. Its nearest integer n goes into the
+//! result's exponent, and the rest f into a polynomial for 2^f, |f| <= 1/2. Both polynomials meet their functions at
+//! Chebyshev's nodes, and are within 3.2e-16 of them. There is no division and no branch: some thirty operations of
+//! f64. `exp2(e * log2(x))` of [`Real`](crate::real::Real), which has the same bits everywhere, takes ten times as
+//! many.
 
 use crate::math::{mul_add, reciprocal};
 
-/// `log2((1 + s) / (1 - s)) / s` by the powers of `s^2`.
+/// The coefficients of `log2((1 + s) / (1 - s)) / s`, by the powers of `s^2`.
 const LOGARITHM: [f64; 7] = [
     2.885390081777927,
     0.9617966939243345,
@@ -19,7 +20,7 @@ const LOGARITHM: [f64; 7] = [
     0.2429160853987535,
 ];
 
-/// `2^f` by the powers of `f`; the second is near to the logarithm of 2, not it.
+/// The coefficients of `2^f`, by the powers of `f`; the second is near the logarithm of 2, not equal to it.
 #[allow(clippy::approx_constant)]
 const EXPONENTIAL: [f64; 11] = [
     1.0,
@@ -35,10 +36,10 @@ const EXPONENTIAL: [f64; 11] = [
     7.072585949269223e-09,
 ];
 
-/// 1.5 * 2^52: added to a small number, it leaves the nearest integer in the lower bits.
+/// 1.5 * 2^52: if it is added to a small number, the lower bits are the nearest integer.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
-/// The polynomial at several places, step by step side by side, so that a coefficient is fetched once for all.
+/// The polynomial at several places, step by step side by side, so that a coefficient is loaded once for all.
 #[inline(always)]
 fn polynomial<const N: usize, const TERMS: usize>(
     x: [f64; N],
@@ -57,8 +58,9 @@ fn polynomial<const N: usize, const TERMS: usize>(
     sums
 }
 
-/// Each `x` to the power of its exponent, which is not positive, within `1e-15 * (4 + |exponent * log2(x)|)` of it where `x` is a
-/// normal number above 0 and the result is one; infinite for 0 and subnormal numbers, 0 for results below the normal ones.
+/// Returns each `x` to the power of its exponent, which is not positive. The result is within `1e-15 * (4 + |exponent *
+/// log2(x)|)` of itself if `x` is a normal number above 0 and the result is normal. It is infinite for 0 and subnormal
+/// `x`, and 0 if it would be below the normal numbers.
 #[inline(always)]
 pub fn negative_powers<const N: usize>(x: [f64; N], exponents: [f64; N]) -> [f64; N] {
     let (mut s, mut square, mut whole) = ([0.0; N], [0.0; N], [0.0; N]);
@@ -94,7 +96,7 @@ pub fn negative_powers<const N: usize>(x: [f64; N], exponents: [f64; N]) -> [f64
     results
 }
 
-/// A float of an integer, without the slow instruction for it.
+/// An integer as a float, without the slow instruction for it.
 #[inline(always)]
 fn integer(k: i32) -> f64 {
     let bits = ROUNDING.to_bits() & !0xffff_ffff | (k as u32 ^ 0x8000_0000) as u64;

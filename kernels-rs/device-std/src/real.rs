@@ -1,9 +1,9 @@
-//! Arithmetic of algorithms that come in f32 and f64.
+//! Arithmetic for algorithms that exist in f32 and f64.
 //!
-//! In f32 the functions are the GPU's fast ones: reciprocals within one unit in the last place,
-//! logarithm and power of two within 2^-22 (absolute and relative); results below 2^-126 are zero. In
-//! f64 they are within a few units in the last place. On the host f32 uses the standard library, so
-//! host and device agree closely but not bit for bit; f64 gives the same bits on both.
+//! In f32 the functions are the GPU's fast ones. Reciprocals are within one unit in the last place, and logarithm and
+//! power of two within 2^-22 (absolute and relative). Results below 2^-126 are zero. In f64 all are within a few units
+//! in the last place. On the host f32 uses the standard library, so host and device agree closely but not bit for bit;
+//! f64 gives the same bits on both.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -51,7 +51,7 @@ pub trait Real:
 const ARCSINE: [f64; 26] = {
     let mut all = [1.0; 26];
     let mut k = 1;
-    // The part that the binomial makes; the division by 2 k + 1 comes below.
+    // The binomial part; the division by 2 k + 1 comes below.
     while k < 26 {
         all[k] = all[k - 1] * (2 * k - 1) as f64 / (2 * k) as f64;
         k += 1;
@@ -64,8 +64,8 @@ const ARCSINE: [f64; 26] = {
     all
 };
 
-/// The arc of a chord: below 60 degrees by the series of the arcsine of half the chord, above by that
-/// of the chord to the antipode.
+/// The arc of a chord: below 60 degrees by the series of the arcsine of half the chord, above by the series for the
+/// chord to the antipode.
 macro_rules! arc {
     ($squared:ident, $type:ty, $terms:literal, $pi:expr) => {{
         // The arc over 60 degrees and more is pi less twice that over half the supplement:

@@ -1,7 +1,7 @@
 //! Searches by one thread.
 
-/// The last place between `low` and `high`, both included, where a condition holds that holds up to
-/// some place and not after it. At `low` it does, which is not looked at.
+/// Returns the last place from `low` to `high`, both included, at which a condition holds. The condition holds up to
+/// some place and not after it. It holds at `low`, which is not tested.
 #[inline(always)]
 pub fn last(low: u64, high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (low, high);

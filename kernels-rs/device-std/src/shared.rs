@@ -92,7 +92,7 @@ macro_rules! plain_narrow {
 
 plain_narrow! { u8, "u8"; u16, "u16"; }
 
-/// Nothing: it takes no room.
+/// Takes no memory.
 impl Plain for () {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
@@ -166,7 +166,7 @@ plain! {
 
 /// Carves the block's shared memory into arrays, from offset 0 upward.
 ///
-/// The same sequence of calls on the host gives the bytes to launch with: [`Carver::bytes`].
+/// On the host, the same sequence of calls gives the bytes to launch with: [`Carver::bytes`].
 pub struct Carver {
     next: u32,
 }
@@ -200,8 +200,8 @@ impl Carver {
         (SharedArray { offset, element: PhantomData }, SharedArray { offset, element: PhantomData })
     }
 
-    /// A carver that begins here: what it gives lies over what this one gives from now on, for another
-    /// phase of a kernel with a barrier between them.
+    /// A carver that begins here. Its arrays overlay those that this carver gives from now on, for another phase of a
+    /// kernel with a barrier between them.
     #[inline(always)]
     pub const fn fork(&self) -> Self {
         Self { next: self.next }
@@ -263,14 +263,14 @@ impl<T: Plain> SharedArray<T> {
 }
 
 impl SharedArray<Vector> {
-    /// The same memory as elements of another type, of which 16 bytes hold a whole number.
+    /// The same memory as elements of another type, a whole number of which fills 16 bytes.
     #[inline(always)]
     pub const fn as_elements<T: Plain>(self) -> SharedArray<T> {
         SharedArray { offset: self.offset, element: PhantomData }
     }
 
-    /// Begins to copy 16 bytes from global memory to element `index`, without a detour through
-    /// registers where the GPU can (compute capability 8.0); [`wait_for_copies`] ends it.
+    /// Begins to copy 16 bytes from global memory to element `index`, not through registers if the GPU can do so
+    /// (compute capability 8.0); [`wait_for_copies`] ends it.
     ///
     /// # Safety
     /// `from` is valid for 16 bytes and aligned to 16, and nobody writes there meanwhile. `index`
@@ -311,8 +311,8 @@ impl SharedArray<u32> {
         unsafe { device::count(self.offset + index * 4) }
     }
 
-    /// [`atomic_add`](Self::atomic_add) in the threads where `condition` holds, without a branch;
-    /// what the others get has no meaning.
+    /// [`atomic_add`](Self::atomic_add) in the threads where `condition` holds, without a branch. The result has no
+    /// meaning in the others.
     ///
     /// # Safety
     /// As [`atomic_add`](Self::atomic_add).

@@ -1,8 +1,8 @@
-//! Slices of device memory, as a kernel takes them: [`In`] is read, [`Out`] is written.
+//! Slices of device memory, as a kernel takes them: it reads [`In`] and writes [`Out`].
 //!
-//! A slice is a pointer where it is compiled for a GPU, and nothing else. On the host it is pointer, length and
-//! owner: a launch orders itself with the owner's stream by these (`Gpu::enqueue` in gpu-core). On the software
-//! device it is pointer and length, and each access is checked.
+//! Compiled for a GPU, a slice is a pointer and nothing else. On the host it is pointer, length and owner, by which a
+//! launch orders itself with the owner's stream (`Gpu::enqueue` in gpu-core). On the software device it is pointer and
+//! length, and each access is checked.
 //!
 //! # The contract
 //!
@@ -16,10 +16,10 @@
 //!    this for global memory.
 //! 3. **Every element that is read was written before**, and its bits are a `T`.
 //!
-//! On the device only a kernel's entry makes slices, from the launch's arguments. A kernel is therefore an
-//! `unsafe fn`: its safety section says what the arguments must be so that 1 to 3 hold, `Gpu::enqueue` is unsafe
-//! because of that, and its caller makes sure of it. `unsafe` in a kernel's body marks what goes beyond this:
-//! barriers, shared memory, and accesses by [`address`](In::address).
+//! On the device only a kernel's entry makes slices, from the launch's arguments. A kernel is therefore an `unsafe fn`,
+//! whose safety section says what the arguments must be so that 1 to 3 hold. Hence `Gpu::enqueue` is unsafe, and its
+//! caller must ensure this. `unsafe` in a kernel's body marks what goes beyond this: barriers, shared memory, and
+//! accesses by [`address`](In::address).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -31,7 +31,7 @@ use crate::vector::{self, Vector};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::host::{self, Access, Home, Parameter};
 
-/// Where an element lies from the beginning of a slice: a number of elements, or [`Bytes`]. A negative one is for a
+/// Where an element lies from the beginning of a slice: a number of elements, or [`Bytes`]. It may be negative in a
 /// [part](In::from) that does not begin where the slice does.
 pub trait Index: Copy {
     /// As a number of elements.
@@ -47,12 +47,12 @@ pub trait Index: Copy {
     fn wrapping_after<T>(self, start: *mut T) -> *mut T;
 }
 
-/// So many bytes, which are whole elements: where a product of rows and bytes of a row is at hand.
+/// An offset in bytes, which are whole elements: for callers that have a product of rows and bytes of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes(pub usize);
 
 impl Bytes {
-    /// So many times as many.
+    /// `n` times the offset.
     #[inline(always)]
     pub fn times(self, n: usize) -> Self {
         Self(n * self.0)
@@ -110,7 +110,7 @@ index! {
 
 /// A slice of device memory that a kernel reads: as `&'a [T]`, without its checks.
 ///
-/// gpu-core makes it of a column or a slice: `column.input()`.
+/// gpu-core makes it from a column or a slice: `column.input()`.
 pub struct In<'a, T> {
     start: *const T,
     #[cfg(not(target_arch = "nvptx64"))]
@@ -121,7 +121,7 @@ pub struct In<'a, T> {
 /// A slice of device memory that a kernel writes, and may read: as `&'a [Cell<T>]` that all threads share,
 /// without its checks.
 ///
-/// gpu-core makes it of a column or a slice that is borrowed mutably: `column.output()`.
+/// gpu-core makes it from a column or a slice that is borrowed mutably: `column.output()`.
 pub struct Out<'a, T> {
     start: *mut T,
     #[cfg(not(target_arch = "nvptx64"))]
@@ -129,13 +129,13 @@ pub struct Out<'a, T> {
     elements: PhantomData<(&'a (), *mut T)>,
 }
 
-/// What the host knows of a slice beside its address.
+/// The host's data on a slice, beside its address.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy)]
 struct OnHost<'a> {
-    /// Elements before the address: of a part.
+    /// Elements before the address, if the slice is a part.
     before: isize,
-    /// Elements from it on.
+    /// Elements from the address on.
     len: isize,
     /// The argument's name, in a kernel.
     name: &'static str,
@@ -189,7 +189,7 @@ impl<'a> OnHost<'a> {
     }
 }
 
-/// What a check is told of an access: nothing where there is none.
+/// The kind of an access, for the check; nothing on a GPU.
 #[cfg(not(target_arch = "nvptx64"))]
 type HostAccess = Access;
 #[cfg(target_arch = "nvptx64")]
@@ -219,7 +219,7 @@ macro_rules! both {
 
         impl<T> Copy for $slice<'_, T> {}
 
-        // SAFETY: what is done with the elements is the maker's to answer for; see the contract.
+        // SAFETY: the maker of a slice answers for all accesses; see the contract.
         unsafe impl<T: Sync> Send for $slice<'_, T> {}
         // SAFETY: as above.
         unsafe impl<T: Sync> Sync for $slice<'_, T> {}
@@ -231,11 +231,11 @@ macro_rules! both {
         }
 
         impl<'a, T> $slice<'a, T> {
-            /// A slice of `len` elements from `start` on, in a kernel. On a GPU the length is nowhere.
+            /// A slice of `len` elements from `start` on, in a kernel. On a GPU the length is not kept.
             ///
             /// # Safety
-            /// There are so many elements, for as long as the slice and its copies are used; the rest of
-            /// [the contract](self#the-contract) is the caller's too.
+            /// There are `len` elements, for as long as the slice and its copies are used. The caller also answers for
+            /// the rest of [the contract](self#the-contract).
             #[inline(always)]
             pub unsafe fn from_raw_parts(start: $pointer, len: usize) -> Self {
                 let _ = len;
@@ -247,11 +247,11 @@ macro_rules! both {
                 }
             }
 
-            /// An argument of a launch: the runtime's to make, which gives the owner as [`Home`].
+            /// An argument of a launch. Only the runtime makes it, and gives the owner as [`Home`].
             ///
             /// # Safety
-            /// There are so many elements of device memory until the launches that take the slice have run; `home`
-            /// is of the runtime that launches.
+            /// There are `len` elements of device memory until the launches that take the slice have run. `home` comes
+            /// from the launching runtime.
             #[cfg(not(target_arch = "nvptx64"))]
             pub unsafe fn with_home(start: $pointer, len: usize, home: Home<'a>) -> Self {
                 Self { start, host: OnHost::new(len, "", home), elements: PhantomData }
@@ -263,8 +263,8 @@ macro_rules! both {
                 Self { start: $null(), host: OnHost::new(0, "", Home::NONE), elements: PhantomData }
             }
 
-            /// Returns whether the slice's address is null: then the host passed `empty`. Prefer an `Option`; use this only where
-            /// an `Option` makes a kernel's machine code longer.
+            /// Returns whether the slice's address is null: then the host passed `empty`. Prefer an `Option`; use this
+            /// only where an `Option` makes a kernel's machine code longer.
             #[inline(always)]
             pub fn is_missing(self) -> bool {
                 self.start.is_null()
@@ -282,7 +282,7 @@ macro_rules! both {
                 self.checked(i, count, host_access!($access))
             }
 
-            /// The address of element `i`, after a check where there is one.
+            /// The address of element `i`, after a check on the software device.
             #[inline(always)]
             fn checked(self, i: impl Index, count: usize, access: HostAccess) -> $pointer {
                 let _ = (count, access);
@@ -292,8 +292,8 @@ macro_rules! both {
                 unsafe { i.after(self.start as *mut T) }
             }
 
-            /// Returns `address`, which was computed as a number. The software device first checks that it lies in an element of
-            /// the slice.
+            /// Returns `address`, which was computed as a number. The software device first checks that it lies in an
+            /// element of the slice.
             #[inline(always)]
             pub fn held(self, address: u64) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]
@@ -305,7 +305,8 @@ macro_rules! both {
                 address
             }
 
-            /// The elements from `start` on. In the result they are counted from 0, and those before from -1 down.
+            /// The elements from `start` on. In the result they are counted from 0, and the elements before from -1
+            /// down.
             #[inline(always)]
             pub fn from(self, start: impl Index) -> Self {
                 Self {
@@ -317,7 +318,7 @@ macro_rules! both {
                 }
             }
 
-            /// The same for a `start` that may lie beyond the slice; accesses may not.
+            /// The same, but `start` may lie beyond the slice; accesses may not.
             #[inline(always)]
             pub fn wrapping_from(self, start: impl Index) -> Self {
                 Self {
@@ -404,7 +405,7 @@ macro_rules! both {
             }
         }
 
-        /// Null is none, and so is an empty slice that has no address.
+        /// Null is `None`, and so is an empty slice that has no address.
         impl<T> Argument for Option<$slice<'_, T>> {
             type Wire = <$slice<'static, T> as Argument>::Wire;
 
@@ -435,7 +436,7 @@ both! { In, *const T, core::ptr::null, Read }
 both! { Out, *mut T, core::ptr::null_mut, Write }
 
 impl<'a, T> Out<'a, T> {
-    /// The same elements, to be read.
+    /// The same elements, for reading.
     #[inline(always)]
     pub fn as_input(self) -> In<'a, T> {
         In {
@@ -512,7 +513,7 @@ impl Out<'_, u32> {
     }
 }
 
-/// A slice as a launch hands it to the software device. A GPU's driver reads the pointer alone.
+/// A slice as a launch passes it to the software device. A GPU's driver reads only the pointer.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -523,22 +524,22 @@ pub struct Wire<P> {
     pub len: usize,
 }
 
-/// A slice, or none, as an argument of a kernel. For what the attributes make.
+/// A slice, or `None`, as an argument of a kernel. For generated code.
 pub trait Argument: Copy {
-    /// What is passed.
+    /// The type that is passed.
     type Wire: Copy;
 
-    /// From what was passed.
+    /// Makes the argument from what was passed.
     ///
     /// # Safety
-    /// [The contract](self#the-contract) is the caller's.
+    /// The caller answers for [the contract](self#the-contract).
     unsafe fn from_wire(wire: Self::Wire, name: &'static str) -> Self;
 
-    /// What is to be passed.
+    /// Returns what to pass.
     #[cfg(not(target_arch = "nvptx64"))]
     fn wire(&self) -> Self::Wire;
 
-    /// Where its memory lives, and what a kernel does with it.
+    /// Where its memory lives, and how a kernel accesses it.
     #[cfg(not(target_arch = "nvptx64"))]
     fn home(&self) -> Option<(Home<'_>, Access)>;
 
@@ -547,27 +548,27 @@ pub trait Argument: Copy {
     const PARAMETER: Parameter;
 }
 
-/// A struct of arguments: what `#[arguments]` makes of a struct. For what `#[kernel]` makes.
+/// A struct of arguments: `#[arguments]` implements it, and code that `#[kernel]` generates uses it.
 pub trait ArgumentStruct: Copy {
-    /// What is passed for it, as a tuple.
+    /// The types that are passed for it, as a tuple.
     type Wires;
 
-    /// From what was passed.
+    /// Makes the struct from what was passed.
     ///
     /// # Safety
-    /// [The contract](self#the-contract) of each slice is the caller's.
+    /// The caller answers for [the contract](self#the-contract) of each slice.
     unsafe fn from_wires(wires: Self::Wires) -> Self;
 
-    /// What is to be passed.
+    /// Returns what to pass.
     #[cfg(not(target_arch = "nvptx64"))]
     fn wires(&self) -> Self::Wires;
 
-    /// Calls `visit` for each slice: where its memory lives, and what a kernel does with it.
+    /// Calls `visit` for each slice, with where its memory lives and how a kernel accesses it.
     #[cfg(not(target_arch = "nvptx64"))]
     fn each_slice<'s>(&'s self, visit: &mut dyn FnMut(Home<'s>, Access));
 }
 
-/// The type that is passed at place `N` of an [`ArgumentStruct`].
+/// The type that is passed at position `N` of an [`ArgumentStruct`].
 pub trait Passed<const N: usize> {
     /// The type.
     type Wire: Copy;

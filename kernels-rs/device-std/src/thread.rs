@@ -1,4 +1,4 @@
-//! Where a thread stands in the launch, and the block's barrier.
+//! A thread's place in the launch, and the block's barrier.
 //!
 //! Blocks are one-dimensional; grids have up to three dimensions.
 
@@ -121,8 +121,8 @@ pub fn index_1d() -> u64 {
     u64::from(block_idx_x()) * u64::from(block_dim_x()) + u64::from(thread_idx_x())
 }
 
-/// Waits for every thread of the block; what they wrote to shared and global memory before is
-/// seen by all of them after.
+/// Waits for every thread of the block. What any of them wrote to shared and global memory before, all of them see
+/// after.
 ///
 /// # Safety
 /// Every thread of the block must come to the same call.
@@ -132,8 +132,7 @@ pub unsafe fn sync_threads() {
     unsafe { device::sync_threads() }
 }
 
-/// To be called in a loop that waits for another block: the software device runs other threads
-/// meanwhile. Nothing on a GPU.
+/// For loops that wait for another block: the software device runs other threads meanwhile. Does nothing on a GPU.
 #[inline(always)]
 pub fn pause() {
     device::pause();

@@ -1,13 +1,12 @@
 //! A tile: the elements that a block holds in registers at once.
 //!
-//! A warp holds `ROWS` rows; a row is one [`Vector`] of 16 bytes a lane, so
-//! each row is read and written by one instruction of the warp, without a gap. The warps' rows
-//! follow each other: element `i` of the vector of lane `l` in row `r` of warp `w` is element
-//! `(((w * ROWS + r) * 32) + l) * LANES + i` of the tile.
+//! A warp holds `ROWS` rows. A row is one [`Vector`] of 16 bytes a lane, so one instruction of the warp reads or writes
+//! it, without a gap. The warps' rows follow each other: element `i` of the vector of lane `l` in row `r` of warp `w`
+//! is element `(((w * ROWS + r) * 32) + l) * LANES + i` of the tile.
 //!
-//! Backward, the same tile is laid over the array from its end: the first vector is the array's
-//! last, and the elements within a vector are reversed. Where the length is no multiple of the
-//! vector's, the array is thought to be continued up to one by elements that do not count.
+//! Backward, the same tile is laid over the array from its end: the first vector is the array's last, and the elements
+//! within a vector are reversed. If the length is no multiple of a vector's, the array counts as continued to such a
+//! multiple by elements that are ignored.
 
 use core::marker::PhantomData;
 
@@ -19,7 +18,7 @@ use crate::warp;
 
 /// Where a thread's vectors of a tile lie in an array.
 pub struct Tile<T, const ROWS: usize> {
-    /// The element with which the thread's first vector, that of row 0, begins in memory.
+    /// The element in memory at which the thread's first vector, that of row 0, begins.
     first: u64,
     /// Elements from a row to the next, wrapping: backward it goes down.
     step: u64,
@@ -45,7 +44,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         let whole =
             (index + 1) * vectors * lanes <= len && (!backward || len.is_multiple_of(lanes));
         Self {
-            // Wraps to beyond the length before the array's start.
+            // Before the array's start this wraps to a number beyond the length.
             first: if backward { last.wrapping_sub(from_start) } else { from_start },
             step: if backward { row.wrapping_neg() } else { row },
             len,
@@ -55,14 +54,14 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         }
     }
 
-    /// The array's element with which the vector of row `row` begins in memory; beyond the length
-    /// where the tile reaches over the end.
+    /// The array's element at which the vector of row `row` begins in memory; beyond the length if the tile reaches
+    /// over the end.
     #[inline(always)]
     pub fn element(&self, row: usize) -> u64 {
         self.first.wrapping_add(self.step.wrapping_mul(row as u64))
     }
 
-    /// Reads the rows, in the order of the scan; what lies beyond the array is `fill`. The array has as many elements
+    /// Reads the rows, in the order of the scan; elements beyond the array are `fill`. The array has as many elements
     /// as the tile was made for.
     #[inline(always)]
     pub fn load(&self, array: In<T>, fill: T) -> [Vector; ROWS] {
@@ -92,10 +91,10 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         rows
     }
 
-    /// Begins to read the rows into shared memory, in the order of the tile (see
-    /// [`own`](Self::own)), as they lie in memory; what lies beyond the array is `fill`. After
-    /// [`wait_for_copies`](crate::shared::wait_for_copies) a thread's own are there:
-    /// [`stashed`](Self::stashed) gives them.
+    /// Begins to copy the rows to shared memory as they lie in memory, in the order of the tile (see
+    /// [`own`](Self::own)); elements beyond the array are `fill`. After
+    /// [`wait_for_copies`](crate::shared::wait_for_copies) a thread can read its own rows by
+    /// [`stashed`](Self::stashed).
     ///
     /// # Safety
     /// `stash` has `ROWS` elements for each thread, and nobody else touches them until the copies are waited for.
@@ -141,8 +140,8 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         self.whole && vector::is_aligned(array)
     }
 
-    /// Writes a row, in the order of the scan; or, where that cannot be by a whole vector, puts it
-    /// back into the stash for [`write_stashed`](Self::write_stashed).
+    /// Writes a row, in the order of the scan. If a whole vector cannot be written, puts the row back into the stash
+    /// for [`write_stashed`](Self::write_stashed).
     ///
     /// # Safety
     /// `stash` is as for [`stash`](Self::stash).
@@ -192,8 +191,8 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         if self.backward { reversed::<T>(vector) } else { vector }
     }
 
-    /// A vector element by element; where there are many, by a loop, since this path is rare and
-    /// its code should be small.
+    /// A vector, element by element. If there are many elements, by a loop, since this path is rare and its code should
+    /// be small.
     #[inline(always)]
     fn load_elements(&self, array: In<T>, first: u64, fill: T) -> Vector {
         let count = self.valid(first);
@@ -231,8 +230,8 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         u64::min(self.len - first, T::LANES as u64) as u32
     }
 
-    /// Writes a row back, in the order of the scan; nothing beyond the array, which has as many elements as the tile
-    /// was made for.
+    /// Writes a row back, in the order of the scan, but nothing beyond the array. The array has as many elements as the
+    /// tile was made for.
     #[inline(always)]
     pub fn store(&self, array: Out<T>, row: usize, vector: Vector) {
         let vector = if self.backward { reversed::<T>(vector) } else { vector };
@@ -264,9 +263,9 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         }
     }
 
-    /// The bits of the thread's vector in row `row`, from a bit array with one bit an element;
-    /// bit `i` is that of the row's element `i` in the order of the scan. Zero beyond the array. `bits` has a bit for
-    /// each element of the array, in whole words.
+    /// The bits of the thread's vector in row `row`, from a bit array with one bit an element; 0 beyond the array. Bit
+    /// `i` is that of the vector's element `i` in the order of the scan. `bits` has a bit for each element of the
+    /// array, in whole words.
     #[inline(always)]
     pub fn load_bits(&self, bits: In<u32>, row: usize) -> u32 {
         let first = self.element(row);
@@ -283,8 +282,8 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     }
 }
 
-/// A vector as a queue of its elements: an element is pushed at the high end, and popped at the low
-/// end, so that loops need no index into registers.
+/// A vector as a queue of its elements. Elements are pushed at the high end and popped at the low end, so that loops
+/// need no index into registers.
 struct Queue(u128);
 
 impl Queue {

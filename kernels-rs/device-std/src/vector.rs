@@ -38,8 +38,8 @@ pub unsafe fn load(p: *const u8) -> Vector {
     }
 }
 
-/// [`load`] for what nobody writes while the kernel runs: it may come through the read-only path of the cache,
-/// as `__ldg` has it in CUDA C++.
+/// [`load`] for data that nobody writes while the kernel runs: it may come through the read-only path of the cache,
+/// like `__ldg` in CUDA C++.
 ///
 /// # Safety
 /// As [`load`], for as long as the kernel runs.
@@ -89,8 +89,7 @@ pub unsafe fn store(p: *mut u8, [a, b, c, d]: Vector) {
     }
 }
 
-/// The same number, of which the compiler then knows nothing: a loop that ends there is not
-/// unrolled.
+/// Returns the same number, hidden from the compiler: a loop with this bound is not unrolled.
 #[inline(always)]
 pub fn unknown(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

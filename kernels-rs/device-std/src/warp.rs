@@ -1,6 +1,6 @@
-//! What the 32 threads of a warp do together.
+//! Operations of the 32 threads of a warp together.
 //!
-//! Every function is called by all lanes of `mask` at once; [`FULL`] names the whole warp.
+//! All lanes of `mask` call every function at once; [`FULL`] names the whole warp.
 //!
 //! | function | valid in |
 //! |---|---|
@@ -18,7 +18,7 @@ pub const FULL: u32 = u32::MAX;
 
 /// A value that a shuffle can carry, a 32-bit word at a time.
 pub trait Word: Copy {
-    /// The value whose words are `exchange` of its words.
+    /// Applies `exchange` to each of the value's words.
     fn map_words(self, exchange: impl FnMut(u32) -> u32) -> Self;
 }
 
@@ -119,9 +119,8 @@ mod device {
         let mut even = mask;
         let mut bit = 0;
         while bit < BITS {
-            // Without the empty assembly the ballot's condition and the other are computed in two
-            // ways; with it they are one. A selection, in place of the predicated instruction,
-            // would take two.
+            // Without the empty assembly the compiler computes the ballot's condition and the other one separately;
+            // with it they are one. A selection in place of the predicated instruction would take two.
             let mut of_lane = value & 1 << bit;
             unsafe {
                 core::arch::asm!("// {0}", inout(reg32) of_lane, options(pure, nomem, nostack));
@@ -133,7 +132,7 @@ mod device {
                     inout(reg32) same, in(reg32) of_lane, options(pure, nomem, nostack),
                 );
             }
-            // Three at a time are one instruction.
+            // Three operands make one instruction.
             if bit % 2 == 0 {
                 even = same;
             } else {
@@ -188,7 +187,7 @@ mod device {
     use crate::host::current;
     use crate::warp::lane_id;
 
-    /// What `take` makes of the values that all lanes brought.
+    /// Returns what `take` makes of the values of all lanes.
     #[inline]
     fn exchange<R: Default>(
         mask: u32,
@@ -332,8 +331,8 @@ pub unsafe fn match_any(mask: u32, value: u32) -> u32 {
     unsafe { device::equals(mask, value) }
 }
 
-/// [`match_any`] for values of few bits, by a ballot for each of the lower `BITS`: for 8 bits that
-/// takes less time than the one instruction, which looks at each distinct value in turn.
+/// [`match_any`] for values of few bits, by a ballot for each of the lower `BITS` bits. For 8 bits that takes less time
+/// than the one instruction, which handles one distinct value after the other.
 ///
 /// # Safety
 /// All lanes of `mask` come to the same call.
@@ -349,7 +348,7 @@ pub fn lanes_below() -> u32 {
     (1 << lane_id()) - 1
 }
 
-/// Waits for the lanes of `mask`; what they wrote to memory before is seen by them after.
+/// Waits for the lanes of `mask`. What they wrote to memory before, all of them see after.
 ///
 /// # Safety
 /// All lanes of `mask` come to the same call.
@@ -392,8 +391,7 @@ pub unsafe fn inclusive_scan_from<T: Word>(start: u32, value: T, combine: impl F
     sum
 }
 
-/// The first lane of this lane's segment, if the lanes in `heads` begin one each; 0 before the
-/// first head.
+/// The first lane of this lane's segment; `heads` are the lanes that begin a segment. 0 before the first head.
 #[inline(always)]
 pub fn segment_start(heads: u32) -> u32 {
     let heads = heads & (lanes_below() | 1 << lane_id());

@@ -2,16 +2,18 @@
 //!
 //! A square has 64 x 64 elements in 64 [patches](super::patch) of 8 x 8. The plan:
 //!
-//! 1. [`reduce`](mod@reduce) the cells: a warp has a square, a lane two patches, of which it reads rows of eight cells at once and
-//!    keeps the least and the greatest key. Those it looks up among the bins, so a patch costs two searches. By
-//!    shuffles the patches make the square: its element of the tier above, and which quadrants are nodes. The few
-//!    patches that are divided are read again, by half a warp each, a lane a quadrant of 2 x 2, and their nodes counted.
-//! 2. [`reduce_squares`](const@reduce_squares) each tier above, where nearly all is divided: a block has a square, half a warp a patch.
+//! 1. [`reduce`](mod@reduce) the cells. A warp has a square, and a lane two of its patches. The lane reads rows of
+//!    eight cells at once and keeps the least and the greatest key. It looks only these two up among the bins, so a
+//!    patch costs two searches. By shuffles the patches make the square: its element of the tier above, and which
+//!    quadrants are nodes. The few divided patches are read again, by half a warp each, a lane a quadrant of 2 x 2, and
+//!    their nodes are counted.
+//! 2. [`reduce_squares`](const@reduce_squares) each tier above, where nearly all quadrants are divided: a block has a
+//!    square, half a warp a patch.
 //! 3. A scan of the counts, by gpu-scan.
-//! 4. [`write`](mod@write) and [`write_squares`](const@write_squares), for each tier: the nodes of squares that are divided. What step 1 found in a
-//!    square's patches it has kept, so that again only the divided ones are read.
+//! 4. [`write`](mod@write) and [`write_squares`](const@write_squares), for each tier: the nodes of divided squares.
+//!    Step 1 has kept its results for a square's patches, so again only the divided ones are read.
 //!
-//! A square of cells keeps 12 bytes and its counts, 24, and if it is divided 768 for its patches.
+//! A square of cells keeps 12 bytes, 24 bytes of counts, and if it is divided 768 bytes for its patches.
 //!
 //! A forest becomes one tree by [`move_nodes`](mod@move_nodes).
 
@@ -63,7 +65,7 @@ fn patch_at(tier: &Tier, (column, row): (u32, u32), patch: u32) -> (u32, u32) {
     (column * tier.side() + x * PATCH, row * tier.side() + y * PATCH)
 }
 
-/// The column and the row before which a square ends.
+/// The column and the row after a square's last.
 #[inline(always)]
 fn end_of(tier: &Tier, (column, row): (u32, u32)) -> (u32, u32) {
     let end = |at: u32, length: u32| u32::min((at + 1) << tier.side_bits, length);

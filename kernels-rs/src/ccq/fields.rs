@@ -1,8 +1,9 @@
 //! Data fields of a tree's nodes: crate `ccq-tree`.
 //!
-//! Level by level from the root [`spread`](const@spread) gives each node the place of its quadrant; then from the cells up
-//! [`combine`](const@combine) makes a leaf's field of its value and its cells, and any other of its children's, from the north-west on.
-//! [`take`](const@take) finds the fields of the quadrants that a search gave. A field is two words of 64 bits.
+//! [`spread`](const@spread) gives each node the place of its quadrant, level by level from the root. Then
+//! [`combine`](const@combine) goes from the cells up. It makes a leaf's field of its value and its cells, and any other
+//! field of the children's, from the north-west on. [`take`](const@take) finds the fields of the quadrants that a
+//! search gave. A field is two words of 64 bits.
 
 use device_std::{In, Out, arguments, kernel, thread};
 
@@ -18,7 +19,7 @@ pub const FIELD: usize = 2;
 /// Words of a quadrant: row, column, side.
 pub const QUADRANT: usize = 3;
 
-/// A field of cells with a value and their sum: of whole numbers an `i64`, of floats an `f64`.
+/// A field of the number of cells with a value, and their sum: an `i64` for whole numbers, an `f64` for floats.
 pub const SUM: u32 = 0;
 
 /// A field of the classes that occur: bit `v` for `v` from 0 to 62, bit 63 for any other value.
@@ -44,7 +45,7 @@ pub struct Tree<'a> {
     pub height: u32,
     /// Levels below the root.
     pub bits: u32,
-    /// What a field is: [`SUM`] or [`CLASSES`].
+    /// The kind of field: [`SUM`] or [`CLASSES`].
     pub what: u32,
 }
 
@@ -69,7 +70,7 @@ struct Node {
 }
 
 impl Tree<'_> {
-    /// The node at a position; without children beyond the last.
+    /// The node at a position; beyond the last, a node without children.
     #[inline(always)]
     fn node(&self, position: u32) -> Node {
         if position >= self.nodes_len {
@@ -97,7 +98,7 @@ impl Tree<'_> {
         mask
     }
 
-    /// How many cells the raster has from a column and a row on, up to some others.
+    /// How many cells of the raster lie from one column and row on, and before another column and row.
     #[inline(always)]
     fn cells(&self, (column0, row0): (u32, u32), (column1, row1): (u64, u64)) -> u64 {
         let columns = u64::min(column1, self.width as u64).saturating_sub(column0 as u64);
@@ -105,7 +106,7 @@ impl Tree<'_> {
         columns * rows
     }
 
-    /// The field of so many cells of a value.
+    /// The field of `cells` cells with one value.
     #[inline(always)]
     fn of_value(&self, bits: u32, cells: u64) -> [u64; FIELD] {
         let kind = self.kind;
@@ -141,7 +142,7 @@ impl Tree<'_> {
         [1 << class, 0]
     }
 
-    /// The field of both.
+    /// The field of both together.
     #[inline(always)]
     fn both(&self, a: [u64; FIELD], b: [u64; FIELD]) -> [u64; FIELD] {
         if self.what != SUM {
@@ -156,8 +157,8 @@ impl Tree<'_> {
     }
 }
 
-/// Gives the children of a level's nodes their places: column and row among the quadrants of their level. Grid: a thread for each
-/// node of the level.
+/// Writes the places of the children of a level's nodes: column and row among the quadrants of their level. Grid: a
+/// thread for each node of the level.
 ///
 /// # Safety
 /// The slices have what [`Tree`] says, `places` two words a node.
@@ -186,8 +187,8 @@ pub unsafe fn spread(tree: Tree<'_>, level: Level, places: Out<'_, u32>) {
 /// Makes the fields of a level's nodes. Grid: a thread for each node of the level.
 ///
 /// # Safety
-/// As for [`spread`](const@spread), which was called for all levels above; `fields` has [`FIELD`] words a node, and those of the level
-/// below are made.
+/// As for [`spread`](const@spread), which was called for all levels above. `fields` has [`FIELD`] words a node; the
+/// fields of the level below are made.
 #[kernel(block = BLOCK)]
 pub unsafe fn combine(tree: Tree<'_>, level: Level, places: In<'_, u32>, fields: Out<'_, u64>) {
     let position = level.first + thread::index_1d() as u32;
@@ -222,11 +223,12 @@ pub unsafe fn combine(tree: Tree<'_>, level: Level, places: In<'_, u32>, fields:
     at.set(1u32, all[1]);
 }
 
-/// Takes the fields of quadrants, whose cells are all alike or are all in the window. Grid: a thread for each quadrant.
+/// Takes the fields of quadrants; a quadrant's cells are all alike, or are all in the window. Grid: a thread for each
+/// quadrant.
 ///
 /// # Safety
-/// The slices have what [`Tree`] says; `quadrants` has `len` of [`QUADRANT`] words, `fields` [`FIELD`] words a node, and `out`
-/// [`FIELD`] words a quadrant.
+/// The slices have what [`Tree`] says. `quadrants` has `len` times [`QUADRANT`] words, `fields` has [`FIELD`] words a
+/// node, and `out` has [`FIELD`] words a quadrant.
 #[kernel(block = BLOCK)]
 pub unsafe fn take(
     tree: Tree<'_>,

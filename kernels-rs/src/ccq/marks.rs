@@ -1,8 +1,9 @@
-//! Marks: which cells, or nodes, satisfy what no range of a tree's keys says. Crate `ccq-tree`.
+//! Marks the cells, or nodes, that satisfy a condition that no range of a tree's keys expresses. Crate `ccq-tree`.
 //!
-//! [`mark`](const@mark) writes 1 for each cell of a raster whose value is wanted and 0 for each other, as a raster of the type that the
-//! search reads beside the tree. So values of any type refine a search whose range cuts through bins, and a raster of larger cells does
-//! on the grid of the finest. [`indicate`](const@indicate) writes a tree of the same links that is searched for a set of classes.
+//! [`mark`](const@mark) writes a raster of the type that the search reads beside the tree: 1 for each cell of a raster
+//! whose value is wanted, and 0 for the others. So values of any type can refine a search whose range cuts through
+//! bins, and so can a raster of larger cells, on the grid of the finest. [`indicate`](const@indicate) writes a tree
+//! with the same links, to search for a set of classes.
 
 use device_std::{In, Out, arguments, kernel, thread};
 
@@ -12,7 +13,7 @@ use super::value::{Kind, rank_of};
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Values of a raster, of which some are wanted.
+/// The values of a raster, and which of them are wanted.
 #[arguments]
 pub struct Raster<'a> {
     /// The bytes of its cells, row by row.
@@ -62,12 +63,12 @@ impl Raster<'_> {
     }
 }
 
-/// Marks the cells of a grid of `width` columns and `cells` cells: 1, as a number of `bytes` bytes, where the raster's cell is wanted,
-/// else 0. Grid: a thread for each cell.
+/// Marks the cells of a grid of `width` columns and `cells` cells: 1, as a number of `bytes` bytes, if the raster's
+/// cell is wanted, else 0. Grid: a thread for each cell.
 ///
 /// # Safety
-/// The raster has a cell for each `2^levels` rows and columns of the grid; `marks` has a word for each four bytes of all marks, of
-/// which each has 1, 2 or 4.
+/// The raster has a cell for each `2^levels` rows and columns of the grid. A mark has 1, 2 or 4 bytes, and `marks` has
+/// a word for each four bytes of all marks.
 #[kernel(block = BLOCK)]
 pub unsafe fn mark(raster: Raster<'_>, width: u32, cells: u64, bytes: u32, marks: Out<'_, u32>) {
     let cell = thread::index_1d();
@@ -93,18 +94,18 @@ pub unsafe fn mark(raster: Raster<'_>, width: u32, cells: u64, bytes: u32, marks
 /// Nodes, and the classes that occur in each.
 #[arguments]
 pub struct Nodes<'a> {
-    /// The words of the nodes, one node after the other, of which the last of each is its link.
+    /// The words of the nodes, one node after the other; the last word of a node is its link.
     pub nodes: In<'a, u32>,
     /// Words of a node: 2 or 3.
     pub words: u32,
     /// How many nodes there are.
     pub len: u32,
-    /// The classes of each: the first word of its field, which has two.
+    /// The classes of each node: the first word of its field, which has two.
     pub classes: In<'a, u64>,
 }
 
-/// Writes nodes of `u8` with the same links for a search for 1: the least value is 1 where all classes of the node are in the
-/// set, the greatest where one is. Grid: a thread for each node.
+/// Writes nodes of `u8` with the same links, for a search for 1. The least value is 1 if all classes of the node are in
+/// the set; the greatest is 1 if any is. Grid: a thread for each node.
 ///
 /// # Safety
 /// The slices have what [`Nodes`] says; `to` has two words a node.

@@ -1,4 +1,4 @@
-//! A patch of 8 x 8 elements, which half a warp has: a lane has a quadrant of 2 x 2, in Z-order.
+//! A patch of 8 x 8 elements, which half a warp has: each lane has a quadrant of 2 x 2, in Z-order.
 
 use device_std::{thread, warp};
 
@@ -11,8 +11,8 @@ use crate::spatial::morton;
 /// Lanes of a patch.
 pub const LANES: u32 = 16;
 
-/// How many nodes of elements and of 2 x 2 a patch has, which of its quadrants of 4 x 4 have values, and whether an
-/// element is NODATA: in one word.
+/// A patch in one word: how many nodes of elements and of 2 x 2 it has, and which of its quadrants of 4 x 4 have
+/// values. A flag tells whether an element is NODATA.
 #[derive(Clone, Copy)]
 pub struct Tally(pub u32);
 
@@ -26,7 +26,7 @@ impl Tally {
         Self(elements | twos << Self::TWOS | fours << Self::FOURS)
     }
 
-    /// With a summary's flag.
+    /// Adds a summary's flag.
     #[inline(always)]
     pub fn flagged(self, summary: Summary) -> Self {
         Self(self.0 | (summary.flags & MISSING) << Self::FLAGS)
@@ -63,7 +63,7 @@ pub fn gathered(bits: u32) -> u32 {
     (bits & 1) | (bits >> 3 & 2) | (bits >> 6 & 4) | (bits >> 9 & 8)
 }
 
-/// Whether the children of a quadrant are nodes: where it is divided, and above the root.
+/// Whether the children of a quadrant are nodes: if it is divided, or lies above the root and has values.
 #[inline(always)]
 pub fn divides(tier: &Tier, level: u32, summary: Summary) -> bool {
     if tier.is_top != 0 && level < tier.first_level {
@@ -89,7 +89,7 @@ pub unsafe fn of_lane(summary: Summary, lane: u32) -> Summary {
     }
 }
 
-/// The summary of four quadrants beside each other, `step` lanes apart; in all of their lanes.
+/// The summary of four neighbouring quadrants, `step` lanes apart; all of their lanes get it.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -113,15 +113,15 @@ pub struct Patch {
     /// Which of the quadrants of 2 x 2 have values, and which are nodes, by their lanes.
     two_values: u32,
     two_nodes: u32,
-    /// Which of those of 4 x 4 have values, by their first lanes.
+    /// Which of the quadrants of 4 x 4 have values, by their first lanes.
     four_values: u32,
-    /// Nodes of elements of this lane, of the lanes before, and of all.
+    /// How many nodes of elements this lane has, the lanes before have, and all have.
     elements_before: u32,
     elements_all: u32,
     has_elements: bool,
 }
 
-/// A lane's place among its patch's.
+/// The lane's number within its patch.
 #[inline(always)]
 fn own_lane() -> u32 {
     thread::thread_idx_x() % LANES
@@ -129,7 +129,7 @@ fn own_lane() -> u32 {
 
 impl Patch {
     /// Reads a patch of elements and finds its nodes as if all quadrants of 8 x 8 were divided. `place` is its first
-    /// element, and its square ends before `end`; without a place the half has no patch.
+    /// element, and its square ends before `end`. Without a place the half has no patch.
     ///
     /// # Safety
     /// The whole warp comes here; `is_aligned` only if [`Source::has_aligned_pairs`] of the tier's width.
@@ -202,8 +202,8 @@ impl Patch {
         Tally::new(self.elements_all, self.two_nodes.count_ones(), gathered(self.four_values))
     }
 
-    /// Writes the nodes of a divided patch. `first` says where those of 4 x 4, of 2 x 2 and of elements begin;
-    /// `child_of` where the children of an element do, by its column and row in the patch.
+    /// Writes the nodes of a divided patch. `first` says where the nodes of 4 x 4, of 2 x 2 and of elements begin.
+    /// `child_of` says where the children of an element begin, by the element's column and row in the patch.
     #[inline(always)]
     pub fn write<S: Source>(
         &self,
@@ -245,7 +245,7 @@ impl Patch {
     }
 }
 
-/// Four elements from a place on, in Z-order; those beyond the square's end are nothing.
+/// Four elements from a place on, in Z-order; elements beyond the square's end are empty.
 ///
 /// # Safety
 /// `is_aligned` only if [`Source::has_aligned_pairs`] of the tier's width, and `x` is even.

@@ -1,12 +1,12 @@
-//! Squares in tiers: how a tree is cut into parts that are counted and written apart.
+//! Squares in tiers: cuts a tree into parts that are counted and written independently.
 //!
-//! A tier is a raster of elements: tier 0 has the cells, and each tier above one element for a square of
-//! 64 x 64 elements below. The highest tier has one square a tree, whose side may be shorter. A tree with
-//! K levels below its root has `max(1, ceil(K / 6))` tiers.
+//! A tier is a raster of elements. Tier 0 has the cells, and each tier above has one element for a square of 64 x 64
+//! elements below. The highest tier has one square a tree, whose side may be shorter. A tree with K levels below its
+//! root has `max(1, ceil(K / 6))` tiers.
 //!
-//! Nodes are counted by square and level in one array: highest tier first, in a tier level by level, in a level by the
-//! squares in Z-order. That is the order of the tree's nodes, so an exclusive scan of the counts gives where
-//! each square's nodes of each level begin.
+//! One array counts nodes by square and level: highest tier first, in a tier level by level, in a level by the squares
+//! in Z-order. That is the order of the tree's nodes. So an exclusive scan of the counts tells where each square's
+//! nodes of each level begin.
 //!
 //! A forest is many trees over one raster, each over a tile of it; their arrays of counts follow each other. A single
 //! tree is a forest with one tile.
@@ -23,11 +23,11 @@ pub struct Tier {
     pub width: u32,
     /// Rows of elements.
     pub height: u32,
-    /// Elements on a side of a square are 2^this: 6, in the highest tier the levels of the tree in it.
+    /// Elements on a side of a square are 2^this: 6, or in the highest tier the number of the tree's levels in it.
     pub side_bits: u32,
-    /// Squares on a side of a tree are 2^this, where the raster's edge does not cut it off.
+    /// Squares on a side of a tree are 2^this, unless the raster's edge cuts the tree off.
     pub square_bits: u32,
-    /// The level within squares at which trees begin in this tier: where the root stands in the highest, else 1.
+    /// The level within squares at which trees begin in this tier: that of the root in the highest tier, else 1.
     pub first_level: u32,
     /// Where the counts of the tier begin in a tree's array.
     pub counts: u32,

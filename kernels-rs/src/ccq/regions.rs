@@ -1,9 +1,9 @@
-//! Connected regions of what a search found: crate `ccq-tree`.
+//! Connected regions of the results of a search: crate `ccq-tree`.
 //!
-//! A union-find over runs of cells (Komura 2015, doi:10.1016/j.cpc.2015.04.015: a root is hooked to a smaller one by an
-//! atomic minimum). Each run begins as its own parent; [`join_runs`](const@join_runs) joins it with the runs of the row above that it
-//! touches; [`find_roots`](const@find_roots) gives each run its root. A parent is never greater than its child, so the root of a
-//! region is its first run, whatever the order of the threads.
+//! A union-find over runs of cells, in which an atomic minimum hooks a root to a smaller one (Komura 2015,
+//! doi:10.1016/j.cpc.2015.04.015). Each run begins as its own parent. [`join_runs`](const@join_runs) joins it with the
+//! runs of the row above that it touches, and [`find_roots`](const@find_roots) gives each run its root. A parent is
+//! never greater than its child, so the root of a region is its first run, whatever the order of the threads.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -25,12 +25,12 @@ pub unsafe fn own_parents(len: u32, parents: Out<'_, u32>) {
     }
 }
 
-/// Joins each run with those of the row above that it touches: that have a cell above one of its own, or with a `reach` of 1
-/// beside that. Grid: a thread for each run.
+/// Joins each run with the runs of the row above that it touches. These have a cell above one of its own, or with a
+/// `reach` of 1 also diagonally above. Grid: a thread for each run.
 ///
 /// # Safety
-/// `runs` has `len` runs of [`RUN`] words, row by row and in a row from west to east; `rows` has where those of each of
-/// `height` rows begin, and after the last their number. `parents` has `len` elements, each at most its own number.
+/// `runs` has `len` runs of [`RUN`] words, row by row and from west to east. `rows` has where the runs of each of
+/// `height` rows begin, and at the end their number. `parents` has `len` elements, each at most its own number.
 #[kernel(block = BLOCK)]
 pub unsafe fn join_runs(
     runs: In<'_, u32>,
@@ -50,7 +50,7 @@ pub unsafe fn join_runs(
         return;
     }
     let (first, end) = (rows.get(row - 1), u32::min(rows.get(row), len));
-    // The first that ends beyond the run's beginning.
+    // The first run that ends beyond this run's beginning.
     let (mut low, mut high) = (first, end);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -84,7 +84,7 @@ fn root(parents: Out<'_, u32>, run: u32) -> u32 {
     let mut at = run;
     loop {
         let parent = parents.load(at);
-        // Parents fall on the way, so it ends.
+        // Parents fall on the way up, so the loop ends.
         if parent >= at {
             return at;
         }
@@ -92,7 +92,7 @@ fn root(parents: Out<'_, u32>, run: u32) -> u32 {
     }
 }
 
-/// Makes two runs those of one region.
+/// Joins the regions of two runs.
 #[inline(always)]
 fn join(parents: Out<'_, u32>, a: u32, b: u32) {
     let (mut a, mut b) = (root(parents, a), root(parents, b));
@@ -104,7 +104,7 @@ fn join(parents: Out<'_, u32>, a: u32, b: u32) {
         if before == a {
             return;
         }
-        // Somebody hooked it to another meanwhile, which is of the same region then.
+        // Another thread hooked it to another run meanwhile, which is then of the same region.
         (a, b) = (root(parents, before), root(parents, b));
     }
 }

@@ -1,4 +1,4 @@
-//! What the squares of a tier are made of: cells, or the squares of the tier below.
+//! The elements of a tier's squares: cells, or the squares of the tier below.
 
 use device_std::{In, Out, arguments, vector};
 
@@ -8,8 +8,8 @@ use super::value::{Kind, Value};
 /// Elements on a side of a patch.
 pub const PATCH: u32 = 8;
 
-/// The elements of a tier, row by row. An element's summary has its raw keys first, which are reduced as they are: the
-/// bins of the least and of the greatest are looked up once for a quadrant.
+/// The elements of a tier, row by row. Elements are reduced by their raw keys. Only a quadrant's least and greatest key
+/// are then looked up among the bins.
 pub trait Source: Copy {
     /// An element.
     type Element: Copy;
@@ -44,13 +44,13 @@ pub trait Source: Copy {
 pub struct Cells<'a, T> {
     /// The cells.
     pub input: In<'a, T>,
-    /// What is NODATA, and how many steps there are between bins.
+    /// Which value is NODATA, and how many steps there are between bins.
     pub binning: Binning,
     /// For each step the greatest key below it: `2^steps - 1` of them.
     pub steps: In<'a, u32>,
 }
 
-/// Elements that are squares of the tier below. Nothing is binned any more.
+/// Elements that are squares of the tier below. Their keys are bins already.
 #[arguments]
 pub struct Squares<'a> {
     /// The elements.
@@ -141,8 +141,8 @@ impl<T: Value> Cells<'_, T> {
     /// The raw summary of a patch, whose rows are `stride` cells apart.
     ///
     /// # Safety
-    /// [`has_aligned_rows`](Self::has_aligned_rows) holds for the stride, and `from` begins at a multiple of 8 cells in its
-    /// row.
+    /// [`has_aligned_rows`](Self::has_aligned_rows) holds for the stride, and `from` begins at a multiple of 8 cells in
+    /// its row.
     #[inline(always)]
     pub unsafe fn whole_patch(&self, from: In<'_, T>, stride: u32) -> Summary {
         let binning = self.binning;
@@ -164,7 +164,7 @@ impl<T: Value> Cells<'_, T> {
         let (mut all, mut line) = (Summary::OUTSIDE, from);
         let mut first = 0;
         while first < PATCH as usize {
-            // All reads before the first use: they are under way together.
+            // All reads come before the first use, so that they are in flight together.
             let mut rows = [[T::of_bits(0); PATCH as usize]; PATCH as usize];
             let mut row = 0;
             while row < Self::ROWS {
@@ -188,7 +188,7 @@ impl<T: Value> Cells<'_, T> {
         all
     }
 
-    /// The raw summary of the part of a patch that the raster has, whose sides are given.
+    /// The raw summary of a patch that the raster's edge cuts; the sides of the part within the raster are given.
     #[inline(always)]
     pub fn part_of_patch(
         &self,

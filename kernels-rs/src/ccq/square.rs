@@ -1,7 +1,7 @@
-//! A square of 64 x 64 elements, which a warp has: a lane has two patches of 8 x 8, those of its place in the Z-order of
-//! the northern half and of the southern.
+//! A square of 64 x 64 elements, which a warp has. A lane has two patches of 8 x 8, at its place in the Z-order of the
+//! northern half and of the southern half.
 //!
-//! Sets of quadrants are words of 64 bits, a quadrant the bit of its first patch.
+//! Sets of quadrants are words of 64 bits; a quadrant is the bit of its first patch.
 
 use device_std::warp;
 
@@ -17,7 +17,7 @@ pub struct Square {
     pub eights: [Summary; 2],
     sixteens: [Summary; 2],
     thirty_twos: [Summary; 2],
-    /// All of it.
+    /// The summary of the whole square.
     pub whole: Summary,
     /// Which quadrants have values, and which are nodes.
     eight_values: u64,
@@ -26,11 +26,11 @@ pub struct Square {
     sixteen_nodes: u64,
     thirty_two_values: u64,
     thirty_two_nodes: u64,
-    /// Patches whose children are nodes.
+    /// The patches whose children are nodes.
     pub divided: u64,
 }
 
-/// The lanes of which a condition holds: the first in the northern half, the second in the southern.
+/// The lanes in which a condition holds: the first condition for the northern half, the second for the southern.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -107,7 +107,8 @@ impl Square {
     }
 
     /// Writes the nodes down to the patches, each by the lane of its first patch; `which` is the northern half or the
-    /// southern. `start` has where the nodes of each level begin, `fours` where those of 4 x 4 of the lane's patch do.
+    /// southern. `start` has where the nodes of each level begin. `fours` has where the nodes of 4 x 4 of the lane's
+    /// patch begin.
     #[inline(always)]
     pub fn write<S: Source>(
         &self,

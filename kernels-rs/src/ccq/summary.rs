@@ -1,4 +1,4 @@
-//! What a quadrant holds.
+//! The range of keys of a quadrant.
 
 use device_std::{arguments, vector};
 
@@ -10,11 +10,11 @@ pub const MIXED: u32 = 1 << 31;
 /// A flag of a [`Summary`]: a cell is NODATA.
 pub const MISSING: u32 = 1;
 
-/// Where a [`Summary`] of a whole square has which of its four quadrants have values: from this bit on.
+/// The bits of a [`Summary`], from this one on, that say which of a whole square's four quadrants have values.
 pub const QUADRANTS: u32 = 1;
 
 /// The least and the greatest key of a quadrant's cells, and whether any of its cells is NODATA. Cells outside the
-/// raster are none.
+/// raster do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Summary {
@@ -22,7 +22,7 @@ pub struct Summary {
     pub min: u32,
     /// The greatest key; below the least where no cell has a value.
     pub max: u32,
-    /// [`MISSING`]; the bits above mean something in the element that stands for a square.
+    /// [`MISSING`]; the bits above have a meaning only in the element that stands for a square.
     pub flags: u32,
 }
 
@@ -49,8 +49,8 @@ impl Summary {
         }
     }
 
-    /// Whether a cell has a value. A key of `u32::MAX` alone, with one of 0, has the bounds of an empty quadrant
-    /// turned round, and is none.
+    /// Whether a cell has a value. An empty quadrant has the bounds `u32::MAX` and 0; cells with both these keys have
+    /// them in the other order.
     #[inline(always)]
     pub fn has_values(self) -> bool {
         self.min <= self.max
@@ -68,13 +68,13 @@ impl Summary {
         self.flags & MISSING != 0
     }
 
-    /// The element that stands for a square, four of whose quadrants have values as `mask` says.
+    /// The element that stands for a square; `mask` says which of its four quadrants have values.
     #[inline(always)]
     pub fn of_square(self, mask: u32) -> Self {
         Self { flags: (self.flags & MISSING) | mask << QUADRANTS, ..self }
     }
 
-    /// What [`of_square`](Self::of_square) was given.
+    /// The mask that [`of_square`](Self::of_square) got.
     #[inline(always)]
     pub fn quadrants(self) -> u32 {
         self.flags >> QUADRANTS & 0xf
@@ -87,14 +87,14 @@ impl Summary {
     }
 }
 
-/// How cells become keys: what is NODATA, and the bins.
+/// How cells become keys: the value of NODATA, and the bins.
 #[arguments]
 pub struct Binning {
     /// The key of NODATA, if `has_nodata`.
     pub nodata: u32,
     /// 1 if a value stands for NODATA.
     pub has_nodata: u32,
-    /// The number of the lowest bin, which boundaries below all values leave.
+    /// The number of the lowest bin; it is above 0 if boundaries below all values were dropped.
     pub first_bin: u32,
     /// Bits of the number of steps, or 0 without bins: there are `2^steps - 1` steps.
     pub steps: u32,
@@ -111,7 +111,7 @@ pub fn raw_cell<T: Value>(value: T, binning: Binning) -> Summary {
 }
 
 /// The summary of cells of type `T` by their bins. Bins rise with the keys, so the least bin is that of the least key.
-/// `step(i)` is the greatest key below the boundary i, and `u32::MAX` beyond the last.
+/// `step(i)` is the greatest key below boundary i, and `u32::MAX` beyond the last.
 #[inline(always)]
 pub fn binned<T: Value>(raw: Summary, binning: Binning, step: impl Fn(u32) -> u32) -> Summary {
     if binning.steps == 0 || !raw.has_values() {

@@ -1,8 +1,7 @@
 //! The types of cells.
 //!
-//! A value is compared by its key, a number of 32 bits that rises with it, so that one body of code serves
-//! all types and the smallest and the largest key are free to stand for "no value": an empty quadrant has a
-//! least key above its greatest.
+//! Values are compared by their *keys*: numbers of 32 bits that rise with them. So one body of code works for all
+//! types. "No value" needs no key of its own: an empty quadrant has a least key above its greatest.
 
 /// A node as it lies in memory: the least and the greatest value, and a [link](super::summary::MIXED).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,7 +11,7 @@ pub struct RawNode<T: Value> {
     pub min: T,
     /// The greatest value.
     pub max: T,
-    /// Nothing, where the link would not be aligned without.
+    /// Padding, for types whose link would not be aligned without it.
     pub padding: T::Padding,
     /// Where the children begin, 0 for none; and [`MIXED`](super::summary::MIXED).
     pub link: u32,
@@ -26,7 +25,7 @@ pub trait Value: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
     /// The least and the greatest key of a number.
     const ENDS: (u32, u32);
 
-    /// A number that rises with the value. Of floats -0 has the key of +0. Of NaN it means nothing.
+    /// A number that rises with the value. The floats -0 and +0 have the same key. The key of NaN means nothing.
     fn key(self) -> u32;
 
     /// The value of a key.
@@ -47,7 +46,7 @@ pub trait Value: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
 
 const SIGN: u32 = 1 << 31;
 
-/// The highest bit of 64: what turns the order of signed numbers into that of unsigned ones.
+/// The highest bit of 64: flipping it turns the order of signed numbers into that of unsigned ones.
 pub const WIDE_SIGN: u64 = 1 << 63;
 
 /// The types, by the numbers that files and kernels know them by.
@@ -66,11 +65,11 @@ pub enum Kind {
     U32 = 4,
     /// `f32`.
     F32 = 5,
-    /// `f64`, of which no node holds one: codes stand for such values.
+    /// `f64`. No node holds one: codes stand for such values.
     F64 = 6,
-    /// `i64`, likewise.
+    /// `i64`. No node holds one: codes stand for such values.
     I64 = 7,
-    /// `u64`, likewise.
+    /// `u64`. No node holds one: codes stand for such values.
     U64 = 8,
 }
 
@@ -125,12 +124,12 @@ integers! {
 
 impl Value for f32 {
     type Padding = [u8; 0];
-    /// Those of the infinities.
+    /// The keys of the infinities.
     const ENDS: (u32, u32) = (0x007f_ffff, 0xff80_0000);
 
     #[inline(always)]
     fn key(self) -> u32 {
-        // Adding 0 makes +0 of -0, and changes nothing else that is a number.
+        // Adding 0 turns -0 into +0, and changes no other number.
         let bits = (self + 0.0).to_bits();
         if bits & SIGN == 0 { bits | SIGN } else { !bits }
     }
@@ -179,8 +178,8 @@ pub fn key_of(kind: u32, bits: u32) -> u32 {
     }
 }
 
-/// The rank of a value of any [`Kind`], by its bits: a number that rises with the value, and is the key of one of at most 32 bits.
-/// `None` for NaN.
+/// The rank of a value of any [`Kind`], by its bits: a number that rises with the value. For values of at most 32 bits
+/// it is the key. `None` for NaN.
 #[inline(always)]
 pub fn rank_of(kind: u32, bits: u64) -> Option<u64> {
     if kind == Kind::F64 as u32 {
@@ -196,13 +195,13 @@ pub fn rank_of(kind: u32, bits: u64) -> Option<u64> {
     if is_number { Some(key_of(kind, bits as u32) as u64) } else { None }
 }
 
-/// The rank of a float: its bits, so turned that they rise with it; that of -0 is that of 0. `None` for NaN.
+/// The rank of a float: its bits, mapped so that they rise with it; -0 has the rank of 0. `None` for NaN.
 #[inline(always)]
 pub fn rank_of_f64(value: f64) -> Option<u64> {
     if value.is_nan() {
         return None;
     }
-    // Adding 0 makes +0 of -0, and changes nothing else that is a number.
+    // Adding 0 turns -0 into +0, and changes no other number.
     let bits = (value + 0.0).to_bits();
     Some(if bits & WIDE_SIGN == 0 { bits | WIDE_SIGN } else { !bits })
 }

@@ -1,4 +1,4 @@
-//! Where nodes are written.
+//! Writes nodes.
 
 use device_std::{Out, arguments};
 
@@ -13,7 +13,7 @@ pub struct Nodes<'a> {
     /// The words of the nodes, one node after the other: two words a node for values of 8 and 16 bits, three for those
     /// of 32 bits.
     pub words: Out<'a, u32>,
-    /// How many nodes there is room for.
+    /// How many nodes fit.
     pub room: u32,
     /// Which children each node has, a bit a child: `presence_room` bytes.
     pub presence: Out<'a, u8>,
@@ -26,13 +26,13 @@ pub struct Nodes<'a> {
 pub struct Writer<'a> {
     /// The nodes.
     pub nodes: Nodes<'a>,
-    /// Where the tree's nodes begin, which links count from.
+    /// Where the tree's nodes begin; links count from there.
     pub base: u32,
 }
 
 impl Writer<'_> {
-    /// Writes a node, if there is room for it. Its children begin at `child`, counted from the first node of all trees;
-    /// `mask` says which there are. Nobody else writes at this position.
+    /// Writes a node, if it fits. Its children begin at `child`, counted from the first node of all trees; `mask` says
+    /// which of them exist. No other thread writes at this position.
     #[inline(always)]
     pub fn put<S: Source>(&self, at: u32, summary: Summary, child: u32, mask: u32) {
         let nodes = &self.nodes;

@@ -15,7 +15,7 @@ use super::weights::any_power;
 /// Threads of a block, and points of a tile.
 pub const BLOCK: u32 = 256;
 
-/// What every thread of a launch has.
+/// The arguments that all threads of a launch share.
 struct Paper<'a> {
     places: In<'a, f64>,
     values: In<'a, f64>,
@@ -28,8 +28,8 @@ struct Paper<'a> {
 }
 
 impl Paper<'_> {
-    /// The thread's target and its place, in f32 relative to the middle of the data, in units; as in the
-    /// paper without regard to what f32 leaves.
+    /// The thread's target and its place: f32, relative to the middle of the data, in units. As in the paper, the
+    /// rounding to f32 is ignored.
     #[inline(always)]
     fn target(&self) -> (u64, [f32; 2]) {
         let target = thread::index_1d();
@@ -58,7 +58,7 @@ impl Paper<'_> {
         sums[1] += weight * p[2];
     }
 
-    /// Writes a target's result, and puts the target on the list of those to rescue where that is in doubt.
+    /// Writes a target's result. If the sums may be wrong, puts the target on the list of those to rescue.
     #[inline(always)]
     fn finish(
         &self,
@@ -135,13 +135,12 @@ const TILE_BYTES: u32 = {
     carver.bytes()
 };
 
-/// Sums over all points and writes results. `TILED`, data points pass through shared memory, as many at a
-/// time as the block has threads; else every thread reads every data point from global memory. Grid: a
-/// thread a target.
+/// Sums over all points and writes results. With `TILED`, data points pass through shared memory, as many at a time as
+/// the block has threads; otherwise every thread reads every data point from global memory. Grid: a thread a target.
 ///
 /// # Safety
-/// There are points and targets, and these are as [`Targets`] says; `places` has x of each point and then y, `values` one
-/// value of each, whose range is `range`; `results` has an element a target; `rescued` is as for
+/// There are points and targets, and the targets are as [`Targets`] says. `places` has x of each point and then y;
+/// `values` has one value of each, whose range is `range`. `results` has an element a target. `rescued` is as for
 /// [`combine`](mod@super::pairs::combine::combine).
 #[kernel(block = BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
     naive_square: <false, true>;

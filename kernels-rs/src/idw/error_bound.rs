@@ -1,15 +1,15 @@
 //! Bounds the rounding error of an f32 sum over a group of points, and sums again with f64 distances if the bound is
 //! too large.
 //!
-//! In: for each target of a thread the f32 sums of weights and weighted values over a *group*, a tile or a leaf of at
-//! most 256 points whose places are f32 relative to an origin among them. Out: f64 running sums, to which the group is
-//! added such that the result keeps 1e-5 (docs/internals/idw.md, Accuracy).
+//! In: for each target of a thread, the f32 sums of weights and weighted values over a *group*. A group is a tile or a
+//! leaf of at most 256 points, whose places are f32 relative to an origin among them. Out: f64 running sums, to which
+//! the group is added such that the result keeps 1e-5 (docs/internals/idw.md, Accuracy).
 //!
 //! # Idea
 //!
 //! A place relative to the origin is rounded by `2^-24 r`, with the group's reach `r`. For a target at distance d from
-//! a point that changes the weight `d^-p` by the share `p 2^-24 r / d`: too much if points crowd in a part of the group
-//! and the target is among them.
+//! a point, this changes the weight `d^-p` by the share `p 2^-24 r / d`. That is too much if the points cluster in a
+//! small part of the group and the target is among them.
 //!
 //! ```text
 //!    |<------------- r ------------>o                    steps of places: 2^-24 r everywhere
@@ -40,8 +40,9 @@
 //! - Groups farther than 2 r have all distances above r. Their shares of W are 1 at most, so together they add less
 //!   than p 2^-24.
 //!
-//! - S is a sum over rounded distances: a distance below 2^-24 r may come out as large as that, and then the share is too
-//!   small. So groups whose nearest distance may be below 2^-16 r are summed again, whatever their share seems to be.
+//! - S is a sum over rounded distances: a distance below 2^-24 r may come out as large as that, and then the share is
+//!   too small. So groups whose nearest distance may be below 2^-16 r are summed again, whatever their share seems to
+//!   be.
 //!
 //! One thing is measured, not proven (`crates/idw/tests/all/accuracy.rs`): the errors of several near groups stay small
 //! together.
@@ -55,8 +56,10 @@
 //!
 //! # Rejected
 //!
-//! f64 throughout: f64 is slower on every GPU. The least distance in the inner loop: a minimum and a register for every
-//! pair, and S tells nearly as much. f32 sums without a test: off by 2.4e-5 beside clustered points at p = 1.
+//! - f64 throughout: f64 is slower on every GPU.
+//! - The least distance in the inner loop: it takes a minimum and a register for every pair, and S tells nearly as
+//!   much.
+//! - f32 sums without a test: off by 2.4e-5 beside clustered points at p = 1.
 
 use device_std::real::Real;
 use device_std::shared::SharedArray;
@@ -68,8 +71,8 @@ use super::staged::{GroupSums, MulAdd, Shared, slot};
 use super::targets::{Frame, Targets};
 use super::weights::{Law, Weighting, any_power};
 
-/// Returns the same number, hidden from the compiler. So what follows from it is not computed ahead and kept in registers
-/// from group to group.
+/// Returns the same number, hidden from the compiler. So what follows from it is not computed ahead and kept in
+/// registers from group to group.
 #[inline(always)]
 pub(super) fn unknown(x: f64) -> f64 {
     f64::from_bits(vector::unknown_64(x.to_bits()))
@@ -96,8 +99,9 @@ pub struct Group<'a> {
 /// 1e-5 that is promised.
 const MAX_DOUBT: f32 = 128.0;
 
-/// The least of a group's share times the power, in the test of the error: `MAX_DOUBT * 2^-16`. So the nearest distance of a
-/// group whose f32 sums are taken is `2^-16 r` or more. That is 256 times its rounding, and the share is true to 2%.
+/// The least of a group's share times the power, in the test of the error: `MAX_DOUBT * 2^-16`. So the nearest distance
+/// of a group whose f32 sums are taken is `2^-16 r` or more. That is 256 times its rounding, and the share is true to
+/// 2%.
 const LEAST_SHARE: f32 = MAX_DOUBT / 65_536.0;
 
 /// The targets of a block, their sums, and how weights follow from distances.
@@ -202,7 +206,8 @@ impl Block<'_> {
             while v < V {
                 let of_value = range(ranges, v);
                 let [offset, low, high] = of_value.map(|x| x as f32);
-                // Values of both signs may cancel: the sums do not tell the magnitudes, and this group may have them all.
+                // Values of both signs may cancel: the sums do not tell the magnitudes, and this group may have them
+                // all.
                 if low < 0.0 && high > 0.0 {
                     share = 1.0;
                 } else {
@@ -264,7 +269,8 @@ impl Block<'_> {
         exponents.get(u64::min(target, self.targets.count - 1))
     }
 
-    /// A lower bound of the weight of all data points together, for target `j`: all in the farthest corner of their box.
+    /// A lower bound of the weight of all data points together, for target `j`: all in the farthest corner of their
+    /// box.
     ///
     /// # Safety
     /// The thread has stored its targets.
@@ -278,9 +284,9 @@ impl Block<'_> {
         points as f32 * any_power(squared, exponent)
     }
 
-    /// Sums a group again, over f64 distances, for those targets of the warp's threads that `doubtful` has a bit for. One
-    /// target comes after the other, and the lanes share the group's points: such targets are few, and a lane alone would
-    /// hold up 31.
+    /// Sums a group again, over f64 distances, for those targets of the warp's threads that `doubtful` has a bit for.
+    /// One target comes after the other, and the lanes share the group's points: such targets are few, and a lane alone
+    /// would hold up 31.
     ///
     /// # Safety
     /// As for [`Self::add`].
@@ -324,8 +330,8 @@ impl Block<'_> {
         }
     }
 
-    /// Returns the sums of weights and of weighted values over a group, without the point at `left_out`, for a target at
-    /// `place`; in every lane.
+    /// Returns the sums of weights and of weighted values over a group, without the point at `left_out`, for a target
+    /// at `place`; in every lane.
     ///
     /// # Safety
     /// As for [`Self::add`].

@@ -23,7 +23,7 @@ pub const BLOCK: u32 = 256;
 /// Elements of the sample that a thread has.
 const OF_THREAD: usize = (SAMPLE / BLOCK as u64) as usize;
 
-/// The bits of a number, in the order of the numbers; what is not a number comes first or last.
+/// Bits that have the order of the numbers; a NaN comes first or last.
 #[inline(always)]
 fn ordered(x: f64) -> u64 {
     let bits = x.to_bits();
@@ -36,7 +36,7 @@ fn unordered(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 0 { !bits } else { bits & !(1 << 63) })
 }
 
-/// What the threads of a block count together.
+/// The block's scan for counts.
 #[inline(always)]
 const fn room(carver: &mut Carver) -> BlockScan<u32> {
     BlockScan::new(carver)
@@ -90,7 +90,7 @@ pub unsafe fn find_bulk(
     }
 }
 
-/// The key that as many of the block's are below as `rank` says, by bisection.
+/// Returns the key of rank `rank` among the block's keys, where the least has rank 0, by bisection.
 ///
 /// # Safety
 /// The whole block comes to the same call.
@@ -217,11 +217,11 @@ pub unsafe fn scatter_values<T: Real>(
     }
 }
 
-/// Writes longitudes between -180 and 180 and latitudes of targets, column after column, and their unit vectors. Grid: a
-/// thread a target.
+/// Writes longitudes between -180 and 180 and latitudes of targets, column after column, and their unit vectors. Grid:
+/// a thread a target.
 ///
 /// # Safety
-/// The targets are as [`Targets`] says; `degrees` has twice as many elements as there are targets, `vectors` three times.
+/// The targets are as [`Targets`] says. `degrees` has two elements for each target, `vectors` has three.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_on_sphere(targets: Targets<'_>, degrees: Out<'_, f64>, vectors: Out<'_, f64>) {
     let (i, n) = (thread::index_1d(), targets.count);

@@ -3,12 +3,13 @@
 use device_std::math;
 use device_std::real::Real;
 
-/// The least number that stands for a function of the distance over a bandwidth in place of a law of powers.
+/// The least `law` that names a kernel function of the distance over a bandwidth; lower laws are powers.
 pub const FIRST_KERNEL: u32 = 5;
 
-/// How much a point at a squared distance weighs by kernel function `law`, with the square of a bandwidth. Those that end at the bandwidth
-/// weigh at most 1 and beyond it nothing. The Gaussian, the last, is over its value at the nearest point, whose square is given, so that
-/// it does not vanish there. Single operations in this order, so that host and device have the same bits.
+/// Returns the weight of a point at a squared distance, by kernel function `law` and the square of a bandwidth.
+/// Functions that end at the bandwidth weigh at most 1, and 0 beyond it. The Gaussian, the last function, is divided by
+/// its value at the nearest point, whose square is given, so that it does not vanish there. Single operations in this
+/// order give host and device the same bits.
 #[inline(always)]
 pub fn kernel_weight(law: u32, squared: f64, nearest: f64, bandwidth: f64) -> f64 {
     const HALF_LOG2_E: f64 = 0.5 * core::f64::consts::LOG2_E;

@@ -1,23 +1,23 @@
 //! Neighbours: the points near each target.
 //!
-//! In the plane a warp takes 32 targets that lie side by side, and finds up to 64 nearest points of each, or 16 of each
+//! In the plane a warp takes 32 targets that lie side by side. It finds up to 64 nearest points of each, or 16 of each
 //! quadrant, in the R-tree of the points: [`warp_search`].
 //!
 //! For more neighbours, and on the sphere, a thread takes a target, and searches the index of module
 //! [`index`](super::index):
 //!
-//! 1. It widens a box of cells until the box holds points enough, and estimates from them the radius
-//!    that holds the neighbours wanted: `search`.
-//! 2. It looks at the points of the cells within that radius. Cells are numbered by rows, so those of a
-//!    box are one run of points a row. If the radius held too few points it is widened; once it has
-//!    enough, the farthest of them is the radius for which the answer is certain.
-//! 3. Up to 24 nearest are kept in registers, in order: [`nearest`]; up to 64 in shared memory: [`ranked`]. Otherwise
-//!    ([`circle`]) nothing is kept: the limit of each quadrant is found by bisection, each step a count of the points
-//!    below it, and a last walk adds up what is within, in the order of the index. What is kept is added nearest first,
-//!    of equal distances the lower index, on every back end.
+//! 1. It widens a box of cells until the box holds enough points, and estimates from them the radius that holds the
+//!    neighbours wanted: `search`.
+//! 2. It tests the points of the cells within that radius. Cells are numbered by rows, so a box has one run of points
+//!    in each row. If the radius held too few points, it is widened. Once it holds enough, the farthest of them gives
+//!    the radius for which the answer is certain.
+//! 3. Up to 24 nearest points are kept in registers, in order: [`nearest`]; up to 64 in shared memory: [`ranked`]. They
+//!    are added nearest first, of equal distances the lower index first, on every back end. For more, [`circle`] keeps
+//!    nothing. It finds the limit of each quadrant by bisection, where each step counts the points below it. A last
+//!    walk adds up the points within, in the order of the index.
 //!
-//! Distances are squares of differences in f64, the same on every back end, so the same neighbours are
-//! found; equal distances go by the index of the point. On the sphere they are those of the chord.
+//! Distances are squares of differences in f64, on the sphere of the chord. They are the same on every back end, so all
+//! find the same neighbours; of equal distances the lower index wins.
 //!
 //! Weights are powers of the distance, or a kernel function of it: [`kernel_weights`](super::kernel_weights).
 //!
@@ -67,19 +67,19 @@ pub trait Method {
 /// How much a neighbour weighs.
 #[arguments]
 pub struct Weights<'a> {
-    /// The power where its weight has a short form: 1 to 4, else 0; or a kernel function
+    /// The law: a power 1 to 4 whose weight has a short form, 0 for other powers, or a kernel function
     /// ([`kernel_weight`](super::kernel_weights::kernel_weight)).
     pub law: u32,
     /// The square of the smoothing, on the ground.
     pub smoothing: f64,
-    /// Minus half the power; of a kernel function the square of its bandwidth.
+    /// Minus half the power; for a kernel function, the square of its bandwidth.
     pub exponent: f64,
-    /// The same of each target, in place of `exponent`.
+    /// The same for each target, in place of `exponent`.
     pub exponents: Option<In<'a, f64>>,
 }
 
 impl Weights<'_> {
-    /// Brings what a target's neighbours weigh into a search.
+    /// Puts the weights of a target's neighbours into a search.
     #[inline(always)]
     fn weigh(&self, search: &mut Search, target: u64) {
         (search.law, search.smoothing) = (self.law, self.smoothing);
@@ -90,9 +90,9 @@ impl Weights<'_> {
 /// Which points are neighbours of a target, and how many.
 #[arguments]
 pub struct Limits {
-    /// The farthest distance, or infinity; on the sphere that of the chord.
+    /// The farthest distance, or infinity; on the sphere as a chord.
     pub reach: f64,
-    /// On the sphere the same as an angle.
+    /// On the sphere the same distance as an angle.
     pub arc: f64,
     /// The half sides of the box of everything within reach.
     pub extent: [f64; 2],
@@ -110,12 +110,12 @@ pub struct Limits {
     pub max_per_quadrant: u32,
     /// With fewer in any quadrant a target has no value, or falls back.
     pub min_per_quadrant: u32,
-    /// 1 where a target with too few takes as many nearest as it needs, however they lie, else 0.
+    /// 1 if a target with too few takes as many nearest as it needs, however they lie, else 0.
     pub falls_back: u32,
 }
 
 impl Limits {
-    /// How many of a quadrant, or of all, are looked for.
+    /// How many points a search wants: of each quadrant, or of all.
     #[inline(always)]
     fn of_list(&self) -> u32 {
         u32::max(u32::min(self.max_points, self.max_per_quadrant), self.min_per_quadrant)
@@ -146,14 +146,15 @@ impl Limits {
     }
 }
 
-/// Interpolates over at most `max_points` points, by a list of the nearest or, in the instance `any`, without one. That
-/// takes `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by turns. Where there are fewer than
-/// `min_points`, or in a quadrant `min_per_quadrant`, a target has no value, or, if `falls_back` is not 0, that of as many
-/// nearest, however they lie. Grid: a thread a target.
+/// Interpolates over at most `max_points` points, by a list of the nearest or, in the instance `any`, without a list.
+/// If `by_quadrants` is not 0, `any` takes up to `max_per_quadrant` of each quadrant, by turns. A target has too few
+/// neighbours if they are fewer than `min_points`, or in a quadrant fewer than `min_per_quadrant`. Then it has no
+/// value; but if `falls_back` is not 0, it takes as many nearest points as it needs, however they lie. Grid: a thread a
+/// target.
 ///
 /// # Safety
-/// The slices have what their structs say; the points are those that the values are of; on the sphere `vectors` has x, y
-/// and z of the unit vector of each target, column after column, and elsewhere there is none; results have a row for each
+/// The slices have what their structs say, and the values are those of the points. On the sphere `vectors` has x, y and
+/// z of the unit vector of each target, column after column; in the plane it is `None`. Results have a row for each
 /// column of values and statistic.
 #[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
     nearest_8: <Nearest<8>>;

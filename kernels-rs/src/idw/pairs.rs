@@ -2,26 +2,25 @@
 //!
 //! Plan:
 //!
-//! 1. A block takes `BLOCK * Q` target points, `Q` a thread, and walks over the data points by tiles of
-//!    [`TILE`], which it stages in shared memory: [`direct`]. Data points lie along a curve (module
-//!    `plan`), so a tile is a small piece of ground, and positions in it are taken relative
-//!    to its middle point: exact enough in f32 wherever a target is near enough for that to matter.
-//! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and
-//!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
-//!    alone: so the bits do not depend on how a launch splits the work.
-//! 3. Where there are few targets, blocks share the data: each writes the sums of its segments, and
-//!    [`combine`] adds them in order.
-//! 4. What f32 takes from a sum is found by a bound, and the tile summed anew in f64: `doubt`.
-//!    How far a tile reaches, [`measure`] has found.
-//! 5. A target whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
-//!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest
-//!    data point.
+//! 1. A block takes `BLOCK * Q` target points, `Q` a thread, and walks over the data points by tiles of [`TILE`], which
+//!    it stages in shared memory: [`direct`]. Data points lie along a curve (module `plan`), so a tile is a small piece
+//!    of ground. Places in a tile are relative to its middle point. That is exact enough in f32 for a target so near
+//!    that rounding matters.
+//! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and segments in f64. A
+//!    segment is a fixed number of tiles, which depends on the number of data points alone. So the bits do not depend
+//!    on how a launch splits the work.
+//! 3. If targets are few, blocks share the data: each writes the sums of its segments, and [`combine`] adds them in
+//!    order.
+//! 4. A bound tells how wrong an f32 sum may be. If that is too much, the tile is summed again in f64: `error_bound`.
+//!    [`measure`] finds the reach of each tile, which the bound needs.
+//! 5. A target whose sum of weights is infinite lies on a data point, or so near or so far that f32 overflowed.
+//!    [`combine`] lists it, and [`rescue`] computes it again in f64, relative to its nearest data point.
 //!
-//! Where the points come in parts, [`combine`] and [`rescue`] leave how much a part weighs as well, and [`total`] adds the
+//! If the points come in parts, [`combine`] and [`rescue`] also write the weight of a part, and [`total`] adds the
 //! parts up.
 //!
-//! In f64, on the sphere and where a point is left out, [`general`] takes the place of [`direct`]; the
-//! baseline, Mei's kernels (2014, doi:10.1155/2014/171574), is [`baselines`](super::baselines).
+//! In f64, on the sphere, and with a point left out, [`general`] takes the place of [`direct`]. The baseline, Mei's
+//! kernels (2014, doi:10.1155/2014/171574), is [`baselines`](super::baselines).
 
 pub mod combine;
 pub mod direct;
@@ -45,7 +44,7 @@ pub struct Segmented<'a> {
 }
 
 impl Segmented<'_> {
-    /// The segments that blocks of this row of the launch take.
+    /// The segments that this thread's row of blocks takes.
     #[inline(always)]
     fn segments(&self) -> (u32, u32) {
         let tiles = self.points.count.div_ceil(TILE);

@@ -1,8 +1,9 @@
-//! Sums over the points part by part: how much the mean of a part weighs, and the mean of two.
+//! Sums over the points part by part: the weight of a part's mean, and the mean of two parts.
 //!
-//! A weight `d^-p` may leave the range of f64 by far, so a sum of weights is a number and a power of two beside it. Where
-//! a target lies on points, these alone count, each once: a power of two that is infinite, and their number. So one rule
-//! adds both: what has the lower power of two is brought to the higher, which leaves nothing of it where that is infinite.
+//! A weight `d^-p` may lie far outside the range of f64, so a sum of weights is a number times a power of two. If a
+//! target lies on points, only these count, and each counts once: the exponent is infinite, and the number is how many
+//! they are. So one rule adds both kinds. It scales the weight with the lower exponent to the higher one, and nothing
+//! is left of it if the higher exponent is infinite.
 
 use device_std::real::Real;
 
@@ -11,25 +12,26 @@ use device_std::real::Real;
 pub struct Weight {
     /// The power of two; infinite where the target lies on points.
     pub exponent: f64,
-    /// The factor, or the number of the points that the target lies on; 0 of no point.
+    /// The factor, or the number of points that the target lies on; 0 for no point.
     pub sum: f64,
 }
 
 impl Weight {
-    /// Of no point.
+    /// The weight of no point.
     pub const NONE: Self = Self { exponent: f64::NEG_INFINITY, sum: 0.0 };
 
-    /// Of points at distances with such squares, each of which weighs `squared^exponent`, in multiples of one of them.
+    /// The weight of points at one squared distance, each of which weighs `squared^exponent`; `sum` is in multiples of
+    /// one point's weight.
     #[inline(always)]
     pub fn at_square(squared: f64, exponent: f64, sum: f64) -> Self {
         let of_one = exponent * Real::log2(squared);
         Self { exponent: if squared > 0.0 { of_one } else { f64::INFINITY }, sum }
     }
 
-    /// The sum of both, and the share of it that each has.
+    /// The sum of both, and each one's share of it.
     #[inline(always)]
     pub fn plus(self, other: Self) -> (Self, [f64; 2]) {
-        // What is not a number weighs nothing.
+        // A NaN weighs nothing.
         if !other.is_some() {
             return (self, [1.0, 0.0]);
         }
@@ -49,7 +51,7 @@ impl Weight {
         self.sum > 0.0
     }
 
-    /// The factor beside this power of two, which is not lower.
+    /// The factor for this greater or equal exponent.
     #[inline(always)]
     fn beside(&self, exponent: f64) -> f64 {
         // Two infinite ones have no difference.
@@ -58,7 +60,8 @@ impl Weight {
     }
 }
 
-/// The mean of two means with these shares: from the one that has more, so that nothing of it is lost, and equal ones stay.
+/// The mean of two means with these shares. It starts from the mean with the larger share, so that equal means stay and
+/// a share of 1 loses nothing.
 #[inline(always)]
 pub fn mean([a, b]: [f64; 2], [of_a, of_b]: [f64; 2]) -> f64 {
     if of_b == 0.0 {

@@ -3,7 +3,7 @@
 
 use crate::spatial::sphere::sine_cosine;
 
-/// The pattern of points that a power follows from.
+/// The pattern of points, from which powers follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pattern {
     /// The mean distance to the nearest point expected in a random pattern.

@@ -1,18 +1,18 @@
-//! How points are sorted: by the cells of a uniform grid, to search neighbours among them, or along
-//! Hilbert's curve, so that a run of them is a small piece of ground. What follows from the places alone,
-//! for host and device alike.
+//! How points are sorted: by the cells of a uniform grid, to search neighbours among them, or along Hilbert's curve. A
+//! run of points along the curve covers a small piece of ground. Whatever follows from the places alone is computed
+//! here, for host and device alike.
 //!
-//! A few points far from all others must make neither cells nor the curve's squares large: both are laid
-//! over the bulk of the points, which a sample tells. Points beyond belong to the nearest cell of an edge.
+//! A few points far from all others must make neither the cells nor the curve's squares large. So both are laid over
+//! the bulk of the points, which a sample tells. Points beyond belong to the nearest cell of an edge.
 
 use crate::spatial::cells::Cells;
 use crate::spatial::hilbert;
 use device_std::math;
 
-/// The most points that the bulk is judged by.
+/// The most points that a sample has.
 pub const SAMPLE: u64 = 4096;
 
-/// In samples of fewer the bulk is the whole.
+/// In a smaller sample the bulk is the whole.
 const LEAST_SAMPLE: u64 = 100;
 
 /// Points of a cell, on average.
@@ -30,8 +30,8 @@ pub fn sample_len(count: u64) -> u64 {
     u64::min(count, SAMPLE)
 }
 
-/// Which of `count` places is element `k` of their sample: by multiples of the golden ratio, since places
-/// may come in turns from several regions.
+/// Which of `count` places is element `k` of their sample. Multiples of the golden ratio spread the elements evenly,
+/// since places may come from several regions in turn.
 #[inline(always)]
 pub fn sampled(k: u64, count: u64) -> u64 {
     if count <= SAMPLE {
@@ -41,8 +41,8 @@ pub fn sampled(k: u64, count: u64) -> u64 {
     ((spread as u128 * count as u128) >> 64) as u64
 }
 
-/// Which elements of a sorted sample bound the bulk: the first and last hundredth; of small samples the
-/// first and the last. The sample is not empty.
+/// Which elements of a sorted sample bound the bulk: those a hundredth from either end; in small samples the first and
+/// the last. The sample is not empty.
 #[inline(always)]
 pub fn ranks(sample: u64) -> [u64; 2] {
     let last = sample - 1;
@@ -53,7 +53,7 @@ pub fn ranks(sample: u64) -> [u64; 2] {
     [at(0.01), at(0.99)]
 }
 
-/// The bulk along an axis from the elements at the ranks: a quarter wider on each side, within the whole.
+/// The bulk along an axis: the range of the elements at the ranks, a quarter wider on each side, within the whole.
 #[inline(always)]
 pub fn bulk([low, high]: [f64; 2], sample: u64, [min, max]: [f64; 2]) -> [f64; 2] {
     let margin = if sample < LEAST_SAMPLE { 0.0 } else { (high - low) * 0.25 };
@@ -81,7 +81,7 @@ impl Curve {
         Self { west, south, per_unit: if is_number { per_unit } else { 0.0 } }
     }
 
-    /// Where a place comes along the curve.
+    /// How far along the curve a place lies.
     #[inline(always)]
     pub fn number(&self, x: f64, y: f64) -> u32 {
         let side = 1 << CURVE_BITS;
@@ -124,7 +124,7 @@ pub fn cells_over([west, east]: [f64; 2], [south, north]: [f64; 2], points: u64)
     Cells { west, south, side, per_unit: 1.0 / side, columns, rows }
 }
 
-/// What a sort of points, and a search among them, goes by; it lies in device memory.
+/// The grid and the curve by which points are sorted and searched; it lies in device memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Plan {

@@ -9,14 +9,14 @@ pub struct Points<'a> {
     pub places: In<'a, f64>,
     /// The first value of each, then the second.
     pub values: In<'a, f64>,
-    /// Of each value three numbers: offset, lowest, highest. The offset is never farther from a value than 0 is.
+    /// For each value three numbers: offset, lowest, highest. The offset is never farther from a value than 0 is.
     pub ranges: In<'a, f64>,
     /// How many points there are.
     pub count: u32,
 }
 
 impl Points<'_> {
-    /// What is taken off value `v`.
+    /// The offset of value `v`, which sums subtract.
     #[inline(always)]
     pub fn offset(&self, v: usize) -> f64 {
         self.ranges.get(3 * v)

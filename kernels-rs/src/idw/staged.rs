@@ -1,10 +1,10 @@
 //! The inner loop of the sums over all points: the targets of a thread against the sources that a block
 //! has staged in shared memory.
 //!
-//! A source is a data point, or a node that stands for several and then has a weight of its own. A pair
-//! costs 4 f32 operations for the distance (2 where the targets of a thread lie in one row of a grid), 2
-//! for the sums, and the weight: one reciprocal or reciprocal square root, or a logarithm and a power. At
-//! power 2 two sources share a reciprocal: v / a + w / b = (v b + w a) / (a b).
+//! A source is a data point, or a node that stands for several points and has a weight of its own. A pair costs 4 f32
+//! operations for the distance, 2 if the targets of a thread lie in one row of a grid. The sums cost 2 more, and the
+//! weight a reciprocal, a reciprocal square root, or a logarithm and a power. At power 2, two sources share a
+//! reciprocal: v / a + w / b = (v b + w a) / (a b).
 
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
@@ -29,20 +29,20 @@ impl MulAdd for f32 {
 /// The shared memory of a block that sums.
 #[derive(Clone, Copy)]
 pub struct Shared {
-    /// Places of the targets, relative to the middle of the data, in units: x and the rest that f32
-    /// leaves of it, y and the rest.
+    /// The targets' places relative to the middle of the data, in units: x and its rest after rounding to f32, y and
+    /// its rest.
     pub targets: SharedArray<Vector>,
     /// Sums: weights, then weighted values, of each target of each thread.
     pub sums: SharedArray<f64>,
-    /// The sources: x, y, then of a node its weight, then the value where there is one.
+    /// The sources: x, y, then for a node its weight, then the value if there is one.
     pub sources: SharedArray<Vector>,
     /// Their values, where there are several.
     pub values: SharedArray<Vector>,
 }
 
 impl Shared {
-    /// For `targets` targets of a thread and `values` values of a point. The vectors begin at multiples of 16, since
-    /// whatever lies before has whole ones.
+    /// For `targets` targets of a thread and `values` values of a point. Whatever lies before the vectors has whole
+    /// vectors, so they begin at multiples of 16.
     #[inline(always)]
     pub const fn new(carver: &mut Carver, targets: u32, values: u32) -> Self {
         let of_block = BLOCK * targets;
@@ -54,7 +54,7 @@ impl Shared {
         }
     }
 
-    /// The places of the thread's targets `j` relative to an origin.
+    /// The place of the thread's target `j` relative to an origin.
     ///
     /// # Safety
     /// The thread has stored its targets.
@@ -85,7 +85,7 @@ pub struct GroupSums<const Q: usize, const V: usize> {
 }
 
 impl<const Q: usize, const V: usize> GroupSums<Q, V> {
-    /// None yet.
+    /// Empty sums.
     pub const NONE: Self = Self { weights: [0.0; Q], values: [[0.0; Q]; V] };
 
     /// The sum of weights of target `j`, then those of weighted values.
@@ -94,7 +94,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         if c == 0 { self.weights[j] } else { self.values[(c - 1) % V][j] }
     }
 
-    /// Adds a source, `W` one with a weight of its own, whose distance from target `j` has this weight.
+    /// Adds a source; `weight` is that of its distance from target `j`. With `W` the source has a weight of its own.
     #[inline(always)]
     pub fn add<const W: bool>(
         &mut self,
@@ -135,7 +135,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         }
     }
 
-    /// The sums of a target that is not known to the compiler: these are registers.
+    /// The sums of target `j`. The sums are registers and the compiler does not know `j`, so each is compared.
     #[inline(always)]
     pub fn pick(&self, j: u32) -> (f32, [f32; V]) {
         let mut values = [0.0; V];
@@ -148,7 +148,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
     }
 }
 
-/// The element of an array in registers that is not known to the compiler.
+/// Element `j` of an array in registers; the compiler does not know `j`.
 #[inline(always)]
 fn pick<const Q: usize>(all: &[f32; Q], j: u32) -> f32 {
     let mut picked = 0.0;
@@ -168,7 +168,7 @@ pub struct Source<const WEIGHTED: bool, const V: usize> {
     x: f32,
     y: f32,
     weight: f32,
-    /// Values, of a node weighted ones.
+    /// The values; those of a node are weighted.
     pub values: [f32; V],
 }
 
@@ -196,7 +196,7 @@ impl<const WEIGHTED: bool, const V: usize> Source<WEIGHTED, V> {
     }
 }
 
-/// The targets of a thread, relative to the origin of what is staged, and what a weight needs.
+/// The targets of a thread, relative to the origin of the staged sources, and what weights depend on.
 #[derive(Clone, Copy)]
 pub struct Near<const Q: usize> {
     /// x of each.
@@ -224,7 +224,7 @@ impl<const Q: usize> Near<Q> {
         }
     }
 
-    /// The squared distance of target `j` to a source, `row` being the share of the targets' row.
+    /// The squared distance of target `j` to a source. `row` is the part of it that all targets of a row share.
     #[inline(always)]
     fn squared<const ROW: bool, const W: bool, const V: usize>(
         &self,
@@ -236,7 +236,7 @@ impl<const Q: usize> Near<Q> {
         dx.mul_add_(dx, if ROW { row } else { self.of_y(j, p) })
     }
 
-    /// What y and the smoothing give to the squared distance.
+    /// The part of the squared distance that y and the smoothing give.
     #[inline(always)]
     fn of_y<const W: bool, const V: usize>(&self, j: usize, p: &Source<W, V>) -> f32 {
         let dy = p.y - self.y[j];

@@ -7,7 +7,7 @@ use super::BLOCK;
 /// Threads of a block that share a row of a grid: each has every eighth cell.
 pub const ROW_THREADS: u32 = 8;
 
-/// Rows of a grid that a block serves.
+/// Rows of a grid that a block has.
 pub const PATCH_ROWS: u32 = BLOCK / ROW_THREADS;
 
 /// Targets: places in two columns, or the cells of a grid, row by row from the north.
@@ -15,7 +15,7 @@ pub const PATCH_ROWS: u32 = BLOCK / ROW_THREADS;
 pub struct Targets<'a> {
     /// x of each; `None` for a grid.
     pub x: Option<In<'a, f64>>,
-    /// y of each, which is there where x is.
+    /// y of each; there if x is.
     pub y: Option<In<'a, f64>>,
     /// How many targets there are.
     pub count: u64,
@@ -112,7 +112,7 @@ pub fn centre([west, north, cell]: [f64; 3], column: f64, row: f64) -> [f64; 2] 
     [west + (column + 0.5) * cell, north - (row + 0.5) * cell]
 }
 
-/// A number and what f32 leaves of it.
+/// A number rounded to f32, and the rest.
 #[inline(always)]
 pub fn split(x: f64) -> [f32; 2] {
     let high = x as f32;

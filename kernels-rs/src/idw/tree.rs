@@ -6,10 +6,10 @@
 //!
 //! # Idea
 //!
-//! Over a box that is far from a target, the weight is a smooth function of the point's place: nearly the polynomial
-//! that has the same values at 9 x 9 Chebyshev nodes. So the sum over the box's points is a sum over 81 nodes. A node's
-//! weight is the sum of `w L_k(x) L_l(y)` over the points, with Lagrange's polynomials L. It does not depend on the
-//! target.
+//! Over a box that is far from a target, the weight is a smooth function of the point's place. It is nearly the
+//! polynomial with the same values at 9 x 9 Chebyshev nodes. So the sum over the box's points is a sum over 81 nodes. A
+//! node's weight is the sum of `w L_k(x) L_l(y)` over the points, with Lagrange's polynomials L. It does not depend on
+//! the target.
 //!
 //! ```text
 //!           +-----------+  half
@@ -28,14 +28,14 @@
 //!           else:                             visit its four children
 //! ```
 //!
-//! Nodes and points go through the same loop (`staged`): a point is a node of weight 1. With few targets, n rows of
-//! blocks share the items: each row takes every n-th one that is visited.
+//! The same loop (`staged`) sums nodes and points: a point is a node of weight 1. With few targets, n rows of blocks
+//! share the items: each row takes every n-th one that is visited.
 //!
 //! # Why it is right
 //!
-//! - The error of one weight, at the least distance of a far box, is at most 6.2e-6 of it for powers up to 4, and 4e-7
-//!   in the mean over the box (docs/internals/idw.md has it by power). It falls fast with the distance. A result is off
-//!   by a weighted mean of these errors, times how far the values lie from it. If values differ tenfold that is not
+//! - The error of one weight, at the least distance of a far box, is at most 6.2e-6 of it for powers up to 4. In the
+//!   mean over the box it is 4e-7 (docs/internals/idw.md has it by power). It falls fast with the distance. A result is
+//!   off by a weighted mean of these errors, times how far the values lie from it. If values differ tenfold that is not
 //!   quite a proof of 1e-5; measured errors are far below.
 //! - A target on a point lies in no far box. A box without extent is far only from targets elsewhere.
 //! - A near leaf is summed as without a tree, with the same test of rounding ([`error_bound`](super::error_bound)).
@@ -45,10 +45,10 @@
 //!
 //! # What it costs
 //!
-//! Of 2^18 uniform points a target meets 4800 points and 5600 nodes at power 2, on the CPU with chunks of 64 targets.
-//! Targets spread thinly make a block's box large, and then all is near: time alone.
+//! On the CPU, with chunks of 64 targets, a target meets 4800 points and 5600 nodes of 2^18 uniform points at power 2.
+//! Sparse targets make a block's box large, so that every item is near; this costs time, not accuracy.
 //!
-//! [`globe`] has the same on the sphere, [`f64_tree`] in f64 with 16 x 16 nodes.
+//! [`globe`] is the same on the sphere, and [`f64_tree`] in f64 with 16 x 16 nodes.
 
 mod chebyshev;
 pub mod f64_tree;
@@ -67,7 +67,7 @@ use super::TILE;
 /// Data points of a leaf.
 pub const LEAF: u32 = TILE;
 
-/// Items of the next level below that an item stands for.
+/// Items of the level below that an item stands for.
 pub const CHILDREN: u32 = 4;
 
 /// Nodes along each axis of a box.
@@ -79,13 +79,13 @@ pub const NODES: u32 = SIDE * SIDE;
 /// The data points and the nodes, and the boxes of the items.
 #[arguments]
 pub struct Tree<'a> {
-    /// Of each point, then of each node of each item: place relative to the middle of its item, weight,
-    /// first weighted value.
+    /// For each point, then for each node of each item: place relative to the middle of its item, weight, first
+    /// weighted value.
     pub sources: Out<'a, Vector>,
-    /// All weighted values of each; where there is one value, nothing.
+    /// All weighted values of each; empty if a point has one value.
     pub values: Out<'a, Vector>,
-    /// Of each item: x and y of the middle, and half of the longer side; then of each leaf: x and y of
-    /// the origin of its points.
+    /// For each item: x and y of the middle, and half of the longer side. Then for each leaf: x and y of the origin of
+    /// its points.
     pub boxes: Out<'a, Vector>,
     /// How many points there are.
     pub points: u32,
@@ -111,7 +111,7 @@ impl Middle {
         Self { x, y, half_x, half_y }
     }
 
-    /// As [`Tree::boxes`] has it; the half is not rounded down.
+    /// The middle as [`Tree::boxes`] has it; the half is rounded up.
     #[inline(always)]
     fn packed(&self) -> Vector {
         let half = f64::max(self.half_x, self.half_y) as f32 * 1.000_000_5;
@@ -119,7 +119,7 @@ impl Middle {
     }
 }
 
-/// The boxes of the items: of each least x and y, greatest x and y, in units.
+/// The boxes of the items: for each, least x and y, greatest x and y, in units.
 type Extents<'a> = Out<'a, f64>;
 
 /// The box of an item.

@@ -3,14 +3,14 @@
 use device_std::real::Real;
 use device_std::{In, arguments};
 
-/// How weights follow from distances, beside the law.
+/// How weights follow from distances, apart from the law.
 #[arguments]
 pub struct Weighting<'a> {
     /// The square of the smoothing, in the units of the kernel's distances.
     pub smoothing: f64,
     /// Minus half the power.
     pub exponent: f64,
-    /// The same of each target, in place of `exponent`.
+    /// The same for each target, in place of `exponent`.
     pub exponents: Option<In<'a, f64>>,
 }
 

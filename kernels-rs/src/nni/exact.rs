@@ -3,13 +3,14 @@
 //! 1. `delaunay-stars` makes the stars of the sites: their neighbours in the Delaunay triangulation
 //!    ([`stars`](crate::stars)).
 //! 2. [`merge_values`](const@kernels::merge_values): the values of points at one place become those of their site.
-//! 3. [`fit_gradients`](const@kernels::fit_gradients), for the smooth interpolant: each site's gradients, from its star.
-//! 4. [`interpolate_cells`](mod@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from star to
-//!    star shows the natural neighbours of its centre with their shares, and [`weights`] has the mean of their values. A cell
-//!    outside the hull has the value at the nearest place of the hull.
+//! 3. [`fit_gradients`](const@kernels::fit_gradients), for the smooth interpolant: each site's gradients, from its
+//!    star.
+//! 4. [`interpolate_cells`](mod@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from
+//!    star to star shows the natural neighbours of the cell's centre with their shares, and [`weights`] has the mean of
+//!    their values. A cell outside the hull gets the value at the nearest place of the hull.
 //!
-//! Coordinates are the caller's times a power of two, which brings them to where decisions are exact. Host and device run the
-//! same functions and give the same bits.
+//! Coordinates are the caller's times a power of two, which scales them to where decisions are exact. Host and device
+//! run the same functions and give the same bits.
 
 pub mod kernels;
 pub mod merge;

@@ -1,12 +1,13 @@
 //! Natural neighbour interpolation on the pixels of a raster, the published method: crate `nni-grid`.
 //!
-//! 1. [`rasterise`]: points merge into the pixels of the Voronoi raster, one atomic a point and value, and
-//!    occupied pixels become `sites` with values.
+//! 1. [`rasterise`]: points merge into the pixels of the Voronoi raster, one atomic a point and value, and occupied
+//!    pixels become `sites` with values.
 //! 2. The Voronoi diagram of the sites (module `voronoi`).
-//! 3. A query for each DEM cell, the sums over the pixels that the cell's centre would steal from
-//!    their sites: by `small_circles`, pixel by pixel in shared memory, where the query circle is small; else, and by other
-//!    [`weights`], by `boxed`, in shared memory where the stolen pixels are near, and row by row by [`spans`] where not.
-//! 4. The same on the raster turned by half a circle ([`tie_balance`]), for ties without a lean, and the mean of both.
+//! 3. A query for each DEM cell sums over the pixels that the cell's centre would steal from their sites. If the query
+//!    circle is small, `small_circles` sums pixel by pixel in shared memory. Otherwise, and with other [`weights`],
+//!    `boxed` sums in shared memory if the stolen pixels are near, and [`spans`] row by row if not.
+//! 4. The same on the raster turned by 180 degrees ([`tie_balance`]), so that ties favour no side, and the mean of
+//!    both.
 //! 5. If the parameters say so, [`finish`]: layers of quality, and the control of NODATA.
 //!
 //! Values are fixed-point integers (`ValueScale` in nni-grid), so sums are exact and the result

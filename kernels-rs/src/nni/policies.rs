@@ -17,7 +17,7 @@ pub const LAST: u32 = 4;
 pub const FILL_NOT: u32 = 0;
 /// A cell without a value takes that of the nearest site.
 pub const FILL_NEAREST: u32 = 1;
-/// A cell without a value takes a given one.
+/// A cell without a value takes a fixed value.
 pub const FILL_VALUE: u32 = 2;
 
 /// `sum / count` to the nearest integer, halves upward: `floor((2 sum + count) / (2 count))`.

@@ -1,6 +1,6 @@
-//! A few numbers from the arguments of a launch into memory, for kernels that take any number of them.
+//! Copies a few numbers from the arguments of a launch into memory, for kernels that take any number of them.
 //!
-//! A copy from the host would do the same, but a graph cannot hold one whose source is gone.
+//! A copy from the host would do the same, but a graph cannot hold a copy whose source is gone.
 
 use device_std::{Out, kernel, thread};
 

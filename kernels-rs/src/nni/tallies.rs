@@ -1,4 +1,4 @@
-//! What the kernels count.
+//! The counts that kernels make.
 
 use device_std::{Out, warp};
 
@@ -17,8 +17,8 @@ pub const UNITED: usize = 5;
 /// Tallies, which start at 0.
 pub const TALLIES: usize = 6;
 
-/// Adds the number of threads whose flag is set to one of the tallies, with one atomic a warp: for flags that
-/// are rare.
+/// Adds the number of threads whose flag is set to one of the tallies, with one atomic a warp. For flags that are
+/// rarely set.
 ///
 /// # Safety
 /// The whole warp comes to the same call.

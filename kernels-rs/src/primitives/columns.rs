@@ -1,18 +1,17 @@
 //! Scans along the columns of a row-major grid: crate `gpu-scan`.
 //!
-//! Each column is cut into chunks of as many rows, and a thread has one chunk of one column:
-//! neighbouring threads have neighbouring columns, so every access is as wide as a warp. The plan:
+//! Each column is cut into chunks of the same number of rows, and a thread has one chunk of one column. Neighbouring
+//! threads have neighbouring columns, so every access is as wide as a warp. The plan:
 //!
 //! 1. [`mod@sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
 //!    for each chunk.
 //! 2. [`mod@scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
 //! 3. [`mod@scan`] of the chunks, each from what comes before it.
 //!
-//! So each element is read twice and written once; with one chunk, only once. Backward, rows are
-//! counted from the last.
+//! So each element is read twice and written once; with one chunk, it is read only once. Backward, rows are counted
+//! from the last.
 //!
-//! The order of combination is plain: within a chunk one row after the other, and the chunks one
-//! after the other.
+//! Elements are combined in a fixed order: row after row within a chunk, then chunk after chunk.
 
 use device_std::scalar::Scalar;
 use device_std::{In, Out, arguments, kernel, thread, vector};
@@ -22,16 +21,16 @@ use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Threads that are enough to keep a large GPU's memory busy.
+/// How many threads keep a large GPU's memory busy.
 const THREADS: u64 = 1 << 18;
 
-/// Rows of a chunk, at least: sums are a small part of what is read and written.
+/// The least number of rows of a chunk, so that sums are a small part of the memory traffic.
 const LEAST_ROWS: u64 = 32;
 
-/// The most chunks of a column: one thread goes over their sums.
+/// The most chunks of a column: one thread visits all of their sums.
 const MAX_CHUNKS: u64 = 1024;
 
-/// Rows that a thread has under way at once.
+/// Rows that a thread has in flight at once.
 const BATCH: usize = 8;
 
 /// Rows of a chunk, and chunks of a column.
@@ -70,12 +69,12 @@ struct Chunk<O> {
     first: u64,
     step: u64,
     rows: u32,
-    /// Which of the sums is the chunk's.
+    /// The index of the chunk's sum.
     place: u64,
 }
 
 impl<O: Copy> Chunk<O> {
-    /// This thread's; none beyond the last.
+    /// This thread's chunk; `None` for threads beyond the last.
     #[inline(always)]
     fn new(operator: O, Grid { width, height, rows, mode }: Grid) -> Option<Self> {
         let backward = mode & BACKWARD != 0;
@@ -92,7 +91,7 @@ impl<O: Copy> Chunk<O> {
         Some(Self { operator, first: row * width as u64 + column, step, rows, place })
     }
 
-    /// Calls `take` with each element, lifted, and where it lies, row after row.
+    /// Calls `take` for each element, row after row, with its index and its lifted value.
     #[inline(always)]
     fn for_each<T: Scalar>(&self, input: In<T>, mut take: impl FnMut(u64, T))
     where
@@ -123,12 +122,11 @@ impl<O: Copy> Chunk<O> {
     }
 }
 
-/// The sums of the chunks, one row of sums after the other. Grid: a thread for each chunk of each
-/// column.
+/// Writes the sums of the chunks, one row of sums after the other. Grid: a thread for each chunk of each column.
 ///
 /// # Safety
-/// `input` has an element for each cell of the grid, `output` is a grid as wide, with a row for each chunk, and apart
-/// from it.
+/// `input` has an element for each cell of the grid. `output` is a grid of the same width with a row for each chunk,
+/// and does not overlap `input`.
 #[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;
@@ -159,12 +157,12 @@ pub unsafe fn sums<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// The scans of the chunks, each after what comes before it. Grid: a thread for each chunk of each
-/// column.
+/// Writes the scans of the chunks, each after the combination of the chunks before it. Grid: a thread for each chunk of
+/// each column.
 ///
 /// # Safety
-/// `input` and `output` have an element for each cell of the grid and are the same or apart; `before` has a value for
-/// each chunk of each column, and may be missing where there is one chunk.
+/// `input` and `output` have an element for each cell of the grid, and are the same array or do not overlap. `before`
+/// has a value for each chunk of each column. It may be missing if each column has one chunk.
 #[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;

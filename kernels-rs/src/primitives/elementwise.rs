@@ -1,8 +1,8 @@
-//! Primitives in which elements do not meet: fill, sequence, adjacent difference, gather, scatter,
-//! transpose. Crate `gpu-scan`.
+//! Primitives that treat each element by itself: fill, sequence, adjacent difference, gather, scatter, transpose. Crate
+//! `gpu-scan`.
 //!
-//! They run at the speed of a copy: 16 bytes a thread and instruction where elements lie side by
-//! side, several of them under way at once; elsewhere several elements a thread.
+//! They run at the speed of a copy. Where elements lie side by side, an instruction moves 16 bytes a thread, and a
+//! thread has several instructions in flight. Elsewhere a thread moves several elements.
 
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
@@ -79,7 +79,7 @@ fn write<T: Scalar>(output: Out<T>, len: u64, value: impl Fn(u64) -> T) {
     }
 }
 
-/// Every element becomes a value. Grid: one block a tile of [`tile_len`].
+/// Sets every element to a value. Grid: one block a tile of [`tile_len`].
 ///
 /// # Safety
 /// `output` has `len` elements.
@@ -130,7 +130,7 @@ pub unsafe fn difference<T: Arithmetic>(input: In<'_, T>, output: Out<'_, T>, le
     }
 }
 
-/// Calls `work` for the elements that fall to the thread, one in each of [`ITEMS`] rows.
+/// Calls `work` for the thread's elements, one in each of [`ITEMS`] rows.
 #[inline(always)]
 fn for_each(len: u64, mut work: impl FnMut(u64)) {
     let first = thread::block_idx_x() as u64 * MOVED + thread::thread_idx_x() as u64;
@@ -216,7 +216,7 @@ pub unsafe fn scatter<I: Index, T: Scalar>(
 /// Side of the square that a block of a transposition moves.
 pub const SIDE: u32 = 32;
 
-/// Rows of the square that a warp has under way.
+/// Rows of the square that a warp has in flight.
 const SQUARE_ROWS: u32 = SIDE * SIDE / BLOCK as u32;
 
 /// The square in shared memory: its rows are one element longer, so that its columns lie in different
@@ -225,7 +225,7 @@ const fn square<T: Plain>(carver: &mut Carver) -> SharedArray<T> {
     carver.array(SIDE * (SIDE + 1))
 }
 
-/// Rows become columns. Grid: one block a square of [`SIDE`], x over columns, y over rows.
+/// Writes rows as columns. Grid: one block a square of [`SIDE`], x over columns, y over rows.
 ///
 /// # Safety
 /// Both arrays have `width * height` elements and are apart.
@@ -265,7 +265,7 @@ pub unsafe fn transpose<T: Scalar>(input: In<'_, T>, output: Out<'_, T>, width: 
     }
 }
 
-/// Elements that are moved: of every size.
+/// Element types that these primitives move: one of every size.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Moves:
     Copy

@@ -1,11 +1,10 @@
 //! The extent of points, in one launch: the least and the greatest element of each of several columns,
 //! and the first that is not a finite number. Crate `gpu-scan`.
 //!
-//! Each column is cut into chunks, and a block looks at one chunk of one column. Of its elements a
-//! thread keeps the least and the greatest and, since zeros of both signs are equal and the first one
-//! met stays, the index of the first zero; and the index of the first that is not finite. The block puts
-//! together what its threads found and leaves that in memory; the block that finishes last does the
-//! same with what all blocks left, column by column.
+//! Each column is cut into chunks, and a block reads one chunk of one column. A thread keeps the least and the greatest
+//! of its elements, and the index of the first that is not finite. It also keeps the index of the first zero: zeros of
+//! both signs are equal, and the first one in the column is the result. The block combines what its threads found and
+//! writes that to memory. The block that finishes last combines the results of all blocks, column by column.
 //!
 //! Nothing here depends on an order, so every device finds the same bits.
 
@@ -27,8 +26,8 @@ pub const MAX_COLUMNS: usize = 8;
 /// The most chunks of a column.
 const MAX_CHUNKS: u64 = 512;
 
-/// Words of a result: the bits of the least and of the greatest element; the index of the first that is
-/// not finite, all ones without one, and its bits.
+/// Words of a result: the bits of the least element, those of the greatest, the index of the first element that is not
+/// finite, and its bits. If all are finite, that index is all ones.
 pub const WORDS: u64 = 4;
 
 /// Tiles of each chunk, and number of chunks, for columns of `len` elements.
@@ -38,7 +37,7 @@ pub const fn chunks(len: u64) -> (u64, u64) {
     (of_chunk, tiles.div_ceil(of_chunk))
 }
 
-/// What is known of some elements.
+/// The extent of some elements.
 #[derive(Clone, Copy)]
 struct PartialExtent {
     least: f64,
@@ -55,7 +54,7 @@ impl PartialExtent {
         not_finite: u64::MAX,
     };
 
-    /// With one element more.
+    /// The extent with one more element.
     #[inline(always)]
     fn with(self, value: f64, index: u64) -> Self {
         let met = |condition: bool| if condition { index } else { u64::MAX };
@@ -67,7 +66,7 @@ impl PartialExtent {
         }
     }
 
-    /// What was left in memory, in [`WORDS`] elements.
+    /// Reads an extent from memory, from [`WORDS`] elements.
     #[inline(always)]
     fn load(from: Out<u64>) -> Self {
         Self {
@@ -78,7 +77,7 @@ impl PartialExtent {
         }
     }
 
-    /// Leaves it in memory, as [`load`](Self::load) reads it.
+    /// Writes it to memory, as [`load`](Self::load) reads it.
     #[inline(always)]
     fn store(self, to: Out<u64>) {
         to.set(0u32, self.least.to_bits());
@@ -87,7 +86,7 @@ impl PartialExtent {
         to.set(3u32, self.not_finite);
     }
 
-    /// What is known of this and another's elements.
+    /// The extent of both together.
     #[inline(always)]
     fn and(self, other: Self) -> Self {
         Self {
@@ -98,7 +97,7 @@ impl PartialExtent {
         }
     }
 
-    /// The words of the result for the column that it is of.
+    /// Writes the words of the result of `column`, whose extent this is.
     #[inline(always)]
     fn write_result(self, column: In<u64>, to: Out<u64>) {
         let at = |index: u64| if index == u64::MAX { 0 } else { column.get(index) };
@@ -110,7 +109,7 @@ impl PartialExtent {
     }
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared {
     values: BlockReduce<f64>,
@@ -128,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// What is known of the elements of all threads.
+    /// The extent of the elements of all threads.
     ///
     /// # Safety
     /// The whole block comes here.
@@ -147,24 +146,24 @@ impl Shared {
     }
 }
 
-/// The columns of a launch: the bits of f64. Those beyond the grid are not read, and may be any.
+/// The columns of a launch, as the bits of f64. Columns beyond the grid are not read, and may be anything.
 #[arguments]
 pub struct Columns<'a> {
     /// `len` elements.
     pub a: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub b: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub c: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub d: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub e: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub f: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub g: In<'a, u64>,
-    /// As many.
+    /// `len` elements.
     pub h: In<'a, u64>,
     /// How many elements each has.
     pub len: u64,
@@ -184,7 +183,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A column; by choosing, since registers cannot be indexed.
+/// Returns a column by comparisons, since registers cannot be indexed.
 #[inline(always)]
 fn column_of(columns: [In<u64>; MAX_COLUMNS], column: u32) -> In<u64> {
     let mut found = columns[0];
@@ -196,7 +195,7 @@ fn column_of(columns: [In<u64>; MAX_COLUMNS], column: u32) -> In<u64> {
     found
 }
 
-/// What is known of a chunk of a column.
+/// The extent of a chunk of a column.
 #[inline(always)]
 fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> PartialExtent {
     let mut found = PartialExtent::NOTHING;
@@ -223,7 +222,9 @@ fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> PartialExtent {
 /// the columns.
 ///
 /// # Safety
-/// The columns of the grid are as [`Columns`] says, and not empty; `partials` has [`WORDS`] for each block and
+/// The columns of the grid are as [`Columns`] says, and not empty. `partials` has [`WORDS`] elements for each block,
+/// and `results` has as many for each column. `done` is one element, zero, and used by nobody but launches that follow
+/// each other.
 /// `results` for each column. `done` is one element, zero, and used by nobody but launches that follow each other.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
 pub unsafe fn find_extent(

@@ -1,8 +1,8 @@
 //! Head bits: where segments begin, one bit an element, in words of 32. Crate `gpu-scan`.
 //!
-//! Segments come as equal keys in a row, as offsets, or as the rows of a grid. From here on they
-//! are all the same: bits, of which a kernel reads a thirty-second of a word for each element.
-//! With `tails` set, a bit marks a segment's last element instead: the head of a backward scan.
+//! Segments are given as runs of equal keys, as offsets, or as the rows of a grid. All become the same bits, of which a
+//! kernel reads a thirty-second of a word for each element. With `tails` set, a bit marks a segment's last element
+//! instead: the head of a backward scan.
 
 use device_std::scalar::Scalar;
 use device_std::{In, Out, kernel, thread, warp};
@@ -10,10 +10,10 @@ use device_std::{In, Out, kernel, thread, warp};
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 
-/// Elements that a thread looks at.
+/// Elements of a thread.
 const ITEMS: u32 = 4;
 
-/// Elements that a block looks at.
+/// Elements of a block.
 pub const TILE: u32 = BLOCK * ITEMS;
 
 /// Marks where keys change, compared by their bits. Grid: blocks of [`TILE`] elements.

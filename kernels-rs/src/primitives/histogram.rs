@@ -1,7 +1,7 @@
 //! Histograms: crate `gpu-scan`.
 //!
-//! Bins lie between bounds that rise. Elements and bounds are compared as ranks (see
-//! [`Order`]); what is below the first bound, not below the last, or NaN has a slot of its own:
+//! Bins lie between rising bounds. Elements and bounds are compared as ranks (see [`Order`]). Elements in no bin have
+//! slots of their own:
 //!
 //! | slot | counts |
 //! |---|---|
@@ -18,17 +18,19 @@
 //! 2. At the end each block adds its counts to the result. Meanwhile the block with the first ticket has
 //!    set that to zero, for which the others wait; there is one launch.
 //!
-//! Between given bounds a slot is found by a binary search. Every search takes the same number of
-//! steps, so a thread searches for several elements side by side. In equal bins it is
-//! computed in f32; an element that is closer to a bound than rounding may have moved it is compared
-//! with the bounds around it, and its slot moved until it lies between them: so bounds decide
-//! alone, and rounding does not show. With more bins than shared memory holds, a first launch makes the
-//! bounds in global memory and sets the counts to zero, and the second reads the one and adds to the
-//! other there; a thread that finds a slot several times in a row counts first and adds once.
+//! Between given bounds, a binary search finds the slot. Every search takes the same number of steps, so a thread
+//! searches for several elements side by side.
 //!
-//! Elements of one byte are counted by value, of which there are 256, and only the counts are
-//! brought to bins. Each lane has its own counters, in a bank of their own, so that none ever waits for
-//! another.
+//! In equal bins the slot is computed in f32. An element closer to a bound than the rounding error is compared with the
+//! bounds around it, and its slot moves until it lies between them. So the bounds alone decide, and rounding does not
+//! show.
+//!
+//! If shared memory does not hold all bins, a first launch makes the bounds in global memory and sets the counts to
+//! zero. The second launch reads these bounds and adds to these counts. A thread that finds the same slot several times
+//! in a row counts first and adds once.
+//!
+//! Elements of one byte are counted by their 256 values, and only the counts are assigned to bins. Each lane has its
+//! own counters, in a bank of their own, so that no lane ever waits for another.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use device_std::host::Kernel;
@@ -76,8 +78,8 @@ pub const MAX_BINS: u64 = u32::MAX as u64 - OUTSIDE;
 /// Bytes of shared memory that counters and bounds may take: what every device gives a block.
 const MAX_SHARED: u64 = 48 << 10;
 
-/// Bytes of shared memory that copies of the counters may take: enough blocks still fit on a
-/// multiprocessor that all its threads are busy.
+/// Bytes of shared memory that copies of the counters may take, so that enough blocks still fit on a multiprocessor to
+/// keep all its threads busy.
 const COPIES_SHARED: u64 = 16 << 10;
 
 /// The values of a byte.
@@ -86,10 +88,11 @@ const BYTES: u32 = 256;
 /// Copies of the counters of bytes: one for each lane.
 const COPIES_OF_BYTES: u32 = 32;
 
-/// Fewer bins of bytes than this have their bounds in shared memory: as a rule there are no more than values.
+/// Byte histograms with fewer bins than this have their bounds in shared memory: there are rarely more bins than
+/// values.
 const BOUNDS_OF_BYTES: u32 = 1024;
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<B> {
     tickets: Tickets,
@@ -138,7 +141,7 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
     while copies < most && 2 * copies as u64 * (bins + OUTSIDE) * 4 <= COPIES_SHARED {
         copies *= 2;
     }
-    // Should the bounds leave no room for them, there are fewer copies.
+    // If the bounds leave too little memory, there are fewer copies.
     while shared_bytes::<B>(bins, copies) as u64 > MAX_SHARED {
         copies /= 2;
     }
@@ -168,9 +171,9 @@ pub unsafe fn make_bounds<B: Bits>(
 /// Counts in shared memory by one of the methods. Grid: any number of blocks that leaves each at most [`MAX_TILES`].
 ///
 /// # Safety
-/// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`] as
-/// fit, and at least one. `control` is as [`Tickets::take`] asks, and `cleared` is one element, zero at first and used
-/// by launches over it alone.
+/// The input, the bounds and the counts are as [`Tiles`], [`Bounds`] and [`Counted`] say. There are as many [`copies`]
+/// as fit, and at least one. `control` is as [`Tickets::take`] asks, and `cleared` is one element, zero at first and
+/// used by launches over it alone.
 #[kernel(
     block = BLOCK,
     shared = |args| shared_bytes::<B>(args.bounds.bins, args.copies),
@@ -201,7 +204,7 @@ pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
     let shared = Shared::<B>::new(&mut Carver::new(), bounds.bins as u32, copies);
     // SAFETY: the whole block comes here.
     unsafe {
-        // On their way while the block makes ready.
+        // These loads are in flight while the block prepares.
         let first = tiles.load(thread::block_idx_x() as u64);
         let clearing = Clearing { cleared, ticket: shared.tickets.take(control) };
         clearing.begin(&counts);

@@ -1,21 +1,19 @@
 //! The stable merge of two sorted arrays: crate `gpu-scan`. After Green, McColl and Bader, "GPU
 //! merge path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 //!
-//! Merging walks a path over the grid of pairs (elements of a, elements of b); after `d` steps it
-//! crosses the grid's diagonal `d`, and where it does so a binary search finds without walking.
-//! The plan:
+//! Merging walks a path over the grid of pairs (elements of a, elements of b). After `d` steps the path crosses the
+//! grid's diagonal `d`. A binary search finds the crossing without walking. The plan:
 //!
-//! 1. A tile's split is where the path crosses the diagonal of the tile's first output. With few tiles
-//!    each block searches its own, by a warp that looks at 32 places at a time, as in the paper; with
-//!    many a first kernel finds them, where thousands of searches run side by side, so that no block
-//!    waits for one.
+//! 1. A tile's split is where the path crosses the diagonal of the tile's first output. With few tiles each block
+//!    searches its own: a warp tests 32 places at a time, as in the paper. With many tiles a first kernel runs
+//!    thousands of searches side by side, so that no block waits for one.
 //! 2. A block loads its part of a and its part of b into shared memory, one after the other.
 //! 3. Each thread finds its own split by the same search in shared memory and merges
 //!    `ITEMS` elements in registers.
 //! 4. Through shared memory the outputs are put in order and written.
 //!
-//! With values, the place in the shared arrays that each output comes from is kept in shared memory
-//! too; then the values take the keys' place there, and are picked by it.
+//! With values, shared memory also holds, for each output, the place that it comes from in the shared arrays. The
+//! values then replace the keys in shared memory, and each output picks its value by that place.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, global, kernel, thread, vector, warp};
@@ -32,8 +30,8 @@ const ITEMS: usize = 15;
 /// Outputs of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// What a block keeps in shared memory: the splits, if the block finds them; the places that outputs come
-/// from, if there are values; then the ranks of the keys and, in the same place, the values.
+/// The shared memory of a block. `splits` is there if the block finds them, `places` (where each output comes from) if
+/// there are values. One array holds first the ranks of the keys, then the values.
 #[derive(Clone, Copy)]
 struct Shared<B, V> {
     splits: SharedArray<u64>,
@@ -47,7 +45,7 @@ impl<B: Bits, V: Value> Shared<B, V> {
     const fn new(carver: &mut Carver) -> Self {
         let splits = carver.array(2);
         let places = carver.array(if V::IS_THERE { TILE as u32 } else { 0 });
-        // A thread looks at what comes next even where nothing does, of outputs beyond the end too.
+        // A thread reads the next input even if there is none, and for outputs beyond the end too.
         let (ranks, values) = carver.overlay(TILE as u32 + ITEMS as u32 + 1);
         Self { splits, places, ranks, values }
     }
@@ -56,7 +54,7 @@ impl<B: Bits, V: Value> Shared<B, V> {
 /// Two sorted arrays.
 #[arguments]
 pub struct Arrays<'a, B> {
-    /// `a_len` of them, which come first of equal ones.
+    /// `a_len` elements, which come before equal ones of `b`.
     pub a: In<'a, B>,
     /// How many there are.
     pub a_len: u64,
@@ -64,18 +62,18 @@ pub struct Arrays<'a, B> {
     pub b: In<'a, B>,
     /// How many there are.
     pub b_len: u64,
-    /// Those of the [`Order`] that both are sorted in.
+    /// The parameters of the [`Order`] that sorts both arrays.
     pub parameters: [u64; 4],
 }
 
 /// The values of the elements.
 #[arguments]
 pub struct Values<'a, V> {
-    /// As many as a has.
+    /// `a_len` elements.
     pub a: In<'a, V>,
-    /// As many as b has.
+    /// `b_len` elements.
     pub b: In<'a, V>,
-    /// Where they go: as many as both have.
+    /// The merged values: `a_len + b_len` elements.
     pub output: Out<'a, V>,
 }
 
@@ -95,14 +93,14 @@ impl<'a, B: Bits> Inputs<'a, B> {
         Self { a, a_len, b, b_len, order: Order::<B>::new(parameters) }
     }
 
-    /// Where the split of a diagonal may be.
+    /// The range of possible splits of a diagonal.
     #[inline(always)]
     fn range(&self, diagonal: u64) -> (u64, u64) {
         (diagonal.saturating_sub(self.b_len), u64::min(diagonal, self.a_len))
     }
 
-    /// Whether element `i` of a is among the first `diagonal` outputs: equal elements come from a
-    /// first. It is in the range of the diagonal, and not its end.
+    /// Whether element `i` of a is among the first `diagonal` outputs. Of equal elements, those of a come first. `i` is
+    /// in the range of the diagonal, and not its end.
     #[inline(always)]
     fn takes(&self, diagonal: u64, i: u64) -> bool {
         let of_a = self.order.rank(self.a.get(i));
@@ -124,7 +122,7 @@ impl<'a, B: Bits> Inputs<'a, B> {
         low
     }
 
-    /// The same by a whole warp, whose lanes look at the ends of 32 equal parts of what is left.
+    /// The same by a whole warp, whose lanes test the ends of 32 equal parts of the remaining range.
     #[inline(always)]
     unsafe fn split_by_warp(&self, diagonal: u64) -> u64 {
         let (mut low, mut high) = self.range(diagonal);
@@ -133,10 +131,10 @@ impl<'a, B: Bits> Inputs<'a, B> {
             let end = part_end(warp::lane_id() as u64 + 1);
             // SAFETY: the whole warp is here, by the caller's promise, and the range is the same in all lanes.
             let taken = unsafe {
-                // A part without a place says nothing.
+                // An empty part decides nothing.
                 warp::ballot(warp::FULL, end == low || self.takes(diagonal, end - 1))
             };
-            // Of arrays that are not sorted the first that is not taken counts.
+            // If arrays are not sorted, the first part that is not taken counts.
             let parts = taken.trailing_ones() as u64;
             let from = part_end(parts);
             high = if parts == 32 { high } else { part_end(parts + 1) - 1 };
@@ -162,7 +160,7 @@ pub unsafe fn find_splits<B: Bits>(arrays: Arrays<'_, B>, splits: Out<'_, u64>) 
     splits.set(tile, inputs.split(u64::min(tile * TILE, len)));
 }
 
-/// A block's tile: `count` outputs, of which the first `from_a` inputs in shared memory are a's.
+/// A block's tile: `count` outputs. The first `from_a` inputs in shared memory are those of a.
 #[derive(Clone, Copy)]
 struct MergeTile {
     /// The first output.
@@ -202,13 +200,13 @@ impl MergeTile {
         } else {
             splits.map_or((0, 0), |splits| (splits.get(tile), splits.get(tile + 1)))
         };
-        // Of arrays that are not sorted the splits may fall: what is read stays in the arrays.
+        // If arrays are not sorted, splits may fall; clamp them, so that reads stay in the arrays.
         let from_a = u64::min(a_end.saturating_sub(a_first), count as u64) as u32;
         Self { first, a_first, b_first: first - a_first, from_a, count }
     }
 
-    /// The same part, of which the compiler knows nothing: what it derived from it for the keys is
-    /// derived anew for the values, instead of being kept in registers all the while.
+    /// The same part, made opaque to the compiler. What was derived from it for the keys is then derived again for the
+    /// values; otherwise the compiler would keep it in registers.
     #[inline(always)]
     fn forgotten(self) -> Self {
         let (from_a, count) = (vector::unknown(self.from_a), vector::unknown(self.count));
@@ -222,7 +220,8 @@ impl MergeTile {
         self.count == TILE as u32
     }
 
-    /// Reads this thread's inputs, a block's width apart, by `read` from an address, in the place of
+    /// Reads this thread's inputs, a block's width apart; `read` loads one from an address. Inputs beyond the last
+    /// repeat the last. `none` only fills the array before.
     /// `none`. What is beyond the last is the last.
     #[inline(always)]
     fn load<T: Copy>(
@@ -232,7 +231,7 @@ impl MergeTile {
         read: impl Fn(u64) -> T,
     ) -> [T; ITEMS] {
         let mut inputs = [none; ITEMS];
-        // Both are such that the place is the index.
+        // Both starts are shifted so that an input's index in the tile is its offset.
         let a_start = a.wrapping_from(self.a_first).start() as u64;
         let b_start =
             b.wrapping_from(self.b_first).wrapping_from(-(self.from_a as i64)).start() as u64;
@@ -359,7 +358,7 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
     }
 }
 
-/// Puts the values of one tile where their keys went.
+/// Writes the values of one tile to the places of their keys.
 #[inline(always)]
 unsafe fn merge_values<B: Bits, V: Value>(
     part: &MergeTile,
@@ -371,7 +370,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
         let inputs = part.load((a, b), V::of_index(0), |address| V::load_at(address));
-        // The keys, in whose place the values come, have been read.
+        // The keys have been read; the values take their place in shared memory.
         thread::sync_threads();
         let mut item = 0;
         while item < ITEMS {
@@ -411,7 +410,7 @@ pub unsafe fn merge<V: Value, B: Bits>(
 ) {
     let inputs = Inputs::new(arrays);
     let shared = Shared::<B, V>::new(&mut Carver::new());
-    // SAFETY: the whole block comes here and goes the same way.
+    // SAFETY: the whole block comes here and takes the same branches.
     unsafe {
         let part = MergeTile::new(&inputs, splits, shared);
         match inputs.order.is_plain() {

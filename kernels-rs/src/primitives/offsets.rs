@@ -12,15 +12,15 @@ pub struct Offsets<'a> {
 }
 
 impl Offsets<'_> {
-    /// The last segment between `low` and `high`, both included, that begins at or before an
-    /// element: the one that has it. `low` does.
+    /// The segment that has an element: the last from `low` to `high`, both included, that begins at or before the
+    /// element. `low` does.
     #[inline(always)]
     pub(super) fn segment(self, element: u64, low: u64, high: u64) -> u64 {
         search::last(low, high, |s| self.offsets.get(s) <= element)
     }
 
-    /// Where a segment of an array of `len` elements lies: offsets that do not rise, or lie beyond the
-    /// array, name no element outside it.
+    /// The range of a segment in an array of `len` elements. Offsets that do not rise, or lie beyond the array, give no
+    /// element outside the array.
     #[inline(always)]
     pub(super) fn bounds(self, segment: u64, len: u64) -> (u64, u64) {
         let (begin, end) = (self.offsets.get(segment), self.offsets.get(segment + 1));

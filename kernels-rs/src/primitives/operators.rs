@@ -1,9 +1,9 @@
 //! The operators of reductions and scans, and the order of keys: the same code on the host and the
 //! device.
 //!
-//! Only bits distinguish many element types: a sum of `i32` has the bits of one of `u32`, and the
-//! least of any type is the least of unsigned integers, once the elements are mapped by an
-//! [`Order`]. So kernels are built for few types, and what remains comes as parameters.
+//! Many element types differ only in how their bits are read: a sum of `i32` has the bits of a sum of `u32`. The least
+//! element of any type is the least unsigned integer after an [`Order`] has mapped the elements. So kernels are built
+//! for few types, and parameters carry the rest.
 
 use device_std::scalar::Scalar;
 
@@ -20,18 +20,18 @@ pub trait Operator<T>: Copy {
     const ASSOCIATIVE: bool;
     /// The operator for these parameters, which the host makes.
     fn new(parameters: [u64; 4]) -> Self;
-    /// Leaves what it is combined with unchanged.
+    /// Leaves any value unchanged that it is combined with.
     fn identity(self) -> T;
     /// The combination of `a` and, after it, `b`.
     fn combine(self, a: T, b: T) -> T;
-    /// From an element of the column to what is combined.
+    /// Turns an element of the column into a value to combine.
     fn lift(self, element: T) -> T;
-    /// From what was combined to an element of the column.
+    /// Turns a combined value into an element of the column.
     fn lower(self, value: T) -> T;
 }
 
-/// What was combined since the last head, the start of a segment, and whether there was one. Without
-/// segments `closed` is always false and costs nothing.
+/// The combination since the last head (the start of a segment), and whether there was a head. Without segments
+/// `closed` is always false and costs nothing.
 #[derive(Clone, Copy)]
 pub struct Partial<T> {
     /// The combination.
@@ -141,11 +141,10 @@ bits! { u8, i8; u16, i16; u32, i32; u64, i64; }
 
 /// A bijection from the bits of an element to unsigned integers in the element's order.
 ///
-/// `rank(u) = ((u ^ (sign(u) & magnitude | top)) - shift) ^ flip`, where `sign(u)` is all ones for a
-/// negative number. `magnitude` is 0 for integers and the bits below the sign for floats, `top` is
-/// the sign bit or, for unsigned integers, 0. So far negative NaNs come before minus infinity and
-/// others after plus infinity; `shift` turns the ring of ranks so that all of them are at the same
-/// end. `flip`, all ones, turns the order round.
+/// `rank(u) = ((u ^ (sign(u) & magnitude | top)) - shift) ^ flip`, where `sign(u)` is all ones for a negative number.
+/// `magnitude` is 0 for integers, and the bits below the sign for floats. `top` is the sign bit, or 0 for unsigned
+/// integers. After these two, negative NaNs come before minus infinity and positive NaNs after plus infinity; `shift`
+/// turns the ring of ranks so that all NaNs are at one end. `flip`, all ones, reverses the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order<B> {
     /// See [`Order`].
@@ -192,14 +191,14 @@ impl<B: Bits> Order<B> {
     #[inline(always)]
     pub fn element(self, rank: B) -> B {
         let turned = rank.xor(self.flip).plus(self.shift);
-        // Where the sign bit was flipped, a negative number has it clear now.
+        // If the sign bit was flipped, a negative number has it clear now.
         let sign = turned.xor(self.top).sign();
         turned.xor(sign.and(self.magnitude).xor(self.top))
     }
 }
 
-/// The number that comes first in an order in which NaNs are last; they count as the infinity
-/// before them, which is also the identity.
+/// The first number in an order in which NaNs are last. NaNs count as the infinity before them, which is also the
+/// identity.
 #[derive(Clone, Copy)]
 pub struct Least<B> {
     order: Order<B>,
@@ -234,7 +233,7 @@ impl<B: Bits> Operator<B> for Least<B> {
     }
 }
 
-/// The last valid element; the canonical invalid one where there is none yet. It does not commute.
+/// The last valid element; the canonical invalid one if there is none yet. It does not commute.
 ///
 /// An element is invalid if `(bits & mask) - low`, wrapping, is at most `span`: one bit pattern
 /// with a full mask and no span, every NaN with the sign masked away.

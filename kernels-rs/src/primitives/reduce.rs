@@ -1,11 +1,10 @@
 //! Reductions in one launch: crate `gpu-scan`.
 //!
-//! The array is cut into chunks, whose number depends on its length alone; a block reduces one
-//! chunk and leaves its partial result, and the block that is the last to do so combines the
-//! partial results. Within a chunk each thread combines, vector by vector, the elements that fall
-//! to it, in [`ROWS`] independent rows; then come rows, lanes, warps. The order is
-//! thus fixed, whatever the device, and floats give the same bits in every run:
-//! `gpu-scan`'s documentation spells it out, and its CPU twin follows it.
+//! The array is cut into chunks; their number depends on the array's length alone. A block reduces one chunk and writes
+//! its partial result. The block that finishes last combines the partial results. Within a chunk each thread combines
+//! its elements, vector by vector, in [`ROWS`] independent rows; then rows, lanes and warps are combined. So the order
+//! is fixed, whatever the device, and floats give the same bits in every run: `gpu-scan`'s documentation spells the
+//! order out, and its CPU twin follows it.
 
 use device_std::block::{BlockReduce, LastBlock};
 use device_std::scalar::Scalar;
@@ -28,8 +27,8 @@ pub const fn tile_len(element_size: usize) -> u64 {
     (BLOCK * ROWS * 16 / element_size) as u64
 }
 
-/// The most chunks of an array. Most kernels leave room for 8 blocks on a multiprocessor: 132 of them have all
-/// chunks under way at once.
+/// The most chunks of an array. Most kernels leave resources for 8 blocks on a multiprocessor, so 132 of them run all
+/// chunks at once.
 pub const MAX_CHUNKS: u64 = 1056;
 
 /// Tiles of each chunk and number of chunks, for an array of `len` elements. A chunk is whole
@@ -51,7 +50,7 @@ pub struct Input<'a, T> {
     pub tiles: u64,
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<T> {
     block: BlockReduce<T>,
@@ -65,7 +64,7 @@ impl<T: Plain + Word> Shared<T> {
     }
 }
 
-/// The combination of a thread's vectors of one chunk: rows apart, then row after row.
+/// The combination of a thread's vectors of one chunk: first each row separately, then row after row.
 #[inline(always)]
 fn reduce_chunk<T: Scalar, O: Operator<T>>(
     operator: O,
@@ -179,9 +178,8 @@ const NOBODY: Ranked = (u64::MAX, u64::MAX);
 
 /// The first in an order among a thread's elements of one chunk.
 ///
-/// The thread meets its elements in the order of their indices, so of equal ones the first stays.
-/// It remembers the vector with the least rank so far, and looks only at the end which element of
-/// it that is.
+/// The thread meets its elements in the order of their indices, so of equal ones the first stays. It remembers the
+/// vector with the least rank so far, and finds the element in that vector only at the end.
 #[inline(always)]
 fn first_of_chunk<B: Bits>(
     Input { elements, len, tiles }: Input<B>,

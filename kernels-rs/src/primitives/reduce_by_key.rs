@@ -4,24 +4,22 @@
 //! once. The plan, with what `stretches` has of it:
 //!
 //! 1. Load: each warp has its part of the keys copied to shared memory.
-//! 2. Heads: a thread marks the keys of its stretch that differ from the one before, and a warp scan
-//!    of their number gives each head its slot. The warp that counts last publishes the number of the
-//!    tile's heads. Then the values are fetched (not before: the look-back would stand in line
-//!    behind them), and on their way each warp moves the keys at its heads to the front of its part,
-//!    and one looks back for how many runs began in the tiles before.
+//! 2. Heads: a thread marks the keys of its stretch that differ from the one before, and a warp scan of their number
+//!    gives each head its slot. The warp that counts last publishes the number of the tile's heads. Then the block
+//!    fetches the values; earlier, they would delay the look-back. While they are in flight, each warp moves the keys
+//!    at its heads to the front of its part. Meanwhile one warp looks back for the number of runs that began in the
+//!    tiles before.
 //! 3. Walk: the thread adds up its values from head to head, and the warps exchange what they end
 //!    with.
 //! 4. Each thread completes its first total, and each warp writes its keys and totals, which follow
 //!    each other in memory. One warp publishes what the tile ends with, and looks back for the total
 //!    of the run that came in; it alone waits for that.
 //!
-//! Where run r + 1 begins, the total of run r is known. The end of the array is a head too, of no
-//! run: so the last total needs no rule of its own, and there is one tile more where the array fills
-//! its tiles.
+//! Where run r + 1 begins, the total of run r is known. The end of the array is also a head, though of no run, so the
+//! last total needs no rule of its own. If the array fills its tiles, this head takes one more tile.
 //!
-//! The order in which values are combined depends on their places alone: see `gpu-scan`'s
-//! documentation of it. A tile that has a head publishes its end as final at once; so tiles wait for
-//! each other only where a run goes through whole tiles.
+//! The order in which values are combined depends on their places alone: see `gpu-scan`'s documentation of it. A tile
+//! that has a head publishes its end as final at once. So tiles wait for each other only where a run spans whole tiles.
 
 use device_std::atomic::Pair;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -38,8 +36,8 @@ mod stretches;
 pub use stretches::BLOCK;
 use stretches::{Ends, Exchange, Place, Stash};
 
-/// Elements of a thread's stretch, for keys and values of `bytes` bytes together. The shared memory
-/// of a block stays below 48 KiB, what every GPU gives without being asked.
+/// Elements of a thread's stretch, for keys and values of `bytes` bytes together. The shared memory of a block stays
+/// below 48 KiB, which every GPU gives without a special request.
 pub const fn stretch(bytes: usize) -> usize {
     match bytes {
         ..=8 => 20,
@@ -48,7 +46,7 @@ pub const fn stretch(bytes: usize) -> usize {
     }
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<K, T, const STRETCH: usize> {
     /// The keys; then those at the heads of each warp, at the front of its part.
@@ -78,13 +76,13 @@ impl<K: Scalar, T: Scalar, const STRETCH: usize> Shared<K, T, STRETCH> {
 pub struct Arrays<'a, K, T> {
     /// `len` of them.
     pub keys: In<'a, K>,
-    /// As many.
+    /// `len` elements.
     pub values: In<'a, T>,
     /// How many there are.
     pub len: u64,
-    /// Room for the key of each run: for as many as there are keys.
+    /// Where the key of each run goes: as many elements as there are keys.
     pub keys_out: Out<'a, K>,
-    /// Room for the total of each run: for as many as there are keys.
+    /// Where the total of each run goes: as many elements as there are keys.
     pub totals: Out<'a, T>,
     /// How many runs there are: one element.
     pub count: Out<'a, u64>,
@@ -167,7 +165,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         // are put there; slots are distinct.
         unsafe {
             let bits = self.head_bits(ticket.tile, before_part);
-            // Of the bits the compiler then knows nothing: it would keep each in a register.
+            // Hidden from the compiler, which would keep each bit in a register.
             let bits = vector::unknown(bits);
             let count = bits.count_ones();
             let inclusive = warp::inclusive_scan(count, |a, b| a + b);
@@ -180,7 +178,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             let beyond = self.operator.lower(self.operator.identity());
             let Arrays { values, len, .. } = self.arrays;
             self.shared.values.fill(values, ticket.tile, len, beyond);
-            // Read once more: in registers they would be in the way.
+            // Read once more: kept in registers, they would cost too many.
             let keys = self.shared.keys.stretch();
             warp::sync_warp(warp::FULL);
             let mut to = slot;
@@ -231,8 +229,8 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         bits
     }
 
-    /// Writes the keys of the runs that begin in the warp's part and the totals of those that end,
-    /// but for the tile's first; in the last tile also how many there are.
+    /// Writes the keys of the runs that begin in the warp's part, and the totals of those that end there, except the
+    /// tile's first. The last tile also writes the number of runs.
     #[inline(always)]
     unsafe fn write(&self, tile: u64, heads: &Heads, place: &Place<T>) {
         let Arrays { len, keys_out, totals, count, .. } = self.arrays;
@@ -262,8 +260,8 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         }
     }
 
-    /// Finds what comes before the tile, in the warp that has its first head, and writes the total of
-    /// the run that came in. Whether nothing of that run is in the tile, `is_nothing` says.
+    /// Finds the prefix of the tile, in the warp that has the tile's first head, and writes the total of the run that
+    /// came in. `is_nothing` says whether the tile has no element of that run.
     #[inline(always)]
     unsafe fn finish_first(&self, lookback: Lookback, place: &Place<T>, is_nothing: bool) {
         let operator = self.operator;

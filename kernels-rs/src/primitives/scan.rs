@@ -2,20 +2,21 @@
 //!
 //! A block does one [`Tile`](device_std::tile::Tile). The plan:
 //!
-//! 1. Load: each thread has `ROWS` vectors of 16 bytes copied to shared memory, for registers are
-//!    too few to hold as many tiles as the memory needs under way, and sums each.
+//! 1. Load: each thread copies `ROWS` vectors of 16 bytes to shared memory and sums each. Registers are too few to keep
+//!    as many tiles in flight as the memory needs.
 //! 2. Warp: a scan over the lanes for each row, then over the rows, one after the other.
 //! 3. Block: the warps' sums go to shared memory, and every thread adds up those before its own.
 //! 4. Device: warp 0 looks back for the sum of all tiles before.
 //! 5. Every thread walks once more over its vectors, from the sum of all that comes before them,
 //!    and stores them.
 //!
-//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own
-//! vectors only: there is no exchange through shared memory. The PTX of level 80 copies past the
-//! registers. A segmented scan does the same with sums that begin anew at a head; a head is a
-//! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
-//! lies mirrored over the array, and its "head" is a segment's last element. Forward, where keys are as
-//! wide as elements, a thread reads those of its own vectors and sees for itself where they change.
+//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own vectors only: there is
+//! no exchange through shared memory. The PTX of level 80 copies past the registers.
+//!
+//! A segmented scan does the same with sums that begin again at a head. The kernels of `flags` mark heads in an array of
+//! one bit an element. Backward, the tile lies mirrored over the array, and its "head" is a segment's last element.
+//! Forward, where keys are as wide as elements, a thread reads the keys of its own vectors and finds the changes
+//! itself.
 //!
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
@@ -31,12 +32,12 @@ mod tile_scan;
 pub use tile_scan::BLOCK;
 use tile_scan::{Borders, Scan, Shared};
 
-/// What is scanned, and where to.
+/// The input of a scan, and its output.
 #[arguments]
 pub struct Arrays<'a, T> {
     /// `len` of them.
     pub input: In<'a, T>,
-    /// As many: the same array, or one apart.
+    /// `len` elements: the same array as `input`, or one that does not overlap it.
     pub output: Out<'a, T>,
     /// How many there are.
     pub len: u64,
@@ -47,13 +48,13 @@ pub struct Arrays<'a, T> {
 pub struct How<T> {
     /// [`EXCLUSIVE`] and [`BACKWARD`], or neither.
     pub mode: u32,
-    /// What comes before the first element.
+    /// The value that precedes the first element.
     pub initial: T,
-    /// Those of the operator.
+    /// The parameters of the operator.
     pub parameters: [u64; 4],
 }
 
-/// How tiles know of those before them.
+/// How a tile learns the sum of the tiles before it.
 #[arguments]
 pub struct Chain<'a> {
     /// One element, as [`Tickets::take`](device_std::lookback::Tickets::take) asks.
@@ -114,7 +115,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, false>(arrays, Borders::None, how, chain) }
 }
 
-/// A scan that begins anew at each head. Grid: one block a tile.
+/// A scan that begins again at each head. Grid: one block a tile.
 ///
 /// # Safety
 /// As for [`mod@whole`]; `heads` has a bit for each element, in whole words.
@@ -144,7 +145,7 @@ pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Bits(heads), how, chain) }
 }
 
-/// A forward scan that begins anew where a key has other bits than the one before. Grid: one block a tile.
+/// A forward scan that begins again where a key has other bits than the one before. Grid: one block a tile.
 ///
 /// # Safety
 /// As for [`mod@whole`]; `keys` has `len` elements, of the size of the others.
@@ -175,7 +176,7 @@ pub unsafe fn by_keys<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Keys(keys), forward, chain) }
 }
 
-/// The operators that there are scans for, over elements of one type.
+/// The operators for which there are scans, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Scans<T: Copy>:
     Operator<T> + whole::Instance<T> + segmented::Instance<T> + by_keys::Instance<T>

@@ -1,19 +1,19 @@
 //! Lower and upper bounds of many queries in a sorted array: crate `gpu-scan`.
 //!
-//! Every query takes the same number of steps, which the array's length sets, so a thread takes
-//! several queries through them side by side: as many loads are in flight. And in each step all queries
-//! skip as many elements or none, so that the first steps look at few elements: a block has these, the
-//! pivots, in shared memory, as a tree in which the children of node n are 2 n and 2 n + 1. Only the
-//! steps after them go to global memory.
+//! Every query takes the same number of steps, which the array's length sets. So a thread takes several queries side by
+//! side, with as many loads in flight. In each step a query skips either a fixed number of elements or none, so the
+//! first steps of all queries read the same few elements, the *pivots*. A block has them in shared memory, as a tree in
+//! which the children of node n are 2 n and 2 n + 1. Only the later steps read global memory.
 //!
-//! There a step of a binary search reads a sector for one element of it. Where queries are many the array is
-//! sampled first: level 1 has the last element of each group of `2^lowest`, level 2 the last of each group of
-//! [`group_bits`] of level 1, and so on up to a level of which a block's pivots are all. Each level lies side by side,
-//! so a query reads one group of 64 bytes of each, and the upper levels stay in the caches. How many samples of a level
-//! come before a query is the number of the group of the level below in which its bound lies.
+//! In global memory a step of a binary search reads a whole sector for one element. If queries are many, the array is
+//! sampled first. Level 1 has the last element of each group of `2^lowest`, and level 2 the last of each group of
+//! [`group_bits`] of level 1. The levels go on up to one that consists of a block's pivots alone. The samples of a
+//! level follow each other in memory, so a query reads one group of 64 bytes of each level, and the upper levels stay
+//! in the caches. The number of a level's samples that come before a query is the number of the group, in the level
+//! below, that has the query's bound.
 //!
-//! The last element of the array is left out of all this, and looked at by itself: so an array of 2^k elements
-//! takes no more steps than one of 2^k - 1.
+//! These steps leave out the last element of the array, and each query compares it by itself. So an array of 2^k
+//! elements takes no more steps than one of 2^k - 1.
 
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread};
@@ -38,18 +38,18 @@ const PIVOT_BYTES: u32 = 16 << 10;
 /// Bytes of a group of samples: two sectors, which memory gives at once.
 const GROUP_BYTES: u32 = 64;
 
-/// The steps that a search among `len` elements takes: half of the rest is skipped until there is none.
+/// The steps that a search among `len` elements takes: each skips half of the rest, until the rest is empty.
 const fn steps_of(len: u64) -> u32 {
     if len == 0 { 0 } else { len.ilog2() + 1 }
 }
 
-/// How many steps may look at pivots.
+/// How many steps may read pivots.
 const fn most_pivot_steps(element_size: usize) -> u32 {
     (PIVOT_BYTES / element_size as u32).ilog2()
 }
 
-/// How many steps look at pivots, in an array of `len` elements, where each block has `tiles` tiles: the more
-/// it has, the more pivots are worth their loads.
+/// How many steps read pivots, in an array of `len` elements, where each block has `tiles` tiles. With more tiles, more
+/// pivots are worth their loads.
 pub const fn pivot_steps(len: u64, tiles: u64, element_size: usize) -> u32 {
     let most = most_pivot_steps(element_size);
     let steps = steps_of(len);
@@ -68,7 +68,7 @@ const fn group_bits(element_size: usize) -> u32 {
 pub struct Levels {
     /// Elements of the array that are searched: all but the last.
     pub len: u64,
-    /// Elements of a group of the array, as a power of two, of which level 1 has the last.
+    /// The size of a group of the array's elements, as a power of two; level 1 has the last of each group.
     pub lowest: u32,
     /// How many levels there are, beside the array itself, which is level 0.
     pub count: u32,
@@ -107,13 +107,13 @@ impl Levels {
         if level == 0 { 0 } else { self.lowest + (level - 1) * self.bits }
     }
 
-    /// The room of a level: so that groups begin where memory's do.
+    /// The elements that memory for a level has: rounded up so that groups begin at the memory's sectors.
     const fn room(&self, level: u32) -> u64 {
         let mask = (1 << self.bits) - 1;
         (self.of(level) + mask) & !mask
     }
 
-    /// The room of all levels, the highest first.
+    /// The elements that memory for all levels has, the highest level first.
     pub const fn samples(&self) -> u64 {
         let (mut level, mut all) = (1, 0);
         while level <= self.count {
@@ -124,7 +124,7 @@ impl Levels {
     }
 }
 
-/// Fewer queries are not worth a launch more.
+/// With fewer queries one more launch is not worth its time.
 const FEWEST: u64 = 1 << 20;
 
 /// A sorted array, and the samples of the levels above it.
@@ -154,11 +154,11 @@ const fn shared_bytes<B: Plain>(steps: u32) -> u32 {
     carver.bytes()
 }
 
-/// The element that a search looks at when it comes to a node.
+/// The element that a search compares at a node.
 #[inline(always)]
 fn element_of(node: u32, len: u64) -> u64 {
     let (mut found, mut rest) = (0, len);
-    // The bits after the highest say which way the search went.
+    // The bits after the highest say which branches the search took.
     let mut step = 31 - (node | 1).leading_zeros();
     while step > 0 {
         step -= 1;
@@ -172,7 +172,7 @@ fn element_of(node: u32, len: u64) -> u64 {
 /// The ranks of the samples of all levels. Grid: a thread for each of [`Levels::samples`].
 ///
 /// # Safety
-/// `sorted` has `len` elements, not 0, and `samples` room for all levels.
+/// `sorted` has `len` elements, not 0, and `samples` has [`Levels::samples`] elements.
 #[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn sample<B: Bits>(
     sorted: In<'_, B>,
@@ -195,8 +195,8 @@ pub unsafe fn sample<B: Bits>(
     }
 }
 
-/// Goes on to the level below: `found` of its groups come before each query, and what is left is all in the next.
-/// The level has `len` elements, at least a group of `2^bits` without its last.
+/// Goes on to the level below: `found` of its groups come before each query, and the rest of the search stays in the
+/// next group. The level has `len` elements, at least a group of `2^bits` without its last.
 #[inline(always)]
 fn descend<B: Bits>(
     elements: In<B>,
@@ -206,7 +206,7 @@ fn descend<B: Bits>(
     is_before: impl Fn(B, usize) -> bool,
 ) {
     let mut half = 1u64 << bits >> 1;
-    // What is looked at of the last group, which may be shorter, begins before it.
+    // The last group may be shorter; its window begins earlier, so that it ends with the level.
     let last = len - (2 * half - 1);
     let mut item = 0;
     while item < ITEMS {
@@ -274,8 +274,8 @@ pub unsafe fn bounds<B: Bits>(
     }
     let is_before = |probe: B, rank: B| probe < rank || (upper && probe == rank);
     let mut first = thread::block_idx_x() as u64 * TILE + me as u64;
-    // A step looks at no element beyond `rest` ones from `found` on; a level above another has an element for each
-    // whole group of it.
+    // A step reads no element beyond `rest` ones from `found` on. A level above another has an element for each whole
+    // group of it.
     while first - (me as u64) < count {
         let mut ranks = [B::ONES; ITEMS];
         let mut item = 0;
@@ -318,8 +318,8 @@ pub unsafe fn bounds<B: Bits>(
                 found[item] += if before { half } else { 0 };
                 item += 1;
             }
-            // Whichever way a query went, at most this many elements are undecided; where it went
-            // down they are one less, and one that is known to come after is looked at again.
+            // At most this many elements are undecided, whichever way a query went. A query that went down has one
+            // less, and compares again an element that it knows to come after.
             rest -= half;
         }
         if levels.count > 0 {

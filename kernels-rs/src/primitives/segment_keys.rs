@@ -1,8 +1,7 @@
 //! Keys that carry their segment, so that one sort sorts all segments: crate `gpu-scan`.
 //!
-//! The segment of an element is found by a search in the offsets. The elements of a block's tile
-//! lie in few segments as a rule, so a warp first finds those of its own part's ends, and then
-//! each lane searches between them.
+//! A search in the offsets finds the segment of an element. The elements of a block's tile mostly lie in few segments.
+//! So a warp first finds the segments of its own part's ends, and then each lane searches between them.
 
 use device_std::{In, Out, kernel, thread, warp};
 
@@ -77,7 +76,7 @@ pub unsafe fn part_segments(
     }
 }
 
-/// Writes the segment of each of some elements: of element `elements[i]` to `segment_of[i]`.
+/// Writes the segment of each listed element: that of element `elements[i]` to `segment_of[i]`.
 ///
 /// # Safety
 /// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](const@join_segments).

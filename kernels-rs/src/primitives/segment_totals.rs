@@ -1,25 +1,22 @@
 //! The totals of segments that offsets name: crate `gpu-scan`.
 //!
-//! Nothing that a segment's total depends on lies outside it, so segments need not wait for each
-//! other. The plan:
+//! A segment's total depends on nothing outside the segment, so segments need not wait for each other. The plan:
 //!
-//! 1. A group of lanes, from one to a whole warp (the longer segments are in the mean, the more),
-//!    takes a segment. Each lane adds up the elements that many apart; then the lanes are combined
+//! 1. A group of lanes takes a segment. The group has from one lane to a whole warp, more if the mean segment is
+//!    longer. Each lane adds up every n-th element, where n is the number of lanes; then the lanes are combined
 //!    pairwise.
-//! 2. A segment that is much longer than the mean would keep its group busy while others rest: it is
-//!    long, and cut into chunks for blocks. The block that is the last with a chunk of a segment combines
-//!    the segment's chunks.
+//! 2. A segment that is much longer than the mean would keep its group busy while others rest. It counts as long, and
+//!    is cut into chunks for blocks. The block that finishes the last chunk of a segment combines the segment's chunks.
 //!
-//! Who knows which segments are long? Where segments are few, each block that takes chunks looks at all
-//! of them and counts their chunks, so that all blocks number them in the same way; groups and chunks
-//! then run side by side, in one launch ([`mod@reduce_few`]). Where they are many, the groups put
-//! what is long on a list ([`mod@by_groups`]), and a second kernel takes its chunks
-//! ([`mod@by_chunks`]). In which order segments come to the list is left to chance; their totals do
-//! not depend on it.
+//! The number of segments decides how long ones are found. If segments are few, each block that takes chunks reads all
+//! of their offsets and counts their chunks, so all blocks number the chunks in the same way. Groups and chunks then
+//! run side by side, in one launch ([`mod@reduce_few`]). If segments are many, the groups list the long ones
+//! ([`mod@by_groups`]), and a second kernel takes their chunks ([`mod@by_chunks`]). The order of the list is left to
+//! chance; the totals do not depend on it.
 //!
-//! Offsets are the caller's and may be anything: whoever reads them clamps them (`Offsets::bounds`), so that a
-//! segment has elements of the array alone. Segments that overlap may have more chunks than there is
-//! room for. Then those beyond are left out whole, and their totals stay as they were.
+//! The caller's offsets may be anything. Every reader clamps them (`Offsets::bounds`), so a segment has elements of the
+//! array alone. Segments that overlap may have more chunks than the arrays hold. Segments with chunks beyond that are
+//! left out whole, and their totals stay as they were.
 
 use device_std::block::{BlockReduce, BlockScan, LastBlock};
 use device_std::scalar::Scalar;
@@ -33,10 +30,10 @@ use super::operators::{Least, Operator, Sum};
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Elements that a thread reads side by side: of a chunk, and of a segment among many.
+/// Elements that a thread has in flight at once: of a chunk, or of one segment among many.
 const READS: usize = 8;
 
-/// The same, of a segment among few: there are not enough threads to hide that one waits.
+/// The same for one segment among few, where threads are too few to hide the wait for memory.
 const READS_OF_FEW: usize = 16;
 
 /// The most elements of a lane: longer segments are cut into chunks.
@@ -45,7 +42,7 @@ const MAX_OF_LANE: u64 = 512;
 /// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
 
-/// The most segments that count as few: each block that takes chunks looks at all of them.
+/// The most segments that count as few: each block that takes chunks reads all of them.
 pub const MAX_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.
@@ -92,7 +89,7 @@ fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
         }
         let mut i = 0;
         while i < READS {
-            // What is beyond the end is the identity, which changes nothing.
+            // Elements beyond the end are the identity, which changes nothing.
             sum = operator.combine(sum, operator.lift(elements[i]));
             i += 1;
         }
@@ -108,18 +105,18 @@ pub struct Input<'a, T> {
     pub elements: In<'a, T>,
     /// How many there are.
     pub len: u64,
-    /// Where segments begin, whatever that is.
+    /// Where segments begin; these may be anything.
     pub offsets: Offsets<'a>,
     /// Lanes of a group, as a power of two.
     pub lanes_log2: u32,
-    /// Those of the operator.
+    /// The parameters of the operator.
     pub parameters: [u64; 4],
 }
 
 /// The chunks of long segments.
 #[arguments]
 pub struct Chunks<'a, T> {
-    /// The combination of a chunk's elements: room for all chunks.
+    /// The combination of each chunk's elements: one element for each chunk.
     pub partials: Out<'a, T>,
     /// How many chunks of a segment are done: all zero, before a launch and after it, and used by nobody but launches
     /// that follow each other.
@@ -146,8 +143,8 @@ impl<'a, T: Scalar, O: Operator<T>> Segments<'a, T, O> {
         self.input.offsets.bounds(segment, self.input.len)
     }
 
-    /// Reduces a segment by each group of lanes, but for long ones; gives this group's segment and its
-    /// chunks, if it is long. `thread` counts from the first lane of segment 0 on.
+    /// Reduces one segment by each group of lanes, except long segments. Returns this group's segment and, if it is
+    /// long, its number of chunks, else 0. `thread` counts from the first lane of segment 0 on.
     #[inline(always)]
     unsafe fn reduce_by_group<const READS: usize>(&self, thread: u64) -> (u64, u64) {
         let (operator, lanes_log2) = (self.operator, self.input.lanes_log2);
@@ -178,8 +175,8 @@ impl<'a, T: Scalar, O: Operator<T>> Segments<'a, T, O> {
         (segment, chunks)
     }
 
-    /// Reduces a chunk of a long segment; the block that is the last with one combines them. Nothing
-    /// where the segment has no such chunk, or has chunks beyond the `most` that there is room for.
+    /// Reduces a chunk of a long segment; the block that finishes last with a chunk of the segment combines them. Does
+    /// nothing if the segment has no such chunk, or has chunks beyond the `most` that the arrays hold.
     ///
     /// # Safety
     /// The whole block comes here with the same arguments. `done` counts the segment's chunks, and `partials` has an
@@ -239,13 +236,13 @@ fn chunks_of((begin, end): (u64, u64), lanes_log2: u32) -> u64 {
     if len > most_of_group(lanes_log2) { len.div_ceil(CHUNK) } else { 0 }
 }
 
-/// What a block that takes chunks keeps in shared memory.
+/// The shared memory of a block that takes chunks.
 #[derive(Clone, Copy)]
 struct Shared<T> {
     block: BlockReduce<T>,
     last: LastBlock,
     scan: BlockScan<u64>,
-    /// Of few segments: the number of the first chunk of those that each thread looked at.
+    /// With few segments, the number of the first chunk of those that each thread read.
     first_chunks: SharedArray<u64>,
 }
 
@@ -259,7 +256,8 @@ impl<T: Plain + Word> Shared<T> {
 }
 
 impl<T: Scalar, O: Operator<T>> Segments<'_, T, O> {
-    /// The segments that a thread looks at, for chunks, are as far apart as a block has threads. Calls
+    /// Visits a thread's segments, which are as far apart as a block has threads. Calls `each` with each segment and
+    /// its number of chunks, until `each` says that this is enough.
     /// `each` with them and the chunks that they have, until it says that this is enough.
     #[inline(always)]
     fn look_at(&self, thread: u64, mut each: impl FnMut(u64, u64) -> bool) {
@@ -316,8 +314,8 @@ impl<T: Scalar, O: Operator<T>> Segments<'_, T, O> {
 /// a thread for each lane.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `totals` has one for each segment. The chunks are as [`Chunks`] says, of which there
-/// is room for `most_chunks`.
+/// The input is as [`Input`] says, and `totals` has an element for each segment. The chunks are as [`Chunks`] says, for
+/// `most_chunks` chunks.
 #[kernel(block = BLOCK, resident = 3, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -335,8 +333,8 @@ pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
     let Chunks { partials, done } = chunks;
     let shared = Shared::<T>::new(&mut Carver::new());
     let block = thread::block_idx_x();
-    // SAFETY: the whole block goes the same way. Every block numbers the chunks alike, so those of a segment are all done
-    // or, where there is no room, none.
+    // SAFETY: the whole block takes the same branches. Every block numbers the chunks alike, so either all chunks of a
+    // segment are done or, if the arrays do not hold them, none.
     unsafe {
         if block >= of_chunks {
             let first = (block - of_chunks) as u64 * BLOCK as u64;
@@ -356,7 +354,7 @@ pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// The long segments of many and their chunks, counted in one word, so that they rise together.
+/// Long segments among many, and their chunks, are counted in one word, so that both counts rise together.
 const ENTRIES: u32 = 32;
 
 /// A long segment on the list: its number, and its first chunk among those of all.
@@ -365,8 +363,8 @@ pub type Entry = [u64; 2];
 /// Reduces a segment by each group of lanes, or puts it on the list. Grid: a thread for each lane.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `totals` has one for each segment. `listed` is one element; it and `list` are zero,
-/// and `list` has the room that [`most_long`] says; where that is none, neither is touched.
+/// The input is as [`Input`] says, and `totals` has an element for each segment. `listed` is one element; it and `list`
+/// are zero. `list` has as many elements as [`most_long`] says; if that is none, neither is touched.
 #[kernel(block = BLOCK, resident = 3, instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -393,8 +391,7 @@ pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// What is on the list, as far as there is room: more comes only where offsets do not rise, so much
-/// more perhaps that the counters went round.
+/// The entries on the list that fit it. More come only if offsets fall, perhaps so many that the counters wrapped.
 #[inline(always)]
 fn listed_in(listed: In<u64>, len: u64, lanes_log2: u32) -> (u64, u64) {
     let (entries, chunks) = most_long(len, lanes_log2);
@@ -407,8 +404,8 @@ fn listed_in(listed: In<u64>, len: u64, lanes_log2: u32) -> (u64, u64) {
 /// Reduces the chunks of the segments on the list. Grid: any.
 ///
 /// # Safety
-/// After [`mod@by_groups`], with its arrays; the chunks are as [`Chunks`] says, where `done` has an element for each entry
-/// that there is room for.
+/// After [`mod@by_groups`], with its arrays. The chunks are as [`Chunks`] says; `done` has an element for each entry of
+/// the list.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;

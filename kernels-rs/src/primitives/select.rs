@@ -13,10 +13,10 @@
 //! 5. Each warp writes its elements, which follow each other in memory. A partition moves them only
 //!    now, since the rejected elements of a row are written as soon as it is read.
 //!
-//! Run-length encoding keeps the first element of each run (a head). A run ends where the next
-//! begins, so a warp writes the lengths of the runs that end in its part: between two heads of its
-//! own from shared memory, and for the run that came in with the position of the last head before,
-//! in the tile or in the tiles before, for which warp 1 looks back meanwhile.
+//! Run-length encoding keeps the first element of each run (a head). A run ends where the next begins, so a warp writes
+//! the lengths of the runs that end in its part. Between two heads of the warp, the length comes from shared memory.
+//! For the run that came in, the warp needs the position of the last head before. That head lies in the tile or in the
+//! tiles before; warp 1 looks back for it meanwhile.
 
 use core::marker::PhantomData;
 
@@ -40,11 +40,11 @@ const WARPS: u32 = BLOCK as u32 / 32;
 
 /// A kind of selection.
 pub trait Mode: Copy {
-    /// What is kept.
+    /// What the selection keeps.
     const KEEPS: Keeps;
     /// Whether the lengths of runs are written.
     const LENGTHS: bool = false;
-    /// Whether what is not kept may be written.
+    /// Whether rejected elements may be written.
     const REJECTED: bool = !matches!(Self::KEEPS, Keeps::Heads);
 }
 
@@ -68,7 +68,7 @@ pub struct Flagged;
 /// Keeps the first of equal elements in a row.
 #[derive(Clone, Copy)]
 pub struct Unique;
-/// The same, with the lengths of the runs.
+/// Keeps the first of equal elements in a row, and writes the lengths of the runs.
 #[derive(Clone, Copy)]
 pub struct Runs;
 
@@ -86,7 +86,7 @@ impl Mode for Runs {
     const LENGTHS: bool = true;
 }
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Shared<B> {
     /// The tile; then each warp's kept elements at the front of its part.
@@ -128,7 +128,7 @@ impl<B: Plain> Shared<B> {
 /// Which elements a selection keeps.
 #[arguments]
 pub struct Rule<'a, B> {
-    /// Those of the [`Order`] of ranks, which rises.
+    /// `magnitude` of the ascending [`Order`] of ranks.
     pub magnitude: B,
     /// See [`Order`].
     pub top: B,
@@ -136,11 +136,11 @@ pub struct Rule<'a, B> {
     pub shift: B,
     /// The least rank of the range.
     pub low: B,
-    /// How far above it the greatest is.
+    /// The greatest rank of the range, less the least.
     pub span: B,
-    /// Not 0: keeps what is outside the range instead.
+    /// If not 0, keeps the elements outside the range instead.
     pub outside: u32,
-    /// One for each element, where they count; otherwise they are not read.
+    /// One flag for each element, for a selection by flags; otherwise not read.
     pub flags: In<'a, u8>,
 }
 
@@ -155,15 +155,15 @@ impl<B: Bits> Rule<'_, B> {
 /// Where a selection writes.
 #[arguments]
 pub struct Target<'a, B> {
-    /// Room for what is kept.
+    /// Where kept elements go.
     pub kept: Option<Out<'a, B>>,
-    /// Room for what is not.
+    /// Where rejected elements go.
     pub rejected: Option<Out<'a, B>>,
     /// How many are kept: one element.
     pub count: Out<'a, u64>,
-    /// Room for a length of each run; or else there are long ones.
+    /// Where the length of each run goes, unless `long_lengths` is given.
     pub lengths: Option<Out<'a, u32>>,
-    /// Room for a length of each run.
+    /// Where the length of each run goes.
     pub long_lengths: Option<Out<'a, u64>>,
 }
 

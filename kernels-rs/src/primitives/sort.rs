@@ -6,24 +6,27 @@
 //! 1. [`mod@count_digits`] reads the keys once and counts the digits of all passes.
 //! 2. One [`mod@sort_by_digit`] for each digit of 8 bits, from the lowest, sorts stably by that digit.
 //!    A block does one tile:
-//!    - a warp loads a contiguous part of it, lane-striped, so that the order of (item, lane) is
-//!      the order in memory, and each warp counts its digits in shared memory;
-//!    - thread d sums up digit d over the warps and publishes the count; a scan over the digits
-//!      gives where each begins in the sorted tile, and so each warp its counters' start;
-//!    - the warps rank their keys: the lanes with the same digit find each other by ballots, the
-//!      highest of them moves the counter on for all, and each puts its key at its rank in shared
-//!      memory: beside the counters as the ranks come, or, with values, over them when all have come;
+//!    - a warp loads a contiguous part of it, lane-striped, so that the order of (item, lane) is the order in memory;
+//!      each warp counts its digits in shared memory;
+//!    - thread d sums digit d over the warps and publishes the count. A scan over the digits gives each digit's start
+//!      in the sorted tile, and from it the start of each warp's counters;
+//!    - the warps rank their keys: lanes with the same digit find each other by ballots, and the highest of them
+//!      advances the counter for all. Each lane puts its key at its rank in shared memory: beside the counters at once
+//!      or, with values, over the counters once all ranks are known;
 //!    - thread d looks back for how many keys with digit d the tiles before have;
-//!    - the sorted tile goes out to where each digit's keys belong, in runs; then the values take
-//!      the same way through the same shared memory.
+//!    - the sorted tile goes to the digits' places in the output, in runs; then the values take the same way through
+//!      the same shared memory.
 //!
-//! Keys are sorted by their rank in an [`Order`](super::operators::Order): the first pass maps them as it reads them, the
-//! last one maps them back.
+//! Keys are sorted by their rank in an [`Order`](super::operators::Order): the first pass maps them as it reads them,
+//! the last one maps them back.
 //!
-//! Where it differs from the paper: where the digits begin in the output is no array of its own,
-//! tile 0 scans the histogram and publishes the sums as part of its prefix; a status word carries
-//! an epoch, so that nothing is cleared between passes; and a look-back reads four tiles at a time,
-//! two where values move: what it reads again and again stands in line with them.
+//! Differences from the paper:
+//!
+//! - the starts of the digits in the output have no array of their own: tile 0 scans the histogram and publishes the
+//!   sums as part of its prefix;
+//! - a status word carries an epoch, so nothing is cleared between passes;
+//! - a look-back reads only four tiles at a time, two where values move, since its repeated reads queue behind these
+//!   loads and stores.
 
 mod digits;
 mod histogram;

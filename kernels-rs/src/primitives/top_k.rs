@@ -1,11 +1,10 @@
 //! The first k elements of an order, without sorting the others: crate `gpu-scan`.
 //!
-//! 1. The rank of the k-th element is found digit by digit, from the highest: [`mod@count`] counts the
-//!    next digit of the elements that agree with what is known of it, and the last block to finish
-//!    adds to that the digit with which the count reaches k. One read of the keys a digit.
-//! 2. [`mod@collect`] copies the elements below that rank, and of those that have it as many as are
-//!    wanted, the first in the array, with their indices; where they go is found by a look-back
-//!    over both counts. One read more.
+//! 1. The rank of the k-th element is found digit by digit, from the highest. [`mod@count`] takes the elements whose
+//!    higher digits equal the known ones, and counts their next digit. The last block to finish appends the digit with
+//!    which the count reaches k. Each digit costs one read of the keys.
+//! 2. [`mod@collect`] copies the elements below that rank with their indices, then as many with that rank as are still
+//!    wanted, the first in the array. A look-back over both counts gives their places. This costs one more read.
 //!
 //! Sorting those k is another matter (module `sort`).
 
@@ -38,8 +37,8 @@ pub const fn tile_len(size: usize) -> u64 {
 /// The greatest k.
 pub const MAX_K: u64 = 1 << 31;
 
-/// Words of a search: the known bits of the k-th rank; how many elements with just these bits are
-/// among the first k; the counter of finished blocks; the counts of the digits.
+/// Words of a search. The first three are the known bits of the k-th rank, how many of the first k elements have just
+/// these bits, and the counter of finished blocks. The counts of the digits follow.
 pub const WORDS: u64 = 3 + DIGITS as u64;
 
 /// The words of a search.
@@ -85,11 +84,11 @@ pub struct Input<'a, K> {
     pub elements: In<'a, K>,
     /// How many there are.
     pub len: u64,
-    /// Those of the [`Order`].
+    /// The parameters of the [`Order`].
     pub parameters: [u64; 4],
 }
 
-/// What `count` keeps in shared memory.
+/// The shared memory of a block of `count`.
 #[derive(Clone, Copy)]
 struct CountShared {
     counts: SharedArray<u32>,
@@ -111,8 +110,8 @@ impl CountShared {
 /// Finds the next digit of the k-th rank. Grid: any number of blocks.
 ///
 /// # Safety
-/// The input is as [`Input`] says; `words` are those of a search ([`WORDS`]), at first all 0 but for the number wanted,
-/// from 1 up to the number of elements.
+/// The input is as [`Input`] says. `words` are those of a search ([`WORDS`]): at first all 0 except the number wanted,
+/// which is from 1 up to the number of elements.
 #[kernel(
     block = BLOCK,
     resident = 4,
@@ -169,13 +168,12 @@ pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: 
     }
 }
 
-/// Adds to what is known the digit with which the count reaches the number wanted. Called by the
-/// whole last block.
+/// Appends to the known bits the digit with which the count reaches the number wanted. The whole last block calls it.
 #[inline(always)]
 unsafe fn choose(scan: BlockScan<u64>, search: SearchWords, known: u64, shift: u32) {
     let me = thread::thread_idx_x();
-    // SAFETY: the whole block comes to the scan, by the caller's promise; its barriers stand between the reads of a word
-    // and the writes. All other blocks are done; their counts, made by atomics, are read past the caches.
+    // SAFETY: the whole block comes to the scan, by the caller's promise; its barriers stand between the reads of a
+    // word and the writes. All other blocks are done; their counts, made by atomics, are read past the caches.
     unsafe {
         let wanted = search.wanted();
         let mut own = [0; OWN as usize];
@@ -202,7 +200,7 @@ unsafe fn choose(scan: BlockScan<u64>, search: SearchWords, known: u64, shift: u
     }
 }
 
-/// What `collect` keeps in shared memory.
+/// The shared memory of a block of `collect`.
 #[derive(Clone, Copy)]
 struct CollectShared {
     tickets: Tickets,
@@ -221,8 +219,8 @@ impl CollectShared {
     }
 }
 
-/// Two counts in one word: of elements below the k-th rank, fewer than [`MAX_K`], and of elements
-/// with it, of which more than `MAX_K` count as that.
+/// Adds pairs of counts that share a word: elements below the k-th rank, fewer than [`MAX_K`], and elements with that
+/// rank. The second count saturates at `MAX_K`.
 #[inline(always)]
 fn add(a: u64, b: u64) -> u64 {
     let below = (a >> 32) + (b >> 32);
@@ -230,8 +228,7 @@ fn add(a: u64, b: u64) -> u64 {
     below << 32 | equal
 }
 
-/// Which of a thread's elements are below the k-th rank, and which have it: a bit each, row after
-/// row.
+/// Which of a thread's elements are below the k-th rank, and which have that rank: a bit each, row after row.
 #[derive(Clone, Copy)]
 struct Classes {
     below: u32,
@@ -260,7 +257,7 @@ impl Classes {
         Self { below, equal }
     }
 
-    /// Those of one row.
+    /// The classes of one row.
     #[inline(always)]
     fn of_row<K: Bits>(self, row: usize) -> Self {
         let (shift, mask) = (row * K::LANES, (1 << K::LANES) - 1);
@@ -307,7 +304,7 @@ pub unsafe fn collect<K: Bits>(
         let rows = tile.load(elements, K::from_bits64(0));
         let classes = Classes::new(&tile, &rows, len, order, rank);
         let own = classes.counts();
-        // Where the warp's elements of a class stand is settled row by row below.
+        // The places of the warp's elements within a class are computed row by row below.
         let of_warp = warp::reduce(own, add);
         // All lanes of a warp bring its sum, but only the first counts.
         let brought = if warp::lane_id() == 0 { of_warp } else { 0 };

@@ -1,10 +1,9 @@
-//! What moves along with a key.
+//! Values that move along with keys.
 
 use device_std::global;
 use device_std::shared::Plain;
 
-/// What moves along with a key: bits of 4 or 8 bytes; or nothing, where keys are sorted or merged
-/// alone.
+/// A value that moves along with a key: 4 or 8 bytes, or nothing if keys are sorted or merged alone.
 pub trait Value: Plain {
     /// Whether there is anything to move.
     const IS_THERE: bool;

@@ -1,15 +1,14 @@
-//! The thesis's sort: the points of each node of a level above the threshold go into its four quadrants by a
-//! stable counting sort (Gluck 2014, Fast GPGPU Based Quadtree Construction).
+//! The thesis's sort (Gluck 2014, Fast GPGPU Based Quadtree Construction). On each level, a stable counting sort moves
+//! the points of each node above the threshold into its four quadrants.
 //!
-//! Points move from one pair of arrays (codes and indices) into another, and back at the next level. Of a
-//! large node several blocks have a piece each: they count the points of each quadrant ([`mod@count_pieces`]:
-//! tag and reduce), a block turns the counts of a node's pieces into places ([`offset_pieces`](const@offset_pieces)), and then
-//! every piece is written ([`mod@scatter_pieces`]). Of a small node a warp does all of it ([`mod@divide_small`]). How
-//! many nodes a level has only the device knows, so all grids are of any size, and their blocks go through
-//! what there is.
+//! Points move from one pair of arrays (codes and indices) into another, and back at the next level. Several blocks
+//! share a large node, and each has a piece of it. They count the points of each quadrant ([`mod@count_pieces`]: tag
+//! and reduce). Then a block turns the counts of a node's pieces into places ([`offset_pieces`](const@offset_pieces)),
+//! and at last every piece is written ([`mod@scatter_pieces`]). A warp does all of this for a small node
+//! ([`mod@divide_small`]). Only the device knows how many nodes a level has. So all grids are of any size, and their
+//! blocks take turns.
 //!
-//! Which large node comes first on the list is up to chance, and nothing depends on it: places come from
-//! the nodes.
+//! The order of the large nodes on the list is up to chance, but nothing depends on it: places come from the nodes.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, search, thread, warp};
@@ -26,7 +25,7 @@ pub const BLOCK: usize = 256;
 /// Warps of a block.
 const WARPS: u32 = BLOCK as u32 / 32;
 
-/// Points that a thread of a block with a piece has.
+/// Points that a thread has of a block's piece.
 const ROUNDS: usize = 8;
 
 /// Points of a piece.
@@ -35,13 +34,13 @@ pub const PIECE: u32 = (BLOCK * ROUNDS) as u32;
 /// The most points of a node that a warp divides.
 pub const SMALL: u32 = 1024;
 
-/// Lists the large nodes of a level. `listed[level]`, which is 0 before, gets the number of their pieces (bits 0
-/// to 31) and their own (bits 32 to 63); `large` their places among the nodes, and `firsts` each one's first
+/// Lists the large nodes of a level. `listed[level]`, which is 0 before, gets the number of their pieces (bits 0 to 31)
+/// and their own number (bits 32 to 63). `large` gets their indices among the nodes, and `firsts` each one's first
 /// piece. Grid: any number of blocks.
 ///
 /// # Safety
-/// `nodes` and `starts` are those that `divide` has made down to this level. `large` and `firsts` have room for
-/// all large nodes.
+/// `nodes` and `starts` are those that `divide` has made down to this level. `large` and `firsts` have an element for
+/// each large node.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_large(
     nodes: In<'_, Words>,
@@ -86,7 +85,7 @@ impl Large<'_> {
     }
 }
 
-/// What is known of a piece.
+/// Where a piece of a node lies.
 struct Piece {
     node: Node,
     /// Its first point.
@@ -96,7 +95,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Piece `piece` of a level's list, of `count` nodes and more pieces than that.
+    /// Piece `piece` of a level's list; the list has `count` nodes, and more pieces than `piece`.
     #[inline(always)]
     fn find(nodes: In<Words>, large: Large, count: u64, piece: u64) -> Self {
         let holds = |i: u64| large.firsts.get(i) as u64 <= piece;
@@ -107,7 +106,7 @@ impl Piece {
         Self { start: node.start + before, node, len }
     }
 
-    /// Where the warp's lane has its point of a round: each warp has a part of the piece.
+    /// The place, in the piece, of the lane's point of a round: each warp has a part of the piece.
     #[inline(always)]
     fn place(round: usize) -> u32 {
         let warp = thread::thread_idx_x() / 32;
@@ -132,7 +131,7 @@ unsafe fn lanes_of(has: bool, quadrant: u32) -> [u32; 4] {
     [some & !east & !north, east & !north, north & !east, east & north]
 }
 
-/// The element of a quadrant, without memory that would have addresses.
+/// The element of a quadrant, by comparisons: an index would need memory with addresses.
 #[inline(always)]
 fn of<T: Copy>([a, b, c, d]: [T; 4], quadrant: u32) -> T {
     let (south, north) =
@@ -150,8 +149,8 @@ fn add(counts: &mut [u32; 4], lanes: [u32; 4]) {
     }
 }
 
-/// How many points of each quadrant the warp has in its part of a piece, and each round's quadrant of the
-/// lane's point.
+/// How many points of each quadrant the warp has in its part of a piece, and in `own` the quadrant of the lane's point
+/// of each round.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -221,8 +220,8 @@ pub unsafe fn count_pieces<K: Code>(
     }
 }
 
-/// Turns the counts of each large node's pieces into the places among the node's points where the first of
-/// them goes. Grid: any number of blocks; each warp takes nodes.
+/// Turns the counts of each large node's pieces into places among the node's points: where the first point of each
+/// quadrant in each piece goes. Grid: any number of blocks; each warp takes nodes.
 ///
 /// # Safety
 /// As for [`mod@count_pieces`], which has run.
@@ -234,7 +233,7 @@ pub unsafe fn offset_pieces(
     counts: Out<'_, u32>,
 ) {
     let lane = warp::lane_id() as u64;
-    // SAFETY: the lanes of a warp take the same way.
+    // SAFETY: the lanes of a warp take the same branches.
     unsafe {
         let (_, count) = large.counts(level);
         let mut which = thread::index_1d() / 32;
@@ -266,7 +265,8 @@ pub unsafe fn offset_pieces(
 /// Writes the points of each piece to their quadrants' places. Grid: any number of blocks.
 ///
 /// # Safety
-/// As for [`offset_pieces`](const@offset_pieces), which has run. The points are as [`Moved`] says, as many as the tree has.
+/// As for [`offset_pieces`](const@offset_pieces), which has run. The points are as [`Moved`] says, as many as the tree
+/// has.
 #[kernel(
     block = BLOCK,
     carve = |carver| carver.array::<u32>(4 * WARPS),
@@ -351,7 +351,7 @@ pub unsafe fn divide_small<K: Code>(
     while index < end {
         let node = Node::load(nodes, index);
         if node.count > threshold && node.count <= SMALL as u64 {
-            // SAFETY: the lanes of a warp take the same way.
+            // SAFETY: the lanes of a warp take the same branches.
             unsafe { divide_by_warp(&points, &node, shift) };
         }
         index += thread::grid_dim_x() as u64 * WARPS as u64;

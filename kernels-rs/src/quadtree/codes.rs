@@ -17,7 +17,7 @@ pub trait Code: Copy + Ord {
     /// The code, if it fits.
     fn narrowed(code: u64) -> Self;
 
-    /// Which quadrant of its level a code lies in: two bits that stand `shift` places up.
+    /// Which quadrant of its level a code lies in: the two bits at `shift`.
     fn quadrant(self, shift: u32) -> u32;
 }
 
@@ -52,10 +52,10 @@ impl Code for u64 {
 /// Threads of a block of [`mod@find_bounds`].
 const BOUNDS_BLOCK: usize = 256;
 
-/// What [`mod@find_bounds`] finds.
+/// How many results [`mod@find_bounds`] has.
 pub const FOUND: usize = 6;
 
-/// The rank of a float: rises with it; that of -0 is one below that of 0.
+/// The rank of a float, which rises with the float; the rank of -0 is one below that of 0.
 #[inline(always)]
 pub fn rank(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
@@ -67,9 +67,9 @@ pub fn of_rank(rank: i64) -> f64 {
     f64::from_bits((rank ^ ((rank >> 63) as u64 >> 1) as i64) as u64)
 }
 
-/// The bounds of points. Into `found`, whose [`FOUND`] elements are `i64::MAX` before: the [`rank`]s of the
-/// least x and the least y, the complements of those of the greatest, and the first index of an x and of a
-/// y that is not finite. Grid: any number of blocks.
+/// Finds the bounds of points. `found` has [`FOUND`] elements, `i64::MAX` before. It gets the [`rank`]s of the least x
+/// and the least y, and the complements of the ranks of the greatest. Then it gets the first index of an x, and of a y,
+/// that is not finite. Grid: any number of blocks.
 ///
 /// # Safety
 /// The columns are as [`Places`] says.
@@ -91,7 +91,7 @@ pub unsafe fn find_bounds<T: Place>(places: Places<'_, T>, found: Out<'_, i64>) 
             let rank = rank(place[axis]);
             mine[axis] = mine[axis].min(rank);
             mine[2 + axis] = mine[2 + axis].min(!rank);
-            // The first of a thread comes first.
+            // The first such index of a thread comes first.
             if !place[axis].is_finite() {
                 mine[4 + axis] = mine[4 + axis].min(i as i64);
             }
@@ -110,14 +110,15 @@ pub unsafe fn find_bounds<T: Place>(places: Places<'_, T>, found: Out<'_, i64>) 
     }
 }
 
-/// The code of each point; its index, where there are `indices`; whether it lies inside `bounds`, where there is
-/// `inside`; and x and y side by side, where there are `pairs`, for `gather_places`.
-/// In `bad`, whose elements are above all indices before, the least index of an x and of a y that is not finite,
-/// and, where there is no `inside`, of a point outside. Grid: a thread for each point.
+/// Writes the code of each point. If there are `indices`, writes its index; if there is `inside`, whether it lies
+/// inside `bounds`; if there are `pairs`, x and y side by side, for `gather_places`.
+///
+/// `bad` has elements above all indices before. It gets the least index of an x, and of a y, that is not finite;
+/// without `inside` also the least index of a point outside. Grid: a thread for each point.
 ///
 /// # Safety
-/// The columns are as [`Places`] says; `codes` and, if they are there, `indices` and `inside` have as many elements, `pairs`
-/// room for as many pairs; `bad` has three elements. The outputs are apart from all else.
+/// The columns are as [`Places`] says. `codes` and, if they are there, `indices` and `inside` have as many elements,
+/// and `pairs` has as many pairs. `bad` has three elements. No output overlaps anything else.
 #[kernel(block = 256, instances(
     f32_u32: <f32, u32>; f32_u64: <f32, u64>; f64_u32: <f64, u32>; f64_u64: <f64, u64>;
 ))]

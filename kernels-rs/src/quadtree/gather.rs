@@ -9,14 +9,15 @@ use crate::spatial::place::Place;
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// Points of a thread, all of which are under way at once.
+/// Points of a thread, all of which are in flight at once.
 const ITEMS: usize = 4;
 
 /// Points that a block of [`mod@gather_places`] moves.
 pub const GATHERED: u64 = (BLOCK * ITEMS) as u64;
 
-/// The x and y of the points in an order, from pairs: memory gives 32 bytes or more at once, so both come for what one
-/// costs. Nothing is done where nodes did not fit: then some leaves were not collected. Grid: blocks of [`GATHERED`] points.
+/// Gathers x and y of the points in an order, from pairs: memory gives 32 bytes or more at once, so both cost as much
+/// as one. Does nothing if nodes did not fit, since then some leaves were not collected. Grid: blocks of [`GATHERED`]
+/// points.
 ///
 /// # Safety
 /// `order`, `x` and `y` have `len` elements; `order` names pairs unless `overflow`, one number, is other than 0.

@@ -39,14 +39,15 @@
 //!
 //! # What it costs
 //!
-//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, 78 for
-//! 4096; 6 of these 78 go through shared memory with 256 threads and 16 values, the rest are shuffles or registers.
+//! Reads and writes 4 bytes a point of such leaves, and reads the nodes. A network has 36 steps for 256 values, and 78
+//! for 4096. With 256 threads and 16 values, 6 of these 78 go through shared memory; the rest are shuffles or
+//! registers.
 //!
 //! # Rejected
 //!
-//! Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels, and
-//! each cost a block (docs/guide/performance.md). A network for leaves of ten points: 15 steps of the whole warp, where
-//! counting takes ten.
+//! - Merging run by run, with a block and some twenty barriers a leaf: leaves of 33 to 4096 points lie at all levels,
+//!   and each cost a block (docs/guide/performance.md).
+//! - A network for leaves of ten points: 15 steps of the whole warp, where counting takes ten.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread, warp};
@@ -87,7 +88,7 @@ fn is_to_order(node: &Node, in_order: u32) -> bool {
 pub unsafe fn order_small_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
     let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same branches.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         // The first node of the warp, the same in all lanes: they leave the loop together.
@@ -167,8 +168,8 @@ fn leaf_of_lane(
     (0, 0)
 }
 
-/// Orders the leaves of at most [`MAX_OF_WARP`] points, and no larger ones. A warp reads 32 nodes, and orders the leaves
-/// among them one after the other, in registers. Grid: any number of blocks.
+/// Orders the leaves of at most [`MAX_OF_WARP`] points, and no larger ones. A warp reads 32 nodes, and orders the
+/// leaves among them one after the other, in registers. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `indices`.
@@ -176,7 +177,7 @@ fn leaf_of_lane(
 pub unsafe fn order_leaves(nodes: Nodes<'_>, in_order: u32, indices: Out<'_, u32>) {
     let Nodes { nodes, count } = nodes;
     let lane = warp::lane_id();
-    // SAFETY: a warp's lanes take the same way.
+    // SAFETY: a warp's lanes take the same branches.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, count.get(0u32));
         let mut first = thread::index_1d() - lane as u64;
@@ -250,9 +251,9 @@ fn store_in_order<const N: usize>(values: Out<u32>, len: u32, first: u32, mine: 
     }
 }
 
-/// Sorts `32 * N` values of a warp; lane l has those from `l * N` on. A bitonic network (Batcher 1968,
-/// DOI 10.1145/1468075.1468121) whose comparisons all put the lesser value first: a merge begins by reversing the second
-/// of its two runs.
+/// Sorts `32 * N` values of a warp; lane l has those from `l * N` on. A bitonic network (Batcher 1968, DOI
+/// 10.1145/1468075.1468121) whose comparisons all put the lesser value first: a merge begins by reversing the second of
+/// its two runs.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -513,8 +514,8 @@ unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
     }
 }
 
-/// Writes for each point, in the order of the tree, where the points of its leaf start: the key of the second sort, which
-/// serves leaves too large for a block. Grid: any number of blocks.
+/// Writes for each point, in the order of the tree, where the points of its leaf start. This is the key of the second
+/// sort, for leaves too large for a block. Grid: any number of blocks.
 ///
 /// # Safety
 /// The nodes are as [`Nodes`] says, for `leaf_starts`.

@@ -35,7 +35,7 @@
 //!   So nodes have the same bytes whatever block runs when.
 //! - A node is written by one thread. Children lie behind the level that is read, and a parent is rewritten by the
 //!   thread that read it in both passes.
-//! - If the children do not fit, every block whose end is beyond the capacity writes none, `starts[level + 2]` stays at
+//! - If the children do not fit, every block whose end is beyond the capacity writes none. `starts[level + 2]` stays at
 //!   the end of the level, and `overflow` tells the host to build again with more memory.
 //!
 //! # What it costs
@@ -45,8 +45,9 @@
 //!
 //! # Rejected
 //!
-//! Counts that the host reads between levels: each is a wait. Children appended by an atomic counter: their order would
-//! change from run to run, and null nodes or a sort would have to mend it.
+//! - Counts that the host reads between levels: each is a wait.
+//! - Children appended by an atomic counter: their order would change from run to run, and null nodes or a sort would
+//!   have to mend it.
 
 use device_std::atomic::Pair;
 use device_std::block::BlockScan;
@@ -96,10 +97,11 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Writes the root of a tree over `count` points, and the indices of the first nodes of levels 0 and 1. Grid: one thread.
+/// Writes the root of a tree over `count` points, and the indices of the first nodes of levels 0 and 1. Grid: one
+/// thread.
 ///
 /// # Safety
-/// `nodes` has room for a node, `starts` two elements.
+/// `nodes` has an element at least, and `starts` has two.
 #[kernel(block = 32)]
 pub unsafe fn plant(nodes: Out<'_, Words>, starts: Out<'_, u64>, count: u64) {
     if thread::index_1d() == 0 {
@@ -125,8 +127,8 @@ fn quadrant_starts<K: Code>(codes: In<K>, node: &Node, shift: u32) -> [u32; 5] {
         while quadrant < 3 {
             let middle = places[quadrant] + (half - 1);
             let found = codes.get(middle).quadrant(shift);
-            // If the last point of the half is of such a quadrant, the half is. Else the end lies in the half, before its
-            // last point. Either way at most `length - half` points are left, so the three share one length.
+            // If the last point of the half is of such a quadrant, the half is. Else the end lies in the half, before
+            // its last point. Either way at most `length - half` points are left, so the three share one length.
             places[quadrant] += if found <= quadrant as u32 { half } else { 0 };
             quadrant += 1;
         }
@@ -147,7 +149,7 @@ fn occupied(starts: [u32; 5]) -> u32 {
     quadrants
 }
 
-/// What the host is to know about the children of a level.
+/// The host's knowledge of the children of a level.
 #[derive(Clone, Copy)]
 struct Tally {
     threshold: u64,
@@ -173,7 +175,7 @@ impl Tally {
     }
 }
 
-/// What a division tells the host.
+/// The results of a division for the host.
 #[arguments]
 pub struct Notes<'a> {
     /// Becomes 1 if the children do not fit: one element.
@@ -184,17 +186,17 @@ pub struct Notes<'a> {
     pub has_leaves: Option<Out<'a, u32>>,
 }
 
-/// Writes the children of the nodes of a level behind these nodes. `starts[level]` and `starts[level + 1]` have the first
-/// nodes of this level and of the next one; the first node of the level after goes into `starts[level + 2]`. If the
-/// children do not fit, the next level gets none. Grid: any number of blocks; each takes a part of the level.
+/// Writes the children of the nodes of a level behind these nodes. `starts[level]` and `starts[level + 1]` have the
+/// first nodes of this level and of the next one; the first node of the level after goes into `starts[level + 2]`. If
+/// the children do not fit, the next level gets none. Grid: any number of blocks; each takes a part of the level.
 ///
-/// Steps: the ticket gives the block's part of the level; pass 1 counts children; the look-back gives their place; pass 2
-/// writes them, with the bisections of the first [`KEPT`] rounds from shared memory.
+/// Steps: the ticket gives the block's part of the level. Pass 1 counts children, and the look-back gives their place.
+/// Pass 2 writes them; it reads the bisections of the first [`KEPT`] rounds from shared memory.
 ///
 /// # Safety
-/// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
-/// codes, `starts` has `level + 3` elements, the notes are as [`Notes`] says. `control` and `status` are as
-/// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+/// `codes` are sorted. `nodes` has `capacity` elements, and those of the level hold ranges of the codes. `starts` has
+/// `level + 3` elements, and the notes are as [`Notes`] says. `control` and `status` are as [`Tickets::take`] and
+/// [`Lookback::exclusive_prefix`] ask.
 #[kernel(block = BLOCK, shared = SHARED, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide<K: Code>(
     codes: In<'_, K>,
@@ -211,8 +213,8 @@ pub unsafe fn divide<K: Code>(
     let shared = Shared::new(&mut Carver::new());
     let shift = 2 * (max_level - level - 1);
     let Rule { threshold, cut } = rule;
-    // SAFETY: the bounds of all loops are the block's, so that barriers are met by all threads, and each thread has
-    // elements of its own in shared memory; flags are touched by atomics alone.
+    // SAFETY: the bounds of all loops are the block's, so all threads meet each barrier. Each thread has elements of
+    // its own in shared memory. Flags are touched by atomics alone.
     unsafe {
         let ticket = shared.tickets.take(control);
         let (level_start, level_end) = (starts.get(level), starts.get(level as usize + 1));
@@ -221,7 +223,8 @@ pub unsafe fn divide<K: Code>(
         let first = u64::min(level_start + ticket.tile * part, level_end);
         let end = u64::min(first + part, level_end);
         let me = thread::thread_idx_x() as u64;
-        // Reads a node, and tells whether it is divided. Threads without a node get an empty one: they meet all barriers.
+        // Reads a node, and tells whether it is divided. Threads without a node get an empty one: they meet all
+        // barriers.
         let divided = |index: u64| {
             let is_there = index < end;
             let node = match is_there {

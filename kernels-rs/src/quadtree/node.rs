@@ -3,8 +3,8 @@
 use device_std::slice::Bytes;
 use device_std::{In, Out};
 
-/// A node in memory: its code; its first point; its points; and its first child (bits 0 to 31), its level
-/// (32 to 39) and which quadrants are children (40 to 43).
+/// A node in memory, as four words: its code, its first point, the number of its points, and a last one. The last word
+/// has the first child (bits 0 to 31), the level (32 to 39) and which quadrants are children (40 to 43).
 pub type Words = [u64; 4];
 
 /// A node.

@@ -1,13 +1,14 @@
-//! Shortens nodes from 32 to 8 bytes, for a host that puts trees together: what does not follow from the nodes before.
+//! Shortens nodes from 32 to 8 bytes, for a host that puts trees together: keeps only what does not follow from the
+//! nodes before.
 //!
 //! ```text
 //! node   code | first point | points | first child, level, quadrants         32 bytes
 //! brief                       points << 4 | quadrants                         8 bytes
 //! ```
 //!
-//! Nodes stand level after level, those of a level by code. So the rest follows from a walk over the briefs: a child's
-//! code is its parent's and two bits, its level one more, its first point the end of the sibling before; first children
-//! follow each other. The host writes each node once, where it belongs among the nodes of all batches.
+//! Nodes lie level after level, and by code within a level. So a walk over the briefs gives the rest. A child's code is
+//! its parent's and two bits, its level is one more, and its first point is the end of the sibling before. First
+//! children follow each other. The host writes each node once, at its place among the nodes of all batches.
 
 use device_std::{In, Out, kernel, thread};
 

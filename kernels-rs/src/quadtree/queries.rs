@@ -1,11 +1,11 @@
-//! Searches in a point quadtree, by one way through it ([`walk`]) on the host and on the device.
+//! Searches in a point quadtree. Host and device share one walk through the tree ([`walk`]).
 //!
 //! - [`leaf`]: the leaf of a place, a thread each, straight down.
 //! - [`regions`]: points in windows, discs and polygons, a warp each, whose lanes share the points of a node.
 //! - [`adjacent`]: the leaves around a leaf, a thread each.
 //!
-//! A way needs to remember, for each level above, where the children of the node there are: [`walk::Path`]. Which
-//! child comes next follows from the one that it returns from.
+//! A walk remembers, for each level above, where the children of the node there are: [`walk::Path`]. Which child comes
+//! next follows from the one that the walk returns from.
 
 pub mod adjacent;
 pub mod ground;

@@ -1,8 +1,9 @@
-//! The points of nodes that a round of sorting left above the threshold, taken out for the next one and put back.
+//! Takes out the points of nodes that a round of sorting left above the threshold, for the next round, and puts them
+//! back.
 //!
-//! The nodes of a level stand in the order of codes, and so do their points. Those of the nodes above the threshold,
-//! moved together, are sorted by more bits of their codes; since each node's codes lie between those of its
-//! neighbours, the points of each come back to its own places.
+//! The nodes of a level lie in the order of codes, and so do their points. The points of the nodes above the threshold
+//! are moved together, and sorted by more bits of their codes. Each node's codes lie between those of its neighbours,
+//! so its points come back to its own places.
 
 use device_std::{In, Out, arguments, kernel, thread};
 
@@ -15,7 +16,7 @@ use super::rule::Rule;
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// Nodes that follow each other: those of a level.
+/// The nodes of a level, which follow each other.
 #[arguments]
 pub struct Level<'a> {
     /// All nodes.
@@ -26,14 +27,14 @@ pub struct Level<'a> {
     pub count: u64,
 }
 
-/// Points of which the codes and indices are moved, each pair of arrays apart from the other.
+/// Points whose codes and indices are moved; the two pairs of arrays do not overlap.
 #[arguments]
 pub struct Moved<'a, K> {
-    /// Where they are.
+    /// The codes.
     pub codes: In<'a, K>,
     /// As many.
     pub indices: In<'a, u32>,
-    /// Where they go.
+    /// Where the codes go.
     pub to_codes: Out<'a, K>,
     /// As many.
     pub to_indices: Out<'a, u32>,
@@ -48,7 +49,7 @@ impl<K: Code> Moved<'_, K> {
     }
 }
 
-/// The points of each node of a level, 0 for those that are not divided. Grid: a thread for each.
+/// Writes the number of points of each node of a level, 0 for nodes that are not divided. Grid: a thread for each.
 ///
 /// # Safety
 /// The nodes are there, and `counts` has an element for each of the level.
@@ -63,12 +64,13 @@ pub unsafe fn count_unsettled(level: Level<'_>, rule: Rule, counts: Out<'_, u32>
     }
 }
 
-/// The points counted by [`count_unsettled`](const@count_unsettled), whose sums before each node are `offsets`: where they stand
-/// into `places`, and the points side by side. Grid: a thread for each of the `total` points.
+/// Takes out the points that [`count_unsettled`](const@count_unsettled) counted, side by side, and writes to `places`
+/// where they were. `offsets` has the sum of the counts before each node. Grid: a thread for each of the `total`
+/// points.
 ///
 /// # Safety
-/// The nodes are those of a tree over the points; `offsets` has an element for each node of the level, the first of which
-/// is 0; `places` has `total` elements, and so has what the points go into.
+/// The nodes are those of a tree over the points. `offsets` has an element for each node of the level, the first of
+/// which is 0. `places` and the outputs have `total` elements.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn take_unsettled<K: Code>(
     level: Level<'_>,
@@ -81,8 +83,8 @@ pub unsafe fn take_unsettled<K: Code>(
     if i >= total {
         return;
     }
-    // The last node whose offset is not above a point's number is the one that has it, since those without points have
-    // the offset of the node after.
+    // The last node whose offset is not above a point's number has the point, since nodes without points have the
+    // offset of the node after.
     let (mut node, mut length) = (0, level.count);
     while length > 1 {
         let half = length / 2;
@@ -96,7 +98,7 @@ pub unsafe fn take_unsettled<K: Code>(
     points.put(points.codes.get(place), place, i);
 }
 
-/// Codes and indices back to their places. Grid: a thread for each of the `total` points.
+/// Puts codes and indices back to their places. Grid: a thread for each of the `total` points.
 ///
 /// # Safety
 /// There are `total` places, codes and indices; the places are distinct, and below the length of `to_codes` and

@@ -1,4 +1,4 @@
-//! Decides which nodes are divided, also if a build has some of a larger tree's points alone.
+//! Decides which nodes are divided, even if a build has only some of a larger tree's points.
 //!
 //! A tree beyond the device's memory is built in batches of points that follow each other along the curve. A batch must
 //! divide the cells that the whole tree divides, though it may hold few of their points:
@@ -33,7 +33,7 @@ pub struct Cut {
 pub struct Rule {
     /// The most points of a node that is not divided.
     pub threshold: u64,
-    /// Where the points end.
+    /// The ends of the build's points within a larger tree.
     pub cut: Cut,
 }
 

@@ -1,9 +1,9 @@
-//! Points sorted by the cells of a uniform grid: which cell a place lies in, and what a block of cells
-//! holds for certain.
+//! Points sorted by the cells of a uniform grid: which cell a place lies in, and which places a block of cells surely
+//! holds.
 //!
-//! Cells are numbered row by row from the south-west. Places beyond the grid belong to the nearest cell
-//! of its edge. That keeps their order along both axes, so a search over the cells of a box finds every
-//! point of the box; and the cells of an edge reach to infinity.
+//! Cells are numbered row by row from the south-west. Places beyond the grid belong to the nearest cell of its edge. So
+//! the order of places along both axes is kept, and a search over the cells of a box finds every point of the box. The
+//! cells of an edge reach to infinity.
 
 use device_std::math;
 
@@ -24,8 +24,8 @@ pub struct Cells {
     pub rows: u32,
 }
 
-/// What borders lie nearer than they are, in sides of a cell: more than rounding moves a point over
-/// one.
+/// By how much borders are assumed nearer than they are, in sides of a cell: more than rounding moves a point over a
+/// border.
 const MARGIN: f64 = 1e-6;
 
 /// Cells from a column and row to a column and row, both included.
@@ -81,7 +81,7 @@ impl Cells {
         columns && block.rows[0] == 0 && block.rows[1] == self.rows - 1
     }
 
-    /// How near to a place in the block a point outside of the block may be; infinite where none can be.
+    /// How near to a place in the block a point outside of the block may be; infinite if none can be outside.
     #[inline(always)]
     pub fn reach(&self, block: Block, place: [f64; 2]) -> f64 {
         let x = open_interval(block.columns, self.columns);
@@ -91,8 +91,8 @@ impl Cells {
         f64::min(across, along) - MARGIN * self.side
     }
 
-    /// The box, seen from a place in a block, of which the block holds every point: from x to x, and from y
-    /// to y; infinite where the grid ends.
+    /// A box around a place in a block, all points of which the block holds: from x to x, and from y to y, relative to
+    /// the place. Infinite where the grid ends.
     #[inline(always)]
     pub fn within(&self, block: Block, place: [f64; 2]) -> [[f64; 2]; 2] {
         let ends = |range: [u32; 2], cells: u32, position: f64| {
@@ -105,8 +105,8 @@ impl Cells {
         ]
     }
 
-    /// The box, seen from a place, in which every point lies of the columns and rows from a first to the end of a last,
-    /// which may be parts of columns and rows; infinite where the grid ends.
+    /// The box, relative to a place, that holds every point of these columns and rows. They go from a first to the end
+    /// of a last, which may be parts of columns and rows. Infinite where the grid ends.
     #[inline(always)]
     pub fn around_all(&self, columns: [f64; 2], rows: [f64; 2], place: [f64; 2]) -> [[f64; 2]; 2] {
         let ends = |[first, end]: [f64; 2], cells: u32, position: f64| {
@@ -128,7 +128,7 @@ impl Cells {
     }
 }
 
-/// Where cells from a first to a last begin and end, of so many; infinity beyond the grid.
+/// Where cells from a first to a last begin and end, in a grid of `cells` cells; infinity beyond the grid.
 #[inline(always)]
 fn open_interval([first, last]: [u32; 2], cells: u32) -> [f64; 2] {
     [

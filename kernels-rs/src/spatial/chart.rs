@@ -1,8 +1,8 @@
 //! A stereographic chart of the unit sphere: places around a middle as two coordinates.
 //!
-//! The squared chord of two places is `16 |a - b|^2 / ((4 + |a|^2) (4 + |b|^2))` in their coordinates: what is smooth
-//! away from a place in the plane is as smooth in a chart, up to the factors, which are so within a distance of 2. One
-//! chart has the whole sphere but the antipode of its middle.
+//! In the coordinates of a chart, the squared chord of two places is `16 |a - b|^2 / ((4 + |a|^2) (4 + |b|^2))`. So a
+//! function that is smooth away from a place in the plane is as smooth in a chart, up to these factors. Within a
+//! distance of 2 the factors are smooth. A chart has the whole sphere except the antipode of its middle.
 
 use device_std::math;
 
@@ -17,10 +17,10 @@ pub struct Chart {
     north: [f64; 3],
 }
 
-/// Near a pole every direction is east.
+/// Nearer to a pole than this, every direction counts as east.
 const POLAR: f64 = 1e-12;
 
-/// The cosine of what is as good as the antipode of the middle, plus 1.
+/// Places count as the antipode of the middle if their cosine to the middle, plus 1, is below this.
 const ANTIPODAL: f64 = 1e-9;
 
 #[inline(always)]
@@ -28,7 +28,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// A vector of length 1 in a direction; that of the pole where it is none.
+/// A vector of length 1 in a direction; to the pole if there is no direction.
 #[inline(always)]
 fn normalised([x, y, z]: [f64; 3]) -> [f64; 3] {
     let length = math::sqrt(x * x + y * y + z * z);
@@ -52,7 +52,7 @@ impl Chart {
         Self { middle, east, north }
     }
 
-    /// The chart with its axes turned to the left by so many eighths of a right angle.
+    /// The chart with its axes turned to the left by `eighths` eighths of a right angle.
     #[inline(always)]
     pub fn turned(&self, eighths: u32) -> Self {
         let [sine, cosine] = sine_cosine(11.25 * eighths as f64);
@@ -62,7 +62,7 @@ impl Chart {
         Self { middle, east: both(cosine, sine), north: both(-sine, cosine) }
     }
 
-    /// The coordinates of the place with this unit vector; the antipode of the middle is very far.
+    /// The coordinates of the place with this unit vector; those of the antipode are very large.
     #[inline(always)]
     pub fn place(&self, vector: [f64; 3]) -> [f64; 2] {
         let factor = 2.0 / f64::max(1.0 + dot(self.middle, vector), ANTIPODAL);

@@ -6,9 +6,8 @@ use super::morton;
 
 /// A rectangle divided into 2^level columns and rows of equal cells.
 ///
-/// A cell is half open: it holds its western and southern edges. Those of the rectangle's eastern and
-/// northern edges belong to the last column and row, and so does what lies beyond; what lies before the
-/// first belongs to the first.
+/// A cell is half open: it holds its western and southern edges. Places on the rectangle's eastern and northern edges,
+/// and beyond, belong to the last column and row; places before the first column or row belong to the first.
 #[arguments]
 #[derive(PartialEq)]
 pub struct Frame {
@@ -32,13 +31,13 @@ impl Frame {
         Self { west, south, columns_per_unit, rows_per_unit, level }
     }
 
-    /// The deepest level's column of an x, brought into the frame; the last for NaN.
+    /// The deepest level's column of an x, clamped to the frame; the last for NaN.
     #[inline(always)]
     pub fn column(&self, x: f64) -> u32 {
         self.along((x - self.west) * self.columns_per_unit)
     }
 
-    /// The deepest level's row of a y, brought into the frame; the last for NaN.
+    /// The deepest level's row of a y, clamped to the frame; the last for NaN.
     #[inline(always)]
     pub fn row(&self, y: f64) -> u32 {
         self.along((y - self.south) * self.rows_per_unit)
@@ -50,12 +49,13 @@ impl Frame {
         morton::encode(self.column(x), self.row(y))
     }
 
-    /// What is not negative is rounded down by the conversion.
+    /// Positions of at least 0 are rounded down by the conversion.
     #[inline(always)]
     fn along(&self, position: f64) -> u32 {
         let last = ((1u64 << self.level) - 1) as f64;
         let within = f64::max(0.0, f64::min(position, last));
-        // SAFETY: from 0 to 2^31 - 1, and no NaN, since of a number and NaN both give the number.
+        // SAFETY: the number is from 0 to 2^31 - 1 and no NaN, since `min` and `max` of a number and NaN give the
+        // number.
         unsafe { within.to_int_unchecked::<i32>() as u32 }
     }
 }

@@ -1,10 +1,9 @@
-//! Hilbert's curve (1891, doi:10.1007/BF01199431): an order of the cells of a square in which those that
-//! follow each other touch.
+//! Hilbert's curve (1891, doi:10.1007/BF01199431): an order of the cells of a square in which successive cells touch.
 
-/// Where a cell comes along the curve over a square of `2^BITS` by `2^BITS` cells; at most 32 bits.
+/// The number of a cell along the curve over a square of `2^BITS` by `2^BITS` cells; at most 32 bits.
 ///
-/// From the largest quarters down, two bits for the quarter in the order in which the curve enters them;
-/// the square is turned or mirrored so that its entry lies in the south-west.
+/// From the largest quarters down, two bits give the quarter, in the order in which the curve enters the quarters. The
+/// square is then turned or mirrored so that its entry lies in the south-west.
 #[inline(always)]
 pub fn number<const BITS: u32>(mut column: u32, mut row: u32) -> u64 {
     let mut number = 0;

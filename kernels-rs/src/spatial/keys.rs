@@ -2,16 +2,15 @@
 
 use device_std::warp;
 
-/// The `L` least keys that were offered, in order. A key is the bits of an f32 that is not negative, the
-/// lowest of them replaced by the number of what it belongs to.
+/// The `L` least keys that were offered, in order. A key is the bits of an f32 that is not negative; its lowest bits
+/// are replaced by the number of the key's owner.
 pub struct Keys<const L: usize>([u32; L]);
 
 impl<const L: usize> Keys<L> {
-    /// None yet.
+    /// An empty list.
     pub const NONE: Self = Self([u32::MAX; L]);
 
-    /// None yet, of a list that keeps the least `most` below `below` alone: zeros, which nothing comes before, stand at
-    /// its beginning.
+    /// An empty list that keeps only the least `most` keys below `below`: it begins with zeros, which no key precedes.
     #[inline(always)]
     pub fn at_most(most: u32, below: u32) -> Self {
         let mut keys = Self([below; L]);
@@ -45,13 +44,13 @@ impl<const L: usize> Keys<L> {
         self.0[0] = u32::min(self.0[0], key);
     }
 
-    /// Key `i`, which is a constant: they are registers.
+    /// Key `i`. `i` is a constant, since keys are registers.
     #[inline(always)]
     pub fn get(&self, i: usize) -> u32 {
         self.0[i]
     }
 
-    /// The greatest: whatever was offered and is not here has none below it.
+    /// The greatest key: no key that was offered and is not here is less.
     #[inline(always)]
     pub fn last(&self) -> u32 {
         self.0[L - 1]
@@ -82,14 +81,14 @@ impl<const L: usize> Keys<L> {
         self.exchange::<1>();
     }
 
-    /// A step of the merge: orders what is `STRIDE` apart. The list is the end of a power of two, at whose beginning
-    /// lies what is less than any key, and stays there.
+    /// A step of the merge: orders keys that are `STRIDE` apart. The list is the end of an imagined array, whose length
+    /// is a power of two. The array's beginning has keys less than any other, which stay there.
     #[inline(always)]
     fn exchange<const STRIDE: usize>(&mut self) {
         if STRIDE >= L.next_power_of_two() {
             return;
         }
-        // By parts, each of which the compiler surely unrolls: what has an index at run time has no register.
+        // By parts that the compiler surely unrolls: an array indexed at run time has no registers.
         self.exchange_from::<STRIDE, 0>();
         self.exchange_from::<STRIDE, 16>();
         self.exchange_from::<STRIDE, 32>();

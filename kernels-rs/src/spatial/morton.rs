@@ -1,8 +1,8 @@
-//! Morton codes: the bits of two coordinates in turn, so that sorting by them walks the quadrants of a
-//! square depth first (Morton 1966, A computer oriented geodetic data base).
+//! Morton codes: the bits of two coordinates, interleaved. Sorting by them walks the quadrants of a square depth first
+//! (Morton 1966, A computer oriented geodetic data base).
 //!
-//! x has the even bits, y the odd ones: among the four children of a quadrant x goes first. The code of a
-//! quadrant of level l is that of any place in it without the last bits, two for each level below.
+//! x has the even bits, y the odd ones: among the four children of a quadrant x goes first. The code of a quadrant of
+//! level l is the code of any place in it without the last bits, two for each level below.
 
 /// The deepest level: 31 bits of each coordinate, 62 of a code.
 pub const MAX_LEVEL: u32 = 31;

@@ -17,7 +17,7 @@ pub struct Places<'a, T> {
 
 /// A coordinate: f32 or f64.
 pub trait Place: Copy + PartialEq + Word {
-    /// No number.
+    /// NaN.
     const NAN: Self;
 
     /// The lesser of two numbers.
@@ -29,7 +29,7 @@ pub trait Place: Copy + PartialEq + Word {
     /// Reads a box: the least x and y, then the greatest.
     ///
     /// # Safety
-    /// It was written, is aligned to 16 bytes, and nobody writes it while the kernel runs.
+    /// The box was written, is aligned to 16 bytes, and nobody writes it while the kernel runs.
     unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4];
 
     /// Words of an x and a y side by side.

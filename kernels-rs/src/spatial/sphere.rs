@@ -3,11 +3,11 @@
 use device_std::math;
 use device_std::real::Real;
 
-/// Sine and cosine of an angle in degrees, within two units in the last place; of multiples of 90 degrees
-/// exact. NaN for what is not finite.
+/// Sine and cosine of an angle in degrees, within two units in the last place; exact for multiples of 90 degrees. NaN
+/// if the angle is not finite.
 ///
-/// The nearest multiple of 90 is taken off, without rounding; the rest, at most 45, goes into the Taylor
-/// series of both.
+/// The nearest multiple of 90 is subtracted, without rounding. The rest, at most 45, goes into the Taylor series of
+/// both.
 #[inline(always)]
 pub fn sine_cosine(degrees: f64) -> [f64; 2] {
     let quarters = math::round_ties_even(degrees / 90.0);
@@ -51,12 +51,12 @@ pub fn unit_vector(longitude: f64, latitude: f64) -> [f64; 3] {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
-/// How much of an arc to the west still is to the east: two nanometres on the ground, more than rounding takes from
+/// How far to the west, as an arc, still counts as east: two nanometres on the ground, more than the rounding error of
 /// places on one meridian.
 pub const WEST: f64 = 2.5e-16;
 
-/// The quadrant in which a unit vector lies round another: bit 0 is set where it is to the east, by half a turn at most, bit 1
-/// where it is no farther south.
+/// The quadrant of one unit vector around another. Bit 0 is set if it lies to the east, by half a turn at most; bit 1
+/// is set if it lies no farther south.
 #[inline(always)]
 pub fn quadrant(vector: [f64; 3], round: [f64; 3]) -> u32 {
     let turn = round[0] * vector[1] - round[1] * vector[0];
@@ -70,7 +70,7 @@ pub fn arc_of_squared_chord<R: Real>(squared: R) -> R {
     squared.arc_of_squared_chord()
 }
 
-/// The square of the chord of an angle; beyond half a circle that of the antipode.
+/// The square of the chord of an angle; beyond half a circle the square of the longest chord.
 #[inline(always)]
 pub fn squared_chord_of_arc(arc: f64) -> f64 {
     let half = f64::min(arc, core::f64::consts::PI) * (90.0 / core::f64::consts::PI);
@@ -88,7 +88,7 @@ mod tests {
             let degrees = f64::from(i) * 0.009_37;
             let [sine, cosine] = sine_cosine(degrees);
             let (s, c) = degrees.to_radians().sin_cos();
-            // What the conversion to radians rounds is a share of the angle.
+            // The conversion to radians rounds by a share of the angle.
             let slack = 2.3e-16 * (2.0 + degrees.abs().to_radians());
             assert!((sine - s).abs() < slack && (cosine - c).abs() < slack, "{degrees}");
         }

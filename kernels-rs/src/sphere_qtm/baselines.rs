@@ -1,21 +1,22 @@
-//! The diagram by all pairs of a cell and a site, as the kernels of Wang et al. (2015,
-//! doi:10.11772/j.issn.1001-9081.2015.06.1564) have it: a thread a cell with sites from global memory, from
-//! shared memory by tiles, and from read-only memory; and several cells a thread, in registers.
+//! The diagram by all pairs of a cell and a site, as in the kernels of Wang et al. (2015,
+//! doi:10.11772/j.issn.1001-9081.2015.06.1564). In three of them a thread has one cell, and reads sites from global
+//! memory, from shared memory by tiles, or from read-only memory. In the fourth a thread has several cells, in
+//! registers.
 //!
-//! Where we differ from the paper:
+//! Differences from the paper:
 //!
-//! 1. A pair is a scalar product in f32 and a maximum: which site the maximum is of is not followed. A thread
-//!    remembers the two groups of [`GROUP`] sites with the greatest products, and the greatest of all others.
-//! 2. Where the latter is smaller by more than f32 can err ([`MARGIN`]), the nearest site is in those two groups,
-//!    and is found there in f64 by the rule of [`super::nearest`]. The other cells are put on a list, and
-//!    [`search_all`](const@search_all) looks at all sites for them, in f64. So the result is that of f64.
-//! 3. The paper's constant memory, of 64 KB, filled anew by the host for each part of the sites, is here global
-//!    memory read as read-only data by one address for a warp: the compiler's backend has no way to
-//!    declare a constant bank. What was to be gained there, a broadcast of cached data, it has.
-//! 4. The kernel with several cells a thread takes sites from shared memory. A block has cells side by side, so
-//!    that one axis is far from none of them: centres are divided by their coordinate there, as a gnomonic
-//!    projection has it, and a product is two multiply-adds. What is compared are bits of positive numbers, as
-//!    integers, of which a GPU takes the greatest of three at once.
+//! 1. A pair is a scalar product in f32 and a maximum, without the index of the site. A thread remembers the two groups
+//!    of [`GROUP`] sites with the greatest products, and the greatest product of all other groups.
+//! 2. If that product is smaller than the greatest by more than the error of f32 ([`MARGIN`]), the nearest site is in
+//!    the two groups. It is found there in f64 by the rule of [`super::nearest`]. The other cells are listed, and
+//!    [`search_all`](const@search_all) compares all sites for them, in f64. So the result is that of f64.
+//! 3. The paper uses constant memory, 64 KB that the host fills again for each part of the sites. Here it is global
+//!    memory that a warp reads as read-only data by one address, since the compiler's backend cannot declare a constant
+//!    bank. The gain is the same: a broadcast of cached data.
+//! 4. The kernel with several cells a thread takes sites from shared memory. A block's cells lie side by side, so one
+//!    axis is near all of them. Centres are divided by their coordinate along it, as in a gnomonic projection, and a
+//!    product is two multiply-adds. Products are positive and are compared by their bits, as integers: a GPU takes the
+//!    greatest of three integers at once.
 
 use device_std::block::BlockReduce;
 use device_std::real::Real;
@@ -34,10 +35,10 @@ pub const BLOCK: u32 = 128;
 /// Sites whose greatest scalar product is remembered together.
 pub const GROUP: u32 = 32;
 
-/// Sites that a block has in shared memory; their array is padded to a multiple of it.
+/// Sites that a block has in shared memory; the sites' array is padded to a multiple of it.
 pub const TILE: u32 = 256;
 
-/// Sites of a group that are looked at without a branch.
+/// Sites of a group that a thread compares without a branch.
 const STEP: u32 = 8;
 
 /// Cells of a thread in the kernel with several.
@@ -50,20 +51,20 @@ const READ_ONLY: u32 = 1;
 /// Sites are staged in shared memory.
 const SHARED: u32 = 2;
 
-/// What the scalar product of a farther site may be greater by in f32. Two vectors rounded to f32 are off by
-/// 2^-24 of their length each, the three operations by 2^-24 each: 3e-7 for a product, twice that for the
-/// difference of two.
+/// By how much the scalar product of a farther site may seem greater in f32. Two vectors rounded to f32 are off by
+/// 2^-24 of their length each, and each of the three operations by 2^-24. That makes 3e-7 for a product, and twice that
+/// for the difference of two.
 pub const MARGIN: f32 = 7e-7;
 
-/// The same for the product with a centre divided by its coordinate at an axis, which is no less than [`NEAR`]:
-/// lengths are up to twice as large, which makes 4.5e-7 for a product.
+/// The same for the product with a centre divided by its coordinate at an axis, which is no less than [`NEAR`]. Lengths
+/// are up to twice as large, which makes 4.5e-7 for a product.
 pub const PROJECTED_MARGIN: f32 = 1.2e-6;
 
-/// A cell is projected along an axis to which its centre has this cosine or more. For cells of a block it is
-/// more than 0.57 less their distance from the block's first cell.
+/// A cell is projected along an axis if the cosine of its centre to the axis is this or more. For cells of a block the
+/// cosine is more than 0.57 less their distance from the block's first cell.
 pub const NEAR: f64 = 0.5;
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[inline(always)]
 const fn tile(carver: &mut Carver, memory: u32) -> SharedArray<Four> {
     carver.array(if memory == SHARED { TILE } else { 0 })
@@ -112,7 +113,7 @@ impl Axis {
         [a, b, if self.is_negative { negative(c) } else { c }]
     }
 
-    /// A place so that its coordinate along the axis is 1.
+    /// The place scaled so that its coordinate along the axis is 1.
     #[inline(always)]
     fn projected(&self, centre: Vector) -> [f32; 3] {
         let [a, b, c] = self.turned(centre, |x| -x);
@@ -133,26 +134,26 @@ impl Axis {
     }
 }
 
-/// What a thread knows of a cell's scalar products: the bits of the greatest, which are in the order of the
-/// products where these are positive. Others are below all that it knows.
+/// The greatest scalar products of a cell, as bits: bits of positive products have the products' order. Other products
+/// are below all of these.
 #[derive(Clone, Copy)]
 struct Best {
     greatest: i32,
-    /// The group that it is in.
+    /// Its group.
     group: u32,
     /// The greatest of all other groups.
     second: i32,
-    /// The group that this is in.
+    /// Its group.
     second_group: u32,
     /// The greatest of the rest.
     third: i32,
 }
 
 impl Best {
-    /// What products are that are not positive.
+    /// Stands for products that are not positive.
     const NOTHING: Self = Self { greatest: 0, group: 0, second: 0, second_group: 0, third: 0 };
 
-    /// With a group more.
+    /// Adds a group.
     #[inline(always)]
     fn with(self, greatest: i32, group: u32) -> Self {
         if greatest > self.greatest {
@@ -170,7 +171,7 @@ impl Best {
         }
     }
 
-    /// Whether a product may be that of a site nearer than the one with the greatest. What is NaN may.
+    /// Whether a product may belong to a site nearer than the one with the greatest product. A NaN may.
     #[inline(always)]
     #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "true of what is NaN")]
     fn is_doubtful(&self, product: i32, margin: f32) -> bool {
@@ -182,7 +183,7 @@ impl Best {
 /// Sites in f32.
 #[arguments]
 pub struct Narrow<'a> {
-    /// The bits of four numbers for each site, of which the last is nothing; then zeros.
+    /// The bits of four numbers for each site, the last of which has no meaning; then zeros.
     pub numbers: In<'a, Four>,
     /// Sites and zeros together: a multiple of [`TILE`].
     pub padded: u32,
@@ -197,14 +198,14 @@ impl Narrow<'_> {
     }
 }
 
-/// Writes the nearest site of each cell of a level, or puts the cell on the list of the doubtful ones. An instance's
-/// name says where sites are read; in `registers` a thread has [`SEVERAL`] cells, which are projected. Grid: a block
-/// for each `BLOCK * Q` cells.
+/// Writes the nearest site of each cell of a level, or lists the cell in `doubtful`. An instance's name says where
+/// sites are read. In `registers` a thread has [`SEVERAL`] cells, which are projected. Grid: a block for each `BLOCK *
+/// Q` cells.
 ///
 /// # Safety
-/// The slices have what [`Sites`] and [`Narrow`] say, of the same sites; the outputs and `doubtful` have an element for
-/// each cell; `doubts` has one, which is zero. `sites_of_group` is
-/// [`GROUP`]: an argument, so that no compiler makes one piece of code of a whole tile, which takes all registers.
+/// The slices have what [`Sites`] and [`Narrow`] say, of the same sites. The outputs and `doubtful` have an element for
+/// each cell, and `doubts` has one, which is zero. `sites_of_group` is [`GROUP`]: an argument, so that no compiler
+/// unrolls a whole tile, which takes all registers.
 #[kernel(block = BLOCK, shared = tile_bytes(MEMORY), instances(
     global: <GLOBAL, 1>, resident = 6;
     read_only: <READ_ONLY, 1>, resident = 6;
@@ -258,7 +259,7 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
         let mut group = 0;
         while group < TILE {
             let greatest = tile.greatest_of_group::<MEMORY, Q>(&centres, group, sites_of_group);
-            // Later groups seldom hold what comes before all of the earlier.
+            // Later groups seldom have a product that enters the best.
             let mut changes = false;
             let mut q = 0;
             while q < Q {
@@ -298,12 +299,12 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
     }
 }
 
-/// Whether centres are divided by a coordinate: threads with one cell are as in the paper.
+/// Whether centres are divided by a coordinate: not with one cell a thread, as in the paper.
 const fn is_projected(cells_of_thread: usize) -> bool {
     cells_of_thread > 1
 }
 
-/// A tile of sites, wherever it is read.
+/// A tile of sites, wherever it is read from.
 #[derive(Clone, Copy)]
 struct Tile<'a> {
     /// The tile, if the block has staged it.
@@ -315,7 +316,7 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// The bits of the greatest scalar product of each centre with the sites of a group, 0 where none is positive.
+    /// The bits of the greatest scalar product of each centre with the sites of a group; 0 if none is positive.
     #[inline(always)]
     fn greatest_of_group<const MEMORY: u32, const Q: usize>(
         &self,
@@ -328,7 +329,7 @@ impl Tile<'_> {
         while step < sites_of_group {
             let mut i = 0;
             while i < STEP {
-                // By two, for the greatest of three numbers is one instruction where there is one for it.
+                // By two, since the greatest of three numbers is one instruction on GPUs that have one.
                 let at = group + step + i;
                 let (one, other) = (self.site::<MEMORY>(at), self.site::<MEMORY>(at + 1));
                 let mut q = 0;
@@ -369,7 +370,7 @@ fn product<const Q: usize>([a, b, c]: [f32; 3], [x, y, z]: [f32; 3]) -> i32 {
     product.to_bits() as i32
 }
 
-/// The nearest of a group and of what was found before, in f64.
+/// Combines `two`, the nearest found before, with the sites of a group, in f64.
 #[inline(always)]
 fn nearest_of_group(sites: Sites<'_>, centre: Vector, group: u32, mut two: Two) -> Two {
     let end = u32::min(group + GROUP, sites.count);
@@ -384,13 +385,13 @@ fn nearest_of_group(sites: Sites<'_>, centre: Vector, group: u32, mut two: Two) 
 /// Threads of a block that searches all sites.
 pub const SEARCH_BLOCK: u32 = 256;
 
-/// Finds the first of what a block found.
+/// The block's reduction to its nearest site.
 #[inline(always)]
 const fn least(carver: &mut Carver) -> BlockReduce<(u64, u64)> {
     BlockReduce::new(carver, SEARCH_BLOCK as usize)
 }
 
-/// The first of what the threads of a block found; each gets it.
+/// The nearest of what the threads of a block found; every thread gets it.
 ///
 /// # Safety
 /// Every thread of the block comes to the same call.
@@ -405,12 +406,12 @@ unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: NearSite) -> Nea
     NearSite { squared: f64::from_bits(squared), site: site as u32 }
 }
 
-/// Writes the nearest sites, in f64 among all, of the cells on a list; of all cells of the level where there is no list.
+/// Writes the nearest sites, in f64 among all sites, of the listed cells; without a list, of all cells of the level.
 /// Grid: any number of blocks, which take turns.
 ///
 /// # Safety
-/// The slices have what [`Sites`] and [`Outputs`] say; `doubtful` has as many cells of the level as the one element of
-/// `doubts` says.
+/// The slices have what [`Sites`] and [`Outputs`] say. `doubts` has one element, and `doubtful` has that number of
+/// cells of the level.
 #[kernel(block = SEARCH_BLOCK, carve = |carver| least(carver))]
 pub unsafe fn search_all(
     sites: Sites<'_>,

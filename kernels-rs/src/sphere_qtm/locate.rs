@@ -1,13 +1,13 @@
 //! From a place to the cell that it lies in.
 //!
-//! A place `p` in a cell is `p = u a + v b + w c` with weights that are not negative; in an octant they are
-//! the coordinates themselves. The plane through the midpoints of two edges holds `a + b` and `a + c`, so that
-//! `p` lies in the child at `a` exactly if `u > v + w`, whatever the lengths. The weights in a child follow
-//! from those in its parent by the cosines of half its parent's edges, since the midpoint of `a` and `b` is
-//! `(a + b) / (2 cos(ab / 2))`; and these cosines follow from level to level too. No vertex is computed.
+//! A place `p` in a cell is `p = u a + v b + w c` with weights that are not negative; in an octant they are the
+//! coordinates themselves. The plane through the midpoints of two edges holds `a + b` and `a + c`. So `p` lies in the
+//! child at `a` exactly if `u > v + w`, whatever the lengths. The weights in a child follow from those in its parent by
+//! the cosines of half its parent's edges, since the midpoint of `a` and `b` is `(a + b) / (2 cos(ab / 2))`. These
+//! cosines follow from level to level too, so no vertex is computed.
 //!
-//! Below level [`FLAT`] a cell is so small that the difference of such a cosine from 1 is a quarter of its
-//! parent's, to the last place.
+//! Below level [`FLAT`] a cell is so small that such a cosine differs from 1 by a quarter of its parent's difference,
+//! to the last place.
 //!
 //! Work: some 65 operations in f64 a level above, 15 below.
 
@@ -16,10 +16,10 @@ use device_std::math;
 use super::triangle::Vector;
 use crate::spatial::sphere;
 
-/// The level from which on cells are divided as flat ones.
+/// The level from which on cells are divided as if they were flat.
 pub const FLAT: u32 = 13;
 
-/// Where a kernel finds no place: the coordinates are not on the globe ([`is_on_globe`]).
+/// The result for coordinates that are not on the globe ([`is_on_globe`]).
 pub const NOWHERE: u64 = u64::MAX;
 
 /// A place within a cell.
@@ -31,10 +31,10 @@ struct Within {
     cosines: Vector,
 }
 
-/// The place in its level of the cell that a direction points to. It need not have length 1.
+/// The index, in its level, of the cell that a direction points to. The direction need not have length 1.
 ///
-/// What lies between children belongs to the middle one, and what lies between octants to the northern and to
-/// the eastern one: longitude -180 is 180. A pole is in the first octant of its side.
+/// A place on the border of children belongs to the middle one. A place on the border of octants belongs to the
+/// northern and the eastern one: longitude -180 is 180. A pole is in the first octant of its side.
 #[inline(always)]
 pub fn locate(direction: Vector, level: u32) -> u64 {
     let (octant, weights) = in_octant(direction);
@@ -115,8 +115,9 @@ impl Within {
     #[inline(always)]
     fn in_child(&self, digit: u32, flat: bool) -> Self {
         let ([u, v, w], [p, q, r]) = (self.weights, self.cosines);
-        // At a corner its own weight loses the others', which double by the cosines of the edges that
-        // they share with it; in the middle each is what the two others have more.
+        // In a child at a corner, the corner's weight is its own less the two others'. The others double, times the
+        // cosine of the edge to the corner. In the middle child a weight is the two others less its own, times the
+        // cosine of the opposite edge.
         let at = |own: f64, others: f64, opposite: f64, corner: u32, to_corner: f64| {
             if digit == 0 {
                 opposite * (others - own)
@@ -138,8 +139,8 @@ impl Within {
     #[inline(always)]
     fn finer(&self, digit: u32) -> Vector {
         let [p, q, r] = self.cosines;
-        // The cosine of the edge between two midpoints is the product of their sums over their lengths;
-        // that of half an edge of the parent is at hand.
+        // The cosine of the arc between two midpoints is the scalar product of their sums, over the sums' lengths. The
+        // parent's half-edge cosines give it.
         let share = (p * p + q * q + r * r - 1.0) * 0.5 / (p * q * r);
         let at = |own: f64, corner: u32| {
             let inner = digit == 0 || digit == corner;
@@ -150,13 +151,13 @@ impl Within {
     }
 }
 
-/// The cosines of half of half edges that are short.
+/// The cosines of half the edges of a child whose parent's edges are short.
 #[inline(always)]
 fn flatter([p, q, r]: Vector) -> Vector {
     [1.0 - (1.0 - p) * 0.25, 1.0 - (1.0 - q) * 0.25, 1.0 - (1.0 - r) * 0.25]
 }
 
-/// The same for degrees; [`NOWHERE`] for what is not on the globe.
+/// The same for degrees; [`NOWHERE`] if they are not on the globe.
 #[inline(always)]
 pub fn locate_degrees(longitude: f64, latitude: f64, level: u32) -> u64 {
     if !is_on_globe(longitude, latitude) {
@@ -165,8 +166,8 @@ pub fn locate_degrees(longitude: f64, latitude: f64, level: u32) -> u64 {
     locate(sphere::unit_vector(longitude, latitude), level)
 }
 
-/// Whether degrees name a place: longitudes from -360 to 360, latitudes from -90 to 90. More turns than that are more
-/// often metres taken for degrees.
+/// Whether degrees name a place: longitudes from -360 to 360, latitudes from -90 to 90. Greater longitudes are mostly
+/// metres, given as degrees by mistake.
 #[inline(always)]
 pub fn is_on_globe(longitude: f64, latitude: f64) -> bool {
     (-360.0..=360.0).contains(&longitude) && (-90.0..=90.0).contains(&latitude)

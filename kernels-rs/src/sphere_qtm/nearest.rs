@@ -1,12 +1,12 @@
-//! What "nearest" means, and which sites a triangle can leave out.
+//! The definition of "nearest", and which sites a triangle can leave out.
 //!
-//! The nearest site of a place is the one with the smallest [`squared_chord`], as f64 rounds it, and among
-//! equals the one with the lowest index. So every back end and every method can give the same answer.
+//! The nearest site of a place is the one with the smallest [`squared_chord`], as f64 rounds it; of equally near sites
+//! it is the one with the lowest index. So every back end and every method can give the same answer.
 //!
-//! **Pruning.** The difference of the squared chords from a place to two sites is linear in the place, so a site
-//! that is farther than another from all three vertices of a triangle is farther from all that is in it.
-//! A triangle takes sites near its centre as pivots and leaves out what they beat so, by more than rounding can
-//! make. Its children inherit the rest.
+//! **Pruning.** The difference of the squared chords from a place to two sites is linear in the place. So a site that
+//! is farther than another from all three vertices of a triangle is farther from every place in the triangle. A
+//! triangle takes two sites near its centre as *pivots*. It leaves out sites that these beat at all vertices, by more
+//! than rounding can explain. Its children inherit the rest.
 
 use device_std::{In, arguments, math};
 
@@ -15,10 +15,11 @@ use super::triangle::{Triangle, Vector};
 /// No site.
 pub const NONE: u32 = u32::MAX;
 
-/// How much farther a site must be, as a squared chord, to be farther beyond doubt.
+/// How much farther a site must be, as a squared chord, to be surely farther.
 ///
-/// Rounding a squared chord, of at most 4, takes at most 4e-15 from the difference of two; that vertices,
-/// centres and sites have length 1 within 3e-16, and a centre lies in its triangle as exactly, as much again.
+/// Rounding a squared chord, of at most 4, changes the difference of two by at most 4e-15. Vertices, centres and sites
+/// have length 1 only within 3e-16, and centres are as inexact within their triangles: this may change it by as much
+/// again.
 pub const DOUBT: f64 = 1e-14;
 
 /// The square of the straight distance between two places.
@@ -28,7 +29,7 @@ pub fn squared_chord(u: Vector, v: Vector) -> f64 {
     x * x + y * y + z * z
 }
 
-/// A site's unit vector, and nothing: 32 bytes, which are read at once.
+/// A site's unit vector, and a number without a meaning: 32 bytes, which are read at once.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub struct Place(pub [f64; 4]);
@@ -64,7 +65,7 @@ impl NearSite {
     /// No site.
     pub const NOTHING: Self = Self { squared: f64::INFINITY, site: NONE };
 
-    /// Whether it comes before another. What is NaN never does.
+    /// Whether it comes before another. A NaN never does.
     #[inline(always)]
     pub fn is_before(self, other: Self) -> bool {
         self.squared < other.squared || self.squared == other.squared && self.site < other.site
@@ -84,7 +85,7 @@ impl Two {
     /// No sites.
     pub const NOTHING: Self = Self { first: NearSite::NOTHING, second: NearSite::NOTHING };
 
-    /// These and one more.
+    /// Adds one more site.
     #[inline(always)]
     pub fn with(self, found: NearSite) -> Self {
         if found.is_before(self.first) {
@@ -102,16 +103,16 @@ fn greatest([a, b, c]: Vector) -> f64 {
     f64::max(a, f64::max(b, c))
 }
 
-/// What a triangle leaves out.
+/// The test by which a triangle leaves sites out.
 #[derive(Clone, Copy, Debug)]
 pub struct Pruning {
     triangle: Triangle,
     first: Pivot,
     second: Pivot,
-    /// How many sites must beat one that is left out.
+    /// How many pivots must beat a site before it is left out.
     wanted: u32,
     centre: Vector,
-    /// What is farther from the centre, as a squared chord, is left out.
+    /// Sites farther from the centre than this squared chord are left out.
     reach: f64,
 }
 
@@ -120,7 +121,7 @@ pub struct Pruning {
 struct Pivot {
     place: Vector,
     site: u32,
-    /// What is farther from each vertex is farther than the pivot beyond doubt.
+    /// A site farther from every vertex than these is surely farther than the pivot.
     limits: Vector,
 }
 
@@ -133,7 +134,7 @@ impl Pivot {
         Self { place, site, limits: [limit(triangle.a), limit(triangle.b), limit(triangle.c)] }
     }
 
-    /// Whether it comes before a site everywhere in the triangle. Before what is NaN it does.
+    /// Whether it comes before a site everywhere in the triangle. It comes before a NaN.
     #[inline(always)]
     fn beats(&self, site: u32, place: Vector, squared: Vector) -> bool {
         let may_be_nearer = squared[0] <= self.limits[0]
@@ -148,8 +149,8 @@ impl Pivot {
 }
 
 impl Pruning {
-    /// By two sites near the triangle's centre, where `place` finds sites; `wanted` is how many nearest
-    /// sites are to be found, 1 or 2.
+    /// Takes two sites near the triangle's centre as pivots; `place` gives sites' unit vectors. `wanted` is how many
+    /// nearest sites are to be found, 1 or 2.
     #[inline(always)]
     pub fn new(triangle: Triangle, two: Two, place: impl Fn(u32) -> Vector, wanted: u32) -> Self {
         let of = |found: NearSite| if found.site == NONE { [0.0; 3] } else { place(found.site) };
@@ -158,11 +159,11 @@ impl Pruning {
         Self { triangle, first, second, wanted, centre: triangle.centre(), reach: f64::INFINITY }
     }
 
-    /// The same, and it knows how far from the triangle's centre sites can be that it keeps: worth its roots
-    /// where many sites are looked at.
+    /// The same test, with the greatest distance from the triangle's centre of a site that it keeps. This takes square
+    /// roots, which many sites repay.
     ///
-    /// A site is kept only if a vertex is no farther from it than the limit of a pivot there: of either, or of both where
-    /// one that beats it is enough. The chord from the centre is no longer than that by way of this vertex.
+    /// A site is kept only if it lies within the limit of a pivot at some vertex: of either pivot, or of both if
+    /// beating one is enough. The chord from the centre is no longer than the way over this vertex.
     #[inline(always)]
     pub fn with_reach(self) -> Self {
         let Triangle { a, b, c } = self.triangle;
@@ -174,14 +175,14 @@ impl Pruning {
         Self { reach: chord * chord * (1.0 + 1e-13) + DOUBT, ..self }
     }
 
-    /// Whether a site may be near enough. What is NaN may.
+    /// Whether a site may be near enough. A NaN may.
     #[inline(always)]
     #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "true of what is NaN")]
     pub fn reaches(&self, place: Vector) -> bool {
         !(squared_chord(self.centre, place) > self.reach)
     }
 
-    /// The least scalar product with the centre of what is near enough.
+    /// The least scalar product with the centre that a near enough site has.
     #[inline(always)]
     pub fn least_product(&self) -> f64 {
         1.0 - 0.5 * self.reach

@@ -1,4 +1,4 @@
-//! What a diagram says of each cell.
+//! The results of a diagram for each cell.
 
 use device_std::{Out, arguments};
 
@@ -18,7 +18,7 @@ pub struct Outputs<'a> {
     pub tie: Option<Out<'a, u8>>,
 }
 
-/// The angle to a site in radians; infinite where there is none.
+/// The angle to the nearest site in radians; infinite without a site.
 #[inline(always)]
 pub fn distance(two: Two) -> f64 {
     if two.first.site == NONE {
@@ -28,14 +28,14 @@ pub fn distance(two: Two) -> f64 {
     }
 }
 
-/// Whether the two nearest sites are as far, as f64 rounds squared chords.
+/// Whether the two nearest sites are equally far, as f64 rounds squared chords.
 #[inline(always)]
 pub fn is_tie(two: Two) -> bool {
     two.second.site != NONE && two.first.squared == two.second.squared
 }
 
 impl Outputs<'_> {
-    /// Writes what is known of a cell.
+    /// Writes the results of a cell.
     #[inline(always)]
     pub fn write(&self, cell: u64, two: Two) {
         self.nearest.set(cell, two.first.site);

@@ -14,12 +14,12 @@ use crate::spatial::sphere;
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
 
-/// Writes the unit vectors of places in degrees, and the same in f32, four numbers each, of which the last is nothing.
-/// What is no place on the globe gets NaN, and is nobody's nearest; in f32 it gets zeros, as does what is beyond
-/// their number. Grid: a thread for each of `padded`.
+/// Writes the unit vectors of places in degrees, and the same in f32, as four numbers the last of which has no meaning.
+/// A place that is not on the globe gets NaN, and is nobody's nearest site. In f32 it gets zeros, as do the elements
+/// beyond the places' number. Grid: a thread for each of `padded`.
 ///
 /// # Safety
-/// All have `count` elements, but `narrow`, which has `padded`, no fewer.
+/// All slices have `count` elements, but `narrow` has `padded`, which are no fewer.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_sites(
     longitudes: In<'_, f64>,
@@ -45,7 +45,7 @@ pub unsafe fn place_sites(
     }
 }
 
-/// The id of a cell at a place in its level, or 0 for [`NOWHERE`].
+/// The id of the cell with this index in its level, or 0 for [`NOWHERE`].
 #[inline(always)]
 pub fn id(level: u32, index: u64) -> u64 {
     if index == NOWHERE { 0 } else { (index << 1 | 1) << (2 * (MAX_LEVEL - level)) }
@@ -54,7 +54,7 @@ pub fn id(level: u32, index: u64) -> u64 {
 /// Threads of a block that finds cells.
 pub const FIND_BLOCK: u32 = 256;
 
-/// Points of a warp that can wait for the long way: fewer than a warp's, and a warp's.
+/// Points of a warp that can wait for `exact`: fewer than a warp's, and a warp's.
 const WAITING: u32 = 64;
 
 /// Writes the tables of [`quick`]. Grid: a thread for each of [`quick::FACTORS`].
@@ -81,7 +81,7 @@ pub struct Tables<'a> {
     pub depths: In<'a, f32>,
 }
 
-/// What a block that finds cells keeps: the tables, and the points of each warp that wait for the long way.
+/// What a block that finds cells keeps in shared memory: the tables, and the points of each warp that wait for `exact`.
 #[derive(Clone, Copy)]
 struct Shared {
     factors: SharedArray<f64>,
@@ -119,7 +119,7 @@ impl Shared {
         }
     }
 
-    /// An element of those that the warp has waiting, which go round.
+    /// The element of the warp's ring of waiting points for the point that came as number `number`.
     #[inline(always)]
     fn place(&self, number: u32) -> u32 {
         warp::warp_id() * WAITING + number % WAITING
@@ -140,8 +140,8 @@ impl quick::Table for Shared {
     }
 }
 
-/// Finds the cells of all points: by `quick` where that is certain. The others wait until a warp is full of them, and
-/// then go the long way, `exact`.
+/// Finds the cells of all points: by `quick` where it is certain. The other points wait until a warp is full of them,
+/// and then `exact` finds their cells.
 ///
 /// # Safety
 /// The whole block is here, and the tables are in its room.
@@ -158,10 +158,10 @@ unsafe fn find_all(
     let warps = FIND_BLOCK / warp::SIZE;
     let mut start = (thread::block_idx_x() * warps + warp::warp_id()) as u64 * warp::SIZE as u64;
     let step = thread::grid_dim_x() as u64 * FIND_BLOCK as u64;
-    // Of all that have come to wait, how many do no more.
+    // How many points have come to wait, and how many of these are done.
     let (mut done, mut come) = (0, 0);
-    // SAFETY: a warp's lanes go round together, and a sync of the warp lies between a store to its waiting points
-    // and a load.
+    // SAFETY: a warp's lanes repeat the loop together, and a sync of the warp lies between a store to its waiting
+    // points and a load.
     unsafe {
         let go_long = |number: u32| {
             let i = room.waiting.load(room.place(number));
@@ -194,8 +194,8 @@ unsafe fn find_all(
     }
 }
 
-/// Writes the cell of each point: its id, or 0 for what is no place on the globe. Grid: any number of blocks, which
-/// take turns.
+/// Writes the id of the cell of each point, or 0 if it is not on the globe. Grid: any number of blocks, which take
+/// turns.
 ///
 /// # Safety
 /// Columns have `count` elements, and the tables what [`Tables`] says; `level` is at most [`MAX_LEVEL`].
@@ -231,7 +231,7 @@ pub unsafe fn find_cells<T: Real>(
     }
 }
 
-/// Writes the cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`mod@find_cells`].
+/// Writes the id of the cell that each vector points to, or 0 if it has no direction. Grid: as for [`mod@find_cells`].
 ///
 /// # Safety
 /// As [`mod@find_cells`].

@@ -1,20 +1,20 @@
 //! The diagram by lists of candidates, level by level.
 //!
 //! 1. `place_sites` (module `places`): the unit vector of each site, in f64 and f32.
-//! 2. [`tabulate_triangles`](const@tabulate_triangles): the triangles of a level on the way, from which deeper ones take
-//!    fewer steps.
-//! 3. [`first_lists`](const@first_lists), a block a cell of a coarse level: of all sites those as near to its centre as one
-//!    can be that it cannot leave out ([`super::nearest`]), in f32.
-//! 4. For each level after it, of the parent's list those that a cell cannot leave out:
-//!    [`next_long_lists`](const@next_long_lists) with a block a cell, then [`mod@next_lists`] with
-//!    fewer threads the shorter lists are.
-//! 5. [`nearest_of_cells`](const@nearest_of_cells), a thread for four cells: the nearest of the list of the
-//!    ancestor two levels above.
+//! 2. [`tabulate_triangles`](const@tabulate_triangles): the triangles of an intermediate level, from which the
+//!    triangles of deeper levels take fewer steps.
+//! 3. [`first_lists`](const@first_lists), a block a cell of a coarse level: of all sites, those within the distance of
+//!    its centre that pruning ([`super::nearest`]) allows, in f32.
+//! 4. For each level after it, the sites of the parent's list that a cell cannot leave out.
+//!    [`next_long_lists`](const@next_long_lists) has a block a cell, then [`mod@next_lists`] has fewer threads a cell,
+//!    since lists get shorter.
+//! 5. [`nearest_of_cells`](const@nearest_of_cells), a thread for four cells: the nearest of the list of the ancestor
+//!    two levels above.
 //!
-//! Lists lie in one pool, whose room for them is taken by an atomic addition: where a list lies depends on chance,
-//! what is in it does not. A cell for whose list no room is left has its parent's, and so has one that would
-//! leave out nothing, or whose parent's list is short anyway. Results are the same: a list may always hold
-//! more than it must.
+//! Lists lie in one pool, and an atomic addition reserves the elements of a list. So where a list lies depends on
+//! chance, but not what is in it. A cell keeps its parent's list if its own does not fit the pool, if it would leave
+//! out nothing, or if the parent's list is short anyway. Results are the same: a list may always hold more than it
+//! must.
 
 use device_std::block::{BlockReduce, BlockScan};
 use device_std::real::Real;
@@ -36,10 +36,10 @@ pub const LONG_BLOCK: u32 = 256;
 /// Threads of a block that makes lists from all sites.
 pub const FIRST_BLOCK: u32 = 1024;
 
-/// A parent's list of so many sites is not worth shortening.
+/// A parent's list of this many sites or fewer is not worth shortening.
 const SHORT: u32 = 2;
 
-/// What scalar products of vectors rounded to f32 are off by, at most: 3e-7, and as much for what they are
+/// The largest error of scalar products of vectors rounded to f32: 3e-7, and as much for the numbers that they are
 /// compared with.
 const NARROW_DOUBT: f64 = 6e-7;
 
@@ -49,14 +49,14 @@ const NARROW_DOUBT: f64 = 6e-7;
 pub struct List {
     /// Its first element in the pool, or [`ALL`].
     pub first: u32,
-    /// How many.
+    /// How many elements it has.
     pub count: u32,
 }
 
 /// The list of all sites, which is not in the pool.
 pub const ALL: u32 = u32::MAX;
 
-/// Triangles that need not be made from the octant down.
+/// A table of triangles, from which deeper ones take fewer steps than from the octant down.
 #[arguments]
 pub struct Mesh<'a> {
     /// The triangles of a level, as [`tabulate_triangles`](const@tabulate_triangles) writes them. Kernels read them for
@@ -85,7 +85,7 @@ pub struct Pool<'a> {
     pub sites: Out<'a, u32>,
     /// The number of elements, at most 2^32 - 1.
     pub capacity: u64,
-    /// How many elements are taken: one number, which is zero before the first launch.
+    /// How many elements are reserved: one number, which is zero before the first launch.
     pub used: Out<'a, u64>,
 }
 
@@ -109,7 +109,7 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    /// Where a site is.
+    /// The unit vector of a site.
     #[inline(always)]
     fn place(&self, site: u32) -> Vector {
         let Place([x, y, z, _]) = self.places.get(site);
@@ -122,7 +122,7 @@ impl Listed<'_> {
         if list.first == ALL { i } else { self.pool.get(list.first as usize + i as usize) }
     }
 
-    /// What a triangle leaves out, by two sites.
+    /// The test by which a triangle leaves sites out, with two pivots.
     #[inline(always)]
     fn pruning(&self, triangle: Triangle, pivots: Pivots, wanted: u32) -> Pruning {
         let (first, second) = (pivots.first.found(), pivots.second.found());
@@ -130,7 +130,7 @@ impl Listed<'_> {
     }
 }
 
-/// A site and how far it is, to f32, as one number in that order. Pivots need not be the very nearest.
+/// A site and its distance in f32, as one number that orders them. Pivots need not be the very nearest sites.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Key(u64);
 
@@ -138,7 +138,7 @@ impl Key {
     /// No site.
     const NOTHING: Self = Self::new(f32::INFINITY, NONE);
 
-    /// Of what is not negative.
+    /// The key for a distance, which is not negative.
     #[inline(always)]
     const fn new(far: f32, site: u32) -> Self {
         Self((far.to_bits() as u64) << 32 | site as u64)
@@ -149,14 +149,14 @@ impl Key {
         Self::new(found.squared as f32, found.site)
     }
 
-    /// How far is no more than an order.
+    /// The site; its distance only tells an order.
     #[inline(always)]
     fn found(self) -> NearSite {
         NearSite { squared: 0.0, site: self.0 as u32 }
     }
 }
 
-/// The two sites that others are compared with: the nearest to a triangle's centre.
+/// The pivots: the two sites nearest to a triangle's centre.
 #[derive(Clone, Copy)]
 struct Pivots {
     first: Key,
@@ -167,7 +167,7 @@ impl Pivots {
     /// None.
     const NOTHING: Self = Self { first: Key::NOTHING, second: Key::NOTHING };
 
-    /// As a block or a warp hands them on.
+    /// The words by which a block or a warp exchanges them.
     #[inline(always)]
     const fn words(self) -> (u64, u64) {
         (self.first.0, self.second.0)
@@ -183,7 +183,7 @@ impl Pivots {
         Self { first: Key(first), second: Key(second) }
     }
 
-    /// These and one more.
+    /// Adds one more site.
     #[inline(always)]
     fn with(self, key: Key) -> Self {
         if key < self.first {
@@ -195,14 +195,14 @@ impl Pivots {
         }
     }
 
-    /// The nearest two of four different ones.
+    /// The nearest two of four different sites.
     #[inline(always)]
     fn nearer(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
         (u64::min(a.0, b.0), u64::min(u64::max(a.0, b.0), u64::min(a.1, b.1)))
     }
 }
 
-/// The part of a list that a thread looks at: every `step`-th element.
+/// The part of a list that a thread reads: every `step`-th element.
 #[derive(Clone, Copy)]
 struct Share {
     list: List,
@@ -210,12 +210,12 @@ struct Share {
     step: u32,
 }
 
-/// What a thread keeps of its share.
+/// Which sites of its share a thread keeps.
 #[derive(Clone, Copy)]
 struct KeptSites {
-    /// How many.
+    /// How many sites it keeps.
     count: u32,
-    /// Which of the first 64.
+    /// Which of the first 64 it keeps.
     which: u64,
 }
 
@@ -233,7 +233,7 @@ impl Share {
         two
     }
 
-    /// Those that a triangle keeps.
+    /// The sites of the share that a triangle keeps.
     #[inline(always)]
     fn keep(&self, sites: Listed<'_>, keeps: impl Fn(u32) -> bool) -> KeptSites {
         let mut kept = KeptSites { count: 0, which: 0 };
@@ -248,7 +248,7 @@ impl Share {
         kept
     }
 
-    /// Writes the sites that a triangle keeps to the pool, from element `to` on, where there is room for them.
+    /// Writes the sites that a triangle keeps to the pool, from element `to` on.
     #[inline(always)]
     fn write(
         &self,
@@ -260,7 +260,7 @@ impl Share {
         let end = to + kept.count as usize;
         let (mut i, mut number) = (self.first, 0);
         while to < end {
-            // As many as were counted are found again, the last before the list's end.
+            // The loop finds as many as were counted, so it ends before the list does.
             let is_known = number < 64;
             if is_known && kept.which >> (number & 63) & 1 == 1
                 || !is_known && keeps(sites.site(self.list, i))
@@ -273,7 +273,7 @@ impl Share {
     }
 }
 
-/// What a block keeps that makes lists.
+/// The shared memory of a block that makes lists.
 #[derive(Clone, Copy)]
 struct Shared {
     pivots: BlockReduce<(u64, u64)>,
@@ -291,7 +291,7 @@ impl Shared {
         }
     }
 
-    /// The nearest of what the threads have found.
+    /// The two nearest sites that any thread has found.
     ///
     /// # Safety
     /// The whole block is here.
@@ -303,8 +303,8 @@ impl Shared {
         Pivots::of_words(words)
     }
 
-    /// Takes room in the pool for what all threads of the block keep, where that is worth it, and writes the list of the
-    /// block's cell. Gives where the thread writes its own; nothing without room.
+    /// Reserves elements in the pool for the sites that all threads of the block keep, if that is worth it, and writes
+    /// the list of the block's cell. Returns where the thread writes its own sites; `None` if nothing was reserved.
     ///
     /// # Safety
     /// The whole block is here.
@@ -347,8 +347,8 @@ fn is_short(list: List) -> bool {
 /// Makes the lists of a level's cells from all sites. Grid: a block a cell.
 ///
 /// # Safety
-/// The slices have what [`Sites`] and [`Pool`] say; `narrow` has the bits of four numbers for each site, its
-/// unit vector in f32 and nothing; `lists` has an element for each cell of the level.
+/// The slices have what [`Sites`] and [`Pool`] say. `narrow` has the bits of four numbers for each site: its unit
+/// vector in f32, and one without a meaning. `lists` has an element for each cell of the level.
 #[kernel(block = FIRST_BLOCK, carve = |carver| Shared::new(carver, FIRST_BLOCK))]
 pub unsafe fn first_lists(
     sites: Sites<'_>,
@@ -372,7 +372,7 @@ pub unsafe fn first_lists(
     let mut own = Pivots::NOTHING;
     let mut site = share.first;
     while site < count {
-        // Where rounding makes it negative, the order is of no consequence.
+        // If rounding makes it negative, the order does not matter.
         own = own.with(Key::new(f32::max(0.0, 1.0 - product(site)), site));
         site += FIRST_BLOCK;
     }
@@ -391,8 +391,8 @@ pub unsafe fn first_lists(
 /// Makes the lists of a level's cells from those of the level above. Grid: a block a cell.
 ///
 /// # Safety
-/// The slices have what [`Mesh`] and [`Pool`] say; `places` has an element for each site that is on a list, `parents` the
-/// list of each cell of the level above, and `lists` an element for each cell of the level.
+/// The slices have what [`Mesh`] and [`Pool`] say. `places` has an element for each site on a list, `parents` the list
+/// of each cell of the level above, and `lists` an element for each cell of the level.
 #[kernel(block = LONG_BLOCK, carve = |carver| Shared::new(carver, LONG_BLOCK))]
 pub unsafe fn next_long_lists(
     places: In<'_, Place>,
@@ -423,7 +423,7 @@ pub unsafe fn next_long_lists(
     }
 }
 
-/// The same with `LANES` threads a cell, a power of two, for shorter lists. Grid: as many for each cell.
+/// The same with `LANES` threads a cell, a power of two, for shorter lists. Grid: `LANES` threads for each cell.
 ///
 /// # Safety
 /// As [`next_long_lists`](const@next_long_lists).
@@ -441,7 +441,7 @@ pub unsafe fn next_lists<const LANES: u32>(
     let (cell, lane) = (index / LANES as u64, index as u32 % LANES);
     let is_cell = cell < super::cells_of(level);
     let sites = Listed { places, pool: pool.sites };
-    // SAFETY: the whole warp comes to each of its operations, which are outside of what depends on data.
+    // SAFETY: the whole warp comes to each of its operations, which stand outside of branches on data.
     unsafe {
         let none = List { first: 0, count: 0 };
         let parent = if is_cell { parents.get(cell as usize >> 2) } else { none };
@@ -482,7 +482,7 @@ pub unsafe fn next_lists<const LANES: u32>(
     }
 }
 
-/// The combination of the values of lanes side by side, `LANES` of them; each gets it.
+/// Combines the values of `LANES` neighbouring lanes; each of them gets the result.
 ///
 /// # Safety
 /// The whole warp is here.
@@ -503,8 +503,8 @@ unsafe fn of_lanes<T: Word, const LANES: u32>(value: T, combine: impl Fn(T, T) -
 /// for four siblings, or for an octant.
 ///
 /// # Safety
-/// The slices have what [`Mesh`] and [`Outputs`] say; `lists` has the list of each cell of that level, `pool` the
-/// elements of the lists, and `places` an element for each site that is on a list. The pool is not written.
+/// The slices have what [`Mesh`] and [`Outputs`] say. `lists` has the list of each cell of that level, `pool` the
+/// elements of the lists, and `places` an element for each site on a list. The pool is not written.
 #[kernel(block = BLOCK)]
 pub unsafe fn nearest_of_cells(
     places: In<'_, Place>,

@@ -1,16 +1,15 @@
-//! From a place to its cell by a third of the operations of [`super::locate`], where it is certain that the result is
-//! the same.
+//! From a place to its cell by a third of the operations of [`super::locate`], if the result is certain to be the same.
 //!
 //! 1. Sines and cosines come from short polynomials, and their symmetry gives the weights of a place in its octant.
-//! 2. The first levels take what weights are multiplied by from a table ([`FACTORS`]).
-//! 3. The cosine of half an edge differs from 1 by a quarter of what its parent's does, but for its square, which
-//!    counts once more.
-//! 4. Below some level (`curved_levels`) cells are taken as flat: then the digits of all deeper levels follow from
-//!    the bits of the weights, as shares of their sum.
+//! 2. On the first levels, a table has the factors of the weights ([`FACTORS`]).
+//! 3. The cosine of half an edge differs from 1 by a quarter of its parent's difference. On the first level after the
+//!    table, terms with the squares of these differences are added.
+//! 4. Below some level (`curved_levels`) cells are taken as flat. Then the digits of all deeper levels follow from the
+//!    bits of the weights, as shares of their sum.
 //!
-//! Each step errs a little; all together by no more than some share of the last cell's height. A place that lies
-//! nearer than that to an edge of its cell is not certain, and neither is one that lies as near to an edge of an ancestor,
-//! which is an edge of the cell, too.
+//! Each step has a small error; all together they are bounded by some share of the last cell's height. A place nearer
+//! than that to an edge of its cell is not certain. Neither is one as near to an edge of an ancestor, for that is an
+//! edge of the cell, too.
 
 use device_std::math;
 
@@ -24,21 +23,21 @@ pub const TABLED: u32 = 5;
 /// The cells of an octant from level 1 to `TABLED`: the table has three factors for each.
 pub const FACTORS: u32 = 1364;
 
-/// Those of `TABLED` alone: the table has what their cosines differ from 1 by.
+/// The cells of level `TABLED` alone: the table has the differences of their cosines from 1.
 pub const DEPTHS: u32 = 1024;
 
-/// 1.5 times 2^52: a small number added to it is rounded to an integer, which its lowest bits are.
+/// 1.5 times 2^52: if a small number is added, the sum is rounded to an integer, and its lowest bits are that integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// What tables hold, wherever they lie.
+/// The tables, wherever they lie.
 pub trait Table {
-    /// What a cell's weights are multiplied by, by its number among those of [`FACTORS`].
+    /// The factors of a cell's weights, by its number among those of [`FACTORS`].
     fn factors(&self, number: u32) -> Vector;
-    /// What the cosines of half the edges differ from 1 by, of a cell of level `TABLED` of an octant.
+    /// The differences from 1 of the cosines of half the edges, for a cell of level `TABLED` of an octant.
     fn depths(&self, index: u32) -> [f32; 3];
 }
 
-/// What the table has for a cell, by its number.
+/// The table's factors for a cell, by its number.
 #[inline(always)]
 pub fn factors(number: u32) -> Vector {
     let (mut level, mut index) = (1, number);
@@ -55,7 +54,7 @@ pub fn factors(number: u32) -> Vector {
     }
 }
 
-/// What the table has for a cell of level `TABLED`.
+/// The table's cosine differences for a cell of level `TABLED`.
 #[inline(always)]
 pub fn depths(index: u32) -> [f32; 3] {
     locate::cosines(TABLED, index).map(|cosine| (1.0 - cosine) as f32)
@@ -66,7 +65,7 @@ pub fn depths(index: u32) -> [f32; 3] {
 pub struct Start {
     /// The octant.
     pub octant: u32,
-    /// The weights of its vertices, or of as large multiples.
+    /// The weights of its vertices, up to a common factor.
     pub weights: Vector,
 }
 
@@ -81,7 +80,7 @@ impl Start {
         let is_south = latitude < 0.0;
         let up = (if is_south { -latitude } else { latitude }) * (1.0 / 90.0) - 0.5;
         let ([sin_up, cos_up], [sin_across, cos_across]) = (sine_cosine(up), sine_cosine(across));
-        // From the octant's middle to its edge it is an eighth of a turn, whose sine and cosine are the same.
+        // From the octant's middle to its edge is an eighth of a turn, whose sine and cosine are the same.
         let flat = cos_up - sin_up;
         let weights = [
             core::f64::consts::SQRT_2 * (cos_up + sin_up),
@@ -119,25 +118,25 @@ impl Start {
     }
 }
 
-/// A place on its way down from an octant.
+/// A place during the descent from an octant.
 #[derive(Clone, Copy)]
 pub struct Way {
-    /// The weights of the vertices of the cell that it has come to, or as large multiples.
+    /// The weights of the present cell's vertices, up to a common factor.
     pub weights: Vector,
-    /// The cell, by its place in the octant.
+    /// The present cell, by its index in the octant.
     pub index: u32,
-    /// Below the levels that are tabled, what the cosines of half the edges differ from 1 by.
+    /// Below the tabled levels, the differences from 1 of the cosines of half the edges.
     pub depths: [f32; 3],
 }
 
 impl Way {
-    /// In the octant.
+    /// At the octant.
     #[inline(always)]
     pub fn new(weights: Vector) -> Self {
         Self { weights, index: 0, depths: [0.0; 3] }
     }
 
-    /// A level down, but for the factors of the child that it has come to.
+    /// A level down, but without the factors of the child.
     #[inline(always)]
     pub fn down(self) -> Self {
         let child = Child::of(self.weights);
@@ -145,14 +144,15 @@ impl Way {
         Self { weights: child.bases(self.weights, 1.0), index, ..self }
     }
 
-    /// With the factors of its cell, which a table has; it has `before` cells of the levels above.
+    /// Multiplies the weights by the factors of the present cell, which a table has; `before` cells of the levels above
+    /// come first there.
     #[inline(always)]
     pub fn multiplied(self, before: u32, table: &impl Table) -> Self {
         let ([u, v, w], [by_u, by_v, by_w]) = (self.weights, table.factors(before + self.index));
         Self { weights: [u * by_u, v * by_v, w * by_w], ..self }
     }
 
-    /// A level down by the depths.
+    /// A level down, by the differences of the cosines.
     #[inline(always)]
     pub fn curved(self, is_first: bool) -> Self {
         let child = Child::of(self.weights);
@@ -163,7 +163,7 @@ impl Way {
             choose(child.middle, -product, product)
         };
         let weights = [by(0), by(1), by(2)];
-        // The squares of the first are no less than what the flat levels err by.
+        // On the first of these levels the squares are no less than the error of the flat levels.
         let depths = match is_first {
             true => child.finer(self.depths),
             false => self.depths.map(|depth| 0.25 * depth),
@@ -171,7 +171,7 @@ impl Way {
         Self { weights, index, depths }
     }
 
-    /// The rest of the way, through flat cells: the place of the cell in its level, and whether it is certain.
+    /// The remaining levels, through flat cells: the index of the cell in its level, and whether it is certain.
     #[inline(always)]
     pub fn flat(self, octant: u32, level: u32, curved: u32) -> (u64, bool) {
         let [p, q, r] = self.depths;
@@ -184,16 +184,18 @@ impl Way {
     }
 }
 
-/// The levels that are divided as curved, of so many. Those below err by the square of a cell's size, and each halves it.
+/// How many of `level` levels are divided as curved. The levels below err by the square of a cell's size, which halves
+/// on each level.
 #[inline(always)]
 pub fn curved_levels(level: u32) -> u32 {
     u32::min(level, (level + 12) / 3)
 }
 
-/// What the shares of the last cell's weights err by, at most.
+/// A bound of the error of the last cell's weights, as shares.
 ///
-/// Rounding and polynomials take less than 1e-13 of the globe; cosines by quarters less than 1.5e-8 of a cell of level 8,
-/// the first to follow from them; flatness what the cosines of the first flat level differ from 1 by.
+/// Rounding and polynomials add less than 1e-13 of the globe. Cosines by quarters add less than 1.5e-8 of a cell of
+/// level 8, the first for which they are used. Flatness adds the difference from 1 of the cosines of the first flat
+/// level.
 #[inline(always)]
 fn error(level: u32, curved: u32, deepest: f32) -> f64 {
     let power = |exponent: u32| (1u64 << exponent) as f64;
@@ -220,14 +222,14 @@ fn sine_cosine(turns: f64) -> [f64; 2] {
     [angle * sine, math::mul_add_relaxed(cosine, square, 1.0)]
 }
 
-/// Which child a place is in, as three flags and none: so that what depends on it is chosen, not branched to.
+/// Which child a place is in, as flags, so that results are selected without a branch.
 #[derive(Clone, Copy)]
 struct Child {
     /// At which corner.
     at: [bool; 3],
     /// In the middle.
     middle: bool,
-    /// What each weight has more than the two others.
+    /// By how much each weight exceeds the sum of the two others.
     excess: Vector,
 }
 
@@ -251,8 +253,8 @@ impl Child {
         self.at[0] as u32 | (self.at[1] as u32) << 1 | (self.at[2] as u32 * 3)
     }
 
-    /// What each weight is in the child, but for a factor: at a corner that one's excess, and the others times
-    /// `scale`; in the middle the excesses.
+    /// Each weight in the child, up to a factor. At a corner the corner's weight is its excess, and the others are
+    /// multiplied by `scale`; in the middle the weights are the excesses.
     #[inline(always)]
     fn bases(&self, [u, v, w]: Vector, scale: f64) -> Vector {
         let base =
@@ -260,8 +262,9 @@ impl Child {
         [base(0, u), base(1, v), base(2, w)]
     }
 
-    /// What the cosine differs from 1 by that each weight is multiplied by: in the middle that of the opposite edge;
-    /// at a corner nothing for its own, and for the others that of the edge to it.
+    /// The difference from 1 of the cosine that each weight is multiplied by. In the middle that is the cosine of the
+    /// opposite edge. At a corner the corner's weight has none (0), and each other weight has that of its edge to the
+    /// corner.
     #[inline(always)]
     fn depths(&self, [p, q, r]: [f32; 3]) -> [f32; 3] {
         let of = |opposite, zero, one, two| {
@@ -271,8 +274,8 @@ impl Child {
         [of(p, 0.0, r, q), of(q, r, 0.0, p), of(r, q, p, 0.0)]
     }
 
-    /// What the child's cosines differ from 1 by, to the second order in that of its parent's: [`super::locate`] has
-    /// the whole of it.
+    /// The differences from 1 of the child's cosines, to the second order in those of its parent: [`super::locate`] has
+    /// the exact formula.
     #[inline(always)]
     fn finer(&self, [p, q, r]: [f32; 3]) -> [f32; 3] {
         let inner = 0.5 * (p * p + q * q + r * r) - (p * q + q * r + r * p);
@@ -284,17 +287,18 @@ impl Child {
     }
 }
 
-/// The digits of `levels` flat levels, at most 16, and whether it is certain that they are those of all places whose shares of
-/// the weights are as these but for `error`.
+/// The digits of `levels` flat levels, at most 16. They are certain if all weights whose shares differ from these by at
+/// most `error` have the same digits.
 ///
-/// In a flat triangle the three shares sum to 1. Where it stands like its ancestor, a bit of one of them is set at each
-/// level, which names the corner, or none in the middle; and the middle one stands on its head, where bits are the other
-/// way round. So a triangle stands on its head exactly if the three bits of the level above sum to an even number.
+/// In a flat triangle the three shares sum to 1. If the triangle stands like its ancestor, at most one share has its
+/// bit of the level set. That share names the corner; if none is set, the child is the middle one. The middle child
+/// stands on its head, where bits are inverted. So a triangle stands on its head exactly if the three bits of the level
+/// above sum to an even number.
 #[inline(always)]
 fn flat_levels([u, v, w]: Vector, levels: u32, error: f64) -> (u32, bool) {
     let scale = (1u32 << levels) as f64 / (u + v + w);
     let (u, v, w) = (Share::of(u * scale), Share::of(v * scale), Share::of(w * scale));
-    // What is NaN is not certain.
+    // False for NaN.
     let is_certain = (u.apart > error) & (v.apart > error) & (w.apart > error);
     let odd = u.whole ^ v.whole ^ w.whole;
     let all = (1u32 << levels) - 1;
@@ -308,7 +312,7 @@ fn flat_levels([u, v, w]: Vector, levels: u32, error: f64) -> (u32, bool) {
 struct Share {
     /// The integer below it.
     whole: u32,
-    /// How far it is from the nearest integer.
+    /// Its distance from the nearest integer.
     apart: f64,
 }
 
@@ -383,7 +387,7 @@ mod tests {
                 }
             }
             println!("level {level}: {} of {} certain", certain, 2 * all);
-            // The deepest levels are finer than what is left out of the cosines.
+            // The deepest levels are finer than the error of the cosines.
             let percent = if level <= 26 { 93 } else { 75 };
             assert!(certain > 2 * all * percent / 100, "level {level}: {certain} of {}", 2 * all);
         }

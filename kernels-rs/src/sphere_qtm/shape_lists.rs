@@ -1,9 +1,10 @@
-//! The diagram of shapes in device memory, by lists that are handed down ([`super::shapes`]).
+//! The diagram of shapes in device memory, by lists that cells inherit ([`super::shapes`]).
 //!
-//! 1. [`make_lists`](const@make_lists), a thread a cell, for each level on the way: the list of a cell from that of its parent, or
-//!    from all elements. Lists lie in one pool as those of `prune`; a cell for which there is no room has
+//! 1. [`make_lists`](const@make_lists), a thread a cell, for each intermediate level: the list of a cell from that of
+//!    its parent, or from all elements. Lists lie in one pool as those of `prune`. A cell whose list does not fit has
 //!    its parent's.
-//! 2. [`nearest_of_shapes`](const@nearest_of_shapes), a thread a cell: the nearest of the list of its ancestor, or of all.
+//! 2. [`nearest_of_shapes`](const@nearest_of_shapes), a thread a cell: the nearest of the list of its ancestor, or of
+//!    all.
 
 use device_std::{In, Out, arguments, kernel, thread, warp};
 
@@ -20,7 +21,7 @@ pub const BLOCK: u32 = 128;
 pub struct List {
     /// Its first entry in the pool.
     pub first: u32,
-    /// How many.
+    /// How many entries it has.
     pub count: u32,
     /// The level of the cell that it was made for, or [`ALL`].
     pub level: u32,
@@ -39,7 +40,7 @@ pub struct Elements<'a> {
 }
 
 impl Elements<'_> {
-    /// The list of all.
+    /// The list of all elements.
     #[inline(always)]
     fn list(&self) -> List {
         List { first: 0, count: self.count, level: ALL }
@@ -53,11 +54,11 @@ pub struct Pool<'a> {
     pub entries: Out<'a, u32>,
     /// The number of elements, at most 2^32 - 1.
     pub capacity: u64,
-    /// How many elements are taken: one number, which is zero before the first launch.
+    /// How many elements are reserved: one number, which is zero before the first launch.
     pub used: Out<'a, u64>,
 }
 
-/// A list, and what its entries name.
+/// A list, and the elements that its entries name.
 #[derive(Clone, Copy)]
 struct Entered<'a> {
     elements: In<'a, Element>,
@@ -86,7 +87,7 @@ impl Entries for Entered<'_> {
 }
 
 impl Entered<'_> {
-    /// Within which squared chord it has all elements around the places of a cell.
+    /// The squared chord within which the list has all elements around the places of a cell.
     #[inline(always)]
     fn sure(&self, level: u32, cell: u64) -> f64 {
         if self.list.level == ALL {
@@ -97,12 +98,12 @@ impl Entered<'_> {
     }
 }
 
-/// Makes the lists of a level's cells, from those of the level above; from all elements where there are no `parents`.
-/// Grid: a thread a cell.
+/// Makes the lists of a level's cells, from those of the level above, or without `parents` from all elements. Grid: a
+/// thread a cell.
 ///
 /// # Safety
-/// The slices have what [`Elements`] and [`Pool`] say; `lists` has an element for each cell of the level, and `parents` for
-/// each of the level above.
+/// The slices have what [`Elements`] and [`Pool`] say; `lists` has an element for each cell of the level, and `parents`
+/// for each of the level above.
 #[kernel(block = BLOCK)]
 pub unsafe fn make_lists(
     elements: Elements<'_>,
@@ -147,8 +148,8 @@ pub unsafe fn make_lists(
     });
 }
 
-/// Writes the nearest sites of a level's cells, each from the list of its ancestor `up` levels above; from all elements
-/// where there are no `lists`. Grid: a thread a cell.
+/// Writes the nearest sites of a level's cells, each from the list of its ancestor `up` levels above, or without
+/// `lists` from all elements. Grid: a thread a cell.
 ///
 /// # Safety
 /// The slices have what [`Elements`] and [`Outputs`] say; `lists` has the list of each cell of that level, and `pool`

@@ -1,19 +1,19 @@
 //! Diagrams whose sites are points, arcs of great circles and polygons.
 //!
-//! A site is made of parts, and a part of elements: a point, or arcs in a row, or the edges of a polygon with its
-//! holes. All elements lie in one array in the order of their sites and parts. The distance from a place to a site is that to
-//! its nearest element, and 0 inside of a polygon.
+//! A site is made of parts, and a part of elements: a point, or connected arcs, or the edges of a polygon with its
+//! holes. All elements lie in one array in the order of their sites and parts. The distance from a place to a site is
+//! that to its nearest element, and 0 inside a polygon.
 //!
-//! **Inside.** Whether a place is inside of a polygon is told by the edge that is nearest to it: which side of it the place is on;
-//! and at a vertex, on which side of the sum of both edges' normals (Baerentzen and Aanaes 2005, doi:10.1109/TVCG.2005.49, in
-//! the plane of the vertex). Edges have the inside to their left.
+//! **Inside.** The edge nearest to a place tells whether the place is inside a polygon, by the side that it lies on. If
+//! the nearest place of the polygon is a vertex, the side of the sum of both edges' normals counts. (Baerentzen and
+//! Aanaes 2005, doi:10.1109/TVCG.2005.49, in the plane of the vertex.) Edges have the inside to their left.
 //!
-//! **Pruning.** Chords obey the inequality of triangles. Let a triangle lie within the chord R of its centre, and the nearest
-//! site be at D from the centre. Then what is nearest to something in the triangle is within D + 2 R of the centre, and the list
-//! of the triangle has all elements that are as near, or within 3 R. So a polygon's edge nearest to a place in the
-//! triangle is the nearest of the list, if it is within 2 R of the place ([`sure`]). A polygon whose edges stay out
-//! of the triangle has its place on the list by a mark, [`INSIDE`], where the triangle lies inside, and is known not to be
-//! reached by its inside elsewhere.
+//! **Pruning.** Chords obey the triangle inequality. Let a triangle lie within the chord R of its centre, and let the
+//! nearest site be at D from the centre. Then the nearest element to any place in the triangle is within D + 2 R of the
+//! centre. The list of the triangle has all elements within this chord, or within 3 R. So a polygon's edge nearest to a
+//! place in the triangle is the nearest of the list, if it is within 2 R of the place ([`sure`]). A polygon may have no
+//! edge in the triangle. If the triangle lies inside it, the list has a mark, [`INSIDE`]; otherwise no place of the
+//! triangle is inside it.
 
 use device_std::math;
 
@@ -26,21 +26,21 @@ use super::triangle::{Triangle, Vector, cross, dot};
 pub struct Element {
     /// Where it begins.
     pub from: Vector,
-    /// Where it ends; of a point, the same.
+    /// Where it ends; for a point, the same place.
     pub to: Vector,
-    /// Of length 1, to the left of an arc; of a point, zero.
+    /// A vector of length 1, to the left of an arc; zero for a point.
     pub normal: Vector,
-    /// At the beginning of an edge the sum of the normals of the two edges there.
+    /// The sum of the normals of the two edges at the beginning of an edge.
     pub at_from: Vector,
-    /// The same at its end.
+    /// The same sum at its end.
     pub at_to: Vector,
-    /// The site.
+    /// The site's index.
     pub site: u32,
     /// Twice the number of the part, and one more for a polygon.
     pub part: u32,
 }
 
-/// How far an element is, and on which side of it a place lies.
+/// The distance of an element, and the side of it on which a place lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The square of the straight distance.
@@ -50,11 +50,11 @@ pub struct Seen {
 }
 
 impl Element {
-    /// From a place.
+    /// Measures the element from a place.
     #[inline(always)]
     pub fn seen_from(&self, place: Vector) -> Seen {
         let height = dot(self.normal, place);
-        // Where the plane of the normal and the place cuts the arc, the foot lies on it.
+        // If the plane of the normal and the place cuts the arc, the nearest place lies on the arc.
         let is_beside = dot(cross(self.normal, self.from), place) > 0.0
             && dot(cross(self.normal, self.to), place) < 0.0;
         if is_beside {
@@ -71,28 +71,28 @@ impl Element {
     }
 }
 
-/// An entry that says that a triangle lies inside of the polygon of an element.
+/// The bit of an entry that says that a triangle lies inside the polygon of an element.
 pub const INSIDE: u32 = 1 << 31;
 
-/// The squared chord within which the nearest of all elements tells whether a place is inside: polygons are less than half of the
-/// globe, so no place inside is farther from the edges than a quarter turn.
+/// The squared chord within which the nearest of all elements tells whether a place is inside. Polygons are less than
+/// half of the globe, so no place inside is farther from the edges than a quarter turn.
 pub const SURE: f64 = 2.000_001;
 
-/// What rounding may take from a chord, and more.
+/// More than rounding may change a chord.
 const SLACK: f64 = 1e-12;
 
 /// A list of elements and marks, in the order of the elements.
 #[allow(clippy::len_without_is_empty, reason = "lists are gone through by their length")]
 pub trait Entries {
-    /// How many.
+    /// How many entries.
     fn len(&self) -> u32;
-    /// One of them.
+    /// Entry `i`.
     fn entry(&self, i: u32) -> u32;
     /// An element, by its index.
     fn element(&self, index: u32) -> Element;
 }
 
-/// What a list has of a part, seen from a place.
+/// The entries of one part in a list, seen from a place.
 #[derive(Clone, Copy)]
 struct Run {
     site: u32,
@@ -163,7 +163,7 @@ pub fn nearest(list: &impl Entries, place: Vector, sure: f64) -> Two {
     if own.site == NONE { two } else { two.with(own) }
 }
 
-/// The chord from a triangle's centre within which it lies.
+/// The chord around a triangle's centre that holds the triangle.
 #[inline(always)]
 fn radius(triangle: &Triangle) -> f64 {
     let centre = triangle.centre();
@@ -178,8 +178,8 @@ pub fn sure(triangle: &Triangle) -> f64 {
     f64::min(chord * chord, SURE)
 }
 
-/// Gives the entries of a triangle's list, from one that is `sure` to have those around it; `wanted` is how
-/// many nearest sites are to be found, 1 or 2.
+/// Shows the entries of a triangle's list to `put`. They come from a list that has all elements within the squared
+/// chord `sure` around the triangle's places. `wanted` is how many nearest sites are to be found, 1 or 2.
 #[inline(always)]
 pub fn keep(
     triangle: &Triangle,

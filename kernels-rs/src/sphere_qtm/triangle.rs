@@ -1,8 +1,8 @@
 //! The cells of the mesh as spherical triangles, in f64 with the same bits on every back end.
 //!
-//! Level 0 are the eight faces of the octahedron. A cell `(a, b, c)` has four children: digit 0 is the middle
-//! one, of the midpoints of its edges, and digits 1, 2 and 3 are those at `a`, `b` and `c`. A vertex of a
-//! child keeps the place of the vertex that it is, or that it lies opposite to.
+//! Level 0 has the eight faces of the octahedron. A cell `(a, b, c)` has four children. Digit 0 is the middle one, of
+//! the midpoints of its edges; digits 1, 2 and 3 are those at `a`, `b` and `c`. A vertex of a child has the position
+//! (first, second or third) of the parent's vertex that it is, or lies opposite to.
 
 use device_std::math;
 
@@ -46,8 +46,8 @@ pub fn unit(v: Vector) -> Vector {
     [v[0] * scale, v[1] * scale, v[2] * scale]
 }
 
-/// The middle of the arc between two places. Which is first makes no difference to the bits, so cells that
-/// share an edge share its middle.
+/// The middle of the arc between two places. Swapping them changes no bit, so cells that share an edge share its
+/// middle.
 #[inline(always)]
 pub fn midpoint(u: Vector, v: Vector) -> Vector {
     unit(add(u, v))
@@ -96,7 +96,7 @@ impl Triangle {
         ]
     }
 
-    /// The cell at place `index` among those of its level.
+    /// The cell with index `index` in its level.
     #[inline(always)]
     pub fn of_index(level: u32, index: u64) -> Self {
         Self::octant((index >> (2 * level)) as u32).descendant(level, index)

@@ -4,9 +4,9 @@ use device_std::math;
 
 /// Twice the signed area of the triangle of the origin, `a` and `b`: positive if they turn counter-clockwise.
 ///
-/// It is exact to two units in the last place, however flat the triangle is. This is Kahan's difference of products (Jeannerod,
-/// Louvet and Muller 2013, "Further analysis of Kahan's algorithm for the accurate computation of 2 x 2 determinants",
-/// doi:10.1090/S0025-5718-2013-02679-8).
+/// It is exact to two units in the last place, however flat the triangle is. This is Kahan's difference of products
+/// (Jeannerod, Louvet and Muller 2013, "Further analysis of Kahan's algorithm for the accurate computation of 2 x 2
+/// determinants", doi:10.1090/S0025-5718-2013-02679-8).
 #[inline(always)]
 pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     let right = a[1] * b[0];
@@ -14,17 +14,18 @@ pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     math::mul_add(a[0], b[1], -right) + error
 }
 
-/// Twice the area of the triangle of the origin, `a` and `b`, which turn counter-clockwise. If rounding has made it 0 or less, it
-/// is the error that rounding may make: callers divide by it.
+/// Twice the area of the triangle of the origin, `a` and `b`, which turn counter-clockwise. If rounding has made it 0
+/// or less, it is the error that rounding may make: callers divide by it.
 #[inline(always)]
 pub fn positive_cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     let cross = cross(a, b);
-    // The ways themselves are rounded. Of the two products one is known, and the other one differs from it by the cross product.
+    // The vectors themselves are rounded. One of the two products is known, and the other differs from it by the cross
+    // product.
     let products = math::mul_add(2.0, (a[1] * b[0]).abs(), cross.abs());
     if cross > 0.0 { cross } else { f64::EPSILON / 4.0 * products }
 }
 
-/// Whether a way `b` points to the left of a way `a`, for sure: both are rounded.
+/// Whether a vector `b` surely points to the left of a vector `a`: both are rounded.
 #[inline(always)]
 pub fn is_left(a: [f64; 2], b: [f64; 2]) -> bool {
     cross(a, b) > 2.0 * f64::EPSILON * ((a[0] * b[1]).abs() + (a[1] * b[0]).abs())
@@ -36,7 +37,7 @@ pub fn cotangent(a: [f64; 2], b: [f64; 2]) -> f64 {
     b[0] * (b[0] - a[0]) + b[1] * (b[1] - a[1])
 }
 
-/// The way from a site to a neighbour.
+/// The vector from a site to a neighbour.
 #[derive(Clone, Copy)]
 pub struct Edge {
     way: [f64; 2],
@@ -53,8 +54,9 @@ impl Edge {
 
 /// Eight times the signed area of the part of a site's Voronoi cell that belongs to one triangle of its star.
 ///
-/// The site lies at the origin; `a` and `b` are edges to neighbours that follow each other counter-clockwise. The part is a kite: the site, the middle
-/// of one edge, the centre of the circle, the middle of the other edge. It is computed from angles, since the centre may be far away.
+/// The site lies at the origin; `a` and `b` are edges to neighbours that follow each other counter-clockwise. The part
+/// is a kite: the site, the middle of one edge, the centre of the circle, the middle of the other edge. It is computed
+/// from angles, since the centre may be far away.
 #[inline(always)]
 pub fn kite(a: &Edge, b: &Edge) -> f64 {
     let between = way(a.way, b.way);
@@ -75,7 +77,7 @@ pub fn square([x, y]: [f64; 2]) -> f64 {
     x * x + y * y
 }
 
-/// The way from one place to another.
+/// The vector from one place to another.
 #[inline(always)]
 pub fn way(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
     [to[0] - from[0], to[1] - from[1]]

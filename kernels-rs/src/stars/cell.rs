@@ -3,7 +3,7 @@
 use super::angles::{cross, square};
 use super::predicates::Place;
 
-/// The centre of the circle through the origin and two places that are not in line with it.
+/// The centre of the circle through the origin and two places; the three are not on one line.
 #[inline(always)]
 pub fn centre(a: Place, b: Place) -> Place {
     let (of_a, of_b) = (square(a), square(b));

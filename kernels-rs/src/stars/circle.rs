@@ -2,12 +2,13 @@
 
 use super::predicates::Place;
 
-/// Error bounds of [`Circle`]: 11 roundings at most go into each of its terms, and as many into what a box is compared by.
+/// Error bounds of [`Circle`]: at most 11 roundings go into each of its terms, and as many into the numbers that a box
+/// is compared with.
 pub const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
 
 /// A circle through the origin: `f(x, y) = w (x^2 + y^2) + u x + v y` is below 0 inside it.
 ///
-/// Centre and radius may be enormous for sites that are nearly in line; `u`, `v` and `w` are not.
+/// Centre and radius may be enormous for sites that are nearly on a line; `u`, `v` and `w` are not.
 #[derive(Clone, Copy)]
 pub struct Circle {
     /// The factor of x.
@@ -24,7 +25,7 @@ impl Circle {
     /// Stands for a circle that holds everything.
     pub const EVERYTHING: Self = Self { u: 0.0, v: 0.0, w: 0.0, errors: [0.0; 3] };
 
-    /// The circle through the origin and two places to which the way turns left.
+    /// The circle through the origin and two places, the second of which lies to the left of the first.
     #[inline(always)]
     pub fn through(a: Place, b: Place) -> Self {
         let (of_a, of_b) = (a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]);
@@ -41,7 +42,7 @@ impl Circle {
         self.w * (x * x + y * y) + self.u * x + self.v * y
     }
 
-    /// The bound of the error of `f` where x and y are at most so large.
+    /// The bound of the error of `f` if x and y are at most this large.
     #[inline(always)]
     pub fn bound(&self, [x, y]: Place) -> f64 {
         self.errors[2] * (x * x + y * y) + self.errors[0] * x.abs() + self.errors[1] * y.abs()
@@ -61,8 +62,8 @@ impl Circle {
 
     /// Whether a box may hold a place inside.
     ///
-    /// `f` is least in the box where the box is nearest to the centre. The bound is taken for the box's farthest corner, so
-    /// that it holds for every place in it.
+    /// `f` is least in the box where the box is nearest to the centre. The bound is that of the box's farthest corner,
+    /// so it holds for every place in the box.
     #[inline(always)]
     pub fn may_meet(&self, [west, south, east, north]: [f64; 4]) -> bool {
         if self.w <= self.errors[2] {

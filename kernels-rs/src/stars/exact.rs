@@ -1,13 +1,13 @@
 //! Exact sums of products of coordinates.
 //!
 //! Every coordinate is a whole number of *units*, a power of two, of at most [`MAX_BITS`] bits. A product of four
-//! coordinates therefore has at most 2000 bits, and a fixed-point number of 2048 bits holds the sum of 2^48 of them, as
-//! Kulisch proposed for scalar products (Kulisch and Miranker 1986, "The arithmetic of the digital computer: a new
-//! approach", doi:10.1137/1028001). Unlike an expansion of f64 (Shewchuk 1997, doi:10.1007/PL00009321) its size is
-//! known beforehand, its order of summation is free, and no product can overflow or underflow.
+//! coordinates therefore has at most 2000 bits, and a fixed-point number of 2048 bits holds the sum of 2^48 of them.
+//! Kulisch proposed such numbers for scalar products (Kulisch and Miranker 1986, "The arithmetic of the digital
+//! computer: a new approach", doi:10.1137/1028001). Unlike an expansion of f64 (Shewchuk 1997, doi:10.1007/PL00009321)
+//! its size is known beforehand, its order of summation is free, and no product can overflow or underflow.
 //!
-//! Most coordinates that f64 leaves open are [`Short`]: seen from one of them, they are whole numbers of at most 60 bits. Then
-//! 256 bits are enough.
+//! Most coordinates that f64 cannot decide are [`Short`]: seen from one of the places, they are whole numbers of at
+//! most 60 bits. Then 256 bits are enough.
 
 /// The most bits of a coordinate, as a whole number of units.
 pub const MAX_BITS: i32 = 500;
@@ -24,13 +24,13 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// One: a product of fewer coordinates has it for the others.
+    /// One: stands for the missing coordinates of a shorter product.
     pub const ONE: Self = Self { significand: 1, exponent: 0, is_negative: false };
 
     /// Two.
     pub const TWO: Self = Self { significand: 1, exponent: 1, is_negative: false };
 
-    /// A coordinate in units of `2^unit`, of which it is a multiple.
+    /// A coordinate in units of `2^unit`; the coordinate is a multiple of the unit.
     #[inline(always)]
     pub fn of(coordinate: f64, unit: i32) -> Self {
         let is_negative = coordinate.to_bits() >> 63 != 0;
@@ -50,7 +50,7 @@ impl Factor {
     }
 }
 
-/// A sum of products: what was added, and apart from it what was subtracted, so that carries stay short.
+/// A sum of products: what was added, and separately what was subtracted, so that carries stay short.
 pub struct Sum {
     added: [u64; WORDS],
     subtracted: [u64; WORDS],
@@ -115,7 +115,7 @@ const SHORT: i32 = 60;
 pub struct Short<const N: usize>([[i64; 2]; N]);
 
 impl<const N: usize> Short<N> {
-    /// Places of which all coordinates together have at most 60 bits, from the highest to the lowest.
+    /// Places whose coordinates together span at most 60 bits, from the highest to the lowest.
     #[inline(always)]
     pub fn of(places: [[f64; 2]; N]) -> Option<Self> {
         let (mut highest, mut lowest) = (i32::MIN, i32::MAX);
@@ -148,7 +148,7 @@ impl<const N: usize> Short<N> {
 }
 
 impl Short<2> {
-    /// On which side of the way from the origin to the first place the second one lies: 1 on the left.
+    /// On which side of the line from the origin to the first place the second place lies: 1 on the left.
     #[inline(always)]
     pub fn side(&self) -> i32 {
         self.cross(0, 1).signum() as i32
@@ -162,10 +162,11 @@ impl Short<2> {
 }
 
 impl Short<3> {
-    /// Whether the origin lies inside the circle through the places, which turn counter-clockwise: 1 inside, -1 outside.
+    /// Whether the origin lies inside the circle through the places, which turn counter-clockwise: 1 inside, -1
+    /// outside.
     #[inline(always)]
     pub fn in_circle(&self) -> i32 {
-        // What is added, and what is subtracted, lowest half first.
+        // The added and the subtracted part, lowest half first.
         let mut sums = [[0_u128; 2]; 2];
         let mut i = 0;
         while i < 3 {
@@ -192,7 +193,7 @@ fn parts(number: f64) -> (u64, i32) {
     if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) }
 }
 
-/// A number in units of `2^lowest`, of which it is a multiple of fewer than 63 bits.
+/// A number in units of `2^lowest`; it is a multiple of the unit, and has fewer than 63 bits.
 #[inline(always)]
 fn whole(number: f64, lowest: i32) -> i64 {
     let (significand, exponent) = parts(number);

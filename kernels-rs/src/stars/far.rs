@@ -15,7 +15,7 @@ use crate::rtree::Tree;
 /// Threads of a block.
 pub const FAR_BLOCK: u32 = 128;
 
-/// Sites that a warp takes one after the other. Those that follow each other in the list mostly lie near each other.
+/// Sites that a warp takes one after the other. Neighbours in the list mostly lie near each other.
 pub const RUN: u32 = 8;
 
 const WARPS: u32 = FAR_BLOCK / warp::SIZE;
@@ -31,15 +31,16 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars that are not made yet, of [`ALL`] sites, or of those that are [`LISTED`]. `unit` is the exponent of the unit of all coordinates.
+/// Makes the missing stars of [`ALL`] sites, or of the [`LISTED`] ones. `unit` is the exponent of the unit of all
+/// coordinates.
 ///
-/// Searches may visit `most` times [`VISITS`](super::VISITS) nodes and leaves; no limit if that is [`u32::MAX`]. Then they end, with some
-/// stars not made. A star of more than [`KEPT`] neighbours is left, and one about which f64 does not decide.
-/// Grid: any number of warps, which take turns.
+/// Searches may visit `most` times [`VISITS`](super::VISITS) nodes and leaves; [`u32::MAX`] means no limit. At the
+/// limit they end, with some stars not made. A star is left to later kernels if it has more than [`KEPT`] neighbours,
+/// or if f64 does not decide it. Grid: any number of warps, which take turns.
 ///
 /// # Safety
-/// The tree is whole, without points at one place; [`Rough`] has an element for each site, and room for six neighbours of each.
-/// [`find_near_stars`](mod@super::find_near_stars) has run with the same ones.
+/// The tree is complete, with no two points at one place. [`Rough`] has an element for each site, and six neighbours
+/// for each. [`find_near_stars`](mod@super::find_near_stars) has run with the same arguments.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4)]
 pub unsafe fn find_far_stars(
     tree: Tree<'_, f64>,
@@ -64,12 +65,12 @@ pub unsafe fn find_far_stars(
     }
 }
 
-/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can, else, if `most` is no limit, by searches alone.
+/// Makes the missing stars of the listed sites: from `links` where it can, else by searches, unless `most` is a limit.
 /// `unit` and `most` are as in [`find_far_stars`](mod@find_far_stars). Grid: any number of warps, which take turns.
 ///
 /// # Safety
-/// As there, with the links of all these sites.
-// What spills is around calls of exact decisions.
+/// As for `find_far_stars`, with the links of all these sites.
+// The spills are around calls of exact decisions.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1600)]
 pub unsafe fn find_last_stars(
     tree: Tree<'_, f64>,
@@ -109,7 +110,8 @@ fn search<'a, D>(
     StarSearch { x, y, predicates, source, made, kept, is_last: false, is_undecided: false }
 }
 
-/// Shows the warp's share of so many numbers, `RUN` of them that follow each other and then others, until it wants no more.
+/// Shows the warp's share of the numbers below `len`, until `show` returns false. A share has runs of `RUN` successive
+/// numbers.
 #[inline(always)]
 pub fn each<const RUN: u32>(len: u32, mut show: impl FnMut(u32) -> bool) {
     let warps = thread::grid_dim_x() * WARPS;

@@ -9,12 +9,12 @@ use super::natural::OPEN;
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// Writes the stars of `sites` sites one after the other, from where each begins. A star that goes all around begins with its
-/// lowest neighbour. Grid: a thread for each site.
+/// Writes the stars of `sites` sites one after the other, from where each begins. A closed star begins with its lowest
+/// neighbour. Grid: a thread for each site.
 ///
 /// # Safety
-/// `counts`, `from` and `starts` have an element for each site; the stars lie in `rough`, and there is room for them in
-/// `neighbours`.
+/// `counts`, `from` and `starts` have an element for each site. The stars lie in `rough`, and `neighbours` has an
+/// element for each of their neighbours.
 #[kernel(block = BLOCK)]
 pub unsafe fn gather_stars(
     counts: In<'_, u32>,

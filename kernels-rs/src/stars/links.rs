@@ -1,9 +1,10 @@
-//! Stars of sites whose neighbours have theirs.
+//! Stars of sites whose neighbours have their stars.
 //!
-//! A triangle is in three stars. If one of these is made, it tells of each other corner, the *owner*, which neighbours follow each other
-//! counter-clockwise: a *link*. An owner's links, sorted by the direction in which they begin, are its star if each ends where the next one
-//! begins, or if one ends at infinity and the next one begins there: triangles around a site that close are all that it has. Directions are
-//! rounded, so this is looked at and not presumed.
+//! A triangle is in three stars. If one of these is made, it tells each other corner, the *owner*, that two of its
+//! neighbours follow each other counter-clockwise: a *link*. Sort an owner's links by the direction in which they
+//! begin. They are its star if each link ends where the next one begins. (One may also end at infinity, and the next
+//! begin there.) For triangles that close around a site are all of its triangles. Directions are rounded, so the kernel
+//! tests that the links close.
 //!
 //! ```text
 //! find_links   a thread has one star, and writes the links of those of its neighbours that have none
@@ -12,7 +13,8 @@
 //! join_links   a warp has one owner, and writes its star if its links close
 //! ```
 //!
-//! A star of many neighbours costs what these neighbours cost, while one corner after the other would be found by a single warp.
+//! A star of many neighbours costs as much as these neighbours do; otherwise a single warp would find its corners one
+//! after the other.
 
 mod gaps;
 
@@ -33,9 +35,10 @@ const BLOCK: u32 = 128;
 pub struct Links<'a> {
     /// The owner, and in the lower bits the direction in which the link begins.
     pub keys: Out<'a, u64>,
-    /// Where it begins, with [`OPEN`] if infinity comes before, and in the upper word where it ends: at [`NONE`] if infinity comes next.
+    /// The site where the link begins, with [`OPEN`] if infinity comes before. The upper word has the site where it
+    /// ends, or [`NONE`] if infinity comes next.
     pub values: Out<'a, u64>,
-    /// The room in both.
+    /// How many elements both have.
     pub room: u32,
 }
 
@@ -67,7 +70,7 @@ impl Links<'_> {
     }
 }
 
-/// How many bits of a key are for the direction, of so many sites. No more than rounding leaves of it.
+/// How many bits of a key are for the direction, for this number of sites: no more than rounding leaves of it.
 #[inline(always)]
 const fn direction_bits(sites: u32) -> u32 {
     let bits = 32 + sites.leading_zeros();
@@ -85,7 +88,8 @@ fn key(sites: u32, owner: u32, [x, y]: Place) -> u64 {
     u64::from(owner) << bits | u64::min(direction, (1 << bits) - 1)
 }
 
-/// Writes the links of all sites that have no star yet. Counts them too if there is no room. Grid: a thread for each site.
+/// Writes the links of all sites that have no star yet. Links that do not fit are only counted. Grid: a thread for each
+/// site.
 ///
 /// # Safety
 /// `x`, `y` and [`Rough`] have an element for each site. Nobody writes stars meanwhile.
@@ -118,7 +122,7 @@ pub unsafe fn find_links(x: In<'_, f64>, y: In<'_, f64>, rough: Rough<'_>, links
                     let first = if is_open && is_last { OPEN } else { 0 };
                     let to = if is_open && i == 0 { NONE } else { before };
                     inward = Some(link(here, site | first, to));
-                    // The star of a neighbour after it would tell this, if there were one.
+                    // If the neighbour after it had a star, that star would tell this link.
                     if !(is_open && is_last) && rough.counts.get(after) == 0 {
                         outward = Some(link(here, after, site));
                     }
@@ -135,7 +139,7 @@ pub unsafe fn find_links(x: In<'_, f64>, y: In<'_, f64>, rough: Rough<'_>, links
 /// The most links in nearly the same direction that are put in order.
 const RUN: u32 = 32;
 
-/// Puts links in order whose directions the keys do not tell apart. Keys stay as they are. Grid: a thread for each link.
+/// Orders links whose directions the keys do not distinguish. Keys stay as they are. Grid: a thread for each link.
 ///
 /// # Safety
 /// `x` and `y` are as in [`find_links`](mod@find_links); `keys` and `values` are sorted by keys.
@@ -172,7 +176,7 @@ pub unsafe fn order_links(
     let place = |site: u32| [x.get(site), y.get(site)];
     let at = place((keys.get(first) >> bits) as u32);
     let direction = |link: u64| way(at, place(link as u32 & !OPEN));
-    // Each one goes before those that it comes before counter-clockwise.
+    // Insert each link before those that it precedes counter-clockwise.
     let mut i = first + 1;
     while i < vector::unknown(end) {
         let (link, mut to) = (values.get(i), i);
@@ -192,9 +196,9 @@ pub unsafe fn order_links(
 /// The links of all owners, sorted by [`key`].
 #[arguments]
 pub struct Sorted<'a> {
-    /// As [`struct@Links`].
+    /// As in [`struct@Links`].
     pub keys: In<'a, u64>,
-    /// As there.
+    /// As in [`struct@Links`].
     pub values: In<'a, u64>,
     /// How many there are.
     pub count: u32,
@@ -233,9 +237,9 @@ pub struct Owned<'a> {
 pub enum Joint {
     /// One ends where the next one begins.
     Closed,
-    /// Infinity lies between.
+    /// Infinity lies between them.
     Hull,
-    /// What lies between is not known.
+    /// What lies between them is not known.
     Broken,
 }
 
@@ -284,7 +288,8 @@ impl Owned<'_> {
         is_found
     }
 
-    /// Whether the links are a star. Then the number of the first one of a star that does not go all around.
+    /// Returns `None` if the links are no star. Returns the number of the first link if the star is open, or no number
+    /// if it is closed.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -316,7 +321,8 @@ impl Owned<'_> {
     }
 }
 
-/// Makes stars of those of the sites that are left whose links close, and lists the others. Grid: any number of warps, which take turns.
+/// Makes stars for those of the remaining sites whose links close, and lists the other sites. Grid: any number of
+/// warps, which take turns.
 ///
 /// # Safety
 /// As [`find_links`](mod@find_links), which has run.
@@ -357,7 +363,7 @@ pub unsafe fn join_links(links: Sorted<'_>, rough: Rough<'_>) {
     }
 }
 
-/// The first of so many sorted keys that is not below `key`.
+/// The number of the first of `count` sorted keys that is not below `key`.
 ///
 /// # Safety
 /// The whole warp comes to the same call.

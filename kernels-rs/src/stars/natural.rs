@@ -7,8 +7,8 @@
 //! # Idea
 //!
 //! A place's natural neighbours are the corners of the triangles whose circles have it inside. These triangles make up
-//! a polygon that the place sees all of. So the triangles at each corner are one *run* of the corner's star, and a walk
-//! around the polygon needs no memory: the end of a run is the next corner.
+//! a polygon, all of which the place sees. So the triangles at each of its corners are one *run* of the corner's star.
+//! A walk around the polygon needs no memory: the end of a run is the next corner.
 //!
 //! ```text
 //!     n3 ----- n2        star of n0, clockwise from n4:     n4    n2    n1    ..
@@ -59,8 +59,8 @@ type P = [f64; 2];
 /// The stars of all sites: their neighbours in the Delaunay triangulation, counter-clockwise.
 ///
 /// The star of a site on the hull begins with the next site of the hull counter-clockwise, and ends with the next one
-/// clockwise. If all sites are in line, a star has the next sites on the line, and all sites are on the hull. So is a
-/// site that is alone.
+/// clockwise. If all sites lie on a line, a star has the next sites on the line, and all sites are on the hull. A
+/// single site is on the hull, too.
 pub trait Stars {
     /// Where a site lies.
     fn place(&self, site: u32) -> P;
@@ -88,7 +88,8 @@ pub enum Located {
     OnSite,
     /// In a triangle or on its border, and on no site.
     Triangle {
-        /// The slot of the nearest site's neighbour whose direction the place's is, or follows counter-clockwise.
+        /// The slot of a neighbour of the nearest site. The place lies in the neighbour's direction, or follows it
+        /// counter-clockwise.
         wedge: u32,
         /// The corners, counter-clockwise.
         corners: [u32; 3],
@@ -113,7 +114,7 @@ pub enum Begin {
 pub struct OnHull {
     /// The ends of the side of the hull.
     pub ends: [u32; 2],
-    /// Which part of the side lies before the place: 0 and 1 are its ends.
+    /// How far along the side the place lies: 0 and 1 are the side's ends.
     pub part: f64,
     /// Whether the place is not on the hull itself.
     pub is_outside: bool,
@@ -124,7 +125,7 @@ pub struct OnHull {
 pub struct Query<'a, S, D = Predicates> {
     /// The sites.
     pub stars: &'a S,
-    /// What decides about the coordinates of sites and places.
+    /// The predicates for the coordinates of sites and places.
     pub predicates: &'a D,
     /// The place.
     pub at: P,
@@ -136,8 +137,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
     pub fn nearest(&self, hint: u32) -> Decided<u32, D> {
         let mut best = hint;
         let mut seen = self.see(hint);
-        // Each site is nearer than the one before, so this ends. A site without a nearer neighbour is the nearest of all:
-        // its Voronoi cell is bounded by its neighbours alone, and holds the place.
+        // Each site is nearer than the one before, so this ends. A site without a nearer neighbour is the nearest of
+        // all: its Voronoi cell is bounded by its neighbours alone, and holds the place.
         loop {
             let here = best;
             let [mut at, end] = self.stars.star(here);
@@ -192,8 +193,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let from = self.stars.place(nearest);
         let [first, end] = self.stars.star(nearest);
         let is_on_hull = self.stars.is_on_hull(nearest);
-        // Counter-clockwise to the end of the run. It ends: the site is a corner of the polygon, so some triangle of its
-        // star does not have the place inside.
+        // Counter-clockwise to the end of the run. It ends: the site is a corner of the polygon, so some triangle of
+        // its star does not have the place inside.
         loop {
             let next = after(at, [first, end]);
             let beyond = after(next, [first, end]);
@@ -204,8 +205,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// Returns the side of the hull at a site that the place is on or beyond; `None` if the place does not lie in the gap
-    /// of the site's star.
+    /// Returns the side of the hull at a site that the place is on or beyond; `None` if the place does not lie in the
+    /// gap of the site's star.
     #[inline(always)]
     fn side_at(&self, site: u32, [first, end]: [u32; 2]) -> Decided<Option<[u32; 2]>, D> {
         if first == end {
@@ -218,7 +219,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let of_last = self.predicates.side(last, from, self.at)?;
         let is_in_line = end - first <= 2 && self.predicates.side(last, from, next)? == 0.0;
         if is_in_line {
-            // All sites are in line: the neighbour towards which the place lies.
+            // All sites lie on a line: take the neighbour towards which the place lies.
             let towards = |other: P| dot(way(from, other), way(from, self.at)) > 0.0;
             let is_last = end - first == 2 && !towards(next) && towards(last);
             return Ok(Some(if is_last { [before, site] } else { [site, after] }));
@@ -236,9 +237,9 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         })
     }
 
-    /// Goes straight from a site to the place. Returns the triangle where the line ends, or the side of the hull by which
-    /// it leaves the triangles, or that the place is on. The line goes between two neighbours of the site, the right one
-    /// first, in the `wedge` of the right one. Cost: the triangles on the line.
+    /// Goes straight from a site to the place. Returns the triangle where the line ends, or the side of the hull by
+    /// which it leaves the triangles, or that the place is on. The line goes between two neighbours of the site, the
+    /// right one first, in the `wedge` of the right one. Cost: the triangles on the line.
     #[inline(always)]
     fn walk_straight(
         &self,
@@ -265,7 +266,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
                 return Ok(triangle);
             }
             let apex = self.stars.neighbour(after(slot, star));
-            // The place is on the left of the line from the site to the apex, or on it: the line leaves by the left edge.
+            // The place is on the left of the line from the site to the apex, or on it: the line leaves by the left
+            // edge.
             if self.predicates.side(from, self.stars.place(apex), self.at)? >= 0.0 {
                 (behind, right) = (right, apex);
             } else {
@@ -274,8 +276,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// Shows each natural neighbour of a place that lies inside the hull and on no site, from the nearest site on,
-    /// counter-clockwise: the site, its share, and the vector to it. `before` is what [`begin`](Self::begin) gave.
+    /// Shows each natural neighbour of a place, from the nearest site on, counter-clockwise: the site, its share, and
+    /// the vector to it. The place lies inside the hull and on no site. `before` is what [`begin`](Self::begin) gave.
     #[inline(always)]
     pub fn each(
         &self,
@@ -287,8 +289,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let (mut site, mut slot) = (nearest, before);
         let mut behind = self.see(self.stars.neighbour(before));
         let mut here = self.see(site);
-        // Each share has a part from the run, and one from each of the two new triangles with the place at its sides. The
-        // second of these is carried to the next neighbour.
+        // Each share has a part from the run, and one from each of the two new triangles with the place at its sides.
+        // The second of these is carried to the next neighbour.
         let [_, mut carried] = new_triangle(&behind, &here, shares);
         loop {
             let run = self.run(site, &here, slot, &behind, shares)?;
@@ -304,8 +306,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// Walks clockwise from a slot, whose neighbour is seen `behind`, through the triangles of a star whose circles have
-    /// the place inside. The first triangle is one of them.
+    /// Walks clockwise through the triangles of a star whose circles have the place inside, from a slot whose neighbour
+    /// is seen `behind`. The first triangle is one of them.
     #[inline(always)]
     fn run(
         &self,
@@ -330,7 +332,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             let there = place(at);
             let next = Seen::from(self.at, there);
             let to_next = Turn::of(here, &next);
-            // The first triangle is known to have the place inside: [`begin`](Self::begin), or the run before, tested it.
+            // The first triangle is known to have the place inside: [`begin`](Self::begin), or the run before, tested
+            // it.
             if run.end != slot {
                 let turns = [Turn::of(&next, &run.onward), turn, to_next];
                 let corners = [here, &next, &run.onward];
@@ -377,8 +380,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(at)
     }
 
-    /// Finds the last neighbour, counter-clockwise, whose direction is not after the place's direction. The place does
-    /// not lie in the gap of a star that has one.
+    /// Finds the last neighbour, counter-clockwise, whose direction is not after the place's direction. If the star has
+    /// a gap, the place does not lie in it.
     #[inline(always)]
     fn wedge(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
         if end - first > FEW {
@@ -407,8 +410,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let from = self.stars.place(site);
         let start = self.stars.place(self.stars.neighbour(first));
         let is_forward = is_before(from, start);
-        // Whether a direction is half a turn or more after the first neighbour's. Directions in the same half compare by
-        // `side`.
+        // Whether a direction is half a turn or more after the first neighbour's. Directions in the same half compare
+        // by `side`.
         let half = |place: P| {
             let side = self.predicates.side(from, start, place)?;
             Ok(side < 0.0 || side == 0.0 && is_before(from, place) != is_forward)
@@ -463,8 +466,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         }
     }
 
-    /// On which side of the line from one site to another the place lies: positive on the left, negative on the right, 0
-    /// on the line.
+    /// On which side of the line from one site to another the place lies: positive on the left, negative on the right,
+    /// 0 on the line.
     #[inline(always)]
     pub fn side(&self, [from, to]: [u32; 2]) -> Decided<f64, D> {
         self.predicates.side(self.stars.place(from), self.stars.place(to), self.at)
@@ -477,14 +480,14 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(self.side(side)? == 0.0 && is_between(self.at, from, to))
     }
 
-    /// A place on an edge, as one on the hull is.
+    /// A place on an edge, in the form of a place on the hull.
     #[inline(always)]
     pub fn on_edge(&self, ends: [u32; 2]) -> OnHull {
         let part = within_side(self.part(ends[0], ends[1]));
         OnHull { ends, part, is_outside: false }
     }
 
-    /// Whether all sites are in line, from one on the hull.
+    /// Whether all sites lie on a line; `site` is one on the hull.
     #[inline(always)]
     pub fn is_in_line(&self, site: u32) -> Decided<bool, D> {
         let [first, end] = self.stars.star(site);
@@ -499,7 +502,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         })
     }
 
-    /// Which part of a side lies before the place's projection.
+    /// How far along a side the place's projection lies.
     #[inline(always)]
     fn part(&self, a: u32, b: u32) -> f64 {
         let from = self.stars.place(a);
@@ -511,7 +514,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
 
 /// A run of triangles at a site whose circles have the place inside.
 struct Run {
-    /// The areas that the triangles have of the site's cell; see [`kite`].
+    /// The parts of the site's cell in these triangles; see [`kite`].
     area: f64,
     /// The slot where the run ends.
     end: u32,
@@ -519,7 +522,7 @@ struct Run {
     onward: Seen,
 }
 
-/// The parts of two natural neighbours in their triangle with the place. They are taken from areas and added to borders.
+/// The parts of two natural neighbours in their triangle with the place. Areas subtract these parts, borders add them.
 #[inline(always)]
 fn new_triangle(a: &Seen, b: &Seen, shares: Shares) -> [f64; 2] {
     let inverse = 1.0 / positive_cross(a.way, b.way);
@@ -529,7 +532,7 @@ fn new_triangle(a: &Seen, b: &Seen, shares: Shares) -> [f64; 2] {
     if shares == Shares::Borders {
         return [at_b * inverse, at_a * inverse];
     }
-    // As in a kite, of which the third corner is the other one.
+    // As in a kite; the third corner is the other neighbour.
     let third = -(dot(edge, edge) * dot(a.way, b.way));
     [(a.squared, at_b), (b.squared, at_a)]
         .map(|(squared, angle)| math::mul_add(-squared, angle, third) * inverse)

@@ -10,17 +10,17 @@
 //!
 //! 1. The warp brings the sites in a window around its own ones into shared memory, in f32 relative to one of them
 //!    ([`Window`]).
-//! 2. Each lane lists the sites that are nearest to its own one, up to a distance that leaves it some 20 ([`Nearby`]).
-//! 3. Each lane makes a star: from the nearest site on, it finds the apex of each edge. Mostly its list is enough. Then
-//!    the next best circle reaches farther by more than rounding in f32 can explain, or f64 decides between the two;
-//!    and the part of the circle on the left lies within the list's distance.
+//! 2. Each lane lists the sites nearest to its own one, up to a distance that leaves it some 20 ([`Nearby`]).
+//! 3. Each lane makes a star: from the nearest site on, it finds the apex of each edge. Mostly its list is enough,
+//!    which needs two conditions. The next best circle reaches farther by more than rounding in f32 can explain, or f64
+//!    decides between the two. And the part of the circle on the left lies within the list's distance.
 //! 4. If the list is not enough, the whole warp searches the window for that lane's corner, a site a lane
 //!    ([`Window::apex`]).
 //! 5. The site is listed for [`find_far_stars`](mod@super::find_far_stars) if neither f32 nor f64 decides, if the
-//!    circle does not lie in the window, if there is no corner, or if there are too many neighbours.
+//!    circle does not lie in the window, or if there is no corner. It is listed, too, if there are too many neighbours.
 //!
-//! So a star is either right or not made. An instance decides in f64 alone (`quick`): around calls of exact decisions a
-//! lane would save its numbers. If most sites lie on circles but for rounding, as on a lattice with a spacing of 0.1,
+//! So a star is either right or not made. The instance `quick` decides in f64 alone: around calls of exact decisions a
+//! lane would save its registers. If most sites lie on circles but for rounding, as on a lattice with a spacing of 0.1,
 //! exact decisions (`exact`) cost less than the kernels that would follow.
 
 mod nearby;
@@ -45,7 +45,7 @@ const BLOCK: u32 = 64;
 /// The most neighbours of a near star.
 const LONGEST: u32 = 16;
 
-/// One of so many blocks makes near stars in a trial, to tell whether the others are worth it.
+/// In a trial, one of this many blocks makes near stars, to tell whether the others are worth it.
 const TRIALS: u32 = 16;
 
 /// Which sites a launch makes near stars for.
@@ -55,12 +55,12 @@ pub enum Turn {
     Once,
     /// A few, which tell whether the others are worth it.
     Trial,
-    /// Those that are not in the trial.
+    /// The sites that are not in the trial.
     Rest,
 }
 
 impl Turn {
-    /// How many blocks it takes for so many sites.
+    /// How many blocks it takes for this number of sites.
     pub const fn blocks(self, sites: u32) -> u32 {
         let all = sites.div_ceil(BLOCK);
         let trial = all.div_ceil(TRIALS);
@@ -71,7 +71,7 @@ impl Turn {
         }
     }
 
-    /// The most sites that so many blocks have.
+    /// The most sites that this number of blocks has.
     pub const fn sites(blocks: u32) -> u32 {
         blocks * BLOCK
     }
@@ -109,12 +109,12 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars of those sites whose neighbours are near, if they are not made yet, and lists the others. `turn` is a
-/// [`Turn`], `unit` the exponent of the unit of all coordinates. Grid: the turn's blocks.
+/// Makes the missing stars of those sites whose neighbours are near, and lists the other sites. `turn` is a [`Turn`];
+/// `unit` is the exponent of the unit of all coordinates. Grid: the turn's blocks.
 ///
 /// # Safety
-/// The tree is whole, and has points, no two at one place; [`Rough`] has an element for each, and room for six neighbours
-/// of each.
+/// The tree is complete, and has points, no two at one place. [`Rough`] has an element for each, and six neighbours for
+/// each.
 // The spills cost less than fewer warps would.
 #[kernel(
     block = BLOCK,
@@ -202,10 +202,10 @@ unsafe fn write(
 
 impl<D: Decide> Lane<'_, D> {
     /// Makes the lane's star: writes the neighbours' places in the window, [`warp::SIZE`] elements apart. Returns their
-    /// number; 0 if the window does not tell them all.
+    /// number, or 0 if the window does not tell them all.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; there is room for [`LONGEST`] neighbours.
+    /// The whole warp comes to the same call; `star` has [`LONGEST`] elements.
     #[inline(always)]
     unsafe fn make(&self, nearby: &Nearby, star: SharedArray<u8>) -> u32 {
         // SAFETY: passed on to the caller; the star is the lane's own.
@@ -213,7 +213,7 @@ impl<D: Decide> Lane<'_, D> {
             let first = nearby.nearest(self);
             let (mut neighbour, mut count, mut closes) = (first, 0, false);
             let mut goes_on = first != NONE;
-            // All lanes stay until the last one is done: any of them may ask the warp.
+            // All lanes stay until the last one is done: any of them may need the warp's help.
             while warp::any(warp::FULL, goes_on) {
                 let (mut next, mut way) = (NONE, [0.0; 2]);
                 if goes_on {
@@ -240,7 +240,7 @@ impl<D: Decide> Lane<'_, D> {
         way.map(|along| self.group.origin.length(along))
     }
 
-    /// Finds the third corners of the edges of those lanes that ask. The other lanes keep their answer.
+    /// Finds the third corners for those lanes that have `asks` set. The other lanes keep their answer.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the sites are those of the window.

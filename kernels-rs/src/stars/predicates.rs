@@ -1,28 +1,28 @@
 //! Exact geometric predicates in the plane.
 //!
-//! Plan of each: compute the determinant in f64, with a bound of its rounding error; where the bound does not decide,
+//! Plan of each: compute the determinant in f64, with a bound of its rounding error. If the bound does not decide,
 //! compute it exactly.
 //!
-//! 1. **The bound** is half an ulp times the sum of the absolute products, times a count of the roundings that a product
-//!    goes through (Shewchuk 1997, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates",
-//!    doi:10.1007/PL00009321, section 4.3).
-//! 2. **Short numbers**: all coordinates are multiples of one unit. Where the sum of the absolute products is below 2^52
-//!    units to the power of the determinant's degree, every operation was exact, and so is the sign, or the zero. So it is
-//!    on lattices.
-//! 3. **Exactly**: [`exact`](super::exact), in 256 bits where differences of coordinates are short, else in 2048.
+//! 1. **The bound** is half an ulp times the sum of the absolute products, times the number of roundings that a product
+//!    undergoes. (Shewchuk 1997, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates",
+//!    doi:10.1007/PL00009321, section 4.3.)
+//! 2. **Short numbers**: all coordinates are multiples of one unit. If the sum of the absolute products is below 2^52
+//!    units to the power of the determinant's degree, every operation was exact, and so is the sign, or the zero.
+//!    Lattices are such a case.
+//! 3. **Exactly**: [`exact`](super::exact), in 256 bits if differences of coordinates are short, else in 2048.
 //!
 //! Coordinates are at most 2^250 in magnitude, and multiples of a unit of at least 2^-250 with at most
-//! [`MAX_BITS`](super::exact::MAX_BITS) bits. Then no operation in f64 overflows, and none rounds a number below the normal
-//! ones. Multiplication by a power of two brings most clouds there, without a change of any sign.
+//! [`MAX_BITS`](super::exact::MAX_BITS) bits. Then no operation in f64 overflows, and none rounds a subnormal number.
+//! Multiplication by a power of two makes most clouds such, without a change of any sign.
 //!
 //! # Sites on one circle
 //!
-//! [`is_inside`](Predicates::is_inside) never ties: the site that comes first by x, then by y, counts as moved inwards by an
-//! amount that is less than any number. In terms of the sites' heights on a paraboloid, whose lower hull is the Delaunay
-//! triangulation, its height is lowered by an infinitesimal, the next site's by one that is infinitely less (Devillers and
-//! Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D triangulations", doi:10.1016/j.comgeo.2010.09.010).
-//! Four sites on one circle are never in line, so the first of them always decides. So a polygon of sites on an empty
-//! circle is divided into a fan around its first corner.
+//! [`is_inside`](Predicates::is_inside) never ties: the site that comes first by x, then by y, counts as moved inwards
+//! by an amount that is less than any number. The Delaunay triangulation is the lower hull of the sites lifted to a
+//! paraboloid. In these terms the rule lowers the first site's height by an infinitesimal, and the next site's by an
+//! infinitely smaller one. (Devillers and Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D
+//! triangulations", doi:10.1016/j.comgeo.2010.09.010.) Four sites on one circle are never on one line, so the first of
+//! them always decides. So a polygon of sites on an empty circle is divided into a fan around its first corner.
 
 use core::convert::Infallible;
 
@@ -45,10 +45,10 @@ pub struct Predicates {
     exact_circles: f64,
 }
 
-/// Decides signs: always, as [`Predicates`] do, or only where f64 tells, as [`Quick`] does. A decision that is made is right.
+/// Decides signs: always, as [`Predicates`] do, or only where f64 tells, as [`Quick`] does. Every decision is right.
 ///
-/// Exact decisions are calls, and a GPU's thread saves its numbers around each. A kernel without them keeps its numbers in registers, and
-/// leaves what f64 does not decide to another kernel.
+/// Exact decisions are calls, and a GPU's thread saves its registers around each. A kernel without them keeps its
+/// numbers in registers, and leaves what f64 does not decide to another kernel.
 pub trait Decide: Copy {
     /// Why there may be no decision.
     type Undecided;
@@ -58,10 +58,10 @@ pub trait Decide: Copy {
     /// The predicates for these coordinates.
     fn predicates(&self) -> &Predicates;
 
-    /// Decides what f64 does not tell.
+    /// Decides if f64 does not tell.
     fn settle(&self, exact: impl FnOnce(&Predicates) -> i32) -> Decided<f64, Self>;
 
-    /// A number of the sign of [`Predicates::orientation`].
+    /// A number with the sign of [`Predicates::orientation`].
     #[inline(always)]
     fn side(&self, a: Place, b: Place, c: Place) -> Decided<f64, Self> {
         let (twice_area, sum) = area(a, b, c);
@@ -71,8 +71,8 @@ pub trait Decide: Copy {
         }
     }
 
-    /// A number of the sign of [`Predicates::in_circle`], of three corners as they are seen from `d`, and the turns of their pairs: from `b` to `c`, from `c` to
-    /// `a`, and from `a` to `b`. `places` gives all four.
+    /// A number with the sign of [`Predicates::in_circle`]. It takes three corners as seen from `d`, and the turns of
+    /// their pairs: from `b` to `c`, from `c` to `a`, and from `a` to `b`. `places` gives all four.
     #[inline(always)]
     fn seen_in_circle(
         &self,
@@ -113,7 +113,7 @@ pub trait Decide: Copy {
         Ok(self.side(p, q, d)? < 0.0)
     }
 
-    /// A number of the sign of [`Predicates::nearer`], of two places as they are seen from `p`. `places` gives all three.
+    /// A number with the sign of [`Predicates::nearer`], for two places as seen from `p`. `places` gives all three.
     #[inline(always)]
     fn seen_nearer(
         &self,
@@ -132,10 +132,10 @@ pub trait Decide: Copy {
     }
 }
 
-/// What follows from decisions, if there are any.
+/// The result of decisions, if there are any.
 pub type Decided<T, D> = Result<T, <D as Decide>::Undecided>;
 
-/// What follows from exact decisions.
+/// The result of exact decisions.
 #[inline(always)]
 pub fn sure<T>(decided: Decided<T, Predicates>) -> T {
     let Ok(value) = decided;
@@ -192,7 +192,7 @@ pub type Place = [f64; 2];
 /// A site as it is seen from a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// The way to it.
+    /// The vector to it.
     pub way: Place,
     /// The square of its distance.
     pub squared: f64,
@@ -211,12 +211,12 @@ impl Seen {
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     cross: f64,
-    /// Of the products' magnitudes.
+    /// The sum of the products' magnitudes.
     sum: f64,
 }
 
 impl Turn {
-    /// From `a` to `b`.
+    /// The turn from `a` to `b`.
     #[inline(always)]
     pub fn of(a: &Seen, b: &Seen) -> Self {
         let (left, right) = (a.way[0] * b.way[1], a.way[1] * b.way[0]);
@@ -258,8 +258,8 @@ impl Predicates {
         twice_area.abs() > 4.0 * HALF_ULP * sum || sum < self.exact_areas
     }
 
-    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside, 0 on
-    /// it.
+    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise: 1 inside, -1 outside,
+    /// 0 on it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
         let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
@@ -270,12 +270,13 @@ impl Predicates {
     /// Whether the determinant of a circle has the sign that f64 says.
     #[inline(always)]
     fn is_sure_of_circle(&self, determinant: f64, sum: f64) -> bool {
-        // Four differences, two squares or products with a sum or difference each, the product of both, and two sums: 11.
+        // Four differences, two squares or products with a sum or difference each, the product of both, and two sums:
+        // 11.
         determinant.abs() > 16.0 * HALF_ULP * sum || sum < self.exact_circles
     }
 
-    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one circle
-    /// the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
+    /// Whether `d` lies inside the circle through `a`, `b` and `c`, which turn counter-clockwise. Of four sites on one
+    /// circle the first one by x, then by y, counts as moved inwards: see the [module](self). The four are different.
     #[inline(always)]
     pub fn is_inside(&self, a: Place, b: Place, c: Place, d: Place) -> bool {
         sure(self.is_within([a, b, c], d))
@@ -323,7 +324,8 @@ impl Predicates {
             _ => places,
         };
         let mut rows = [self.factors(a), self.factors(b), self.factors(c), self.factors(d)];
-        // The determinant of four rows x, y, x^2 + y^2, 1, by its third column. Each turn of the rows changes the sign.
+        // The determinant of four rows x, y, x^2 + y^2, 1, expanded by its third column. Each rotation of the rows
+        // changes the sign.
         let mut sum = Sum::zero();
         let mut i = 0;
         while i < vector::unknown(4) {
@@ -353,7 +355,7 @@ impl Predicates {
         let [p, a, b] = [self.factors(p), self.factors(a), self.factors(b)];
         let mut i = 0;
         while i < vector::unknown(4) {
-            // Of x, then of y: b^2 - 2 b p, then -a^2 + 2 a p.
+            // For x, then for y: b^2 - 2 b p, then -a^2 + 2 a p.
             let of = |place: [Factor; 2]| if i % 2 == 0 { place[0] } else { place[1] };
             let (p, place) = (of(p), of(if i < 2 { b } else { a }));
             let (plus, minus) = (place, place.negated());
@@ -384,8 +386,8 @@ fn area(a: Place, b: Place, c: Place) -> (f64, f64) {
     (left - right, left.abs() + right.abs())
 }
 
-/// The determinant that tells whether a place is inside the circle of three corners that are seen from it, rounded, and the sum of its
-/// products' magnitudes.
+/// The rounded determinant that tells whether a place is inside the circle of three corners, which are seen from it;
+/// and the sum of its products' magnitudes.
 #[inline(always)]
 fn circle([a, b, c]: [&Seen; 3], [bc, ca, ab]: [Turn; 3]) -> (f64, f64) {
     let sum = |[of_a, of_b, of_c]: [f64; 3]| {
@@ -401,7 +403,7 @@ pub fn is_before(a: Place, b: Place) -> bool {
     a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
 }
 
-/// 2 to that power, or to the power of 1000 where that is less: a lower limit is always allowed.
+/// 2 to that power, or to the power of 1000 if that is less: a lower limit is always allowed.
 const fn power_of_two(exponent: i32) -> f64 {
     let exponent = if exponent > 1000 { 1000 } else { exponent };
     f64::from_bits(((exponent + 1023) as u64) << 52)
@@ -412,7 +414,7 @@ fn sign(value: f64) -> i32 {
     (value > 0.0) as i32 - (value < 0.0) as i32
 }
 
-/// The way from one place to another, where f64 has it exactly.
+/// The vector from one place to another, if f64 holds it exactly.
 #[inline(always)]
 fn exact_way(from: Place, to: Place) -> Option<Place> {
     let [x, error_x] = difference(to[0], from[0]);

@@ -1,4 +1,5 @@
-//! Queries of a triangulation in device memory: where places lie, values on the TIN, and the cells of all sites. A thread has one place or one site.
+//! Queries of a triangulation in device memory: where places lie, values on the TIN, and the cells of all sites. A
+//! thread takes one place or one site.
 
 use device_std::{In, Out, arguments, kernel, thread, vector};
 
@@ -22,7 +23,7 @@ pub const ON_EDGE: u32 = 1;
 pub const INSIDE: u32 = 2;
 /// A place beyond the side of the hull between the first two corners.
 pub const OUTSIDE: u32 = 3;
-/// A place off the sites, which are all in line.
+/// A place off the sites, which all lie on a line.
 pub const NOWHERE: u32 = 4;
 
 /// Sites and their stars.
@@ -36,7 +37,7 @@ pub struct SiteColumns<'a> {
     pub points: In<'a, u32>,
     /// Where each star begins, and where the last one ends.
     pub starts: In<'a, u32>,
-    /// The neighbours of all; with [`OPEN`] the last one of a site on the hull.
+    /// The neighbours of all sites, star after star. The last neighbour of a site on the hull has the bit [`OPEN`].
     pub neighbours: In<'a, u32>,
     /// How many sites.
     pub sites: u32,
@@ -62,26 +63,26 @@ impl Stars for SiteColumns<'_> {
     }
 }
 
-/// Places that are asked for.
+/// Places to locate or to interpolate at.
 #[arguments]
 pub struct Targets<'a> {
     /// `len` of them.
     pub x: In<'a, f64>,
     /// As `x`.
     pub y: In<'a, f64>,
-    /// A site for each, the nearer the better.
+    /// A site for each, best one near it.
     pub hints: In<'a, u32>,
     /// How many.
     pub len: u32,
-    /// The exponent of the unit of which all coordinates, of sites too, are multiples.
+    /// The exponent of the unit: all coordinates, of sites too, are multiples of it.
     pub unit: i32,
 }
 
 impl SiteColumns<'_> {
-    /// Finds where a target lies: returns its place, what it lies on, and the corners of that, [`NONE`] for those that it does
-    /// not have.
+    /// Finds where a target lies. Returns its place, what it lies on (a site, an edge, a triangle), and the corners of
+    /// that; missing corners are [`NONE`].
     ///
-    /// The ends of an edge stand in the order of their points. So do corners of a triangle, from the lowest on.
+    /// The ends of an edge are in the order of their points. The corners of a triangle begin with the lowest point.
     #[inline(always)]
     fn locate(&self, targets: &Targets<'_>, i: u64) -> (Place, u32, [u32; 3]) {
         let predicates = Predicates::new(targets.unit);
@@ -131,13 +132,13 @@ impl SiteColumns<'_> {
     }
 }
 
-/// Writes where each place lies: one of [`ON_SITE`] to [`NOWHERE`], and three corners, which are points or [`NONE`]. Grid: a
-/// thread for each place.
+/// Writes where each place lies: one of [`ON_SITE`] to [`NOWHERE`], and three corners, which are points or [`NONE`].
+/// Grid: a thread for each place.
 ///
 /// # Safety
-/// The slices have what [`struct@SiteColumns`] and [`struct@Targets`] say, and there are sites; `kinds` has an element for each
-/// place, `corners` three.
-// What spills is around calls of exact decisions.
+/// The slices have what [`struct@SiteColumns`] and [`struct@Targets`] say, and there are sites; `kinds` has an element
+/// for each place, `corners` three.
+// The spills are around calls of exact decisions.
 #[kernel(block = BLOCK, spills = 600)]
 pub unsafe fn locate_places(
     sites: SiteColumns<'_>,
@@ -157,12 +158,12 @@ pub unsafe fn locate_places(
     corners.set(3 * i + 2, to_point(found[2]));
 }
 
-/// Writes the value at each place of the surface that is linear in each triangle; NaN outside the hull. Grid: a thread for
-/// each place.
+/// Writes the value at each place of the surface that is linear in each triangle; NaN outside the hull. Grid: a thread
+/// for each place.
 ///
 /// # Safety
 /// As [`locate_places`](mod@locate_places); `values` has an element for each point, `results` one for each place.
-// As there.
+// As for `locate_places`.
 #[kernel(block = BLOCK, spills = 600)]
 pub unsafe fn interpolate_places(
     sites: SiteColumns<'_>,
@@ -197,13 +198,13 @@ pub unsafe fn interpolate_places(
 /// Where the cells of sites go.
 #[arguments]
 pub struct CellColumns<'a> {
-    /// Of each site.
+    /// The area of each site's cell.
     pub areas: Out<'a, f64>,
     /// x of each centre of gravity.
     pub centroid_x: Out<'a, f64>,
     /// y of each centre of gravity.
     pub centroid_y: Out<'a, f64>,
-    /// Of each neighbour in the stars: x of the corner between it and the next one.
+    /// For each neighbour in the stars, x of the cell's corner between it and the next neighbour.
     pub corner_x: Out<'a, f64>,
     /// y of that corner.
     pub corner_y: Out<'a, f64>,
@@ -211,8 +212,8 @@ pub struct CellColumns<'a> {
 
 /// Writes the Voronoi cells of all sites. Grid: a thread for each site.
 ///
-/// `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by both `factors`, one after the other. An
-/// unbounded cell has an infinite area and NaN as its centre; the corner behind its last neighbour is NaN.
+/// `unit` is the exponent of the unit of all coordinates. Lengths are multiplied by both `factors`, one after the
+/// other. An unbounded cell has an infinite area and NaN as its centre; the corner behind its last neighbour is NaN.
 ///
 /// # Safety
 /// The slices have what [`struct@SiteColumns`] and [`struct@CellColumns`] say.
@@ -236,7 +237,7 @@ pub unsafe fn find_cells(
     let scaled = |[x, y]: Place| [x * factors[0] * factors[1], y * factors[0] * factors[1]];
     let absolute = |[x, y]: Place| scaled([at[0] + x, at[1] + y]);
     let to = |slot: u32| way(at, sites.place(sites.neighbour(slot)));
-    // Sums begin with the neighbour of the lowest point, so that they do not depend on the numbers of sites.
+    // Sums begin with the neighbour that has the lowest point, so that they do not depend on the numbers of sites.
     let start = if is_bounded { sites.lowest_slot(site) } else { first };
     let (mut slot, mut here) = (start, if first < end { to(start) } else { [0.0; 2] });
     let (mut polygon, mut first_corner, mut before) = (Polygon::default(), [0.0; 2], [0.0; 2]);
@@ -269,7 +270,7 @@ pub unsafe fn find_cells(
 }
 
 impl SiteColumns<'_> {
-    /// Of a star, the slot of the neighbour of the lowest point.
+    /// The slot of the neighbour, in a site's star, that has the lowest point.
     #[inline(always)]
     fn lowest_slot(&self, site: u32) -> u32 {
         let [first, end] = self.star(site);

@@ -1,4 +1,4 @@
-//! Stars as they are made: one after the other in the order in which warps finish them.
+//! Stars while they are made: one after the other, in the order in which warps finish them.
 
 use device_std::{Out, arguments};
 
@@ -12,12 +12,12 @@ pub struct Rough<'a> {
     pub counts: Out<'a, u32>,
     /// Where the neighbours of each site begin; [`NONE`] before.
     pub starts: Out<'a, u32>,
-    /// The neighbours of all, [`NONE`] before: room for six of each site, which is more than there can be. The last
-    /// one has the bit [`OPEN`](super::natural::OPEN) if they do not go all around.
+    /// The neighbours of all sites, [`NONE`] before they are written: six elements for each site, which is more than
+    /// there can be. The last neighbour has the bit [`OPEN`](super::natural::OPEN) if the star is open.
     pub neighbours: Out<'a, u32>,
     /// The sites whose stars are yet to be made.
     pub listed: Out<'a, u32>,
-    /// Those that are left to what comes after.
+    /// The sites that are left to later kernels.
     pub left: Out<'a, u32>,
     /// [`TALLIES`] numbers.
     pub tallies: Out<'a, u32>,
@@ -47,7 +47,7 @@ impl Rough<'_> {
         self.listed.set(self.tallies.fetch_add(LISTED, 1), site);
     }
 
-    /// Leaves a site to what comes after. One lane of a warp comes here.
+    /// Leaves a site to later kernels. One lane of a warp comes here.
     #[inline(always)]
     pub fn leave(&self, site: u32) {
         self.left.set(self.tallies.fetch_add(LEFT, 1), site);

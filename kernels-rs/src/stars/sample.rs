@@ -1,28 +1,32 @@
-//! Where each site would go into the triangulation of a random sample of the sites: which of its triangles have it inside their
-//! circles (Clarkson and Shor 1989, "Applications of random sampling in computational geometry, II", doi:10.1007/BF02187740).
+//! The conflicts of each site with the triangulation of a random sample: which of the sample's triangles have the site
+//! inside their circles. (Clarkson and Shor 1989, "Applications of random sampling in computational geometry, II",
+//! doi:10.1007/BF02187740.)
 //!
-//! Lift all sites to the height x² + y². A site *conflicts* with a triangle of the sample's triangulation if it lies on its plane or below: it is a
-//! corner, or inside the triangle's circle. The *candidates* of a site are the sites that conflict with its triangles or,
-//! if it is not in the sample, with a triangle beside these. All its neighbours are among them:
+//! Lift all sites to the height x² + y². A site *conflicts* with a triangle of the sample's triangulation if it lies on
+//! the triangle's plane or below: it is a corner, or inside the triangle's circle. The *candidates* of a site are the
+//! sites that conflict with its triangles. If the site is not in the sample, its triangles include those beside the
+//! ones that it conflicts with. All its neighbours are candidates:
 //!
-//! - The edge to a neighbour is an edge of the lower hull of all lifted sites. So it lies nowhere above that of the sample.
-//! - Over a triangle of the sample that it crosses it is on the plane or below, so at least one of its ends is: that end conflicts.
-//! - The first triangle conflicts with the one end, the last one with the other. So somewhere on the way both conflict with one triangle, or the
-//!   one end with a triangle and the other with the next.
-//! - An end in the sample lies on the plane of the first triangle, so the other one conflicts with that.
+//! - The edge to a neighbour is an edge of the lower hull of all lifted sites. So it lies nowhere above the lower hull
+//!   of the sample.
+//! - Over each triangle of the sample that the edge crosses, it lies on the plane or below. So at least one of its ends
+//!   does: that end conflicts with the triangle.
+//! - The first triangle on the way conflicts with one end, the last with the other. So somewhere both ends conflict
+//!   with one triangle, or one end conflicts with a triangle and the other end with the next.
+//! - An end in the sample lies on the plane of the first triangle, so the other end conflicts with that triangle.
 //!
-//! The tie rule lowers heights by infinitesimals, and changes nothing of this. Beyond each side of the hull lies a triangle with a corner at
-//! infinity, whose plane stands upright on the side.
+//! The tie rule lowers heights by infinitesimals, which changes none of this. Beyond each side of the hull lies a
+//! triangle with a corner at infinity, whose plane stands upright on the side.
 //!
-//! The number of conflicts does not depend on where the sites lie. Since the sample is random, a site outside conflicts with as many triangles as a
-//! star has, less two: on average 4.
+//! The number of conflicts does not depend on where the sites lie. Since the sample is random, a site outside it
+//! conflicts with as many triangles as a star has, less two: on average 4.
 //!
-//! 1. [`gather_sample`]: of each [`RATE`] sites that follow each other the sample has a random one.
-//! 2. [`find_conflicts`]: a thread has one site. It lists the triangles of its cavity ([`mesh`](mesh)) and those beside it, or, in the
-//!    sample, of its star, and counts the sites that conflict with each triangle.
-//!    [`find_hard_conflicts`] has the few sites that f64 does not decide about: a kernel that never decides exactly keeps its
-//!    numbers in registers.
-//!    Of a few *hubs* with very many triangles [`find_hub_conflicts`] asks each triangle.
+//! 1. [`gather_sample`]: of every [`RATE`] successive sites, the sample has a random one.
+//! 2. [`find_conflicts`]: a thread has one site. It lists the site's triangles, and counts the sites that conflict with
+//!    each triangle. A site in the sample has the triangles of its star; another site has those of its cavity
+//!    ([`mesh`](mesh)) and those beside it. [`find_hard_conflicts`] takes the few sites that f64 does not decide: a
+//!    kernel that never decides exactly keeps its numbers in registers. For a few *hubs*, sites with very many
+//!    triangles, [`find_hub_conflicts`] tests each triangle.
 //! 3. [`list_conflicts`]: the sites of each triangle.
 
 pub(super) mod candidates;
@@ -40,13 +44,13 @@ use super::circle::Circle;
 use super::predicates::{Decide, Predicates, Quick};
 use mesh::{Mesh, is_inside};
 
-/// Sites for each one of the sample.
+/// Of how many sites the sample has one.
 pub const RATE: u32 = 4;
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
 
-/// Triangles of a site that a thread has room for.
+/// Triangles of a site that a thread can keep.
 const KEPT: u32 = 16;
 
 /// In a list of triangles this bit is set for one that the site does not conflict with.
@@ -63,7 +67,7 @@ const fn lists(carver: &mut Carver) -> SharedArray<u32> {
     carver.array(BLOCK * KEPT)
 }
 
-/// The site that the sample has as number `i`, of so many sites.
+/// The site that is number `i` of the sample, of `sites` sites.
 #[inline(always)]
 fn site_of(i: u32, sites: u32) -> u32 {
     let first = i * RATE;
@@ -107,7 +111,7 @@ pub struct Sampled<'a> {
     pub unit: i32,
     /// The sample's triangles.
     pub mesh: Mesh<'a>,
-    /// For each site a near one of the sample, by its number there.
+    /// For each site, a nearby site of the sample, by its number there.
     pub nearest: In<'a, u32>,
 }
 
@@ -116,20 +120,22 @@ pub struct Sampled<'a> {
 pub struct Conflicts<'a> {
     /// Where the triangles of each site begin in `triangles`.
     pub starts: Out<'a, u32>,
-    /// How many each site has.
+    /// How many triangles each site has.
     pub counts: Out<'a, u32>,
     /// The triangles of all sites, with [`BESIDE`].
     pub triangles: Out<'a, u32>,
-    /// The room in `triangles`.
+    /// How many elements `triangles` has.
     pub room: u32,
     /// How many sites conflict with each triangle.
     pub sites_of: Out<'a, u32>,
-    /// The sites that [`find_conflicts`](mod@find_conflicts) leaves to [`find_hard_conflicts`](mod@find_hard_conflicts).
+    /// The sites that [`find_conflicts`](mod@find_conflicts) leaves to
+    /// [`find_hard_conflicts`](mod@find_hard_conflicts).
     pub hard: Out<'a, u32>,
-    /// The sites of very many triangles, in no order: room for [`MAX_HUBS`]; then how many triangles each of them has, 0 before.
+    /// The sites of very many triangles, in no order: [`MAX_HUBS`] elements. Then how many triangles each of them has,
+    /// 0 before.
     pub hubs: Out<'a, u32>,
-    /// How many triangles there are in `triangles`, or would be if there were room; how many sites in `hard`; and how many in `hubs`, or would
-    /// be.
+    /// Three numbers: how many elements of `triangles` are needed, how many sites `hard` has, and how many elements of
+    /// `hubs` are needed. The first and the last may be more than there are.
     pub tallies: Out<'a, u32>,
 }
 
@@ -140,14 +146,14 @@ const HARD: u32 = 1;
 /// As [`WRITTEN`].
 const HUBS: u32 = 2;
 
-/// The most hubs. If there are more, threads walk after all, many at once.
+/// The most hubs. The threads of further ones walk after all, many at once.
 pub const MAX_HUBS: usize = 1024;
 
-/// A site that is not in the sample is a hub if it has this many triangles: a thread would walk for long.
+/// A site outside the sample is a hub if it has this many triangles: a single thread would walk for too long.
 pub const MANY: u32 = 256;
 
 impl Sampled<'_> {
-    /// Shows the triangles of a site, with [`BESIDE`]. `None` if it ends early: see [`Mesh::cavity`].
+    /// Shows the triangles of a site, with [`BESIDE`]. `None` if the walk ends early: see [`Mesh::cavity`].
     #[inline(always)]
     fn each_triangle(
         &self,
@@ -170,7 +176,7 @@ impl Sampled<'_> {
 }
 
 impl Conflicts<'_> {
-    /// Takes room for the triangles of each lane's site. `None` if there is none, or the lane asks for none.
+    /// Reserves elements for the triangles of each lane's site. `None` if they do not fit, or the lane needs none.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -192,7 +198,7 @@ impl Conflicts<'_> {
         Some(start)
     }
 
-    /// Keeps a hub, which has no list of triangles yet. Gives whether there is room.
+    /// Keeps a hub, which has no list of triangles yet. Returns whether it fits.
     #[inline(always)]
     fn keep_hub(&self, site: u32) -> bool {
         let i = self.tallies.fetch_add(HUBS, 1);
@@ -221,11 +227,12 @@ impl Conflicts<'_> {
     }
 }
 
-/// Finds the conflicts of sites, but for those that f64 does not decide about, and those with many triangles. Grid: a thread for each site.
+/// Finds the conflicts of sites, except those that f64 does not decide, and those with many triangles. Grid: a thread
+/// for each site.
 ///
 /// # Safety
-/// [`struct@Sampled`] and [`struct@Conflicts`] have an element for each site, and in `sites_of` one for each triangle, which are 0, as the
-/// tallies are. The sample is that of these sites, and not in line.
+/// [`struct@Sampled`] and [`struct@Conflicts`] have an element for each site. `sites_of` has one for each triangle; it
+/// and the tallies are 0. The sample is one of these sites, and not all of it lies on a line.
 #[kernel(block = BLOCK, shared = SHARED, resident = 8)]
 pub unsafe fn find_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
     let site = thread::index_1d() as u32;
@@ -258,11 +265,11 @@ pub unsafe fn find_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
     }
 }
 
-/// Finds the conflicts of the other sites. Grid: any number of threads, which take turns.
+/// Finds the conflicts of the sites in `hard`. Grid: any number of threads, which take turns.
 ///
 /// # Safety
 /// As [`find_conflicts`](mod@find_conflicts), which has run.
-// What spills is around calls of exact decisions.
+// The spills are around calls of exact decisions.
 #[kernel(block = BLOCK, spills = 900)]
 pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>) {
     let predicates = Predicates::new(sampled.unit);
@@ -300,13 +307,13 @@ pub unsafe fn find_hard_conflicts(sampled: Sampled<'_>, conflicts: Conflicts<'_>
     }
 }
 
-/// Counts the hubs that conflict with each triangle, and the triangles of each hub. Or, if `begins` tells where the sites of each triangle
-/// begin, lists both. Grid: a thread for each triangle.
+/// Counts the hubs that conflict with each triangle, and the triangles of each hub. If `begins` tells where the sites
+/// of each triangle begin, it lists both instead. Grid: a thread for each triangle.
 ///
 /// # Safety
 /// As [`find_hard_conflicts`](mod@find_hard_conflicts), which has run, or [`place_hubs`](mod@place_hubs) and
 /// [`list_conflicts`](mod@list_conflicts).
-// What spills is around calls of exact decisions.
+// The spills are around calls of exact decisions.
 #[kernel(block = BLOCK, spills = 800)]
 pub unsafe fn find_hub_conflicts(
     sampled: Sampled<'_>,
@@ -329,10 +336,10 @@ pub unsafe fn find_hub_conflicts(
     while i < vector::unknown(hubs) {
         let site = conflicts.hubs.get(i);
         let at = [sampled.x.get(site), sampled.y.get(site)];
-        // Most lie outside for sure. False at infinity, which is not a number.
+        // Most hubs surely lie outside. False at infinity, where the circle is NaN.
         let is_outside = circle.is_outside(way(corners[0], at));
         if !is_outside && is_inside(&predicates, corners, at) == Some(true) {
-            // Each one with those beside it, of which some conflict too.
+            // List the triangle with those beside it, some of which conflict too.
             let around = [0, 1, 2].map(|half| sampled.mesh.beyond(3 * triangle + half) | BESIDE);
             let own = [triangle, around[0], around[1], around[2]];
             match begins {
@@ -356,7 +363,7 @@ pub unsafe fn find_hub_conflicts(
     }
 }
 
-/// Takes room for the triangles of hubs. Grid: a thread for each of [`MAX_HUBS`].
+/// Reserves elements for the triangles of hubs. Grid: a thread for each of [`MAX_HUBS`].
 ///
 /// # Safety
 /// As [`find_hub_conflicts`](mod@find_hub_conflicts), which has counted them.
@@ -370,11 +377,12 @@ pub unsafe fn place_hubs(conflicts: Conflicts<'_>) {
     }
 }
 
-/// Lists the sites that conflict with each triangle, but hubs. Grid: a thread for each site.
+/// Lists the sites that conflict with each triangle, except hubs. Grid: a thread for each site.
 ///
 /// # Safety
-/// [`find_conflicts`](mod@find_conflicts) and [`find_hard_conflicts`](mod@find_hard_conflicts) have found them, and there was room. `begins`
-/// tells where the sites of each triangle begin in `listed`, which has an element for each conflict. Each one takes 1 from `sites_of`.
+/// [`find_conflicts`](mod@find_conflicts) and [`find_hard_conflicts`](mod@find_hard_conflicts) have found the
+/// conflicts, and all of them fit. `begins` tells where the sites of each triangle begin in `listed`, which has an
+/// element for each conflict. Each listed conflict takes 1 from `sites_of`.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_conflicts(
     conflicts: Conflicts<'_>,

@@ -1,4 +1,4 @@
-//! The sites of points: their different places, and which bits their coordinates have.
+//! The sites of points: their distinct places, and the range of bits of their coordinates.
 
 use device_std::{In, Out, kernel, thread, vector, warp};
 
@@ -12,8 +12,8 @@ use crate::rtree::layout::FANOUT;
 /// Threads of a block.
 const BLOCK: usize = 128;
 
-/// Writes for each point of a tree the first one at its place, in the order of the tree: mostly the point itself; and a flag,
-/// 1 for a point that is itself the first. Grid: a thread for each point.
+/// Writes, for each point of a tree, the first point at its place in the order of the tree; mostly that is the point
+/// itself. The flag of a point is 1 if it is the first. Grid: a thread for each point.
 ///
 /// # Safety
 /// The tree is whole, and has points; `firsts` and `flags` have an element for each.
@@ -39,12 +39,12 @@ pub unsafe fn find_firsts(tree: Tree<'_, f64>, firsts: Out<'_, u32>, flags: Out<
     }
 }
 
-/// Writes the places of the sites, and for each the point that stands for it. Of each point, as given, it writes the site.
-/// Grid: a thread for each point of the tree.
+/// Writes the places of the sites, and for each the point that stands for it. Writes the site of each point, in the
+/// order of the input. Grid: a thread for each point of the tree.
 ///
 /// # Safety
-/// `firsts` are those of the tree, `before` tells how many points before each are firsts. `x`, `y` and `points` have an element
-/// for each site, `sites` one for each point.
+/// `firsts` are those of the tree; `before` tells how many first points come before each point. `x`, `y` and `points`
+/// have an element for each site, and `sites` has one for each point.
 #[kernel(block = BLOCK)]
 pub unsafe fn gather_sites(
     tree: Tree<'_, f64>,
@@ -111,17 +111,16 @@ impl Visitor<f64> for Earliest {
     }
 }
 
-/// Of a span: the exponent of the lowest bit of all numbers.
+/// In a span: the exponent of the lowest bit of all numbers.
 pub const LOWEST: u32 = 0;
-/// The bits of the least magnitude but 0.
+/// In a span: the bits of the least magnitude except 0.
 pub const LEAST: u32 = 1;
-/// The bits of the greatest.
+/// In a span: the bits of the greatest magnitude.
 pub const GREATEST: u32 = 2;
 /// How many numbers a span has.
 pub const SPAN: usize = 3;
 
-/// Lowers and raises the numbers of a span to those of the coordinates of some places. Grid: any number of threads, which take
-/// turns.
+/// Widens a span to the coordinates of some places. Grid: any number of threads, which take turns.
 ///
 /// # Safety
 /// The columns have `len` elements, `span` has [`SPAN`].

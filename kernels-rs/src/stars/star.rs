@@ -13,12 +13,13 @@
 //!               n0              written: n0 n1 n2 n3, the last one marked OPEN
 //! ```
 //!
-//! The first neighbour of a site is the nearest one: the circle over the way to it is empty. From it on, each neighbour
-//! counter-clockwise is the apex of the edge to the one before, until the first comes again, or until there is none:
-//! then the site is on the hull, and the neighbours clockwise of the first one are found likewise, from reversed edges.
+//! The first neighbour of a site is the nearest one: the circle over the edge to it is empty. From it on, each
+//! neighbour counter-clockwise is the apex of the edge to the one before. This ends when the first neighbour comes
+//! again, or when there is no apex. In the latter case the site is on the hull, and the neighbours clockwise of the
+//! first one are found likewise, from reversed edges.
 //!
 //! Each triangle is in three stars. If the star of a neighbour is made already, it tells what comes next ([`told`]),
-//! and nothing is searched. Other warps make stars meanwhile. Whether a star is ready changes the time alone: decisions
+//! and no search is needed. Other warps make stars meanwhile. Whether a star is ready changes only the time: decisions
 //! are right, so a search finds the same corner, or none.
 
 pub(super) mod corners;
@@ -67,7 +68,7 @@ pub struct StarSearch<'a, S, D> {
     pub y: In<'a, f64>,
     /// The predicates for their coordinates.
     pub predicates: D,
-    /// Where corners are found.
+    /// The source that finds corners.
     pub source: S,
     /// The stars of all sites, as far as they are made. Other warps write to it meanwhile.
     pub made: Rough<'a>,
@@ -80,12 +81,11 @@ pub struct StarSearch<'a, S, D> {
 }
 
 impl<S: Source, D: Decide> StarSearch<'_, S, D> {
-    /// Makes the star of a site and writes it. Returns whether it did: not if the source gives up, or if a decision is
-    /// left open. A star of more than [`KEPT`] neighbours is made in the last search alone.
+    /// Makes the star of a site and writes it. Returns whether it did; it does not if the source gives up, or if a
+    /// decision is left open. Only the last search makes stars of more than [`KEPT`] neighbours.
     ///
     /// # Safety
-    /// The whole warp comes to the same call. [`Rough`] has an element for each site, and room for six neighbours of
-    /// each.
+    /// The whole warp comes to the same call. [`Rough`] has an element for each site, and six neighbours for each.
     #[inline(always)]
     pub unsafe fn make(&mut self, site: u32) -> bool {
         let (lane, made) = (warp::lane_id(), self.made);
@@ -120,7 +120,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
                 (length, is_open) = (Length { all: i, onward }, !closes);
                 if lane == 0 {
                     to = made.tallies.fetch_add(WRITTEN, i);
-                    // No fence: `told` takes every word either as final or as not written, in whatever order they arrive.
+                    // No fence: `told` takes every word either as final or as not written, in whatever order they
+                    // arrive.
                     made.starts.store(site, to);
                     made.counts.store(site, i);
                 }
@@ -157,9 +158,9 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
     }
 
     /// Shows the neighbours of a site one after the other, each with whether it was found counter-clockwise. Returns
-    /// whether they go all around. If the source gave up, neither counts. Order: counter-clockwise from the nearest one;
-    /// if the site is on the hull, then the others clockwise from the nearest one. If all sites are in line: the next by
-    /// x, then by y, and the one before.
+    /// whether the star is closed. If the source gave up, neither counts. Neighbours come counter-clockwise from the
+    /// nearest one; if the site is on the hull, the others follow clockwise from the nearest one. If all sites lie on a
+    /// line, they are the next site by x, then by y, and the one before.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole.
@@ -173,8 +174,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
             }
             show(first, true);
             let (mut neighbour, mut is_alone, mut turns_left) = (first, true, true);
-            // Decisions are right, so each neighbour is met once and the loop ends. If a decision is left open, the star
-            // ends.
+            // Decisions are right, so each neighbour is met once and the loop ends. If a decision is left open, the
+            // star ends.
             while vector::unknown(1) == 1 {
                 if self.is_over() {
                     return true;
@@ -197,7 +198,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
                 }
             }
             if is_alone {
-                // No site lies beside the line through the two: look for the neighbour on the other side, along the line.
+                // No site lies beside the line through the two: look for the neighbour on the other side, along the
+                // line.
                 let is_behind = is_before(self.place(first), self.place(site));
                 let behind =
                     self.nearest(site, if is_behind { Which::After } else { Which::Before });
@@ -224,8 +226,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         nearest.found
     }
 
-    /// The third corner of the Delaunay triangle to the left of the Delaunay edge between two sites; [`NONE`] if there is
-    /// none: then the edge is on the hull.
+    /// The third corner of the Delaunay triangle to the left of the Delaunay edge between two sites; [`NONE`] if there
+    /// is none: then the edge is on the hull.
     ///
     /// # Safety
     /// As [`star`](Self::star).
@@ -241,13 +243,14 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
 }
 
 /// Reads from the star of `neighbour` which neighbour of `site` follows it, counter-clockwise or clockwise; [`NONE`] if
-/// their edge is on the hull. `None` if that star is not written yet, or is too short or too long. Each lane reads one of
-/// its neighbours.
+/// their edge is on the hull. `None` if that star is not written yet, or is too short or too long. Each lane reads one
+/// of its neighbours.
 ///
-/// The triangle site, neighbour, next is in three stars: in the star of `neighbour`, `next` stands beside `site`.
+/// The triangle of `site`, `neighbour` and the next corner is in three stars: in the star of `neighbour`, the next
+/// corner stands beside `site`.
 ///
-/// Other warps may be writing that star. Its count is read as 0 or as final, every other word as [`NONE`] or as final. If
-/// a word that matters is missing, the star does not tell, and a search finds the same corner.
+/// Other warps may be writing that star. Its count is read as 0 or as final, every other word as [`NONE`] or as final.
+/// If a word that matters is missing, the star does not tell, and a search finds the same corner.
 ///
 /// # Safety
 /// The whole warp comes to the same call.
@@ -256,7 +259,8 @@ pub unsafe fn told(made: &Rough<'_>, site: u32, neighbour: u32, turns_left: bool
     // SAFETY: passed on to the caller.
     let [count, start] = [made.counts, made.starts]
         .map(|all| unsafe { warp::shuffle(warp::FULL, all.load(neighbour), 0) });
-    // A star of two may be on a line, without a triangle. One that is longer than a warp has no lane for each neighbour.
+    // A star of two may be on a line, without a triangle. One that is longer than a warp has no lane for each
+    // neighbour.
     if !(3..=warp::SIZE).contains(&count) || start == NONE {
         return None;
     }

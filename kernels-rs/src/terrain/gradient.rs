@@ -1,9 +1,8 @@
-//! What is made of the gradient over a cell's 3 x 3 neighbourhood: slope, aspect and brightness.
+//! The products of the gradient over a cell's 3 x 3 neighbourhood: slope, aspect and brightness.
 //!
-//! These functions are the host's too: f32 operations in a stated order, each correctly
-//! rounded, so host and device give the same bits. Differences of heights come before all else, so that
-//! nothing is lost where the ground is high. Sums of differences whose square leaves the range of f32,
-//! beyond 1e19, count as vertical.
+//! The host calls these functions, too: they are f32 operations in a stated order, each correctly rounded, so host and
+//! device give the same bits. Heights are subtracted before anything else, so that nothing is lost on high ground. Sums
+//! of differences above 1e19, whose square overflows f32, count as vertical.
 
 use device_std::math;
 
@@ -14,10 +13,10 @@ use super::scales::Scale;
 pub trait Gradient: Copy {
     /// Whether it is Horn's.
     const IS_HORN: bool;
-    /// Distances between cells that a sum counts: the rise over a cell is the sum over this.
+    /// The number of distances between cells that a sum counts: the rise over a cell is the sum divided by this.
     const WEIGHT: f64;
 
-    /// The sums, of a neighbourhood that is row-major from the north-west.
+    /// The sums for a neighbourhood, which is row-major from the north-west.
     fn sums(n: &[f32; 9]) -> [f32; 2];
 }
 
@@ -54,10 +53,10 @@ impl Gradient for ZevenbergenThorne {
 
 /// A product of a gradient.
 pub trait OfGradient: Copy {
-    /// Which it is.
+    /// Its kind.
     const KIND: Kind;
 
-    /// From the sums of the differences of heights to the east and to the south, as for cells that are square.
+    /// The product, from the sums of the differences of heights to the east and to the south, as for square cells.
     fn of(east: f32, south: f32, scale: &Scale) -> f32;
 }
 
@@ -72,7 +71,7 @@ impl<G: Gradient, P: OfGradient> Product for Of<G, P> {
     #[inline(always)]
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool) {
         let [east, south] = G::sums(n);
-        // A neighbour that the sums leave out counts here.
+        // A neighbour that the sums leave out must still be known.
         let corners = if G::IS_HORN { 0.0 } else { (n[0] + n[2]) + (n[6] + n[8]) };
         let is_known = !(east + south + n[4] + corners).is_nan();
         (P::of(east * scale.ratio, south, scale), is_known)
@@ -87,8 +86,8 @@ pub struct Degrees;
 #[derive(Clone, Copy)]
 pub struct Percent;
 
-/// The direction in which the ground falls, in degrees from 0 to below 360, within 1e-6 of itself: clockwise from north. Of level
-/// ground [`Scale::constant`].
+/// The direction in which the ground falls, in degrees from 0 to below 360, within 1e-6 of itself: clockwise from
+/// north. On level ground it is [`Scale::constant`].
 #[derive(Clone, Copy)]
 pub struct Azimuth;
 
@@ -96,25 +95,28 @@ pub struct Azimuth;
 #[derive(Clone, Copy)]
 pub struct Trigonometric;
 
-/// Lambert's brightness, from 0 to 1, within 1e-6. [`Scale::light`] is the way to the light, east and south, and
-/// [`Scale::constant`] up.
+/// Lambert's brightness, from 0 to 1, within 1e-6. The vector to the light is [`Scale::light`], east and south, and
+/// [`Scale::constant`], up.
 #[derive(Clone, Copy)]
 pub struct Shade;
 
-/// The mean of the brightness under lights in the south-west, west, north-west and north, each with the square of the gradient's part
-/// along it as weight, within 2e-6. [`Scale::light`] is the horizontal part of the way to a light, and that times the cosine of 45 degrees;
-/// [`Scale::constant`] the vertical part.
+/// The mean of the brightness under lights in the south-west, west, north-west and north, within 2e-6. A light's weight
+/// is the square of the gradient's part along it. [`Scale::light`] is the horizontal part of the vector to a light, and
+/// that part times the cosine of 45 degrees; [`Scale::constant`] is the vertical part.
 #[derive(Clone, Copy)]
 pub struct Multidirectional;
 
-/// A brightness that steep ground lacks, and ground that the light does not fall on at a right angle: 1 less the product of the slope and of
-/// the angle between the light and the normal, each over 90 degrees, within 1e-6; 0 where that is below 0. The scale is as of [`Shade`].
+/// A brightness that is less on steep ground, and where the light does not fall at a right angle. It is 1 less the
+/// product of the slope and of the angle between the light and the normal, each over 90 degrees, within 1e-6; never
+/// below 0. The scale is as for [`Shade`].
+/// 0. The scale is as for [`Shade`].
 #[derive(Clone, Copy)]
 pub struct Combined;
 
-/// A brightness that steep ground lacks where it falls away from the light: 1 less the product of the slope over 90 degrees and of
-/// 1 less the angle between the aspect and the way from the light over 180 degrees, within 1e-6. [`Scale::constant`] is that way, counter-clockwise
-/// from east in degrees, from 0 to below 360.
+/// A brightness that is less on steep ground that falls away from the light, within 1e-6. Let d be the angle between
+/// the aspect and the direction from the light, over 180 degrees. The brightness is 1 less the product of the slope
+/// over 90 degrees and of 1 - d. [`Scale::constant`] is the direction, counter-clockwise from east in degrees, from 0
+/// to below 360.
 #[derive(Clone, Copy)]
 pub struct Igor;
 
@@ -193,7 +195,7 @@ impl OfGradient for Combined {
     #[inline(always)]
     fn of(east: f32, south: f32, scale: &Scale) -> f32 {
         let squared = (east * east + south * south) * scale.factor;
-        // The normal is (-e, -s, 1), the light is (x, y, up). By both products the angle is exact where it is small, too.
+        // The normal is (-e, -s, 1), the light is (x, y, up). Both products make the angle exact even if it is small.
         let rise = math::sqrt_f32(scale.factor);
         let ([x, y], up) = ([scale.light[0] / rise, scale.light[1] / rise], scale.constant);
         let (e, s) = (east * rise, south * rise);
@@ -217,15 +219,15 @@ impl OfGradient for Igor {
     }
 }
 
-/// A brightness held between 0 and 1; 0 for NaN.
+/// A brightness clamped to 0 to 1; 0 for NaN.
 #[inline(always)]
 #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 fn within_0_and_1(brightness: f32) -> f32 {
     f32::min(1.0, f32::max(0.0, brightness))
 }
 
-/// The angle of the way `(along, across)` in degrees, from 0 where it goes along and 90 where it goes across to below 360. `flat`
-/// where both are 0 or both infinite.
+/// The angle of the vector `(along, across)` in degrees, from 0 to below 360: 0 if it points along, 90 if it points
+/// across. `flat` if both are 0 or both infinite.
 #[inline(always)]
 fn direction(along: f32, across: f32, flat: f32) -> f32 {
     let (a, b) = (f32::abs(along), f32::abs(across));
@@ -235,17 +237,16 @@ fn direction(along: f32, across: f32, flat: f32) -> f32 {
     let angle = if is_steep { 90.0 - angle } else { angle };
     let angle = if along < 0.0 { 180.0 - angle } else { angle };
     let angle = if across < 0.0 { 360.0 - angle } else { angle };
-    // What is less than a rounding west of north is north.
+    // A direction less than a rounding error west of north is north.
     let angle = if angle >= 360.0 { 0.0 } else { angle };
     if tangent.is_nan() { flat } else { angle }
 }
 
-/// Twice the reciprocal of the square root, within 8e-7 of itself, and exact of 1; of a number beyond
-/// 1e38 that of 1e38.
+/// Twice the reciprocal of the square root, within 8e-7 of itself, and exact for 1; for a number beyond 1e38, as for
+/// 1e38.
 ///
-/// The GPU has an instruction for it, which the host has not. This is the same on both: half the
-/// exponent by a shift, and two steps of Newton's method. The constants of the first step are those
-/// of J. Kadlec, which leave an error of 7e-4.
+/// The GPU has an instruction for it, which the host lacks. This is the same on both: half the exponent by a shift, and
+/// two steps of Newton's method. The constants of the first step are those of J. Kadlec, which leave an error of 7e-4.
 #[inline(always)]
 fn twice_reciprocal_sqrt(x: f32) -> f32 {
     let x = f32::min(x, 1e38);
@@ -254,7 +255,8 @@ fn twice_reciprocal_sqrt(x: f32) -> f32 {
     y * (3.0 - (x * y) * y)
 }
 
-/// The angle whose tangent has this square, in degrees: below 45 degrees that of the tangent, beyond 90 less that of the cotangent.
+/// The angle whose tangent has this square, in degrees: up to 45 degrees from the tangent, beyond as 90 less the angle
+/// of the cotangent.
 #[inline(always)]
 pub fn degrees_of_squared(squared: f32) -> f32 {
     let twice_cotangent = twice_reciprocal_sqrt(squared);
@@ -267,12 +269,12 @@ pub fn degrees_of_squared(squared: f32) -> f32 {
     if is_steep { 90.0 - angle } else { angle }
 }
 
-/// The angle, from 0 to 45 degrees, of which this is twice the tangent.
+/// The angle, from 0 to 45 degrees, whose tangent is half of this.
 ///
 /// A polynomial in the square of the tangent by Remez' method: its relative error is below 1e-7.
 #[inline(always)]
 fn degrees_of_twice_tangent(t: f32) -> f32 {
-    /// Of the arc tangent over the tangent, lowest power first.
+    /// The coefficients of the arc tangent over the tangent, lowest power first.
     const ARC_TANGENT: [f64; 8] = [
         0.9999999009903499,
         -0.33331990746481266,
@@ -283,7 +285,7 @@ fn degrees_of_twice_tangent(t: f32) -> f32 {
         0.024252403279073104,
         -0.00469327605784631,
     ];
-    /// The same in degrees, for twice the tangent.
+    /// The same coefficients in degrees, for twice the tangent.
     const OF_TWICE: [f32; 8] = {
         let mut scaled = [0.0; 8];
         let mut scale = 90.0 / core::f64::consts::PI;

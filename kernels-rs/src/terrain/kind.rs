@@ -1,4 +1,4 @@
-//! What is made of a cell's 3 x 3 neighbourhood.
+//! The products of a cell's 3 x 3 neighbourhood.
 
 use super::scales::Scale;
 
@@ -35,13 +35,13 @@ pub enum Kind {
     Roughness,
 }
 
-/// What is made of a neighbourhood.
+/// A product of a neighbourhood.
 pub trait Product: Copy {
-    /// Which it is.
+    /// Its kind.
     const KIND: Kind;
-    /// Whether it is that of Horn's gradient, or of none.
+    /// Whether it needs Horn's gradient, or none.
     const IS_HORN: bool = true;
 
-    /// The product of a neighbourhood, and whether there is one: not where a height is NaN.
+    /// The product of a neighbourhood, and whether it exists: it does not if a height is NaN.
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
 }

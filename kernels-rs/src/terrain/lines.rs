@@ -1,23 +1,23 @@
-//! From the pieces of contour lines to whole lines.
+//! Joins the pieces of contour lines to whole lines.
 //!
-//! A piece goes from one side of a square to another with the high ground on its right. So in each level
-//! every side is left by one piece at most and entered by one at most, and lines are chains: those that
-//! begin at a side which no piece enters (at the border, or beside NODATA), and rings.
+//! A piece goes from one side of a square to another with the high ground on its right. So on each level at most one
+//! piece leaves a side, and at most one enters it. Lines are therefore chains. An open line begins at a side that no
+//! piece enters, at the border or beside NODATA; the other lines are rings.
 //!
-//! 1. [`link_pieces`](const@link_pieces): each finds the piece after it, in the square beyond the side at
-//!    which it leaves, and tells it.
-//! 2. [`start_heads`](const@start_heads) and [`mod@jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each
-//!    round a piece looks at where it points to and takes over that one's pointer, so that pointers reach
-//!    twice as far as before. In the end a piece of an open line points beyond its line's first, and one of
-//!    a ring has seen the lowest of the ring, which becomes its first.
-//! 3. [`start_ranks`](const@start_ranks) and [`mod@jump`] by [`Ranks`]: the same once more, from the first on:
-//!    now each piece knows its line's first piece and how many are between.
-//! 4. [`key_lines`](const@key_lines): the first pieces' keys, which sorted give the order of the lines; and
-//!    [`measure_lines`](const@measure_lines), their numbers of points, of which a scan makes places.
-//! 5. [`place_lines`](const@place_lines) and [`write_points`](const@write_points): each piece writes its
-//!    point at its place.
+//! 1. [`link_pieces`](const@link_pieces): each piece finds the piece after it, in the square beyond the side at which
+//!    it leaves, and writes itself as that piece's predecessor.
+//! 2. [`start_heads`](const@start_heads) and [`mod@jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each round a
+//!    piece takes over the pointer of the piece that it points to, so pointers reach twice as far as before. In the end
+//!    a piece of an open line points beyond its line's first piece. A piece of a ring has seen the ring's lowest piece,
+//!    which becomes the first.
+//! 3. [`start_ranks`](const@start_ranks) and [`mod@jump`] by [`Ranks`]: the same once more, from the first piece on.
+//!    Now each piece knows its line's first piece and how many pieces are between.
+//! 4. [`key_lines`](const@key_lines): the first pieces' keys, which give the order of the lines when sorted.
+//!    [`measure_lines`](const@measure_lines): the lines' numbers of points, which a scan turns into places.
+//! 5. [`place_lines`](const@place_lines) and [`write_points`](const@write_points): each piece writes its point at its
+//!    place.
 //!
-//! A round of jumping does nothing after one that changed nothing.
+//! After a round of jumping that changed nothing, further rounds do nothing.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -55,8 +55,8 @@ fn parts(pair: u64) -> (u32, u32) {
     ((pair >> 32) as u32, pair as u32)
 }
 
-/// Of the pieces `first..end` of a square, which are in the order of their levels, the one that continues
-/// a piece; [`NONE`] where there is none.
+/// The piece that continues `piece`, among the pieces `first..end` of a square, which are in the order of their levels;
+/// [`NONE`] if there is none.
 #[inline(always)]
 pub fn continuation(piece: Piece, first: usize, end: usize, at: impl Fn(usize) -> Piece) -> u32 {
     let (mut low, mut high) = (first, end);
@@ -80,13 +80,13 @@ pub fn continuation(piece: Piece, first: usize, end: usize, at: impl Fn(usize) -
     found
 }
 
-/// Writes the piece after each piece, or [`NONE`], and the piece before it, where there is one.
+/// Writes the piece after each piece, or [`NONE`], and the piece before it, if there is one.
 ///
 /// Grid: one thread a piece.
 ///
 /// # Safety
-/// `pieces` has two elements for each of `count` pieces, `places` one for each of the
-/// `squares`, columns times rows, and one more: the first of its pieces. `next` and `previous` have one for each piece.
+/// `pieces` has two elements for each of `count` pieces. `places` has the first piece of each of the `squares`, columns
+/// times rows, and one element more. `next` and `previous` have one for each piece.
 #[kernel(block = BLOCK)]
 pub unsafe fn link_pieces(
     pieces: In<'_, u64>,
@@ -110,8 +110,7 @@ pub unsafe fn link_pieces(
     }
 }
 
-/// Begins the search for the lines' first pieces: each points to the one before it, and has seen
-/// itself.
+/// Begins the search for the lines' first pieces: each piece points to the one before it, and has seen itself.
 ///
 /// Grid: one thread a piece.
 ///
@@ -143,16 +142,16 @@ pub unsafe fn start_ranks(
     ranks.set(i, if is_first { pair(i as u32, 0) } else { pair(before, 1) });
 }
 
-/// Whether a round of jumping has nothing to do: the one before has changed nothing.
+/// Whether a round of jumping has nothing to do, since the round before changed nothing.
 #[inline(always)]
 fn is_done(changes: Out<u32>, round: u32) -> bool {
     round > 0 && changes.get(round as usize - 1) == 0
 }
 
-/// What a round of pointer jumping does for a piece.
+/// The work of a round of pointer jumping for a piece.
 pub trait Jumping {
-    /// What the round writes for a piece with this pointer and number; `note` is called if that changes
-    /// anything. `from` has an element for each piece, and pointers are pieces.
+    /// The value that the round writes for a piece with this pointer and number; calls `note` if that changes anything.
+    /// `from` has an element for each piece, and pointers are pieces.
     fn jumped(from: In<u64>, pointer: u32, number: u32, note: impl FnOnce()) -> u64;
 }
 
@@ -166,7 +165,7 @@ impl Jumping for Heads {
         if pointer != NONE {
             let (beyond, other) = parts(from.get(pointer));
             new = pair(beyond, u32::min(lowest, other));
-            // Pointers in a ring go round for ever.
+            // Pointers in a ring never end.
             if beyond == NONE || other < lowest {
                 note();
             }
@@ -212,14 +211,13 @@ pub unsafe fn jump<J: Jumping>(
     to.set(i, J::jumped(from, pointer, number, || changes.set(round, 1)));
 }
 
-/// Writes for the first piece of each line a key: the level, then open lines before rings, then the
-/// piece; for the others [`NO_KEY`]. And for the last piece how many the line has, in the place of the
-/// first.
+/// Writes a key for the first piece of each line: the level, then open lines before rings, then the piece. Other pieces
+/// get [`NO_KEY`]. The last piece of a line writes the line's number of pieces to the first piece's element.
 ///
 /// Grid: one thread a piece.
 ///
 /// # Safety
-/// `pieces` has two elements for each of `count` pieces, the others one; levels are below 2^31.
+/// `pieces` has two elements for each of `count` pieces, and the others have one; levels are below 2^31.
 #[kernel(block = BLOCK)]
 pub unsafe fn key_lines(
     pieces: In<'_, u64>,
@@ -250,7 +248,7 @@ pub unsafe fn key_lines(
 /// Grid: one thread a line.
 ///
 /// # Safety
-/// `keys`, which end with a piece, and `points` have `lines` elements, `lengths` one for each piece.
+/// `keys`, whose low bits are pieces, and `points` have `lines` elements; `lengths` has one for each piece.
 #[kernel(block = BLOCK)]
 pub unsafe fn measure_lines(
     keys: In<'_, u64>,
@@ -263,12 +261,12 @@ pub unsafe fn measure_lines(
     points.set(line, lengths.get(first) as u64 + 1);
 }
 
-/// Writes where each line's points begin to the place of its first piece.
+/// Writes where each line's points begin to its first piece's element.
 ///
 /// Grid: one thread a line.
 ///
 /// # Safety
-/// `keys`, which end with a piece, and `starts` have `lines` elements, `starts_of` one for each piece.
+/// `keys`, whose low bits are pieces, and `starts` have `lines` elements; `starts_of` has one for each piece.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_lines(
     keys: In<'_, u64>,
@@ -281,8 +279,7 @@ pub unsafe fn place_lines(
     starts_of.set(first, starts.get(line));
 }
 
-/// Writes the point at which each piece begins, and where it is its line's last also the one at which it
-/// ends; x and y.
+/// Writes x and y of the point at which each piece begins; for a line's last piece, also of the point at which it ends.
 ///
 /// Grid: one thread a piece.
 ///

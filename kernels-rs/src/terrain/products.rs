@@ -1,4 +1,5 @@
-//! The products of a cell's 3 x 3 neighbourhood, row-major from the north-west: at the edge of known ground, and by their kind.
+//! The products of a cell's 3 x 3 neighbourhood, row-major from the north-west: at the edge of known ground, and by
+//! their kind.
 
 use super::gradient::{
     Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
@@ -8,17 +9,17 @@ use super::kind::{Kind, Product};
 use super::scales::Scale;
 use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
 
-/// What becomes of a cell with a neighbour that is NaN or beyond the raster.
+/// The rule for a cell with a neighbour that is NaN or beyond the raster.
 pub trait Edge: Copy {
-    /// Whether such a neighbour counts as level with the cell; else the cell becomes NaN.
+    /// Whether such a neighbour counts as level with the cell; otherwise the cell becomes NaN.
     const IS_LEVEL: bool;
 }
 
-/// It is NaN.
+/// The cell becomes NaN.
 #[derive(Clone, Copy)]
 pub struct Nodata;
 
-/// The neighbour counts as level with it.
+/// The neighbour counts as level with the cell.
 #[derive(Clone, Copy)]
 pub struct Level;
 
@@ -30,9 +31,8 @@ impl Edge for Level {
     const IS_LEVEL: bool = true;
 }
 
-/// The product of a cell with this neighbourhood, where a NaN is no
-/// neighbour; and whether it has one, which it has not where the cell is NaN nor, by the [`Edge`], where a
-/// neighbour is.
+/// The product of a cell with this neighbourhood, in which NaN stands for a missing neighbour; and whether it has a
+/// product. It has none if the cell is NaN or, depending on the [`Edge`], if a neighbour is.
 #[inline(always)]
 pub(super) fn product_with_known<P: Product, E: Edge>(
     mut n: [f32; 9],
@@ -48,8 +48,8 @@ pub(super) fn product_with_known<P: Product, E: Edge>(
     P::of(&n, scale)
 }
 
-/// The product of a cell with this neighbourhood, where a NaN is no
-/// neighbour. NaN where the cell is and, by the [`Edge`], where a neighbour is.
+/// The product of a cell with this neighbourhood, in which NaN stands for a missing neighbour. NaN if the cell is NaN
+/// or, depending on the [`Edge`], if a neighbour is.
 #[inline(always)]
 pub fn product_of<P: Product, E: Edge>(n: [f32; 9], scale: &Scale) -> f32 {
     let (value, is_known) = product_with_known::<P, E>(n, scale);
@@ -58,10 +58,10 @@ pub fn product_of<P: Product, E: Edge>(n: [f32; 9], scale: &Scale) -> f32 {
 
 /// Work that is the same for every product, and compiled for each.
 pub trait Visitor {
-    /// What it gives.
+    /// The result of the work.
     type Output;
 
-    /// Does it for a product.
+    /// Does the work for a product.
     fn visit<P: Product>(self) -> Self::Output;
 }
 

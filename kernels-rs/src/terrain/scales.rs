@@ -1,6 +1,8 @@
-//! What makes a product of differences of heights: the sides of a cell on the ground, and what the product takes beside them.
+//! The numbers that turn differences of heights into a product: the sides of a cell on the ground, and the product's
+//! own numbers.
 //!
-//! Cells of a plane have one scale. Those of a grid in degrees have one for each row, which lie in device memory as a table.
+//! Cells of a plane have one scale. Cells of a grid in degrees have one scale for each row; a table in device memory
+//! has them.
 
 use device_std::{In, Out, arguments, kernel, math, thread};
 
@@ -9,17 +11,17 @@ use super::BLOCK;
 use super::MODULE;
 use crate::spatial::sphere::sine_cosine;
 
-/// What a product takes beside the heights, for the cells of a row.
+/// The inputs of a product beside the heights, for the cells of a row.
 #[arguments]
 pub struct Scale {
     /// The side of a cell to the north over that to the east: 1 for squares.
     pub ratio: f32,
-    /// Of a product of a gradient the square of what makes rises over unit lengths of its sums; of a curvature the rise of a unit of
-    /// height over the square of the side to the north.
+    /// For a product of a gradient: the square of the factor that turns its sums into rises over unit lengths. For a
+    /// curvature: the rise of a unit of height over the square of the side to the north.
     pub factor: f32,
-    /// What the product says, times what makes rises over unit lengths.
+    /// The product's own numbers, times the factor that turns its sums into rises over unit lengths.
     pub light: [f32; 2],
-    /// What the product says.
+    /// The product's own number.
     pub constant: f32,
 }
 
@@ -27,7 +29,7 @@ pub struct Scale {
 pub const NUMBERS: u32 = 5;
 
 impl Scale {
-    /// The scale of a row of a table; without a table the same for all.
+    /// The scale of a row of a table; without a table, this scale.
     #[inline(always)]
     pub fn of_row(self, table: Option<In<f32>>, row: u32) -> Self {
         let Some(table) = table else { return self };
@@ -41,7 +43,7 @@ impl Scale {
     }
 }
 
-/// What a scale is made of, beside the sides of a cell.
+/// The inputs of a scale beside the sides of a cell.
 #[arguments]
 pub struct Recipe {
     /// The factor on heights, over the weight of the gradient's sums.
@@ -81,7 +83,7 @@ pub struct Parallels {
 }
 
 impl Parallels {
-    /// The sides of the cells of a row of the raster, in metres: those of the middle of the row.
+    /// The sides, in metres, of the cells of a row of the raster, as at the middle of the row.
     #[inline(always)]
     pub fn sides_of(&self, row: u32) -> [f64; 2] {
         let latitude = self.north - (self.first as f64 + row as f64 + 0.5) * self.sides[1];
@@ -90,10 +92,10 @@ impl Parallels {
     }
 }
 
-/// Metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS 84: the
-/// radii of curvature of the prime vertical and of the meridian (for example J. P. Snyder, Map projections: a
-/// working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21). At the poles, and beyond, those of 90
-/// degrees less a millionth.
+/// Metres of a degree of longitude and of a degree of latitude, at a latitude in degrees, on the ellipsoid of WGS 84.
+/// They follow from the radii of curvature of the prime vertical and of the meridian (for example J. P. Snyder, Map
+/// projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21). At the poles, and beyond, they are
+/// those at 90 degrees less a millionth.
 #[inline(always)]
 #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 pub fn metres_of_degree(latitude: f64) -> [f64; 2] {
@@ -110,7 +112,7 @@ pub fn metres_of_degree(latitude: f64) -> [f64; 2] {
     [across * RADIAN, along * RADIAN]
 }
 
-/// The table of the scales of a grid in degrees. Grid: a thread a row.
+/// Writes the table of the scales of a grid in degrees. Grid: a thread a row.
 ///
 /// # Safety
 /// `out` has [`NUMBERS`] elements for each of `rows`.

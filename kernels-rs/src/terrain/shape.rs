@@ -1,19 +1,19 @@
-//! Curvature, and how uneven the ground is: what is made of a neighbourhood without Horn's gradient.
+//! Curvature and ruggedness: the products of a neighbourhood without Horn's gradient.
 //!
-//! As in [`gradient`](super::gradient), differences of heights come first.
+//! As in [`gradient`](super::gradient), heights are subtracted before anything else.
 
 use device_std::math;
 
 use super::kind::{Kind, Product};
 use super::scales::Scale;
 
-/// The partial derivatives of Zevenbergen and Thorne's surface (1987) at the cell: the polynomial of nine terms through the nine
-/// heights, in sides of the cell to the north.
+/// The partial derivatives of Zevenbergen and Thorne's surface (1987) at the cell, in sides of the cell to the north.
+/// The surface is the polynomial of nine terms through the nine heights.
 struct Derivatives {
-    /// Twice the first ones, to the east and to the south.
+    /// Twice the first derivatives, to the east and to the south.
     east: f32,
     south: f32,
-    /// The second ones: to the east, to the south, and four times the mixed one.
+    /// The second derivatives: to the east, to the south, and four times the mixed one.
     east_east: f32,
     south_south: f32,
     east_south: f32,
@@ -42,12 +42,12 @@ impl Derivatives {
     }
 }
 
-/// Plan curvature: the second derivative along the contour line. [`Scale::factor`] is the rise of a unit of height over the square of
-/// the side to the north.
+/// Plan curvature: the second derivative along the contour line. [`Scale::factor`] is the rise of a unit of height over
+/// the square of the side to the north.
 #[derive(Clone, Copy)]
 pub struct Plan;
 
-/// Profile curvature: the second derivative along the gradient, with the other sign. The scale is as of [`Plan`].
+/// Profile curvature: the second derivative along the gradient, with the sign changed. The scale is as for [`Plan`].
 #[derive(Clone, Copy)]
 pub struct Profile;
 
@@ -75,12 +75,12 @@ impl Product for Profile {
     }
 }
 
-/// The Terrain Ruggedness Index of Riley, DeGloria and Elliot (1999): the root of the sum of the squares of the differences to the
-/// neighbours.
+/// The Terrain Ruggedness Index of Riley, DeGloria and Elliot (1999): the root of the sum of the squares of the
+/// differences to the neighbours.
 #[derive(Clone, Copy)]
 pub struct Riley;
 
-/// That of Wilson et al. (2007): the mean of the differences' absolute values.
+/// The index of Wilson et al. (2007): the mean of the differences' absolute values.
 #[derive(Clone, Copy)]
 pub struct Wilson;
 
@@ -92,7 +92,7 @@ pub struct Position;
 #[derive(Clone, Copy)]
 pub struct Roughness;
 
-/// The sum of a function of the eight differences to the neighbours, from the north-west on; NaN where one is.
+/// The sum of a function of the eight differences to the neighbours, from the north-west on; NaN if a neighbour is NaN.
 #[inline(always)]
 fn sum_of_differences(n: &[f32; 9], of: impl Fn(f32) -> f32) -> f32 {
     let mut sum = 0.0;
@@ -148,8 +148,8 @@ impl Product for Roughness {
             high = f32::max(high, n[i]);
             i += 1;
         }
-        // The least and the greatest pass over a NaN, a sum does not.
-        // Without its sign: which zero is the lower, host and device do not agree on.
+        // The least and the greatest skip a NaN, a sum does not. The sign is dropped: host and device disagree on which
+        // zero is the lower.
         let roughness = f32::abs(high - low);
         let is_known = !(sum_of_differences(n, f32::abs) + roughness).is_nan();
         (roughness, is_known)

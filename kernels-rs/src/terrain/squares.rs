@@ -30,7 +30,7 @@ impl Side {
         }
     }
 
-    /// The way from a square to the one beyond the side: columns and rows.
+    /// The step from a square to the one beyond the side: columns and rows.
     #[inline(always)]
     pub fn way(self) -> [i32; 2] {
         match self {
@@ -91,7 +91,7 @@ impl Piece {
         (column < squares[0] && row < squares[1]).then_some([column, row])
     }
 
-    /// Whether a piece of the square beyond goes on where this one ends.
+    /// Whether a piece of the square beyond continues this one.
     #[inline(always)]
     pub fn is_continued_by(self, other: Self) -> bool {
         other.level == self.level && other.from == self.to.from_beyond()
@@ -113,11 +113,10 @@ pub struct CellPlaces {
     pub row: u32,
 }
 
-/// Where a level crosses a side of a square, in ground coordinates. `height` gives that of a cell
-/// (column, row).
+/// Where a level crosses a side of a square, in ground coordinates. `height` gives the height of a cell (column, row).
 ///
-/// It goes along the side from north to south or from west to east, and counts columns and rows from those of the whole raster.
-/// So both squares beside it give the same bits, in whichever part of the raster they are.
+/// The computation runs along the side from north to south or from west to east, and counts columns and rows from those
+/// of the whole raster. So both squares beside the side give the same bits, in whichever part of the raster they are.
 #[inline(always)]
 pub fn crossing(
     square: [u32; 2],
@@ -140,9 +139,9 @@ pub fn crossing(
 /// Calls `piece(from, to)` for each piece of the contour line of a level in a square with these
 /// corners: north-west, north-east, south-east, south-west.
 ///
-/// A corner is high where its value is not below the level. A piece goes with the high ground on its
-/// right. Where two high corners face each other (a saddle) the two are joined if the mean of the
-/// four corners is high, else they are apart. A square with a NaN has no piece.
+/// A corner is high if its value is not below the level. A piece goes with the high ground on its right. If two high
+/// corners face each other (a saddle), they are joined if the mean of the four corners is high; otherwise they are
+/// separate. A square with a NaN has no piece.
 #[inline(always)]
 pub fn pieces(corners: [f32; 4], level: f64, mut piece: impl FnMut(Side, Side)) {
     use Side::{East, North, South, West};
@@ -185,8 +184,7 @@ pub fn pieces(corners: [f32; 4], level: f64, mut piece: impl FnMut(Side, Side)) 
     }
 }
 
-/// Calls `visit(index, level)` for the levels, which rise, above the lowest corner and not above the
-/// highest.
+/// Calls `visit(index, level)` for the levels above the lowest corner and not above the highest. Levels rise.
 #[inline(always)]
 pub fn levels_of(
     corners: [f32; 4],
@@ -260,7 +258,7 @@ fn own_square(columns: u32, rows: u32) -> Option<[u32; 2]> {
 /// Grid: one thread a square.
 ///
 /// # Safety
-/// `counts` has an element for each square, of which there is one less than cells in each direction.
+/// `counts` has an element for each square; in each direction there is one square less than cells.
 #[kernel(block = BLOCK)]
 pub unsafe fn count_pieces(dem: Dem<'_>, levels: Levels<'_>, counts: Out<'_, u64>) {
     let Some([column, row]) = own_square(dem.width - 1, dem.height - 1) else { return };
@@ -275,7 +273,7 @@ pub unsafe fn count_pieces(dem: Dem<'_>, levels: Levels<'_>, counts: Out<'_, u64
     counts.set(row as usize * (dem.width - 1) as usize + column as usize, count);
 }
 
-/// Writes the pieces of contour lines, those of a square from `places` of it on, as [`Piece::to_words`].
+/// Writes the pieces of contour lines, as [`Piece::to_words`]; those of a square begin at its element of `places`.
 ///
 /// Grid: one thread a square.
 ///

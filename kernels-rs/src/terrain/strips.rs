@@ -1,8 +1,8 @@
 //! The product of every cell of a raster, in strips.
 //!
-//! A thread goes down four columns, or one. It keeps three rows of their cells and of those beside them
-//! in registers, and loads the next rows some at a time, while it works on those before; its neighbours
-//! have the columns beside, so what two threads load comes from the cache.
+//! A thread walks down four columns, or one. It keeps three rows in registers: its own cells and one on each side. It
+//! loads the next rows, some at a time, while it works on the rows before. Its neighbours have the columns beside, so
+//! cells that two threads load come from the cache.
 
 use device_std::{In, Out, kernel, thread, vector};
 
@@ -24,11 +24,11 @@ pub const ROWS: u32 = 16;
 /// Rows that are loaded together.
 const BATCH: usize = 2;
 
-/// The most columns of a thread: those of 16 bytes.
+/// The most columns of a thread: 16 bytes.
 const MOST: usize = 4;
 
-/// Columns of a thread, side by side: four where rows start at multiples of 16 bytes and what lies beyond
-/// the raster need not be known, else one.
+/// Columns of a thread, side by side: four if rows start at multiples of 16 bytes and values beyond the raster need not
+/// be known, else one.
 #[inline(always)]
 pub fn columns_of_thread(dem: Dem, is_level: bool) -> u32 {
     let is_aligned =
@@ -36,18 +36,18 @@ pub fn columns_of_thread(dem: Dem, is_level: bool) -> u32 {
     if !is_level && is_aligned { MOST as u32 } else { 1 }
 }
 
-/// Whether the rows of a strip that begins in row `first` of the raster, and those beside them, are rows
-/// of the raster, and neither the first nor the last of them is the raster's.
+/// Whether the rows of a strip that begins in row `first`, and the rows beside them, are rows of the raster, and do not
+/// include its first or last row.
 #[inline(always)]
 pub fn is_inner(first: u32, height: u32) -> bool {
     // `first` is a row: a sum might pass 2^32 where the difference does not.
     first > 0 && height - first > ROWS + 1
 }
 
-/// The cells of a row: those of a thread's columns, and one on either side.
+/// The cells of a row: the cells of a thread's columns, and one on either side.
 type Row = [f32; MOST + 2];
 
-/// A raster, and the columns and the rows of it that are this thread's.
+/// A raster, and the columns and rows of it that this thread has.
 #[derive(Clone, Copy)]
 struct Strip<'a, const COUNT: usize> {
     dem: Dem<'a>,
@@ -56,7 +56,7 @@ struct Strip<'a, const COUNT: usize> {
 }
 
 impl<'a, const COUNT: usize> Strip<'a, COUNT> {
-    /// This thread's.
+    /// This thread's strip.
     #[inline(always)]
     fn own(dem: Dem<'a>) -> Self {
         let columns = BLOCK * COUNT as u32;
@@ -81,8 +81,8 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         }
     }
 
-    /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster, and
-    /// neither the first nor the last of them is the raster's.
+    /// Writes the products as [`write`](Self::write) does. With `IS_INNER` all rows of the cells and beside them are in
+    /// the raster, and do not include its first or last row.
     #[inline(always)]
     fn sweep<P: Product, E: Edge, const IS_INNER: bool>(
         &self,
@@ -94,13 +94,13 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
         let mut own = self.row::<E, IS_INNER>(self.first);
         let mut below = self.rows::<E, IS_INNER>(self.first.wrapping_add(1));
-        // A loop: unrolled it would not fit the cache for instructions.
+        // A loop: unrolled it would not fit the instruction cache.
         let rows = vector::unknown(ROWS);
         let mut done = 0;
         while done < rows {
             let first = self.first + done;
             done += BATCH as u32;
-            // The next rows are on their way while these are worked on.
+            // The next rows are in flight while these are worked on.
             let mut next = below;
             if done < rows {
                 next = self.rows::<E, IS_INNER>(first.wrapping_add(BATCH as u32 + 1));
@@ -155,16 +155,16 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         rows
     }
 
-    /// The cells of a row. Beyond the raster there is NaN if `E::IS_LEVEL`, else anything. The columns are in the
-    /// raster, and if `IS_INNER` the row, which is neither the first nor the last.
+    /// The cells of a row. Beyond the raster they are NaN if `E::IS_LEVEL`, else anything. The columns are in the
+    /// raster. With `IS_INNER` the row is, too, and it is neither the first nor the last.
     #[inline(always)]
     fn row<E: Edge, const IS_INNER: bool>(&self, row: u32) -> Row {
         let is_row = IS_INNER || row < self.dem.height;
         let row = if is_row { row } else { self.dem.height - 1 };
         let (is_first, is_last) = (self.column == 0, self.column + COUNT as u32 == self.dem.width);
         let mut cells = [0.0; MOST + 2];
-        // Those beside the columns are left out at the raster's border, or are of the rows before and after,
-        // which are there.
+        // At the raster's border, cells beside the columns are ignored, or belong to the rows before and after, which
+        // exist.
         let own = self.dem.heights.from(row * self.dem.width + self.column);
         let is_free = IS_INNER && !E::IS_LEVEL;
         cells[0] = own.get(-((is_free || !is_first) as isize));
@@ -191,16 +191,16 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
     }
 }
 
-/// The scale of all rows, and the table of each row's if there is one.
+/// The scale of all rows, and the table of each row's scale if there is one.
 type Scales<'a> = (Scale, Option<In<'a, f32>>);
 
-/// The product of every cell. Those that end in 4 are of the gradient over four neighbours.
+/// Writes the product of every cell. Instances whose names end in 4 use the gradient over four neighbours.
 ///
-/// See [`product_of`](super::product_of). Without a table `scale` is that of all rows. Grid: one block for every [`BLOCK`] times
-/// [`columns_of_thread`] by [`ROWS`] cells, row by row.
+/// See [`product_of`](super::product_of). Without a table all rows have `scale`. Grid: one block for every [`BLOCK`]
+/// times [`columns_of_thread`] by [`ROWS`] cells, row by row.
 ///
 /// # Safety
-/// `out` has an element for each cell, of which there are less than 2^32, and starts at a multiple of 16 bytes. `table` is what
+/// `out` has an element for each cell, fewer than 2^32, and starts at a multiple of 16 bytes. `table` is what
 /// [`measure_rows`](mod@super::measure_rows) writes for as many rows as the DEM has.
 #[kernel(block = BLOCK, key: (Kind, bool, bool) =
     (<P as Product>::KIND, <P as Product>::IS_HORN, <E as Edge>::IS_LEVEL), instances(

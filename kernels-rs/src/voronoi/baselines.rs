@@ -3,21 +3,20 @@
 //! The plan follows You and Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM
 //! Using CUDA*, after Cao et al.'s Parallel Banding Algorithm (2010, doi:10.1145/1730804.1730818):
 //!
-//! 1. [`scan_rows`](const@scan_rows), a block a row: the nearest site of each pixel within its row. A forward
-//!    max-scan over the site columns gives the nearest on the left, a backward min-scan the
-//!    nearest on the right; the nearer of the two is kept, the left one where they tie.
+//! 1. [`scan_rows`](const@scan_rows), a block a row: the nearest site of each pixel within its row. A forward max-scan
+//!    over the site columns gives the nearest site on the left, a backward min-scan the nearest on the right. The
+//!    nearer of the two is kept, or the left one if they tie.
 //! 2. [`prune_columns`](const@prune_columns), a block a column: each row offers one [candidate](Candidate) to the
-//!    column. Over the rows, the squared distances to two candidates differ by a linear function,
-//!    so each wins a half of the column; a candidate that wins no row against its two neighbours
-//!    is pruned, all at once, and the rest is compacted by a prefix sum, until nothing changes.
-//! 3. [`assign_intervals`](const@assign_intervals): now each candidate wins the rows from where it beats
-//!    the one above it to where the one below beats it, and every pixel takes the winner of its row.
+//!    column. Over the rows, the squared distances to two candidates differ by a linear function, so each candidate
+//!    wins the rows on one side. All candidates that win no row against their two neighbours are pruned at once, and a
+//!    prefix sum compacts the rest. This repeats until nothing changes.
+//! 3. [`assign_intervals`](const@assign_intervals): each candidate that is left wins the rows from where it beats the
+//!    one above it to where the one below beats it. Every pixel takes the winner of its row.
 //!
-//! Where the paper compares intersection points as floats, we compare the first whole row where
-//! the lower candidate is strictly nearer, an integer, so the result is exact and a tie goes to
-//! the upper candidate: to the lowest site index, since candidates are in row order. Pruning
-//! all at once is safe: a pruned candidate wins no row against its neighbours, hence none against
-//! all, and so the winner of a row is never pruned.
+//! The paper compares intersection points as floats. We compare the first whole row where the lower candidate is
+//! strictly nearer: an integer, so the result is exact. A tie goes to the upper candidate, and so to the lowest site
+//! index, since candidates are in row order. Pruning all at once is safe: a pruned candidate wins no row against its
+//! neighbours, hence none against all. So the winner of a row is never pruned.
 
 use device_std::block::BlockScan;
 use device_std::shared::{Carver, SharedArray};
@@ -90,8 +89,8 @@ unsafe fn scan_left(scan: BlockScan<i32>, sites: In<u8>, left: Out<i32>, width: 
     }
 }
 
-/// Finds the first site column at or after each pixel, by a backward min-scan, and writes the
-/// nearer of it and the one on the left, which `nearest` holds on entry.
+/// Finds the first site column at or after each pixel, by a backward min-scan. Writes the nearer of this one and the
+/// one on the left, which `nearest` holds on entry.
 #[inline(always)]
 unsafe fn scan_right(scan: BlockScan<i32>, sites: In<u8>, nearest: Out<i32>, width: i32) {
     const NO_RIGHT: i32 = i32::MAX;
@@ -105,7 +104,7 @@ unsafe fn scan_right(scan: BlockScan<i32>, sites: In<u8>, nearest: Out<i32>, wid
         let (first, tile_first) = unsafe { scan.inclusive(own, NO_RIGHT, i32::min) };
         if x >= 0 {
             let right = first.min(carried);
-            // What this thread or, in the forward scan, another one wrote before a barrier.
+            // A value that this thread wrote or, in the forward scan, another thread before a barrier.
             let left = nearest.get(x as usize);
             let right_is_nearer = left == NO_COLUMN || right - x < x - left;
             if right != NO_RIGHT && right_is_nearer {
@@ -154,8 +153,8 @@ fn first_row_won(upper: Candidate, lower: Candidate, x: i32, height: i32) -> i32
     i64::max(0, i64::min(quotient + 1, height as i64)) as i32
 }
 
-/// What a block of [`prune_columns`](const@prune_columns) keeps in shared memory: the scan's storage, and the last
-/// candidate of the tile before, which compaction may have overwritten in global memory.
+/// The shared memory of a block of [`prune_columns`](const@prune_columns): the scan's storage, and the last candidate
+/// of the tile before, which compaction may have overwritten in global memory.
 #[derive(Clone, Copy)]
 struct Carried {
     scan: BlockScan<u32>,
@@ -246,9 +245,8 @@ unsafe fn prune(shared: Carried, list: Out<Candidate>, count: u32, x: i32, heigh
     let mut tile = 0;
     while tile < count {
         let at = tile + thread;
-        // SAFETY: a tile is read whole before the barriers in the
-        // scan and written after them, at or before its own start; the one old value needed
-        // from before the tile is carried in shared memory.
+        // SAFETY: a tile is read whole before the barriers in the scan. It is written after them, at or before its own
+        // start. Shared memory carries the one old value from before the tile.
         unsafe {
             let mut keep = at < count;
             let mut own = Candidate { row: 0, column: 0 };

@@ -1,8 +1,8 @@
 //! The nearest site of every pixel, exactly, by monotone search: crate `pba-voronoi`, `Method::Monotone`.
 //!
 //! In: sites as bytes, bits, labels or a list. Out, for every pixel: the index of the nearest site, its squared
-//! distance or its distance. Several sites at the same distance: the lowest index. [`derived`] makes the other outputs
-//! of these.
+//! distance or its distance. Of several sites at the same distance it is the lowest index. [`derived`] makes the other
+//! outputs from these.
 //!
 //! # Idea
 //!
@@ -44,16 +44,20 @@
 //!
 //! The ranges of a level overlap in their ends alone. So a level compares about one candidate a pixel of the column,
 //! and one more a row searched, whatever the density and the distances. A search also ends where the rows alone are
-//! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), winners of one row in 256.
-//! 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/guide/performance.md), bound by instructions, not by memory.
+//! farther than the best so far. Memory: a bit and 2 bytes a pixel (4 in wide rasters), and of each 256 rows the
+//! winners of one. A raster of 16384 x 16384 pixels takes 1.2 to 2.7 ms on an H200 (docs/guide/performance.md). That is
+//! bound by instructions, not by memory.
+//! 256. 16384 x 16384 pixels take 1.2 to 2.7 ms on an H200 (docs/guide/performance.md). That is bound by instructions,
+//! not by memory.
 //!
 //! # Rejected
 //!
-//! Pruning candidates until each that is left wins somewhere, as `Baseline::ScanPrune` does: 3 to 13 times as long
-//! there. A launch for every 32nd row, without the barrier in tiles: 1.63 in place of 1.39 ms. Tiles by halves, with
-//! three barriers: 3.4 in place of 2.5 ms (docs/notes/pba-voronoi.md).
+//! - Pruning candidates until each that is left wins somewhere, as `Baseline::ScanPrune` does: 3 to 13 times as long
+//!   there.
+//! - A launch for every 32nd row, without the barrier in tiles: 1.63 in place of 1.39 ms.
+//! - Tiles by halves, with three barriers: 3.4 in place of 2.5 ms (docs/notes/pba-voronoi.md).
 //!
-//! [`globe`] has the same on the sphere, in f64, for rasters in longitude and latitude.
+//! [`globe`] is the same on the sphere, in f64, for rasters in longitude and latitude.
 
 pub mod beyond;
 pub mod bits;

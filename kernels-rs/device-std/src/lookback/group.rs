@@ -9,7 +9,7 @@ pub const GROUP: u64 = warp::SIZE as u64;
 /// The lane of a group's last tile.
 pub(super) const LAST: u32 = warp::SIZE - 1;
 
-/// What a warp read of a group: in each lane the value and the state of a tile.
+/// A group's statuses as a warp read them: in each lane the value and the state of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct Group<T> {
     pub(super) value: T,

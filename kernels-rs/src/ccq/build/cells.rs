@@ -1,4 +1,4 @@
-//! Trees' nodes in the squares of cells: a warp has a square.
+//! The nodes of trees in the squares of cells: a warp has a square.
 
 use device_std::{In, Out, kernel, thread, vector, warp};
 
@@ -16,12 +16,12 @@ use crate::ccq::summary::Summary;
 use crate::ccq::value::Value;
 use crate::ccq::writer::{Nodes, Writer};
 
-/// Reduces each square of cells to an element of the tier above, and counts its nodes. Grid: a warp for each square, row
-/// by row.
+/// Reduces each square of cells to an element of the tier above, and counts its nodes. Grid: a warp for each square,
+/// row by row.
 ///
 /// # Safety
-/// The slices have what [`Cells`] and [`Counting`] say, the cells those of the tier. `patches` has [`PATCH_WORDS`] a
-/// square.
+/// The slices have what [`Cells`] and [`Counting`] say, and the cells are those of the tier. `patches` has
+/// [`PATCH_WORDS`] for each square.
 #[kernel(block = BLOCK, instances(
     u8: <u8>, resident = 4;
     i16: <i16>, resident = 4;
@@ -42,14 +42,14 @@ pub unsafe fn reduce<T: Value>(
         return;
     }
     let place = square_at(&tier, index);
-    // One after the other by the same code.
+    // One patch after the other by the same code.
     let (mut eights, mut patch) = ([Summary::OUTSIDE; 2], warp::lane_id());
     while patch < PATCHES {
         let at = patch_at(&tier, place, patch);
         eights = [eights[1], reduce_patch(&tier, at, end_of(&tier, place), &cells)];
         patch = vector::unknown(patch + warp::SIZE);
     }
-    // SAFETY: what the warp's way depends on is the same in all of its lanes.
+    // SAFETY: the warp's branches depend on what is the same in all of its lanes.
     unsafe {
         let square = Square::new(&tier, eights);
         let tallies = count_divided(&tier, place, &square, &cells);
@@ -82,7 +82,7 @@ fn reduce_patch<T: Value>(
     let from = cells.input.from(y as u64 * tier.width as u64 + x as u64);
     let sides = (u32::min(end.0 - x, PATCH), u32::min(end.1 - y, PATCH));
     let raw = if sides == (PATCH, PATCH) && cells.has_aligned_rows(tier.width) {
-        // SAFETY: rows are aligned, as was asked; patches are 8 columns apart.
+        // SAFETY: rows are aligned, as was tested; patches are 8 columns apart.
         unsafe { cells.whole_patch(from, tier.width) }
     } else {
         cells.part_of_patch(from, tier.width, sides)
@@ -90,8 +90,8 @@ fn reduce_patch<T: Value>(
     cells.seen(raw)
 }
 
-/// Takes the next two patches out of a set, one for each half of the warp; gives the half's, and both. A patch that is
-/// none is `PATCHES` or more.
+/// Takes the next two patches out of a set, one for each half of the warp. Returns the half's patch, and both.
+/// [`PATCHES`] or more stands for no patch.
 #[inline(always)]
 fn next_two(rest: &mut u64) -> (u32, [u32; 2]) {
     let first = rest.trailing_zeros();
@@ -101,7 +101,7 @@ fn next_two(rest: &mut u64) -> (u32, [u32; 2]) {
     (if warp::lane_id() < patch::LANES { first } else { second }, [first, second])
 }
 
-/// The tallies of the lane's patches, of those that are divided: two at a time the warp counts them all.
+/// The tallies of those of the lane's patches that are divided. The whole warp counts two patches at a time.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -141,8 +141,8 @@ unsafe fn count_divided<T: Value>(
     tallies
 }
 
-/// Writes the nodes of each square of cells that is divided; in the highest tier of all. Grid: a warp for each square, row
-/// by row.
+/// Writes the nodes of each square of cells that is divided; in the highest tier, of every square. Grid: a warp for
+/// each square, row by row.
 ///
 /// # Safety
 /// As for [`reduce`](mod@reduce), which wrote `patches`; the slices have what [`Counted`] and [`Nodes`] say.
@@ -171,7 +171,7 @@ pub unsafe fn write<T: Value>(
     }
     let place = square_at(&tier, index);
     let own = patches.from(index as u64 * PATCH_WORDS as u64);
-    // SAFETY: what the warp's way depends on is the same in all of its lanes.
+    // SAFETY: the warp's branches depend on what is the same in all of its lanes.
     unsafe {
         let (square, tallies) = kept(&tier, |i| own.get(i));
         let slots = tier.place(place);

@@ -1,4 +1,4 @@
-//! What is kept of squares between counting their nodes and writing them.
+//! The data of squares that is kept between counting their nodes and writing them.
 
 use device_std::{In, Out, arguments, warp};
 
@@ -20,7 +20,7 @@ pub struct Counting<'a> {
     pub counts: Out<'a, u32>,
 }
 
-/// What counting has found.
+/// The results of counting.
 #[arguments]
 pub struct Counted<'a> {
     /// The elements of the tier above: one a square, row by row.
@@ -30,7 +30,7 @@ pub struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Whether no nodes of a square are written: where it is not divided, but in the highest tier.
+    /// Whether no nodes of a square are written: it is not divided, and not in the highest tier.
     #[inline(always)]
     pub fn lacks_nodes(&self, tier: &Tier, index: u32) -> bool {
         tier.is_top == 0 && !self.elements.get(index).is_divided()
@@ -43,8 +43,8 @@ impl Counted<'_> {
     }
 }
 
-/// Keeps what a square is in the tier above, and how many nodes it has. `tallies` are the lane's patches', of those
-/// that are divided.
+/// Writes a square's element of the tier above, and how many nodes the square has. `tallies` are those of the lane's
+/// divided patches.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -78,7 +78,7 @@ pub unsafe fn put_square(
     }
 }
 
-/// A warp's square with its patches' tallies, as they were kept: `word(i)` is the i-th.
+/// A warp's square with its patches' tallies, from the words that were kept: `word(i)` is word i.
 ///
 /// # Safety
 /// The whole warp comes here.
@@ -97,9 +97,10 @@ pub unsafe fn kept(tier: &Tier, word: impl Fn(u32) -> u32) -> (Square, [Tally; 2
 
 /// Where a square's nodes go.
 pub struct Places {
-    /// Where those of each level begin.
+    /// Where the nodes of each level begin.
     start: [u32; LEVELS as usize + 1],
-    /// How many nodes of elements, of 2 x 2 and of 4 x 4 come before those of the lane's patches, in one word each.
+    /// How many nodes of elements, of 2 x 2 and of 4 x 4 come before those of the lane's patches: all three in one word
+    /// for each patch.
     before: [u32; 2],
 }
 
@@ -107,7 +108,7 @@ impl Places {
     const TWOS: u32 = 12;
     const FOURS: u32 = 22;
 
-    /// Finds them in `starts` and by the tallies of the lane's patches.
+    /// Finds the places in `starts` and by the tallies of the lane's patches.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -137,8 +138,8 @@ impl Places {
                 let all = tally.elements() | tally.twos() << Self::TWOS | fours << Self::FOURS;
                 if divided >> patch & 1 != 0 { all } else { 0 }
             };
-            // What the fields of a sum may carry over goes again with the patch's own: before the last patch
-            // each fits its bits.
+            // The fields of a sum may carry over, but subtracting the patch's own undoes that: before the last patch
+            // each sum fits its bits.
             let (own_north, own_south) = (packed(north, tallies[0]), packed(south, tallies[1]));
             let sum = |a: u32, b: u32| a.wrapping_add(b);
             let to_north = warp::inclusive_scan(own_north, sum);
@@ -159,7 +160,7 @@ impl Places {
         ]
     }
 
-    /// The same of any patch, by the lane that has it.
+    /// The same for any patch, by the lane that has it.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -176,7 +177,7 @@ impl Places {
     }
 }
 
-/// Writes a square's nodes of 8 x 8 and larger. A warp does it, each lane its part.
+/// Writes a square's nodes of 8 x 8 and larger. Each lane of a warp writes its part.
 #[inline(always)]
 pub fn write_square<S: Source>(
     tier: &Tier,

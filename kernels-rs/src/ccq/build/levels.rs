@@ -9,11 +9,11 @@ use super::MODULE;
 /// The most levels of a tree.
 pub const MAX_LEVELS: usize = 31;
 
-/// Where the levels of each tree begin, by the slots of their first squares in a tree's counts; after the last tree the
-/// number of all nodes. Grid: a thread for each tree.
+/// Writes where the levels of each tree begin, by the slots of their first squares in a tree's counts; after the last
+/// tree, the number of all nodes. Grid: a thread for each tree.
 ///
 /// # Safety
-/// `starts` has `end` elements and one more, and `stride` for each of `trees`; `out` has `trees * levels + 1`.
+/// `starts` has `stride` elements for each of `trees`, `end` in all, and one more. `out` has `trees * levels + 1`.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_levels(
     starts: In<'_, u32>,

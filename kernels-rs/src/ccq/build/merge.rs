@@ -1,4 +1,4 @@
-//! The nodes of a forest, moved into one tree.
+//! Moves the nodes of a forest into one tree.
 
 use device_std::{In, Out, arguments, kernel, search, thread};
 
@@ -7,8 +7,9 @@ use super::BLOCK;
 use super::MODULE;
 use crate::ccq::summary::MIXED;
 
-/// A level of a tile's tree that moves, as four words: its first node among those of all tiles; where that goes, or
-/// `u32::MAX` for nowhere; where the nodes below begin in the tile's tree, and in the tree of the whole.
+/// A level of a tile's tree that moves, as four words. Two are its first node among those of all tiles, and where that
+/// goes (`u32::MAX` for nowhere). The others are where the nodes of the level below begin in the tile's tree, and in
+/// the tree of the whole.
 pub type Move = [u32; 4];
 
 /// The nodes of a forest, and where they go. A node is two words, or three where values have 32 bits.

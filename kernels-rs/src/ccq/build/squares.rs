@@ -1,4 +1,4 @@
-//! Trees' nodes in the squares of higher tiers: a block has a square, half a warp a patch.
+//! The nodes of trees in the squares of higher tiers: a block has a square, half a warp a patch.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, vector, warp};
@@ -15,7 +15,7 @@ use crate::ccq::source::Squares;
 use crate::ccq::square::Square;
 use crate::ccq::writer::{Nodes, Writer};
 
-/// The shared memory of a block that has a square of elements: what it keeps of its patches.
+/// The shared memory of a block that has a square of elements: the summaries and tallies of its patches.
 #[derive(Clone, Copy)]
 struct Shared {
     words: SharedArray<u32>,
@@ -28,7 +28,8 @@ impl Shared {
     }
 }
 
-/// The patches of a half of a warp in a block that has a square: from this one on, each `HALVES` after the one before.
+/// The first patch of a half of a warp in a block that has a square. The half's other patches follow, each `HALVES`
+/// after the one before.
 #[inline(always)]
 fn own_half() -> u32 {
     thread::thread_idx_x() / patch::LANES
@@ -36,7 +37,7 @@ fn own_half() -> u32 {
 
 const HALVES: u32 = BLOCK as u32 / patch::LANES;
 
-/// What is in a block's square of elements.
+/// Reads a block's square of elements.
 ///
 /// # Safety
 /// Every thread of the block comes here.
@@ -75,7 +76,7 @@ pub unsafe fn reduce_squares(squares: Squares<'_>, tier: Tier, counting: Countin
     let room = Shared::new(&mut Carver::new());
     let index = thread::block_idx_x();
     let place = square_at(&tier, index);
-    // SAFETY: all threads of the block go the same way.
+    // SAFETY: all threads of the block take the same branches.
     unsafe {
         let (square, tallies) = square_of_elements(&tier, place, &squares, &room);
         if warp::warp_id() == 0 {
@@ -89,7 +90,8 @@ pub unsafe fn reduce_squares(squares: Squares<'_>, tier: Tier, counting: Countin
     }
 }
 
-/// [`write`](mod@super::write) for a tier of elements, which are squares of the tier `below`. Grid: a block for each square, row by row.
+/// [`write`](mod@super::write) for a tier of elements, which are squares of the tier `below`. Grid: a block for each
+/// square, row by row.
 ///
 /// # Safety
 /// As for [`write`](mod@super::write).
@@ -107,7 +109,7 @@ pub unsafe fn write_squares(
         return;
     }
     let place = square_at(&tier, index);
-    // SAFETY: all threads of the block go the same way.
+    // SAFETY: all threads of the block take the same branches.
     unsafe {
         let (square, tallies) = square_of_elements(&tier, place, &squares, &shared);
         let slots = tier.place(place);

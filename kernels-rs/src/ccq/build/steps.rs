@@ -8,8 +8,8 @@ use super::MODULE;
 /// Steps that a launch of [`put_steps`](const@put_steps) sets.
 pub const STEPS: usize = 16;
 
-/// Sets steps between bins, which come as arguments: a call that works on the device copies nothing from the host. Grid:
-/// one block.
+/// Sets steps between bins. They come as arguments, since a call that works on the device copies nothing from the host.
+/// Grid: one block.
 ///
 /// # Safety
 /// `out` has `STEPS` elements from `first` on.

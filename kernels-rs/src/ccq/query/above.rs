@@ -1,4 +1,4 @@
-//! The way down from the root to each square.
+//! The descent from the root to each square.
 
 use device_std::{Out, kernel, thread, warp};
 
@@ -9,13 +9,13 @@ use super::{
     BLOCK, ConditionSearch, FoundQuadrants, NONE, OPEN, Question, Results, Verdict, listed_words,
 };
 
-/// Goes down to each square. Without `results.out` it counts what ends above a square, and lists the squares in which
-/// the search goes on. With it, it writes the quadrants, those of each square from where `results.counts` says, which
-/// were scanned, and lists nothing. Grid: a thread for each square.
+/// Goes down to each square. Without `results.out` it counts the quadrants that end above a square, and lists the
+/// squares in which the search goes on. With `results.out` it writes these quadrants, from where the scanned
+/// `results.counts` says, and lists nothing. Grid: a thread for each square.
 ///
 /// # Safety
-/// The slices have what [`Question`] and [`Results`] say, the rasters the sides of the ground. `listed` has room for all
-/// squares, [`listed_words`] each, and `listed_len` is 0.
+/// The slices have what [`Question`] and [`Results`] say, and the rasters have the sides of the ground. `listed` has
+/// [`listed_words`] for each square, and `listed_len` is 0.
 #[kernel(block = BLOCK, key: usize = N, instances(
     one: <1>;
     two: <2>;
@@ -64,8 +64,8 @@ pub unsafe fn descend<const N: usize>(
 }
 
 impl<const N: usize> ConditionSearch<'_, N> {
-    /// Goes down to a square; gives the nodes that hold it if the search goes on there. What ends above is taken for the
-    /// square at its corner.
+    /// Goes down to a square; returns the nodes that hold it if the search goes on there. A quadrant that ends above is
+    /// taken for the square at its corner.
     #[inline(always)]
     fn descend(
         &self,
@@ -86,7 +86,7 @@ impl<const N: usize> ConditionSearch<'_, N> {
         }
     }
 
-    /// Goes down from the root towards a square, as far as the search goes on, to the square itself at most.
+    /// Goes down from the root towards a square, as far as the search goes on, at most to the square itself.
     #[inline(always)]
     pub fn reach(&self, (column, row): (u32, u32)) -> End<N> {
         let above = self.ground.bits.saturating_sub(LEVELS);
@@ -111,7 +111,7 @@ impl<const N: usize> ConditionSearch<'_, N> {
     }
 }
 
-/// Where the way down ends: a quadrant, its verdict, and the nodes that hold it.
+/// The end of a descent: a quadrant, its verdict, and the nodes that hold it.
 pub struct End<const N: usize> {
     /// The verdict.
     pub verdict: Verdict,

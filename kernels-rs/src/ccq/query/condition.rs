@@ -1,10 +1,10 @@
-//! What a search asks of a tree, and how it reads the tree's nodes and the cells of its raster.
+//! The condition of a search on a tree, and how the search reads the tree's nodes and the cells of its raster.
 
 use device_std::{In, arguments};
 
 use super::super::value::{Kind, Value, key_of};
 
-/// What is asked of one tree. Ranges of keys are the first key and the last.
+/// The condition on one tree. A range of keys is its first key and its last.
 #[arguments]
 pub struct Condition<'a> {
     /// The type of the tree's values: a [`Kind`].
@@ -20,11 +20,11 @@ pub struct Condition<'a> {
     pub presence_len: u32,
     /// The bytes of the raster's cells, row by row.
     pub raster: Option<In<'a, u8>>,
-    /// If all values of a node are in the asked range, then both its keys are in this range.
+    /// If all values of a node satisfy the condition, both its keys are in this range.
     pub inside: [u32; 2],
-    /// If a value of a node may be in the asked range, then a key of the node is in this range.
+    /// If a value of a node may satisfy the condition, a key of the node is in this range.
     pub touched: [u32; 2],
-    /// The keys of cells of the raster that are in the asked range.
+    /// The keys of cells of the raster that satisfy the condition.
     pub wanted: [u32; 2],
     /// 1 if a value of the raster stands for NODATA.
     pub has_nodata: u32,

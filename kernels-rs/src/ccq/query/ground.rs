@@ -5,7 +5,7 @@ use device_std::arguments;
 use super::super::plan::rank;
 use super::super::{LEVELS, SIDE};
 
-/// A part of the raster: rows and columns from the first on, up to the second.
+/// A part of the raster: rows and columns from the first (`row0`, `column0`) to before the second.
 #[arguments]
 pub struct Window {
     /// The first row.
@@ -19,7 +19,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What both parts have.
+    /// The intersection of both parts.
     #[inline(always)]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -5,22 +5,22 @@ use device_std::arguments;
 use super::super::summary::MIXED;
 use super::{Condition, Conditions, Node, SearchGrid, Window};
 
-/// What is searched for, and where.
+/// The conditions of a search, and the raster that it covers.
 #[arguments]
 pub struct Question<'a> {
-    /// What is asked of each tree.
+    /// The condition on each tree.
     pub conditions: Conditions<'a>,
-    /// The raster that all trees are of.
+    /// The raster of all trees.
     pub ground: SearchGrid,
 }
 
-/// Of a quadrant: no cell satisfies all conditions.
+/// A verdict on a quadrant: no cell satisfies all conditions.
 pub const NONE: u32 = 0;
-/// Of a quadrant: all cells in the window satisfy all conditions.
+/// A verdict on a quadrant: all cells in the window satisfy all conditions.
 pub const HIT_WHOLE: u32 = 1;
-/// Of a quadrant: some cells may, and the trees do not say which.
+/// A verdict on a quadrant: some cells may satisfy them, and the trees do not say which.
 pub const HIT_PARTLY: u32 = 2;
-/// Of a quadrant: its children say.
+/// A verdict on a quadrant: its children decide.
 pub const OPEN: u32 = 3;
 
 /// A verdict on a quadrant, and the keys that its node in the first tree has.
@@ -34,11 +34,11 @@ pub struct Verdict {
     pub max: u32,
 }
 
-/// The first `N` conditions, and where they are searched.
+/// The first `N` conditions, and the raster that the search covers.
 pub struct ConditionSearch<'a, const N: usize> {
-    /// What is asked of each tree.
+    /// The condition on each tree.
     pub conditions: [Condition<'a>; N],
-    /// The raster that all trees are of.
+    /// The raster of all trees.
     pub ground: SearchGrid,
 }
 
@@ -91,7 +91,7 @@ impl<'a, const N: usize> ConditionSearch<'a, N> {
         Verdict { what, min, max }
     }
 
-    /// The nodes that hold a child of an open quadrant; the second is false where a tree has none there.
+    /// The nodes that hold a child of an open quadrant; the second result is false if a tree has no child there.
     #[inline(always)]
     pub fn child(
         &self,
@@ -124,7 +124,7 @@ impl<'a, const N: usize> ConditionSearch<'a, N> {
                 }
                 is_there &= mask >> corner & 1 != 0;
                 let before = mask & ((1 << corner) - 1);
-                // Beyond the last node there is none, as the child's own verdict says.
+                // Beyond the last node there is no child; the child's own verdict tells that.
                 children[i] = first.saturating_add(before.count_ones());
             }
             i += 1;
@@ -132,7 +132,8 @@ impl<'a, const N: usize> ConditionSearch<'a, N> {
         (children, is_there)
     }
 
-    /// How many cells of a part are wanted of all rasters that conditions cut bins of; `None` where one is not given.
+    /// How many cells of a part are wanted in all rasters of conditions that cut bins; `None` if such a raster is
+    /// missing.
     #[inline(always)]
     pub fn wanted_cells(&self, part: Window) -> Option<u64> {
         let mut lacks = false;
@@ -156,7 +157,7 @@ impl<'a, const N: usize> ConditionSearch<'a, N> {
         Some(count)
     }
 
-    /// Whether a cell is wanted of all rasters that conditions cut bins of; without such a raster it is not.
+    /// Whether a cell is wanted in all rasters of conditions that cut bins; false if such a raster is missing.
     #[inline(always)]
     pub fn is_wanted(&self, (column, row): (u32, u32)) -> bool {
         let cell = row as u64 * self.ground.width as u64 + column as u64;

@@ -15,8 +15,8 @@ use crate::spatial::morton;
 /// Sets each cell of a mask to 1 if it satisfies all conditions, else to 0. Grid: a block for each square, row by row.
 ///
 /// # Safety
-/// The slices have what [`Question`] says, the rasters the sides of the ground; `mask` has an element a cell of it. A
-/// condition that cuts bins has a raster.
+/// The slices have what [`Question`] says, and the rasters have the sides of the ground. `mask` has an element for each
+/// of its cells. A condition that cuts bins has a raster.
 #[kernel(block = BLOCK, carve = |carver| Shared::<N>::new(carver), key: usize = N, instances(
     one: <1>;
     two: <2>;
@@ -28,7 +28,7 @@ pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
     let shared = Shared::<N>::new(&mut Carver::new());
     let (square, _) = search.ground.square(thread::block_idx_x());
     let (mut positions, mut i) = ([0; N], 0);
-    // SAFETY: all threads of the block go the same way; a barrier stands between writing and reading.
+    // SAFETY: all threads of the block take the same branches; a barrier stands between writing and reading.
     unsafe {
         if thread::thread_idx_x() == 0 {
             let end = search.reach(square);
@@ -70,7 +70,7 @@ pub unsafe fn paint<const N: usize>(question: Question<'_>, mask: Out<'_, u8>) {
 }
 
 impl<const N: usize> ConditionSearch<'_, N> {
-    /// What the quadrant that ended around a cell of a square is, or the cell itself.
+    /// The verdict on the quadrant that ended around a cell of a square, or on the cell itself.
     ///
     /// # Safety
     /// [`in_square`] was called before, and no thread writes slots any more.

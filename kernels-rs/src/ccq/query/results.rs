@@ -1,4 +1,4 @@
-//! What a search finds, and where it leaves that.
+//! The results of a search, and where it writes them.
 
 use device_std::{In, Out, arguments, kernel, thread};
 
@@ -12,15 +12,15 @@ pub const HIT: usize = 5;
 /// The bit of a size that says that only some cells may be in the ranges.
 pub const PARTLY: u32 = 1 << 31;
 
-/// Where a search leaves what it finds. Squares are in Z-order.
+/// Where a search writes its results. Squares are in Z-order.
 #[arguments]
 pub struct Results<'a> {
-    /// Without `out` the number of each square's quadrants is written here; with it, where they go is read. An element a
-    /// square, and one more.
+    /// Without `out`, the number of each square's quadrants is written here; with `out`, this says where they go. An
+    /// element a square, and one more.
     pub counts: Out<'a, u32>,
-    /// The cells of each square that satisfy all conditions, and then those of which no raster says: two a square.
+    /// How many cells of each square satisfy all conditions, then how many no raster decides: two numbers a square.
     pub cells: Out<'a, u64>,
-    /// The least key of each square, and then the greatest: two a square.
+    /// The least key of each square, then the greatest: two numbers a square.
     pub bounds: Option<Out<'a, u32>>,
     /// The quadrants, `room` of them.
     pub out: Option<Out<'a, [u32; HIT]>>,
@@ -29,7 +29,7 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Keeps the numbers of a square.
+    /// Writes the numbers of a square.
     #[inline(always)]
     pub fn put(&self, place: usize, squares: (u32, u32), found: &FoundQuadrants<'_>) {
         let all = (squares.0 * squares.1) as usize;
@@ -42,7 +42,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Nothing found yet. Quadrants will be written from the `first` of all on, if there is `out`.
+    /// No results yet. If there is `out`, quadrants will be written from number `first` of all on.
     #[inline(always)]
     pub fn from(&self, first: u32) -> FoundQuadrants<'a> {
         let out = self.out.map(|out| out.wrapping_from(first));
@@ -50,21 +50,21 @@ impl<'a> Results<'a> {
     }
 }
 
-/// What a thread finds, and where it puts it.
+/// The results of a thread, and where it writes them.
 pub struct FoundQuadrants<'a> {
-    /// Quadrants.
+    /// How many quadrants.
     pub quadrants: u32,
-    /// Cells of them that satisfy all conditions.
+    /// How many of their cells satisfy all conditions.
     pub cells: u64,
-    /// Cells of which no raster says whether they do.
+    /// How many of their cells no raster decides.
     pub unsure: u64,
     /// The least key of all.
     pub least: u32,
     /// The greatest key of all.
     pub greatest: u32,
-    /// Where quadrants are written from here on; without it they are counted.
+    /// Where further quadrants are written; if missing, they are only counted.
     pub out: Option<Out<'a, [u32; HIT]>>,
-    /// How many there is room for.
+    /// How many elements `out` has.
     pub room: u32,
 }
 

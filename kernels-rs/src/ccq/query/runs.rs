@@ -9,11 +9,11 @@ use super::MODULE;
 /// Words of a run: row, first column, the column after the last.
 pub const RUN: usize = 3;
 
-/// Finds the runs of cells that are not 0 in the rows of a mask. Without `out` it counts those of each row in `counts`;
-/// with `out` it writes them, from where `counts` says, which were scanned. Grid: a warp for each row.
+/// Finds the runs of cells that are not 0 in the rows of a mask. Without `out` it counts each row's runs in `counts`.
+/// With `out` it writes them, from where the scanned `counts` says. Grid: a warp for each row.
 ///
 /// # Safety
-/// `mask` has `width * height` cells, `counts` an element for each row, `out` room for `room` runs of [`RUN`] words.
+/// `mask` has `width * height` cells, `counts` has an element for each row, and `out` has `room` runs of [`RUN`] words.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_runs(
     mask: In<'_, u8>,
@@ -42,7 +42,7 @@ pub unsafe fn find_runs(
     while from <= width {
         let column = from + lane;
         let is_in = column < width && line.get(column) != 0;
-        // SAFETY: the whole warp has one row, and goes the same way.
+        // SAFETY: the whole warp has one row, and takes the same branches.
         let cells = unsafe { warp::ballot(warp::FULL, is_in) };
         let west = cells << 1 | before;
         let (begins, ends) = (cells & !west, !cells & west);

@@ -23,7 +23,7 @@ pub struct Shared<const N: usize> {
     pub sums: BlockReduce<u64>,
     /// For the least and the greatest key of the block.
     pub bounds: BlockReduce<u32>,
-    /// What the whole square is, and the nodes that hold it.
+    /// The verdict on the whole square, and the nodes that hold it.
     pub what: SharedArray<u32>,
 }
 
@@ -81,7 +81,8 @@ fn ended(what: u32, level: u32) -> u32 {
     what | level << 2
 }
 
-/// Judges the square's quadrants level by level, down to 2 x 2 cells. The whole, or of a smaller raster the root, is open.
+/// Judges the square's quadrants level by level, down to 2 x 2 cells. The square, or the root if the raster is smaller,
+/// is open.
 ///
 /// # Safety
 /// Every thread of the block comes here.
@@ -97,7 +98,7 @@ pub unsafe fn in_square<const N: usize>(
     let thread = thread::thread_idx_x();
     // SAFETY: the whole block is here; a quadrant's slots are one thread's between two barriers.
     unsafe {
-        // The square before is read no more.
+        // No thread reads the square before any more.
         thread::sync_threads();
         let mut slot = thread;
         while slot < SLOTS {
@@ -109,7 +110,7 @@ pub unsafe fn in_square<const N: usize>(
             shared.put(0, OPEN, positions);
         }
         thread::sync_threads();
-        // The open one's children first; then each level is judged before it opens.
+        // First the children of the open quadrant; then each level is judged before it opens.
         let mut level = root;
         while level < LEVELS - 1 {
             let step = 2 * (LEVELS - 1 - level);
@@ -167,7 +168,7 @@ unsafe fn open_children<const N: usize>(
     }
 }
 
-/// Calls `take` with each quadrant that ended in the thread's four slots, and with their cells where those are open.
+/// Calls `take` with each quadrant that ended in the thread's four slots; if the slots are open, with their cells.
 ///
 /// # Safety
 /// [`in_square`] was called before, and no thread writes slots any more.

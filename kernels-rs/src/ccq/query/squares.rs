@@ -8,8 +8,8 @@ use super::MODULE;
 use super::slots::{Shared, each_in_slots, in_square};
 use super::{BLOCK, ConditionSearch, FoundQuadrants, Question, Results, listed_words};
 
-/// Searches the squares that [`descend`](mod@super::descend) listed, and leaves their numbers or quadrants as it does. Grid: any
-/// number of blocks.
+/// Searches the squares that [`descend`](mod@super::descend) listed, and writes their numbers or quadrants as `descend`
+/// does. Grid: any number of blocks.
 ///
 /// # Safety
 /// As for [`descend`](mod@super::descend), which wrote `listed`.
@@ -35,7 +35,7 @@ pub unsafe fn search<const N: usize>(
             positions[i] = own.get(1 + i);
             i += 1;
         }
-        // SAFETY: all threads of a block go the same way.
+        // SAFETY: all threads of a block take the same branches.
         unsafe { search_square(&search, &results, own.get(0u32), positions, &shared) };
         next = vector::unknown(next + thread::grid_dim_x());
     }

@@ -1,4 +1,4 @@
-//! Neighbours without a list: any number of them, quadrants, all within a radius.
+//! The neighbours without a list: any number of them, quadrants, all within a radius.
 
 use device_std::math;
 
@@ -7,8 +7,8 @@ use super::search::{Candidate, CellBox, Index, Search, TargetPlace};
 use super::turns::{by_turns, fewer, total};
 use super::{Limits, Method};
 
-/// What of a quadrant's candidates counts: those nearer than `squared`, and at that distance those with
-/// an index up to `index`.
+/// Which of a quadrant's candidates count: those nearer than `squared`, and at that distance those with an index up to
+/// `index`.
 #[derive(Clone, Copy)]
 struct Limit {
     squared: f64,
@@ -19,7 +19,7 @@ struct Limit {
 #[derive(Clone, Copy)]
 pub struct Circle {
     cells: CellBox,
-    /// Candidates beyond this do not count, since not all of them may be in the cells.
+    /// Candidates beyond this do not count, since the cells may not hold all of them.
     squared: f64,
     limited: bool,
 }
@@ -42,8 +42,8 @@ impl Circle {
         });
     }
 
-    /// The circle that surely holds `wanted` candidates of each group, or all there are; and how many
-    /// of each it holds.
+    /// Returns the circle that surely holds `wanted` candidates of each group, or all candidates, and how many of each
+    /// group it holds.
     #[inline(always)]
     fn around(
         index: &Index,
@@ -147,7 +147,7 @@ impl Method for Circle {
     }
 }
 
-/// The circle of a target, and how many of each group in it, a quadrant or all, are its neighbours.
+/// The circle of a target, and how many of its candidates in each group (a quadrant, or all) are neighbours.
 struct Taken {
     circle: Circle,
     limits: [Limit; 4],

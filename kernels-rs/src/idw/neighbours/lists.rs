@@ -9,11 +9,11 @@ use super::results::Neighbours;
 pub struct Lists {
     /// Squared distances.
     pub squared: SharedArray<f64>,
-    /// Which points.
+    /// The points' indices.
     pub index: SharedArray<u32>,
     /// How many threads have a list.
     pub threads: u32,
-    /// Which of them this is.
+    /// Which of them this thread is.
     pub thread: u32,
 }
 
@@ -27,7 +27,7 @@ impl Lists {
     /// Keeps neighbour `i`.
     ///
     /// # Safety
-    /// The list has room for it.
+    /// The list has a slot `i`.
     #[inline(always)]
     pub unsafe fn store(self, i: u32, squared: f64, index: u32) {
         // SAFETY: the slot is the thread's own, and there is one, as the caller says.
@@ -37,7 +37,7 @@ impl Lists {
         }
     }
 
-    /// What the thread's list holds.
+    /// The neighbours in the thread's list.
     #[inline(always)]
     pub fn holding(self, found: u32, min_points: u32) -> Listed {
         Listed { lists: self, found, are_enough: found > 0 && found >= min_points }

@@ -1,4 +1,4 @@
-//! The nearest points of a target, kept in registers while they are searched.
+//! The nearest points of one target, kept in registers during the search.
 
 use device_std::shared::Carver;
 use device_std::thread;

@@ -7,8 +7,8 @@ use super::MODULE;
 use crate::idw::BLOCK;
 use crate::idw::pattern::Pattern;
 
-/// Writes minus half the power that follows from the mean distance of each target to its neighbours. Grid: a
-/// thread a target.
+/// Writes minus half the power of each target, which follows from the mean distance to its neighbours. Grid: a thread a
+/// target.
 ///
 /// # Safety
 /// `distances` and `exponents` have `count` elements.

@@ -1,4 +1,4 @@
-//! The nearest points of a target by itself, kept in shared memory while they are searched.
+//! The nearest points of one target, kept in shared memory during the search.
 
 use device_std::shared::Carver;
 use device_std::thread;
@@ -73,10 +73,10 @@ unsafe fn find<'a>(
     }
 }
 
-/// Keeps the `wanted` nearest points, `limited` by the search's reach; returns how many. It begins where it is told.
+/// Keeps the `wanted` nearest points, `limited` by the search's reach; returns how many. The search begins at `start`.
 ///
 /// # Safety
-/// There are so many slots.
+/// There are `wanted` slots.
 #[inline(always)]
 unsafe fn nearest(
     ranks: Ranks,

@@ -1,12 +1,12 @@
-//! Neighbours in shared memory, each by where it is in the sorted order alone: more than a few would not fit with
-//! their distances, which are computed anew where they are asked for.
+//! Neighbours in shared memory. A slot holds only the neighbour's position in the sorted order, so that more neighbours
+//! fit. Their distances are computed again when needed.
 
 use device_std::shared::SharedArray;
 
 use super::results::Neighbours;
 use super::search::{Index, TargetPlace};
 
-/// A neighbour: where it is in the sorted order, and the square of its distance.
+/// A neighbour: its position in the sorted order, and the square of its distance.
 #[derive(Clone, Copy)]
 pub struct Rank {
     pub squared: f64,
@@ -14,7 +14,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// What stands where there is none, behind all others.
+    /// Stands for no neighbour, behind all others.
     pub const NONE: Self = Self { squared: f64::INFINITY, position: u32::MAX };
 
     /// Whether it comes before another: it is nearer, or as near and of a lower index.
@@ -27,14 +27,14 @@ impl Rank {
     }
 }
 
-/// Room for neighbours of each of some threads.
+/// Slots for the neighbours of each of some threads.
 #[derive(Clone, Copy)]
 pub struct Ranks {
-    /// Where each is in the sorted order.
+    /// The position of each in the sorted order.
     pub positions: SharedArray<u32>,
-    /// How many threads have room.
+    /// How many threads have slots.
     pub threads: u32,
-    /// Which of them this is.
+    /// Which of them this thread is.
     pub thread: u32,
 }
 
@@ -42,7 +42,7 @@ impl Ranks {
     /// Keeps a position in slot `i`.
     ///
     /// # Safety
-    /// There is such a slot.
+    /// There is a slot `i`.
     #[inline(always)]
     pub unsafe fn store(self, i: u32, position: u32) {
         // SAFETY: the slot is the thread's own.
@@ -52,7 +52,7 @@ impl Ranks {
     /// The position in slot `i`.
     ///
     /// # Safety
-    /// There is one.
+    /// There is a position in slot `i`.
     #[inline(always)]
     pub unsafe fn load(self, i: u32) -> u32 {
         // SAFETY: the slot is the thread's own.
@@ -62,7 +62,7 @@ impl Ranks {
     /// The neighbour in slot `i`.
     ///
     /// # Safety
-    /// There is one, of this index and target.
+    /// There is a neighbour in slot `i`, of this index and target.
     #[inline(always)]
     pub unsafe fn rank(self, index: &Index, target: &TargetPlace, i: u32) -> Rank {
         // SAFETY: there is a neighbour in the slot, as the caller says.
@@ -70,16 +70,17 @@ impl Ranks {
         Rank { squared: index.squared(target, position), position }
     }
 
-    /// Puts a neighbour among the `found` in the first slots, which are in order.
+    /// Inserts a neighbour among the `found` ordered ones in the first slots.
     ///
     /// # Safety
-    /// There is a slot more; they are of this index and target.
+    /// There is one more slot; all neighbours are of this index and target.
     #[inline(always)]
     pub unsafe fn insert(self, index: &Index, target: &TargetPlace, found: u32, new: Rank) {
         let (mut low, mut high) = (0, found);
         // SAFETY: slots below `found` hold neighbours, and there is one more, as the caller says.
         unsafe {
-            // They often come nearly in order: by steps that double from the end, and then by halves.
+            // Neighbours often come nearly in order, so the search takes steps that double from the end, and then
+            // halves.
             let mut step = 1;
             while low < high {
                 let middle = u32::max(low, high.saturating_sub(step));

@@ -1,4 +1,4 @@
-//! What becomes of a target's neighbours: values and statistics.
+//! From a target's neighbours to its values and statistics.
 
 use device_std::{In, Out, arguments, math};
 
@@ -8,9 +8,9 @@ use crate::idw::statistic;
 /// The values of the points.
 #[arguments]
 pub struct Values<'a> {
-    /// In the order in which a search numbers points, one column after the other: that of the tree, or the points' own.
+    /// One column after the other, in the order in which a search numbers points: the tree's order, or the points' own.
     pub of_points: In<'a, f64>,
-    /// Of each column: offset, lowest, highest.
+    /// For each column: offset, lowest, highest.
     pub ranges: In<'a, f64>,
     /// How many columns.
     pub columns: u32,
@@ -32,8 +32,8 @@ impl Values<'_> {
     }
 }
 
-/// Where results go, in one of two types: the values of all targets, column after column, and the [`statistic`]s likewise,
-/// where these are wanted.
+/// Where results go, in f32 or in f64: the values of all targets, column after column, and the [`statistic`]s likewise,
+/// if wanted.
 #[arguments]
 pub struct Results<'a> {
     /// Values in f32; `None` for results in f64.
@@ -48,7 +48,7 @@ pub struct Results<'a> {
     pub targets: u64,
 }
 
-/// Sets element `i` of the column that is there.
+/// Sets element `i` of the column that exists.
 #[inline(always)]
 fn set(f32s: Option<Out<'_, f32>>, f64s: Option<Out<'_, f64>>, i: u64, value: f64) {
     if let Some(column) = f32s {
@@ -60,13 +60,14 @@ fn set(f32s: Option<Out<'_, f32>>, f64s: Option<Out<'_, f64>>, i: u64, value: f6
 
 /// The neighbours of a target, once they are known.
 pub trait Neighbours {
-    /// Whether they are as many as are wanted at least.
+    /// Whether there are at least as many as are wanted.
     fn are_enough(&self) -> bool;
 
-    /// Shows squared distance and number of each: the nearest first, of equal ones that of the lower index.
+    /// Shows the squared distance and number of each neighbour, nearest first; of equal distances the lower index comes
+    /// first.
     ///
     /// # Safety
-    /// They lie where they say.
+    /// The neighbours lie where their fields say.
     unsafe fn visit(&self, see: impl FnMut(f64, u32));
 }
 
@@ -105,7 +106,7 @@ impl Sums {
         self.distance += distance;
     }
 
-    /// Writes the statistics of values whose sums had `offset` taken off.
+    /// Writes the statistics of values whose sums are relative to `offset`.
     #[inline(always)]
     pub fn write(&self, offset: f64, target: u64, results: &Results<'_>) {
         let mean = self.values / self.count;
@@ -184,7 +185,7 @@ impl Results<'_> {
     }
 }
 
-/// Value `v` of a target. To have several from one walk over the neighbours takes registers, and so warps.
+/// Value `v` of a target. Several values from one walk over the neighbours would take registers, and so cost warps.
 ///
 /// # Safety
 /// As [`Neighbours::visit`].
@@ -197,7 +198,7 @@ unsafe fn interpolate_one(
 ) -> f64 {
     let [range_offset, low, high] = values.range(v);
     let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
-    // That of the nearest, with which the walk begins.
+    // The squared distance of the nearest neighbour, with which the walk begins.
     let (mut nearest, mut coincident) = (-1.0, false);
     // SAFETY: the neighbours may be visited, as the caller says.
     unsafe {

@@ -30,23 +30,23 @@ pub struct Index<'a> {
     points: u32,
 }
 
-/// What a search is for.
+/// How a search takes and weighs neighbours.
 #[derive(Clone, Copy)]
 pub struct Search {
     /// The squared smoothing, on the ground.
     pub smoothing: f64,
-    /// Minus half the power; of a kernel function the square of its bandwidth.
+    /// Minus half the power; for a kernel function, the square of its bandwidth.
     pub exponent: f64,
-    /// That of powers, or of [`kernel_weight`].
+    /// The law of powers, or of [`kernel_weight`].
     pub law: u32,
     /// The sphere's radius, or 0.
     pub sphere: f64,
-    /// The farthest distance of a neighbour; infinite where nothing limits it. In the plane on the ground;
-    /// on the sphere the chord, then the arc in radians.
+    /// The farthest distance of a neighbour, or infinity. In the plane the distance on the ground; on the sphere the
+    /// chord, then the arc in radians.
     pub reach: [f64; 2],
     /// The half extents of the box of everything within reach.
     pub extent: [f64; 2],
-    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros where there is none.
+    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros if there is no ellipse.
     pub ellipse: [f64; 3],
     /// Whether target `i` leaves point `i` out.
     pub leaves_out: bool,
@@ -54,14 +54,14 @@ pub struct Search {
     pub by_quadrants: bool,
 }
 
-/// A target: where it is in the index (x, y; or longitude, latitude), and in space.
+/// A target: its place in the index (x, y; or longitude, latitude), and in space.
 #[derive(Clone, Copy)]
 pub struct TargetPlace {
     pub index: u64,
     pub x: f64,
     pub y: f64,
     pub place: [f64; 3],
-    /// Whether that is on the sphere.
+    /// Whether the target is on the sphere.
     on_sphere: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct CellBox {
     runs: u32,
     /// Whether it is the whole index.
     pub whole: bool,
-    /// Of each row only the cells count that lie within so much of the target; infinite for all of them.
+    /// In each row only the cells within this distance of the target count; infinite if all count.
     radius: f64,
 }
 
@@ -91,16 +91,16 @@ pub struct CellBox {
 pub struct Start {
     /// The radius to begin with.
     pub radius: f64,
-    /// Half of a box that surely holds points enough, if there are so many.
+    /// Half of a box that surely holds enough points, if the index has that many.
     half: f64,
 }
 
 impl Start {
-    /// The next radius after one within which there were too few.
+    /// Returns the next radius, after one that held too few points.
     #[inline(always)]
     pub fn wider(self, radius: f64) -> f64 {
-        // Up to the box an estimate was too low, however far; the circle around the box has enough, if the target wants no
-        // more than points; beyond nothing is known.
+        // Within the box, the estimate was too low, and the radius doubles up to the box. The circle around the box has
+        // enough, unless the target wants more than all points. Beyond it nothing is known.
         if radius < self.half {
             f64::min(radius * 2.0, self.half)
         } else if radius < 1.44 * self.half {
@@ -111,11 +111,11 @@ impl Start {
     }
 }
 
-/// Points of a box, over those wanted, from which on a lesser box is looked for.
+/// If a box holds this many times the points wanted, a smaller box is tried.
 const TOO_MANY: u32 = 8;
 
 impl Search {
-    /// In the plane, within a radius or, where that is infinite, all of it.
+    /// A search in the plane within a radius, or over all of the plane if the radius is infinite.
     #[inline(always)]
     pub fn within(reach: f64) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl Search {
         self.sphere > 0.0
     }
 
-    /// The square of the distance on the ground, from that of the chord where this is a sphere.
+    /// The squared distance on the ground; on a sphere, from a squared chord.
     #[inline(always)]
     pub fn on_ground(&self, squared: f64) -> f64 {
         if self.sphere == 0.0 {
@@ -153,14 +153,14 @@ impl Search {
         self.on_ground(squared) + self.smoothing
     }
 
-    /// Whether points on the target alone count, where the nearest is at a smoothed square.
+    /// Whether only points on the target count; `nearest` is the smoothed square of the nearest point.
     #[inline(always)]
     pub fn is_exact(&self, nearest: f64) -> bool {
         nearest == 0.0 && self.law < FIRST_KERNEL
     }
 
-    /// The weight at a squared distance: of powers and the Gaussian over that of the nearest neighbour, whose smoothed square is
-    /// given. At most 1, so that none overflows.
+    /// The weight at a squared distance. Powers and the Gaussian are relative to the weight of the nearest neighbour,
+    /// whose smoothed square is given. So a weight is at most 1 and none overflows.
     #[inline(always)]
     pub fn weight(&self, squared: f64, nearest: f64) -> f64 {
         if self.law >= FIRST_KERNEL {
@@ -218,7 +218,7 @@ impl Search {
 }
 
 impl TargetPlace {
-    /// TargetPlace `index` of the targets; on the sphere `vectors` has three columns of them.
+    /// Returns the place of target `index`; on the sphere `vectors` has three columns of places.
     #[inline(always)]
     pub fn new(index: u64, targets: &Targets<'_>, vectors: Option<In<'_, f64>>) -> Self {
         let n = targets.count;
@@ -230,7 +230,7 @@ impl TargetPlace {
         Self { index, x, y, place, on_sphere: vectors.is_some() }
     }
 
-    /// Whether it is a place: no box around another would ever be the whole index.
+    /// Whether the coordinates are a place; around others no box would ever become the whole index.
     #[inline(always)]
     pub fn is_place(&self) -> bool {
         f64::abs(self.x) < f64::INFINITY && f64::abs(self.y) < f64::INFINITY
@@ -246,7 +246,7 @@ impl CellBox {
 }
 
 impl<'a> Index<'a> {
-    /// Of so many points.
+    /// The index of `points` points.
     #[inline(always)]
     pub fn new(sorted: Sorted<'a>, points: u32) -> Self {
         Self { cells: sorted.plan.get(0u32).cells(), sorted, points }
@@ -421,7 +421,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The radius, of a box of cells, that about `wanted` points lie within.
+    /// Returns the radius, found by a box of cells, that holds about `wanted` points.
     #[inline(always)]
     pub fn first_radius(&self, target: &TargetPlace, wanted: u32, sphere: bool) -> Start {
         let degree = core::f64::consts::PI / 180.0;
@@ -437,8 +437,8 @@ impl<'a> Index<'a> {
             is_widened = true;
         }
         if is_widened && !sphere && count / TOO_MANY > wanted {
-            // Points begin suddenly, and their density says nothing: the least box, to a cell, or far away to a
-            // share of it.
+            // The points begin suddenly, so their density says nothing. Find the least box that holds enough: to within
+            // a cell or, far away, to within a share of the box.
             let (mut low, mut step) = (0.5 * half, 0);
             while half - low > self.cells.side && step < 10 {
                 let middle = 0.5 * (low + half);

@@ -1,7 +1,7 @@
 //! How many of each quadrant count.
 
-/// How many of each quadrant count: by turns, the nearest of each, then the second nearest of each, and
-/// so on until `most`.
+/// How many of each quadrant count. Quadrants take turns: the nearest of each, then the second nearest of each, and so
+/// on up to `most`.
 #[inline(always)]
 pub fn by_turns(counts: [u32; 4], per_quadrant: u32, most: u32) -> [u32; 4] {
     let counts = [
@@ -44,7 +44,7 @@ pub fn total(of: [u32; 4]) -> u32 {
     of[0] + of[1] + of[2] + of[3]
 }
 
-/// In how many groups there are fewer.
+/// How many groups have fewer than `least`.
 #[inline(always)]
 pub fn fewer(counts: [u32; 4], least: u32) -> u32 {
     (counts[0] < least) as u32

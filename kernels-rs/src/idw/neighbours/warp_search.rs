@@ -1,13 +1,13 @@
-//! Neighbours of 32 targets that lie side by side, for which a warp walks down the R-tree of the points together:
-//! [`rtree`](crate::rtree). In the plane.
+//! Neighbours of 32 targets that lie side by side, in the plane. A warp walks down the R-tree of the points once for
+//! all of them: [`rtree`](crate::rtree).
 //!
-//! 1. Each lane's lists are filled with the nearest points, in all or of each quadrant: [`Few`]. Where the points of an
-//!    ellipse count, or those of quadrants, [`InEllipse`] says which.
-//! 2. Of the lists those count that are within reach, and by turns of the quadrants.
+//! 1. Each lane's lists fill with the nearest points, of all or of each quadrant: [`Few`]. If only points of an ellipse
+//!    count, or quadrants are separate, [`InEllipse`] assigns the points.
+//! 2. The lists are cut to the reach and, with quadrants, by turns.
 //! 3. Values are added nearest first.
 //!
-//! Targets with too few neighbours may fall back on the nearest ones, however far. The kernel marks these targets, and a
-//! second launch takes them alone.
+//! Targets with too few neighbours may fall back on the nearest ones, however far. The kernel marks these targets, and
+//! a second launch takes them alone.
 
 use device_std::{Out, kernel, thread, warp};
 
@@ -29,15 +29,16 @@ pub const MAX_LISTED: u32 = 64;
 /// The most neighbours of each quadrant.
 pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 
-/// Interpolates over the nearest points of each target, in the plane. Of the warps of the launch `too_few` has a word each,
-/// whose bits tell which lanes have a target with too few neighbours; `None` gives these targets no value. An instance
-/// takes up to as many points of a target as its name says: `nearest` of all points, one fewer where a point is left out,
-/// `part` of those in an ellipse, `quadrants` of each quadrant. Grid: a thread for each target of the patches.
+/// Interpolates over the nearest points of each target, in the plane. `too_few` has a word for each warp of the launch;
+/// a bit of the word tells that the lane's target has too few neighbours. Without `too_few` these targets get no value.
+/// An instance's name says how many points of a target it takes at most. `nearest` takes them from all points, and one
+/// fewer if a point is left out; `part` from those in an ellipse; `quadrants` from each quadrant. Grid: a thread for
+/// each target of the patches.
 ///
 /// # Safety
-/// The tree is whole, and has points, of which the values are. The patches' columns have `count` elements, and their
-/// order names as many; `wanted` and `too_few` have a word for each warp; results have a row for each column of values
-/// and statistic.
+/// The tree is complete and has points; the values are those of its points. The patches' columns have `count` elements,
+/// and their order names as many. `wanted` and `too_few` have a word for each warp. Results have a row for each column
+/// of values and statistic.
 #[kernel(block = BLOCK, shared = <F as Finder>::SHARED, instances(
     nearest_8: <Nearest<8, 9>>, resident = 16, spills = 300;
     nearest_12: <Nearest<12, 13>>, resident = 16, spills = 300;
@@ -107,7 +108,7 @@ pub trait Finder {
     ) -> Self::Entries<'a>;
 }
 
-/// Of all points the `K` nearest, at most; `L` is one more.
+/// At most the `K` nearest of all points; `L` is `K + 1`.
 pub struct Nearest<const K: usize, const L: usize>;
 
 impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
@@ -135,7 +136,7 @@ impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
     }
 }
 
-/// Of the points of an ellipse, but for one, the `K` nearest at most, in all or of each quadrant.
+/// At most the `K` nearest points of an ellipse, of all or of each quadrant, without one point that is left out.
 pub struct InPart<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>;
 
 impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Finder
@@ -174,7 +175,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
 pub struct Entries<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
     tree: &'a Tree<'a, f64>,
     lists: Few<K, L, LISTS, SLOTS>,
-    /// How many of each list.
+    /// How many entries of each list count.
     taken: [u32; 4],
     /// The index of a point that does not count, or [`NONE`].
     except: u32,
@@ -184,7 +185,7 @@ pub struct Entries<'a, const K: usize, const L: usize, const LISTS: usize, const
 impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     Entries<'a, K, L, LISTS, SLOTS>
 {
-    /// The neighbours within reach; but for one only where there is one list.
+    /// Takes the neighbours within reach. A point can be left out only if there is one list.
     ///
     /// # Safety
     /// The lists are those of a search in this tree.
@@ -196,7 +197,7 @@ impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         except: u32,
     ) -> Self {
         let squared = limits.reach * limits.reach;
-        // A byte for each list, so that none of an array need be found at run time.
+        // A byte for each list, so that no array is indexed at run time.
         let (mut within, mut i) = (0u32, 0);
         let mut is_excepted = false;
         // SAFETY: passed on to the caller; entries below the count are there.
@@ -238,7 +239,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Nei
     #[inline(always)]
     unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
         let &Self { tree, lists, taken, except, .. } = self;
-        // SAFETY: entries below `taken` are there; with the one to leave out among them, one more.
+        // SAFETY: entries below `taken` are there; if the point to leave out is among them, there is one more.
         unsafe {
             if LISTS == 1 {
                 let list = lists.list(0);

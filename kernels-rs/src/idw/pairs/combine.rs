@@ -1,4 +1,4 @@
-//! The segments' sums become results, or queries to rescue.
+//! The segments' sums become results, or targets to rescue.
 
 use device_std::real::Real;
 use device_std::{In, Out, arguments, kernel, thread};
@@ -10,8 +10,8 @@ use crate::idw::BLOCK;
 use crate::idw::points::range;
 use crate::idw::targets::{Frame, Targets};
 
-/// Sums of weights beyond these bounds, and distances beyond the other (squared, in units), are computed
-/// anew in f64.
+/// Targets whose sum of weights lies outside `LEAST` to `MOST`, or that have squared distances in units from `FARTHEST`
+/// on, are computed again in f64.
 const LEAST: f64 = 8.5e-22;
 const MOST: f64 = 3.0e38;
 const FARTHEST: f32 = 1.0e18;
@@ -23,44 +23,46 @@ pub(in crate::idw) fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
     squared.is_nan() || squared >= FARTHEST
 }
 
-/// Whether a sum of weights tells the value.
+/// Whether a sum of weights is good enough to tell the value.
 #[inline(always)]
 pub(in crate::idw) fn is_good_weight(weight: f64) -> bool {
     weight > LEAST && weight < MOST
 }
 
-/// Whether a mean, less its offset, does.
+/// Whether a mean, relative to its offset, is good enough.
 #[inline(always)]
 pub(in crate::idw) fn is_good_mean(mean: f64) -> bool {
     mean > -MOST && mean < MOST
 }
 
-/// Puts a target on the list: the number of those on it, then they themselves. Each target comes once.
+/// Puts a target on the list, which holds the number of its targets and then the targets. Each target comes at most
+/// once.
 #[inline(always)]
 pub(in crate::idw) fn list(rescued: Out<'_, u32>, target: u64) {
     let at = rescued.fetch_add(0u32, 1);
     rescued.set(1 + at as usize, target as u32);
 }
 
-/// The sums that a launch leaves.
+/// The sums that a launch writes.
 #[arguments]
 pub struct Sums<'a> {
     /// How many segments they are divided into.
     pub segments: u32,
     /// How many values a point has.
     pub values: u32,
-    /// 1 where they were made in f32, else 0: in f64 nothing is far.
+    /// 1 if the sums were made in f32, else 0: in f64 nothing is too far.
     pub in_f32: u32,
-    /// Of each segment a row of a sum of weights for each target, then one of sums for each value.
+    /// For each segment a row of sums of weights, one for each target, then a row of weighted sums for each value.
     pub partial: In<'a, f64>,
 }
 
 /// Adds the segments' sums of each target, in order, and writes the results. If there are `weights`, they get `at_one`,
-/// the power of two that a data point one unit away weighs, and then the sums of weights beside it. Grid: a thread a target.
+/// the power of two that a data point one unit away weighs, and then the sums of weights in multiples of it. Grid: a
+/// thread a target.
 ///
 /// # Safety
-/// The targets and the sums are as their structs say; `ranges` has three numbers for each value, `results` a row of
-/// targets for each, `weights` two rows; `rescued` begins with 0 and has room for all targets after it.
+/// The targets and the sums are as their structs say. `ranges` has three numbers for each value; `results` has a row of
+/// targets for each value, `weights` two rows. `rescued` begins with 0, and has an element more than there are targets.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn combine<T: Real>(
     sums: Sums<'_>,

@@ -35,8 +35,8 @@ const fn shared_bytes(targets: usize, values: usize) -> u32 {
 /// share the segments.
 ///
 /// # Safety
-/// The slices have what their structs say, and there are points and targets; `reaches` has what `measure_tiles` writes;
-/// `partial` has an element a target for each sum, where blocks share segments for each segment.
+/// The slices have what their structs say, and there are points and targets. `reaches` has what `measure_tiles` writes.
+/// `partial` has an element a target for each sum; if blocks share segments, it has these elements for each segment.
 #[kernel(block = BLOCK, shared = shared_bytes(Q, V), key: Summing = Summing {
     on_grid: ROW, law: LAW, values: V, has_each: false
 }, instances(
@@ -198,7 +198,7 @@ unsafe fn stage<const V: usize>(
             let point = first + slot;
             if point < points.count {
                 let i = point as usize;
-                // The same operations as for targets, so that one on a point is at distance 0.
+                // These are the same operations as for targets, so that a target on a point is at distance 0.
                 let [x, x_rest] = split(frame.x(places.get(i)));
                 let [y, y_rest] = split(frame.y(places.get(i + n)));
                 let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);

@@ -1,4 +1,4 @@
-//! Sums in f64, for whatever the kernels in f32 do not: on the sphere, in f64, leaving one point out.
+//! Sums in f64, where the f32 kernels do not apply: on the sphere, for f64 results, and with one point left out.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -12,8 +12,8 @@ use crate::spatial::sphere::arc_of_squared_chord;
 
 const ALL: usize = SEVERAL as usize;
 
-/// The squared distance in f64: in the plane in units, on the sphere of the arc in units. `point` are the places of
-/// `points` points from one of them on.
+/// The squared distance in f64: in the plane in units, on the sphere the squared arc in units. `point` begins at one
+/// point's x in the places of `points` points.
 #[inline(always)]
 pub(super) fn squared_distance(
     dimensions: u32,
@@ -32,7 +32,7 @@ pub(super) fn squared_distance(
     arc * arc
 }
 
-/// A target's place as those of the points are: in the plane, or the unit vector.
+/// A target's place in the form of the points' places: in the plane, or the unit vector.
 #[inline(always)]
 pub(super) fn place_of(
     targets: &Targets<'_>,
@@ -52,8 +52,8 @@ pub(super) fn place_of(
 ///
 /// # Safety
 /// The slices have what their structs say. On the sphere `vectors` has x, y and z of the unit vector of each target,
-/// column after column; in the plane there is none. `left_out` has for each point the target that leaves it out. `partial`
-/// is as for [`sum_tiles`](mod@super::direct::sum_tiles).
+/// column after column; in the plane it is `None`. `left_out` has for each point the target that leaves it out.
+/// `partial` is as for [`sum_tiles`](mod@super::direct::sum_tiles).
 #[kernel(block = BLOCK, instances(one: <1>; several: <ALL>))]
 pub unsafe fn sum_in_f64<const V: usize>(
     points: Segmented<'_>,

@@ -9,8 +9,8 @@ use super::MODULE;
 use crate::idw::TILE;
 use crate::idw::targets::Frame;
 
-/// Writes how far the points of each tile are from its origin, along either axis in units, and what f32
-/// does to a place there. Grid: a block a tile.
+/// Writes how far the points of each tile are from its origin, along either axis in units, including what f32 does to a
+/// place there. Grid: a block a tile.
 ///
 /// # Safety
 /// `places` has `2 * points` elements, `reaches` one for each tile; `points` is not 0.
@@ -19,7 +19,7 @@ pub unsafe fn measure_tiles(places: In<'_, f64>, points: u32, frame: Frame, reac
     let block = BlockReduce::<f64>::new(&mut Carver::new(), TILE as usize);
     let (tile, n) = (thread::block_idx_x(), points as usize);
     let first = tile * TILE;
-    // Beyond the points threads take the last one.
+    // Threads beyond the points take the last point.
     let i = u32::min(first + thread::thread_idx_x(), points - 1) as usize;
     let origin = (first + u32::min(TILE, points - first) / 2) as usize;
     let x = frame.x(places.get(origin)) as f32 as f64;

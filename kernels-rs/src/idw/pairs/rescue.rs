@@ -1,4 +1,4 @@
-//! Targets that lie on a data point, or too near or too far for f32, anew in f64.
+//! Computes targets again in f64 that lie on a data point, or too near or too far for f32.
 
 use device_std::block::BlockReduce;
 use device_std::real::Real;
@@ -17,10 +17,10 @@ use crate::idw::weights::Weighting;
 /// Threads of a block.
 pub const RESCUE_BLOCK: u32 = 256;
 
-/// What a block combines its values in.
+/// The block's reduction, which combines its values.
 pub(super) type Shared = BlockReduce<f64>;
 
-/// The list's targets, and all that their values follow from.
+/// The targets on the list, and the data that their values follow from.
 struct Rescue<'a, T> {
     points: Points<'a>,
     targets: Targets<'a>,
@@ -30,7 +30,7 @@ struct Rescue<'a, T> {
     smoothing: f64,
     left_out: Option<In<'a, u32>>,
     results: Out<'a, T>,
-    /// Of each target the power of two, then the sums of weights beside it.
+    /// For each target the power of two, then the sums of weights in multiples of it.
     weights: Option<Out<'a, f64>>,
 }
 
@@ -48,7 +48,7 @@ impl<T: Real> Rescue<'_, T> {
         self.left_out.is_none_or(|left_out| left_out.get(i) as u64 != target)
     }
 
-    /// The square of its distance on the ground, smoothed.
+    /// The smoothed square of point `i`'s distance on the ground.
     #[inline(always)]
     fn squared(&self, place: [f64; 3], i: usize) -> f64 {
         let dimensions = if self.vectors.is_none() { 2 } else { 3 };
@@ -74,8 +74,8 @@ impl<T: Real> Rescue<'_, T> {
         unsafe { shared.reduce(nearest, f64::INFINITY, f64::min) }
     }
 
-    /// Writes value `v`: the mean of the data points that lie on the target, else weights relative to that
-    /// of the nearest data point, so that none overflows.
+    /// Writes value `v`: the mean of the data points that lie on the target, or else of all points. Weights are then
+    /// relative to that of the nearest data point, so that none overflows.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -83,7 +83,7 @@ impl<T: Real> Rescue<'_, T> {
     unsafe fn write(&self, shared: Shared, listed: &Listed, nearest: f64, v: usize) {
         let n = self.points.count as usize;
         let range = self.points.range(v);
-        // A point on the target gives its value, not what is left of it after an offset.
+        // A point on the target gives its value itself; an offset taken off and added again would round it.
         let offset = if nearest > 0.0 { range[0] } else { 0.0 };
         let (mut weights, mut sum) = (0.0, 0.0);
         let mut i = thread::thread_idx_x() as usize;
@@ -127,10 +127,10 @@ impl<T: Real> Rescue<'_, T> {
     }
 }
 
-/// Computes the targets on the list anew, in f64, a block a target. Grid: any number of blocks.
+/// Computes the targets on the list again, in f64, a block a target. Grid: any number of blocks.
 ///
-/// `scale` is the ground units in one of the places', and the smoothing is in ground units: their squares are numbers,
-/// however many units of the data they are.
+/// `scale` is the number of ground units in a unit of the places; the smoothing is in ground units. So their squares
+/// stay finite, whatever the size of the data.
 ///
 /// # Safety
 /// `rescued` and `weights` are as [`combine`](mod@super::combine::combine) leaves them; the rest as for

@@ -1,4 +1,4 @@
-//! Means over parts of the data points become those over all: see [`crate::idw::part`].
+//! Combines means over parts of the data points to means over all: see [`crate::idw::part`].
 
 use device_std::real::Real;
 use device_std::{In, Out, kernel, thread};
@@ -8,8 +8,8 @@ use super::MODULE;
 use crate::idw::BLOCK;
 use crate::idw::part::{Weight, mean};
 
-/// Adds a part: replaces the means of each target by those over the earlier parts and this one. Grid: a thread a
-/// target.
+/// Adds a part: replaces each target's mean over the earlier parts by the mean over these and the new part. Grid: a
+/// thread a target.
 ///
 /// # Safety
 /// `part_values` and `means` have `columns * count` elements, `part_weights` and `weights` `2 * count`.
@@ -40,7 +40,7 @@ pub unsafe fn add_part<T: Real>(
     }
 }
 
-/// The weight of a target, of columns of the powers of two and of the sums.
+/// The weight of a target, from the columns of powers of two and of sums.
 #[inline(always)]
 fn weight_of(weights: In<'_, f64>, count: u64, target: u64) -> Weight {
     let sum = weights.get(count + target);

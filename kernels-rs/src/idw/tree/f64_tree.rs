@@ -1,12 +1,13 @@
 //! The tree in f64, for results in f64.
 //!
-//! Plan, where it differs from that in f32:
+//! Plan, where it differs from the tree in f32:
 //!
-//! 1. 16 x 16 nodes a box keep 1e-12 of a weight, as 9 x 9 keep 1e-5 in f32 (`docs/internals/idw.md`). They are as many as the
-//!    points of a leaf, so leaves have none: items above do, those of the next level from the points themselves.
-//! 2. Points are summed by differences of their coordinates, as the direct sum in f64 has them. Nodes lie relative to
-//!    the middle of their box, and so do targets where nodes are summed: places far from the origin lose nothing.
-//! 3. Nothing is in doubt: sums are in f64 throughout.
+//! 1. 16 x 16 nodes a box keep 1e-12 of a weight, as 9 x 9 keep 1e-5 in f32 (`docs/internals/idw.md`). A leaf has as
+//!    many points as that, so leaves have no nodes. Items above have, and those of the next level compute theirs from
+//!    the points themselves.
+//! 2. Points are summed by differences of their coordinates, as in the direct sum in f64. Nodes, and targets where
+//!    nodes are summed, are relative to the middle of a box: so places far from the origin lose nothing.
+//! 3. No error bound is tested: sums are in f64 throughout.
 
 pub mod nodes;
 pub mod sum;
@@ -24,14 +25,14 @@ pub const NODES: u32 = SIDE * SIDE;
 /// The data points and the nodes, and the boxes of the items.
 #[arguments]
 pub struct Tree<'a> {
-    /// The points, of which the first value counts.
+    /// The points; only the first value counts.
     pub points: Points<'a>,
     /// Units in one of the ground's: a power of two.
     pub scale: f64,
-    /// Of each node of each item above the leaves: x and y relative to the middle of the item, the weight, and the
+    /// For each node of each item above the leaves: x and y relative to the middle of the item, the weight, and the
     /// weighted value.
     pub nodes: Out<'a, Node>,
-    /// Of each item: least x and y, greatest x and y, in units.
+    /// For each item: least x and y, greatest x and y, in units.
     pub extents: Out<'a, f64>,
 }
 
@@ -49,7 +50,7 @@ impl Tree<'_> {
     }
 }
 
-/// Where node `k` of an item above the leaves, of which there are so many, lies among the nodes.
+/// The index of node `k` of an item above the `leaves` leaves.
 #[inline(always)]
 fn node(leaves: u32, item: u32, k: u32) -> usize {
     (item - leaves) as usize * NODES as usize + k as usize

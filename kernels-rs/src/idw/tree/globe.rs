@@ -1,19 +1,19 @@
 //! The tree on the sphere, of radius 1: distances are arcs.
 //!
-//! Plan, where it differs from that of the plane:
+//! Plan, where it differs from the tree in the plane:
 //!
-//! 1. A point is its unit vector relative to the leaf's origin, each coordinate in two numbers of f32: so places lose
-//!    nothing, and no sum is in doubt. [`leaves`] writes them.
-//! 2. An item has a chart around its middle (`spatial::chart`), its axes turned so that the item's box in it is small. An item above takes the
-//!    nodes of its children as if they were points, and its box is that of these nodes: [`nodes`]. A node is a unit vector
-//!    relative to the middle.
-//! 3. As a function of a point's place the weight `arc^-p` is not smooth at the target, nor at the target's antipode,
-//!    where it has a cone. So an item is far if it is far from both. What is near an antipode is seen from
-//!    there: the arc is pi less that to the antipode, which f32 keeps.
-//! 4. The square of an arc is a polynomial of that of the chord: of degree 3 where chords are short, else of degree 6 up
-//!    to 90 degrees, and beyond by the antipode: [`sum`].
-//! 5. A leaf that a target may be near to, and near to the antipode of, and one that holds a point which a target leaves
-//!    out, is summed in f64.
+//! 1. A point is its unit vector relative to the leaf's origin. Each coordinate is two numbers of f32, so places lose
+//!    nothing and no error bound is tested. [`leaves`] writes them.
+//! 2. An item has a chart around its middle (`spatial::chart`). The chart's axes are turned so that the item's box in
+//!    it is small. An item above takes the nodes of its children as if they were points, and its box encloses these
+//!    nodes: [`nodes`]. A node is a unit vector relative to the middle.
+//! 3. As a function of a point's place, the weight `arc^-p` is not smooth at the target, nor at the target's antipode,
+//!    where it has a cone. So an item is far if it is far from both. For places near an antipode, distances are
+//!    measured from there: the arc is pi minus the arc to the antipode, which f32 keeps.
+//! 4. The square of an arc is a polynomial of the square of the chord: of degree 3 for short chords, of degree 6 up to
+//!    90 degrees. Longer arcs follow from the chord to the antipode: [`sum`].
+//! 5. A leaf is summed in f64 if a target may be near it and also near its antipode, or if it holds a point that a
+//!    target leaves out.
 
 pub mod leaves;
 pub mod nodes;
@@ -22,18 +22,18 @@ pub mod sum;
 use device_std::vector::Vector;
 use device_std::{Out, arguments};
 
-/// How far antipodes must be for an item to be far, in multiples of half the longer side of its box. The cone there is
+/// The least distance of a far item from antipodes, in multiples of half the longer side of its box. The cone there is
 /// faint: `docs/internals/idw.md`.
 const FROM_ANTIPODE: f32 = 2.0;
 
 /// The data points and the nodes, and the boxes of the items.
 #[arguments]
 pub struct Globe<'a> {
-    /// Of each point, then of each node of each item, two vectors: the place relative to the middle of its item and the
-    /// weighted value; what f32 leaves of the place, and the weight.
+    /// Two vectors for each point, then for each node of each item. The first has the place relative to the middle of
+    /// its item, and the weighted value. The second has the place's rest after rounding to f32, and the weight.
     pub sources: Out<'a, Vector>,
-    /// Of each item: the unit vector to the middle and half of the longer side in the chart; then of each leaf: the
-    /// origin of its points, and how far these are from it.
+    /// For each item: the unit vector to the middle, and half of the longer side in the chart. Then for each leaf: the
+    /// origin of its points, and the farthest distance of a point from it.
     pub boxes: Out<'a, Vector>,
     /// How many points there are.
     pub points: u32,
@@ -49,7 +49,7 @@ impl Globe<'_> {
         ([f32::from_bits(x), f32::from_bits(y), f32::from_bits(z)], f32::from_bits(reach))
     }
 
-    /// Writes an element of the boxes; what it reaches is not rounded down.
+    /// Writes an element of the boxes; its reach is rounded up.
     #[inline(always)]
     fn set_around(&self, at: u32, [x, y, z]: [f32; 3], reach: f64) {
         let reach = reach as f32 * 1.000_000_5;
@@ -67,7 +67,7 @@ impl Globe<'_> {
     }
 }
 
-/// The coordinates of a place relative to an origin, and what f32 leaves of each.
+/// The coordinates of a place relative to an origin: each rounded to f32, and the rest.
 #[inline(always)]
 fn parts([x, y, z]: [f64; 3]) -> ([f32; 2], [f32; 2], [f32; 2]) {
     use crate::idw::targets::split;

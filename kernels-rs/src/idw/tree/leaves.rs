@@ -16,8 +16,8 @@ const ALL: usize = SEVERAL as usize;
 /// The boxes of the leaves, and their points as sources. Grid: a block a leaf.
 ///
 /// # Safety
-/// The slices have what [`Points`] and [`Tree`] say, of the same points, and there are points; `extents` has 4 numbers for
-/// each item.
+/// The slices have what [`Points`] and [`Tree`] say, of the same points, and there are points; `extents` has 4 numbers
+/// for each item.
 #[kernel(
     block = LEAF,
     carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize),
@@ -33,12 +33,12 @@ pub unsafe fn stage_leaves<const V: usize>(
     let leaf = thread::block_idx_x();
     let point = leaf * LEAF + thread::thread_idx_x();
     let (n, places) = (points.count as usize, points.places);
-    // Beyond the points threads take the last one.
+    // Threads beyond the points take the last point.
     let i = u32::min(point, points.count - 1) as usize;
     let (x, y) = (frame.x(places.get(i)), frame.y(places.get(i + n)));
     // SAFETY: the whole block is here.
     let extent = unsafe { box_of(block, [x, y], [x, y]) };
-    // The point in the middle of the order: where points crowd, there f32 should keep most.
+    // The point in the middle of the order, so that f32 keeps most where points are dense.
     let half = u32::min(LEAF, points.count - leaf * LEAF) / 2;
     let origin = (leaf * LEAF + half) as usize;
     let origin_x = frame.x(places.get(origin)) as f32;
@@ -49,7 +49,7 @@ pub unsafe fn stage_leaves<const V: usize>(
         tree.boxes.store(tree.items + leaf, [origin_x.to_bits(), origin_y.to_bits(), 0, 0]);
     }
     if point < points.count {
-        // The same operations as for targets, so that one on a point is at distance 0.
+        // These are the same operations as for targets, so that a target on a point is at distance 0.
         let ([x, x_rest], [y, y_rest]) = (split(x), split(y));
         let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);
         let mut all = [0u32; 4];

@@ -17,9 +17,8 @@ const _: () = assert!(NODES <= BLOCK && NODES <= LEAF);
 const ALL: usize = SEVERAL as usize;
 const AXIS: usize = SIDE as usize;
 
-/// What a block that weighs nodes keeps of the sources that it takes at a time: Lagrange's polynomials along each
-/// axis, weights and weighted values. A column has one element more than it needs, so that nodes of a
-/// warp read from different banks.
+/// The sources that a block takes at a time, in shared memory: Lagrange's polynomials along each axis, weights and
+/// weighted values. A column has one element more than it needs, so that nodes of a warp read from different banks.
 #[derive(Clone, Copy)]
 pub(super) struct Scales {
     across: SharedArray<f32>,
@@ -133,14 +132,14 @@ const fn shared_bytes(values: usize) -> u32 {
     carver.bytes()
 }
 
-/// A level of items, and that below.
+/// A level of items, and the level below.
 #[arguments]
 pub struct Level {
     /// The first item.
     pub start: u32,
     /// The first of the items below.
     pub below: u32,
-    /// How many items are below: of leaves none.
+    /// How many items are below; 0 for leaves.
     pub below_count: u32,
 }
 
@@ -160,14 +159,14 @@ impl Level {
         (points + (self.below + item * CHILDREN) * NODES, children * NODES)
     }
 
-    /// What source `i` of an item is relative to: its place among the boxes of a tree of `items` items.
+    /// The origin of source `i` of an item: its index among the boxes of a tree of `items` items.
     #[inline(always)]
     pub(super) fn origin(&self, items: u32, item: u32, i: u32) -> u32 {
         if self.is_leaves() { items + item } else { self.below + item * CHILDREN + i / NODES }
     }
 }
 
-/// The box of the block's item, which it gets from its children.
+/// The box of the block's item, which follows from its children's boxes.
 #[inline(always)]
 fn extent_of(tree: &Tree<'_>, extents: Extents<'_>, level: Level) -> [f64; 4] {
     let item = thread::block_idx_x();
@@ -187,8 +186,8 @@ fn extent_of(tree: &Tree<'_>, extents: Extents<'_>, level: Level) -> [f64; 4] {
 /// Writes the nodes of a level's items. Grid: a block an item.
 ///
 /// # Safety
-/// The slices have what [`Tree`] says, and `extents` 4 numbers for each item; what is of the level below, or of the leaves,
-/// is written.
+/// The slices have what [`Tree`] says, and `extents` has 4 numbers for each item. The sources of the level below, or of
+/// the leaves, are written.
 #[kernel(block = BLOCK, shared = shared_bytes(V), instances(one: <1>; several: <ALL>))]
 pub unsafe fn weigh_nodes<const V: usize>(level: Level, tree: Tree<'_>, extents: Out<'_, f64>) {
     let scales = Scales::new(&mut Carver::new(), V as u32);

@@ -33,19 +33,20 @@ const fn shared(carver: &mut Carver, targets: usize, values: usize) -> (Shared, 
 pub struct PlanePoints<'a> {
     /// x of each, then y.
     pub places: In<'a, f64>,
-    /// How far the points of each leaf are from its origin: what `measure_tiles` of module `pairs` writes.
+    /// The farthest distance of each leaf's points from its origin, as `measure_tiles` of module `pairs` writes it.
     pub reaches: In<'a, f32>,
     /// The values' ranges, as [`Points`](crate::idw::points::Points) has them.
     pub ranges: In<'a, f64>,
 }
 
-/// The targets of a block from afar.
+/// The targets of a block, as the test for far items sees them.
 #[derive(Clone, Copy)]
 struct Around {
     /// The box of their places, rounded outwards.
     low: [f32; 2],
     high: [f32; 2],
-    /// The square of the least distance of a far item, in multiples of half the longer side of its box: (2.25 + p / 2)^2.
+    /// The square of the least distance of a far item, in multiples of half the longer side of its box: (2.25 + p /
+    /// 2)^2.
     separation: f32,
 }
 
@@ -56,24 +57,25 @@ impl Around {
         let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
         let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
         let squared = gap_x * gap_x + gap_y * gap_y;
-        // From the box of the targets to the item's middle: no target is nearer. An item without extent, on which a
-        // target lies, is not far: its points give their values.
+        // The distance from the targets' box to the item's middle, so no target is nearer. An item without extent is
+        // not far from a target on it: its points give their values.
         squared >= self.separation * half * half && squared > 0.0
     }
 }
 
-/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
-/// targets, by which power, and whether one or [`SEVERAL`] values of each point. Those with `each` in their names
-/// take a power for each target, and leave points out: what the others need not look for in their inner loop. (One spills
-/// 16 bytes on sm_80 alone; its times were taken with as many blocks.)
+/// Writes sums in f32 and f64, which `combine` of module `pairs` completes. An instance's name says where the targets
+/// are, by which power, and whether a point has one or [`SEVERAL`] values. Instances with `each` in their names take a
+/// power for each target, and leave points out; the others spare that test in their inner loop. (One spills 16 bytes on
+/// sm_80 alone; its times were taken with as many blocks.)
 ///
-/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other, or for each patch of a
-/// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
+/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other, or for each patch of a grid, as
+/// for `sum_tiles` of module `pairs`. In y: blocks that share the items.
 ///
 /// # Safety
-/// The slices have what their structs say; the tree is as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves it, up to
-/// the root of level `top`, and is not written; there are targets. Where `leave_out` is not 0, the targets are the points
-/// in their order, and each leaves itself out. `partial` has an element a target for each sum and each row of blocks.
+/// The slices have what their structs say, and there are targets. The tree is as
+/// [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves it, up to the root of level `top`, and is not written. If
+/// `leave_out` is not 0, the targets are the points in their order, and each leaves itself out. `partial` has an
+/// element a target for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), key: Summing = Summing {
     on_grid: ROW, law: LAW, values: V, has_each: EACH
 }, instances(
@@ -163,8 +165,8 @@ unsafe fn place_targets<const ROW: bool, const Q: usize>(
             block.room.targets.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
             j += 1;
         }
-        // Outwards by 2.4e-7 of itself, four times what rounding to f32 may take: a box too small would call a near item
-        // far.
+        // Outwards by 2.4e-7 of itself, four times what rounding to f32 may take: a box too small would call a near
+        // item far.
         let down = |x: f64| x as f32 - f32::abs(x as f32) * 2.4e-7;
         let [west, south, east, north] = box_of(reduce, low, high);
         ([down(west), down(south)], [-down(-east), -down(-north)])

@@ -12,17 +12,17 @@ pub(super) struct Visit {
     at: u32,
 }
 
-/// What to add.
+/// The sources of an item, to add.
 #[derive(Clone, Copy)]
 pub(super) struct SourceRun {
-    /// What its sources are relative to: its place among the boxes.
+    /// The origin of its sources: its index among the boxes.
     pub origin: u32,
     /// The first source and their number.
     pub first: u32,
     pub count: u32,
 }
 
-/// How items are visited.
+/// The tree's shape, by which items are visited.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     points: u32,
@@ -33,7 +33,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Through a tree of `items` items over `points` points, whose root is of level `top`.
+    /// For a tree of `items` items over `points` points, whose root is of level `top`.
     #[inline(always)]
     pub fn new(points: u32, items: u32, top: u32) -> Self {
         Self { points, items, leaves: points.div_ceil(LEAF), top }
@@ -52,8 +52,8 @@ impl Way {
         (self.leaves + ((1 << (2 * level)) - 1)) >> (2 * level)
     }
 
-    /// The next item to add, where `is_far` says which are far from the targets; moves the visit behind it. The visit
-    /// is not at its end.
+    /// Returns the next item to add, and moves the visit behind it. `is_far` says which items are far from the targets.
+    /// The visit is not at its end.
     #[inline(always)]
     pub fn next(&self, visit: &mut Visit, is_far: impl Fn(u32) -> bool) -> SourceRun {
         loop {
@@ -75,7 +75,7 @@ impl Way {
         }
     }
 
-    /// On to the next item that is neither done nor within one that is; beyond the root at the end.
+    /// Moves to the next item that is neither done nor within one that is; beyond the root at the end.
     #[inline(always)]
     fn advance(&self, visit: &mut Visit) {
         visit.at += 1;

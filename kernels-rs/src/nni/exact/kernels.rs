@@ -33,7 +33,7 @@ pub struct StarArrays<'a> {
     pub places: In<'a, f64>,
     /// Where each star begins, and where the last one ends.
     pub starts: In<'a, u32>,
-    /// The neighbours of all; with [`OPEN`] the last one of a site on the hull.
+    /// The neighbours of all sites, star after star. The last neighbour of a site on the hull has the bit [`OPEN`].
     pub neighbours: In<'a, u32>,
     /// How many sites.
     pub sites: u32,
@@ -89,8 +89,8 @@ pub unsafe fn find_middles(scene: Scene, across: u32, len: u32, x: Out<'_, f64>,
     }
 }
 
-/// Writes where the points of each of `sites` sites begin among points that are sorted by their sites, and where they end. Every site has
-/// points. Grid: a thread for each of `len` points.
+/// Writes, for each of `sites` sites, where its points begin among points sorted by their sites, and at the end where
+/// the last ones end. Every site has points. Grid: a thread for each of `len` points.
 ///
 /// # Safety
 /// `sorted` has `len` elements, `firsts` one more than there are sites.
@@ -108,14 +108,14 @@ pub unsafe fn find_members(sorted: In<'_, u32>, len: u32, sites: u32, firsts: Ou
     }
 }
 
-/// What sites have.
+/// The values and gradients of sites.
 #[arguments]
 pub struct SiteValues<'a> {
     /// The values of each site.
     pub values: In<'a, i32>,
-    /// Two numbers for each of these, where gradients are wanted.
+    /// Two numbers for each value of each site, if gradients are wanted.
     pub gradients: Option<In<'a, f32>>,
-    /// Of each value: as [`Scales`](crate::nni::pixels::values::Scales).
+    /// For each value: as [`Scales`](crate::nni::pixels::values::Scales).
     pub scales: In<'a, f64>,
     /// Values of a site.
     pub count: u32,
@@ -146,11 +146,11 @@ impl Sites for SiteValues<'_> {
 pub struct Layers<'a> {
     /// All cells' first value, then all cells' second, and so on.
     pub values: Out<'a, f32>,
-    /// As the rest, one for each cell.
+    /// `count` of each cell's [`Answer`], if wanted.
     pub counts: Option<Out<'a, u32>>,
-    /// In cells.
+    /// `distance` of each cell's [`Answer`], if wanted.
     pub distances: Option<Out<'a, f32>>,
-    /// In cells.
+    /// `deviation` of each cell's [`Answer`], if wanted.
     pub deviations: Option<Out<'a, f32>>,
 }
 
@@ -169,7 +169,8 @@ impl Layers<'_> {
     }
 }
 
-/// Counts the points outside of a grid, whose western edge, northern edge and cell size `grid` has. Grid: a thread a point.
+/// Counts the points outside of a grid; `grid` has its western edge, northern edge and cell size. Grid: a thread a
+/// point.
 ///
 /// # Safety
 /// `x` and `y` have `points` elements, `tallies` [`TALLIES`](crate::nni::tallies::TALLIES).
@@ -195,12 +196,13 @@ pub unsafe fn count_outside(
     unsafe { count_flags(is_outside, tallies, OUTSIDE) };
 }
 
-/// Writes the merged values of sites, and counts these. Grid: a thread a site.
+/// Writes the merged values of sites, and counts the sites. Grid: a thread a site.
 ///
 /// # Safety
-/// `firsts` has one element more than there are `sites`: where the points of each begin in `members`, and where they end.
-/// `z` has an element for each of `points` points and of `count` values, one column after the other; `scales` is for each
-/// value; `values` has `count` for each site; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements.
+/// `firsts` has one element more than there are `sites`: where the points of each begin in `members`, and where they
+/// end. `z` has an element for each of `points` points in each of `count` columns of values, one column after the
+/// other. `scales` has a scale for each value, and `values` has `count` elements for each site. `tallies` has
+/// [`TALLIES`](crate::nni::tallies::TALLIES) elements.
 #[kernel(block = BLOCK)]
 pub unsafe fn merge_values(
     firsts: In<'_, u32>,
@@ -238,7 +240,8 @@ pub unsafe fn merge_values(
 /// Estimates the gradients of every site. Grid: a thread a site.
 ///
 /// # Safety
-/// The slices have what [`struct@StarArrays`] and [`struct@SiteValues`] say; `gradients` has two elements for each value of a site.
+/// The slices have what [`struct@StarArrays`] and [`struct@SiteValues`] say; `gradients` has two elements for each
+/// value of a site.
 #[kernel(block = BLOCK)]
 pub unsafe fn fit_gradients(
     scene: Scene,
@@ -257,15 +260,15 @@ pub unsafe fn fit_gradients(
     });
 }
 
-/// The cells of a DEM, and what they are interpolated from. A warp takes a patch of [`PATCH_COLUMNS`] by [`PATCH_ROWS`] cells; patches lie row by
-/// row.
+/// The cells of a DEM, and what they are interpolated from. A warp takes a patch of [`PATCH_COLUMNS`] by [`PATCH_ROWS`]
+/// cells; patches lie row by row.
 #[arguments]
 pub struct Cells<'a> {
-    /// What is asked.
+    /// The DEM and the options.
     pub scene: Scene,
-    /// Of the sites.
+    /// The stars of the sites.
     pub stars: StarArrays<'a>,
-    /// As there.
+    /// The values of the sites.
     pub sites: SiteValues<'a>,
     /// A site for each patch, if there are sites.
     pub hints: In<'a, u32>,
@@ -276,7 +279,7 @@ pub struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Interpolates a cell of a patch, if the DEM has it. Gives whether it has no value in the end.
+    /// Interpolates a cell of a patch, if the DEM has it. Returns whether the cell has no value in the end.
     #[inline(always)]
     fn interpolate<const WEIGHTS: u32, D: Decide>(
         &self,
@@ -314,13 +317,14 @@ impl Cells<'_> {
     }
 }
 
-/// Interpolates the cells of the DEM, but for those that f64 does not decide about, and counts cells without a value in the end. In `hard` each
-/// patch has a bit for each cell that is left. Grid: a warp for each of `patches` patches. Weights that are a mean's are those that the scene names.
+/// Interpolates the cells of the DEM that f64 decides, and counts cells without a value in the end. `hard` has a word
+/// for each patch, with a bit for each cell that f64 leaves undecided. Grid: a warp for each of `patches` patches. If
+/// `WEIGHTS` takes a weighted mean, the scene says whether the weights are Sibson's or Laplace's.
 ///
 /// # Safety
-/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have an element for each
-/// patch, `mask` for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
-// What spills costs less than fewer warps: with 64 registers a thread cells take 10.4 ms, with 128 and nothing spilled 13.8.
+/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have
+/// an element for each patch, `mask` for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
+// Spills cost less than fewer warps: with 64 registers a thread cells take 10.4 ms, with 128 and nothing spilled 13.8.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 16,
@@ -348,11 +352,11 @@ pub unsafe fn interpolate_cells<const WEIGHTS: u32>(
     }
 }
 
-/// Interpolates the cells that are left, with exact decisions. Grid: any number of warps, which take 32 patches in turns.
+/// Interpolates the undecided cells, with exact decisions. Grid: any number of warps, which take 32 patches in turns.
 ///
 /// # Safety
 /// As [`interpolate_cells`](mod@interpolate_cells), which has run.
-// The sums of 2048 bits lie in local memory, 512 bytes. What spills beside them is around calls of exact decisions.
+// The sums of 2048 bits lie in local memory, 512 bytes. The other spills are around calls of exact decisions.
 #[kernel(
     block = CELLS_BLOCK,
     resident = 8,

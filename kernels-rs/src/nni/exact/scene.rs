@@ -8,7 +8,8 @@ use crate::stars::angles::{positive_cross, square, way};
 use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};
 use crate::stars::predicates::{Decide, Decided, is_before};
 
-/// What is asked of every cell. Lengths are the caller's times a power of two, as the sites' coordinates are.
+/// The DEM, and the options that hold for every cell. Lengths are the caller's times a power of two, as the sites'
+/// coordinates are.
 #[arguments]
 pub struct Scene {
     /// x of the DEM's western edge, y of its northern edge.
@@ -27,9 +28,9 @@ pub struct Scene {
     pub weights: u32,
     /// 1 where cells outside the hull are left out, else 0.
     pub within_hull: u32,
-    /// What cells without a value take.
+    /// How cells without a value are filled.
     pub fill: u32,
-    /// The same as a value.
+    /// The value that fills them, if that is how.
     pub fill_value: f32,
     /// 1 where distances are wanted, else 0.
     pub has_distances: u32,
@@ -46,24 +47,24 @@ pub struct Cell {
     pub is_masked: bool,
 }
 
-/// What belongs to a cell beside its values.
+/// The results of a cell beside its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Natural neighbours; outside the hull the sites between which the value is.
+    /// How many natural neighbours it has; outside the hull, how many sites its value lies between.
     pub count: u32,
     /// The distance to the nearest site, in cells.
     pub distance: f32,
-    /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for rounding inside the
-    /// hull, the distance to the hull outside.
+    /// The distance from the cell's centre to the weighted mean of the sites' places, in cells. Inside the hull it is 0
+    /// but for rounding, outside it is the distance to the hull.
     pub deviation: f32,
 }
 
 impl Answer {
-    /// That of a cell that is left out.
+    /// The answer for a cell that is left out.
     pub const NONE: Self = Self { count: 0, distance: f32::INFINITY, deviation: f32::NAN };
 }
 
-/// What sites have: their values and gradients, and how those become values of the DEM.
+/// The values and gradients of sites, and the scale by which values become those of the DEM.
 pub trait Sites {
     /// How many values.
     fn values(&self) -> u32;
@@ -85,9 +86,10 @@ impl Scene {
         ]
     }
 
-    /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, the nearer the better, and becomes the nearest
-    /// one; without any it is no site. `WEIGHTS` chooses the code: [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other
-    /// value for Sibson's and Laplace's weights, between which the scene chooses. Nothing is written if a decision is left open.
+    /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, best one near the cell, and becomes
+    /// the nearest site; if there are no sites, it is no site's number. `WEIGHTS` chooses the code:
+    /// [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other value for Sibson's and Laplace's weights, between
+    /// which the scene chooses. If `D` leaves a decision open, nothing is written.
     #[inline(always)]
     pub fn interpolate<const WEIGHTS: u32, S: Stars, T: Sites, D: Decide>(
         &self,
@@ -163,7 +165,7 @@ impl Scene {
     }
 }
 
-/// What becomes of a cell.
+/// Where a cell's values go.
 struct Outcome<'a, T, W> {
     scene: &'a Scene,
     sites: &'a T,
@@ -173,7 +175,7 @@ struct Outcome<'a, T, W> {
 }
 
 impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
-    /// Writes what the place of values takes where there are none.
+    /// Writes the filling for a cell without a value.
     #[inline(always)]
     fn leave_out(&mut self) {
         let fill = if self.cell.is_masked { FILL_NOT } else { self.scene.fill };
@@ -246,10 +248,11 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         Ok((count, deviation))
     }
 
-    /// Writes the values of the plane through the corners of the triangle that holds the place; gives count and deviation.
+    /// Writes the values of the plane through the corners of the triangle that holds the place; returns count and
+    /// deviation.
     ///
-    /// On an edge they are those between its ends alone, whichever of its two triangles is given. Sums begin at the first end
-    /// or corner by x, then by y. So nothing depends on how the triangle was found.
+    /// On an edge, only the edge's ends count, whichever of its two triangles is given. Sums begin at the first corner
+    /// by x, then by y. So nothing depends on how the triangle was found.
     #[inline(always)]
     fn in_triangle<S: Stars, D: Decide>(
         &mut self,

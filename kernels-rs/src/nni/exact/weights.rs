@@ -1,4 +1,4 @@
-//! What natural neighbours are weighed for: values, and gradients at the sites.
+//! Weighted sums over natural neighbours: values, and gradients at the sites.
 
 use device_std::{math, vector};
 
@@ -15,19 +15,19 @@ pub const SMOOTH: u32 = 2;
 /// Weights are the parts of the triangle that holds the query point: the surface is a TIN.
 pub const LINEAR: u32 = 3;
 
-/// Weighted sums over natural neighbours. Only those of weights [`SMOOTH`] can be asked for the smooth interpolant.
+/// Weighted sums over natural neighbours. Only with weights [`SMOOTH`] they give the smooth interpolant.
 #[derive(Clone, Copy)]
 pub struct Sums<const WEIGHTS: u32> {
     /// How many sites there are.
     pub count: u32,
-    /// Of the weights.
+    /// The sum of the weights.
     total: f64,
-    /// Of the values.
+    /// The sum of the weighted values.
     mean: f64,
-    /// Of the ways to the sites.
+    /// The weighted sum of the vectors to the sites.
     way: [f64; 2],
-    /// For the smooth interpolant: of 1 over the distance, of the sites' planes at the place by the same weights,
-    /// of the distance, and of its square.
+    /// The weighted sums of the smooth interpolant: of 1 over the distance, of the sites' planes at the place by that
+    /// weight, of the distance, and of its square.
     inverse: f64,
     planes: f64,
     first_moment: f64,
@@ -73,9 +73,9 @@ impl<const WEIGHTS: u32> Sums<WEIGHTS> {
         }
     }
 
-    /// The value at the place: the weighted mean, or Sibson's smooth (C1) interpolant (1981, A brief
-    /// description of natural neighbour interpolation), a blend of the mean and of a mean of the sites'
-    /// planes, by areas over distances. `None` where rounding has left no weight.
+    /// The value at the place: the weighted mean, or Sibson's smooth (C1) interpolant (1981, A brief description of
+    /// natural neighbour interpolation). The latter blends the mean with a mean of the sites' planes, by areas over
+    /// distances. `None` if rounding has left no weight.
     #[inline(always)]
     pub fn value(&self) -> Option<f64> {
         if !(self.total > 0.0 && self.total < f64::INFINITY) {
@@ -96,8 +96,7 @@ impl<const WEIGHTS: u32> Sums<WEIGHTS> {
     }
 }
 
-/// The most that a border counts in a gradient, in distances of its site: those of the outermost points
-/// are endless.
+/// The longest border that a gradient counts, in distances of its site: the borders of the outermost sites are endless.
 const LONGEST: f64 = 2.0;
 
 /// The gradients at a site: the planes through it that fit its neighbours best, by weighted least squares.
@@ -106,8 +105,8 @@ pub struct Planes<'a, S> {
     stars: &'a S,
     site: u32,
     at: [f64; 2],
-    /// Where sums begin in the star, so that they do not depend on the numbers of sites: with the first neighbour by x, then
-    /// by y; on the hull with that of the star.
+    /// Where sums begin in the star, so that they do not depend on the numbers of sites. That is the first neighbour by
+    /// x, then by y; on the hull, the star's first.
     start: u32,
     /// The matrix of the normal equations: xx, xy, yy.
     matrix: [f64; 3],
@@ -129,7 +128,7 @@ impl<'a, S: Stars> Planes<'a, S> {
         all
     }
 
-    /// Shows each neighbour: the site, its weight, and the way to it.
+    /// Shows each neighbour: the site, its weight, and the vector to it.
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
         let [first, end] = self.stars.star(self.site);
@@ -146,7 +145,7 @@ impl<'a, S: Stars> Planes<'a, S> {
                 let after = to(next);
                 let angles = cotangent(here, before) / positive_cross(before, here)
                     + cotangent(here, after) / positive_cross(here, after);
-                // Less than nothing is rounding.
+                // Below 0 is rounding.
                 let length = f64::max(0.5 * angles, 0.0);
                 border = f64::min(length, LONGEST);
             }
@@ -156,7 +155,8 @@ impl<'a, S: Stars> Planes<'a, S> {
         }
     }
 
-    /// The gradient of a value, per unit to the east and to the north; along the line where the neighbours are in line.
+    /// The gradient of a value, per unit to the east and to the north. If the neighbours lie on a line, it goes along
+    /// the line.
     #[inline(always)]
     pub fn gradient(&self, own: i32, value: impl Fn(u32) -> i32) -> [f64; 2] {
         let [xx, xy, yy] = self.matrix;
@@ -167,7 +167,7 @@ impl<'a, S: Stars> Planes<'a, S> {
             right_x += weight * x * rise;
             right_y += weight * y * rise;
         });
-        // Below this the neighbours are in line but for rounding: then the least gradient that fits them.
+        // Below this the neighbours lie on a line but for rounding; then take the least gradient that fits them.
         if determinant <= 1e-9 * trace * trace {
             return if trace > 0.0 { [right_x / trace, right_y / trace] } else { [0.0; 2] };
         }

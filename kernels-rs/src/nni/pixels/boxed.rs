@@ -1,14 +1,14 @@
-//! The queries without a small circle, and those by other weights: a thread a cell.
+//! The queries without a small circle, and the queries by other weights: a thread a cell.
 //!
-//! What a cell steals is rarely far away, so there are two ways to it, one after the other:
+//! The pixels that a cell steals are rarely far away, so a cell is tried in two ways:
 //!
-//! 1. [`tile`]: a block has a tile of pixels in shared memory, and looks at those in a box round each cell, by
-//!    comparisons of a few bits. It tells whether what the cell steals ends there; where it may not, the cell is put
-//!    into a list.
+//! 1. [`tile`]: a block has a tile of pixels in shared memory, and tests the pixels in a box around each cell by
+//!    comparisons of a few bits. These tell whether the stolen region ends in the box. If it may not, the cell is
+//!    listed.
 //! 2. The cells of the list go [row by row](super::spans), as far as it takes.
 //!
-//! By areas ([`areas`]), or by [`weighted`] means. There is a kernel for each of some boxes; the host takes the one that
-//! as many points as there are want.
+//! [`areas`] has the queries by areas, [`weighted`] those by weighted means. There is a kernel for each of some box
+//! sizes; the host chooses by the density of points.
 
 pub mod areas;
 pub mod tile;

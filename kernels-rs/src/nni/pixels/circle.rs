@@ -1,4 +1,4 @@
-//! The pixels in which a query looks for what it steals, row by row.
+//! The circle of pixels that a query searches for stolen ones, row by row.
 //!
 //! Host and device run the same functions.
 
@@ -11,8 +11,8 @@ use super::MODULE;
 
 /// The pixels whose centre is within a radius of the query point.
 ///
-/// With an odd supersampling the query point is the centre of a pixel, and the middle one of an odd number
-/// of rows goes through it. With an even one it is the corner of four, and no row goes through it.
+/// With an odd supersampling the query point is the centre of a pixel, and the number of rows is odd: the middle row
+/// goes through the point. With an even one it is the corner of four pixels, and no row goes through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circle {
     /// The squared radius in half pixels, below 2^62.
@@ -33,8 +33,8 @@ impl Circle {
         2 * self.pixels_within(self.limit) + self.on_centre() as u32
     }
 
-    /// How many pixels a row, counted from the top, has to the left of the query point's column, and as many
-    /// to the right. A pixel under the query point counts on neither side.
+    /// How many pixels of a row, counted from the top, lie to the left of the query point's column; as many lie to the
+    /// right. A pixel under the query point counts on neither side.
     #[inline(always)]
     pub fn span(self, row: u32) -> i32 {
         let half = self.rows() / 2;

@@ -1,8 +1,8 @@
-//! Pixels with more points than a word counts: [`MEAN`](crate::nni::policies::MEAN) of 65,536 points and more.
+//! Pixels with more points than a word can count: [`MEAN`](crate::nni::policies::MEAN) of 65,536 points and more.
 //!
-//! Then the sum of the words' counts, which `resolve_sites` takes, is not the number of points inside, and
-//! these kernels count again in two arrays. They are launched in any case and return at once where nothing
-//! is wrong, so that the host need not look.
+//! If a pixel has that many, the sum of the words' counts, which `resolve_sites` takes, is less than the number of
+//! points inside. Then these kernels count again in two arrays. They are always launched, and return at once if no word
+//! overflowed, so that the host need not wait to know.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -13,19 +13,19 @@ use super::values::{MAX_VALUES, Scales};
 use crate::nni::policies::rounded_mean;
 use crate::nni::tallies::{COUNTED, OUTSIDE, SITES};
 
-/// Whether a word is short of points, once all have been merged, and the words resolved.
+/// Whether a word has overflowed, once all points have been merged and the words resolved.
 #[inline(always)]
 fn is_crowded(tallies: In<'_, u64>, points: u64) -> bool {
     tallies.get(COUNTED) != points - tallies.get(OUTSIDE)
 }
 
-/// Sets the arrays of [`const@accumulate_crowded`] to zero, if they are needed.
+/// Sets the arrays of [`const@accumulate_crowded`] to zero, if a word has overflowed.
 ///
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, as `resolve_sites` leaves them; `counts` has `pixels`
-/// elements, `sums` `value_count` times as many.
+/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, as `resolve_sites` leaves them; `counts` has
+/// `pixels` elements, `sums` `value_count` times as many.
 #[kernel(block = 256)]
 pub unsafe fn clear_crowded(
     tallies: In<'_, u64>,
@@ -50,13 +50,13 @@ pub unsafe fn clear_crowded(
     }
 }
 
-/// Counts and sums the points of each pixel in arrays of their own, if a word is short of points.
+/// Counts and sums the points of each pixel in arrays of their own, if a word has overflowed.
 ///
 /// Grid: any; each thread takes points in turn.
 ///
 /// # Safety
-/// As for `accumulate_points` with `value_count` values, all points at once, and [`const@clear_crowded`]; `counts`
-/// has an element for each pixel, `sums` `value_count`.
+/// As for `accumulate_points` with `value_count` values and all points at once, and as for [`const@clear_crowded`].
+/// `counts` has an element for each pixel, `sums` `value_count` of them.
 #[kernel(block = 256)]
 pub unsafe fn accumulate_crowded(
     tallies: In<'_, u64>,
@@ -76,7 +76,7 @@ pub unsafe fn accumulate_crowded(
         let (pixel, is_inside) = raster.pixel_of(points.x.get(point), points.y.get(point));
         if is_inside {
             counts.fetch_add(pixel, 1);
-            // To a constant number, for which the columns' addresses stay in registers.
+            // The loop runs to a constant number, so that the columns' addresses stay in registers.
             let mut k = 0;
             while k < MAX_VALUES {
                 if k < value_count as usize {
@@ -96,13 +96,13 @@ fn threads() -> u64 {
     thread::grid_dim_x() as u64 * thread::block_dim_x() as u64
 }
 
-/// Writes the values of occupied pixels by [`const@accumulate_crowded`], if a word is short of points.
+/// Writes the values of occupied pixels from the sums of [`const@accumulate_crowded`], if a word has overflowed.
 ///
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// As for [`const@clear_crowded`]; `counts` and `mask` have `pixels` elements, `sums` and `values`
-/// `value_count` times as many.
+/// As for [`const@clear_crowded`]. `counts` and `mask` have `pixels` elements, `sums` and `values` have `value_count`
+/// times as many.
 #[kernel(block = 256)]
 pub unsafe fn resolve_crowded(
     tallies: Out<'_, u64>,
@@ -122,7 +122,7 @@ pub unsafe fn resolve_crowded(
         let p = pixel as usize;
         let count = counts.get(p);
         if count > 0 {
-            // A count that wrapped to nothing had left no site.
+            // A count that wrapped to 0 had left no site.
             if mask.get(p) == 0 {
                 mask.set(p, 1);
                 tallies.fetch_add(SITES, 1);

@@ -1,4 +1,4 @@
-//! What is done to cells after the queries: layers of quality, and the control of NODATA.
+//! The last step over cells, after the queries: layers of quality, and the control of NODATA.
 
 use device_std::math;
 #[cfg(feature = "nni")]
@@ -15,8 +15,8 @@ use super::values::Scales;
 use crate::nni::policies::{FILL_NEAREST, FILL_VALUE};
 use crate::nni::tallies::{LEFT, SITES, count_flags};
 
-/// The nearest site to a query point among those of the pixels that touch it: its squared distance in
-/// half pixels, and itself; the lowest of several.
+/// Returns the site nearest to a query point among the sites of the pixels that touch the point: its squared distance
+/// in half pixels, and its index. Of equally near sites it is the lowest.
 #[inline(always)]
 pub fn nearest_touching(cell: &impl Region) -> (u64, u32) {
     let mut nearest = (u64::MAX, NONE);
@@ -35,8 +35,8 @@ pub fn in_cells(squared: u64, supersample: u32) -> f32 {
     (math::sqrt(squared as f64) / (2 * supersample) as f64) as f32
 }
 
-/// What becomes of a cell's value: nothing outside the hull, farther from its nearest site than the
-/// limit, or masked; then the filling, where it is not masked.
+/// Returns a cell's final value. A cell outside the hull, farther from its nearest site than the limit, or masked has
+/// none. Then cells without a value are filled, unless they are masked.
 #[inline(always)]
 pub fn finished(
     value: f32,
@@ -57,18 +57,18 @@ pub fn finished(
     }
 }
 
-/// Writes the distance of every cell to its nearest site, in cells, where `distances` are wanted; and
-/// applies the control of NODATA to `dem`.
+/// Writes the distance of every cell to its nearest site, in cells, if `distances` are wanted, and applies the control
+/// of NODATA to `dem`.
 ///
-/// `hull` has for each row of cells the first and the last position of a query point, in
-/// half pixels, within the sites' convex hull; where there is none, all are. `mask` is not 0 where a cell may have a value.
-/// Cells that have none in the end are counted, once for the `value_count` values, which are all
-/// there or all missing. Grid: one thread a cell.
+/// `hull` has, for each row of cells, the first and the last position of a query point within the sites' convex hull,
+/// in half pixels. Without `hull` all positions count. `mask` is not 0 where a cell may have a value. Cells without a
+/// value in the end are counted once for all `value_count` values, since these are all there or all missing. Grid: one
+/// thread a cell.
 ///
 /// # Safety
-/// `tallies`, `nearest` and `values` are as [`Sites`](super::values::Sites) has them, with `value_count` values for each
-/// pixel of a raster that is not turned; `scales` has a scale for each value, `hull` two elements for each row of the lattice,
-/// `mask` and `distances` one for each cell, `dem` one for each value of each cell.
+/// `tallies`, `nearest` and `values` are as [`Sites`](super::values::Sites) has them, with `value_count` values for
+/// each pixel, of a raster that is not turned. `scales` has a scale for each value, and `hull` two elements for each
+/// row of the lattice. `mask` and `distances` have an element for each cell, and `dem` one for each value of each cell.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn finish_cells(
@@ -137,13 +137,14 @@ pub unsafe fn finish_cells(
     unsafe { count_flags(is_empty, tallies, LEFT) };
 }
 
-/// Writes the first and the last column with a site in every row of the raster, in pixels; the wrong way
-/// round where there is none.
+/// Writes the first and the last column with a site in every row of the raster, in pixels. In a row without a site the
+/// first is greater than the last.
 ///
 /// Grid: one warp-sized block a row.
 ///
 /// # Safety
-/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, `nearest` `width` for each block, `extremes` one.
+/// `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, `nearest` has `width` for each block, `extremes`
+/// has one for each block.
 #[cfg(feature = "nni")]
 #[kernel(block = 32)]
 pub unsafe fn row_extremes(

@@ -2,7 +2,7 @@
 
 use device_std::math;
 
-/// The width of a raster, and what divides by it: `index / width` without a division.
+/// The width of a raster, with the reciprocal that gives `index / width` without a division.
 ///
 /// The reciprocal is Lemire, Kaser and Kurz's (2019, doi:10.1002/spe.2689): exact for every 32-bit
 /// index.
@@ -13,7 +13,7 @@ pub struct Width {
 }
 
 impl Width {
-    /// What [`Width::new`] takes beside the width, which is not 0.
+    /// The reciprocal that [`Width::new`] takes beside the width, which is not 0.
     pub const fn reciprocal(width: u32) -> u64 {
         // 2^64 / width, rounded up; for a width of 1 it wraps to 0.
         (u64::MAX / width as u64).wrapping_add(1)
@@ -49,11 +49,10 @@ pub fn mean(sum: i64, count: u32, offset: f64, step: f64) -> f32 {
 
 /// The values of a cell: [`mean`] of each sum. `scale` gives the offset and the step of each.
 ///
-/// On the device one division serves all. The quotient of two integers by the correctly rounded
-/// reciprocal is off by less than 1.5 units in the last place; the rest that it leaves is exact, being
-/// a small multiple of that unit, and its share corrects the quotient to the one that division gives
-/// (Markstein 1990, doi:10.1147/rd.341.0111): no quotient by such a divisor is so near to the middle
-/// between two numbers that the correction's own rounding could matter.
+/// On the device one division serves all values. The quotient of two integers by the correctly rounded reciprocal is
+/// off by less than 1.5 units in the last place. Its remainder is exact, being a small multiple of that unit, and
+/// corrects the quotient to the one that division gives (Markstein 1990, doi:10.1147/rd.341.0111). The correction's own
+/// rounding does not matter: no quotient by such a divisor is that near to the middle between two numbers.
 #[inline(always)]
 pub fn means<const N: usize>(
     sums: [i64; N],

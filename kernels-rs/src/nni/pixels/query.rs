@@ -1,4 +1,4 @@
-//! The queries by Sibson's areas: what each sums, and a cell [row by row](super::spans).
+//! The queries by Sibson's areas: the sums of each, and the query of a cell [row by row](super::spans).
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
@@ -18,19 +18,19 @@ pub const COLUMNS: u32 = 32;
 /// Cells of a block in y.
 pub const ROWS: u32 = 8;
 
-/// What an area-weighted query sums.
+/// The sums of an area-weighted query.
 #[derive(Clone, Copy)]
 pub struct Areas<const N: usize> {
-    /// Pixels.
+    /// How many pixels it steals.
     pub count: u32,
-    /// Each of the values, as often as its site has pixels.
+    /// The sum of each value over these pixels' sites.
     pub sums: [i64; N],
-    /// Ways to the sites, likewise; in half pixels.
+    /// The sum of the vectors to these sites, in half pixels.
     pub way: [i64; 2],
 }
 
-/// How far the mean of the counted sites' places, weighted as their values, is from the query point, in
-/// cells: 0 for exact weights.
+/// The distance from the query point to the mean of the counted sites' places, weighted as their values, in cells: 0
+/// for exact weights.
 #[inline(always)]
 pub fn deviation<const N: usize>(areas: &Areas<N>, supersample: u32) -> f32 {
     if areas.count == 0 {
@@ -41,15 +41,13 @@ pub fn deviation<const N: usize>(areas: &Areas<N>, supersample: u32) -> f32 {
 }
 
 impl<const N: usize> Areas<N> {
-    /// Nothing.
+    /// Empty sums.
     pub(super) const NONE: Self = Self { count: 0, sums: [0; N], way: [0; 2] };
 
-    /// Sums what a query point steals from the sites that reach it; where that is nothing, the
-    /// sites that touch it.
+    /// Sums what a query point steals from the sites that reach it. If it steals nothing, sums the sites that touch it.
     ///
-    /// `before`, which may be there if all sites reach everywhere, gives the sums of the values of
-    /// all pixels before one. Then a row takes two looks at it, however many sites it has; and the
-    /// ways are not summed.
+    /// `before` gives the sums of the values of all pixels before one; it is allowed only if there is no site limit.
+    /// Then a row takes two reads, however many sites it has, and the vectors are not summed.
     #[inline(always)]
     pub fn of(
         cell: &impl Region,
@@ -82,7 +80,7 @@ impl<const N: usize> Areas<N> {
         if areas.count == 0 { Self::touching(cell, site_limit, values) } else { areas }
     }
 
-    /// Sums the sites that touch a query point which steals nothing.
+    /// Sums the sites that touch a query point that steals nothing.
     #[inline(always)]
     pub fn touching(cell: &impl Region, site_limit: u64, values: impl Fn(u32) -> [i32; N]) -> Self {
         let mut areas = Self::NONE;
@@ -109,14 +107,14 @@ impl<const N: usize> Areas<N> {
     }
 }
 
-/// From the sums of one value to those of the next: one for each pixel and one more, made even so that
-/// each value's start at a multiple of 16 bytes.
+/// The distance from the sums of one value to the sums of the next: an element for each pixel and one more, rounded up
+/// to an even number. So each value's sums start at a multiple of 16 bytes.
 #[inline(always)]
 pub const fn sum_plane(pixels: usize) -> usize {
     (pixels + 2) & !1
 }
 
-/// Where a cell of the DEM asks from, in half pixels.
+/// The query point of a cell of the DEM, in half pixels.
 #[inline(always)]
 pub(super) fn query_point(column: u32, row: u32, supersample: u32) -> [i32; 2] {
     [column, row].map(|i| (supersample * (2 * i + 1)) as i32)
@@ -129,7 +127,7 @@ pub struct Lattice {
     pub columns: u32,
     /// Rows of cells.
     pub rows: u32,
-    /// That of the raster's width: [`Width::reciprocal`](super::geometry::Width::reciprocal).
+    /// The reciprocal of the raster's width: [`Width::reciprocal`](super::geometry::Width::reciprocal).
     pub reciprocal: u64,
     /// Pixels along a cell's side.
     pub supersample: u32,
@@ -146,8 +144,8 @@ impl Lattice {
 /// The part of the raster that a query reads.
 #[arguments]
 pub struct Limits<'a> {
-    /// For each row of the query circle, from the top, how many of its pixels lie to the left of the query point, and as
-    /// many to the right. Without a circle nothing.
+    /// For each row of the query circle, from the top, how many of its pixels lie to the left of the query point; as
+    /// many lie to the right. Empty without a circle.
     pub spans: In<'a, i32>,
     /// The rows of the query circle; `i32::MAX` without one.
     pub span_rows: u32,
@@ -166,7 +164,7 @@ pub struct Results<'a> {
     pub counts: Option<Out<'a, u32>>,
 }
 
-/// A DEM, and what its queries look at.
+/// A DEM, with the data that its queries read.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a, const N: usize> {
     pub sites: Sites<'a>,
@@ -179,7 +177,7 @@ pub(super) struct Scene<'a, const N: usize> {
 }
 
 impl<const N: usize> Scene<'_, N> {
-    /// Where queries look.
+    /// The part of the raster that queries read.
     #[inline(always)]
     pub fn bounds(&self) -> Bounds<impl Fn(i32) -> i32 + Copy> {
         let spans = self.limits.spans;
@@ -220,7 +218,7 @@ impl<const N: usize> Scene<'_, N> {
         self.put(column, row, &areas);
     }
 
-    /// Writes what a cell of the DEM has.
+    /// Writes the results of a cell of the DEM.
     #[inline(always)]
     pub fn put(&self, column: u32, row: u32, areas: &Areas<N>) {
         let Lattice { columns, rows, supersample, .. } = self.lattice;
@@ -240,8 +238,8 @@ impl<const N: usize> Scene<'_, N> {
         }
     }
 
-    /// Interpolates the cells of listed tiles, of `tile` cells in x and y: the blocks take
-    /// [`COLUMNS`] by [`ROWS`] cells of a tile in turn. `listed` has the number of tiles, then they.
+    /// Interpolates the cells of listed tiles, of `tile` cells in x and y: the blocks take [`COLUMNS`] by [`ROWS`]
+    /// cells of a tile in turn. `listed` has the number of tiles, then the tiles.
     #[inline(always)]
     fn query_listed(&self, listed: In<'_, u32>, tile: [u32; 2]) {
         let ([tile_columns, tile_rows], Lattice { columns, rows, .. }) = (tile, self.lattice);
@@ -270,14 +268,14 @@ impl<const N: usize> Scene<'_, N> {
     }
 }
 
-/// Interpolates the cells of listed tiles, of `tile_columns` by `tile_rows` cells, row by row within a circle. `listed` has
-/// their number, then the tiles.
+/// Interpolates the cells of listed tiles, of `tile_columns` by `tile_rows` cells, row by row within a circle. `listed`
+/// has the number of tiles, then the tiles.
 ///
 /// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
 ///
 /// # Safety
-/// The slices have what [`Sites`], with `N` values, [`Limits`] and [`Results`] say, of this lattice. The sides of a tile are
-/// multiples of those of a block.
+/// The slices have what [`Sites`], with `N` values, [`Limits`] and [`Results`] say, of this lattice. The sides of a
+/// tile are multiples of those of a block.
 #[cfg(feature = "nni")]
 #[kernel(block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_listed<const N: usize>(
@@ -292,14 +290,14 @@ pub unsafe fn query_listed<const N: usize>(
     scene.query_listed(listed, tile);
 }
 
-/// Writes the values of every pixel's site, and zeros after the last: scanned, the sums of the values of
-/// all pixels before each.
+/// Writes the values of every pixel's site, and zeros after the last pixel. A scan turns them into the sums of the
+/// values of all pixels before each.
 ///
 /// Grid: one thread for every pixel, and one more.
 ///
 /// # Safety
-/// The slices have what [`Sites`] says, with `value_count` values, of `pixels` pixels; `sums` has [`sum_plane`] elements for
-/// each value.
+/// The slices have what [`Sites`] says, with `value_count` values, of `pixels` pixels; `sums` has [`sum_plane`]
+/// elements for each value.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn gather_sums(sites: Sites<'_>, value_count: u32, sums: Out<'_, i64>, pixels: u64) {

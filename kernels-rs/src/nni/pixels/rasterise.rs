@@ -1,9 +1,9 @@
 //! From points to the words of pixels.
 //!
-//! Each pixel has one 64-bit word for each value, into which its points merge by one atomic that does
-//! not depend on order. The words of a pixel lie together. For the mean the word holds the number of
-//! points in its upper 16 bits and the sum of their values, shifted to be unsigned, in the lower 48. From
-//! 65,536 points on a word's count is short of the truth: [`crowded`](super::crowded) then counts again.
+//! Each pixel has one 64-bit word for each value. Points merge into the word by one atomic that does not depend on
+//! order. The words of a pixel lie together. For the mean the word holds the number of points in its upper 16 bits, and
+//! in the lower 48 the sum of their values, shifted to be unsigned. With 65,536 points or more in a pixel that number
+//! overflows, and [`crowded`](super::crowded) counts again.
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
@@ -15,8 +15,8 @@ use super::values::{Columns, MAX_VALUES, Scales};
 use crate::nni::policies::{FIRST, MAX, MEAN, MIN};
 use crate::nni::tallies::{BAD, OUTSIDE, count_flags};
 
-/// The byte that fills the words at first: with [`MEAN`] no points, with [`MIN`] and [`FIRST`] more
-/// than any value or index, with [`MAX`] and [`LAST`](crate::nni::policies::LAST) less than any.
+/// The byte that fills the words at first. With [`MEAN`] it means no points; with [`MIN`] and [`FIRST`] more than any
+/// value or index; with [`MAX`] and [`LAST`](crate::nni::policies::LAST) less than any.
 pub const fn neutral_byte(policy: u32) -> u8 {
     match policy {
         MEAN => 0x00,
@@ -31,20 +31,20 @@ pub(super) fn neutral_word(policy: u32) -> i64 {
     (neutral_byte(policy) as u64 * 0x0101_0101_0101_0101) as i64
 }
 
-/// Up to this many points no word can wrap, and [`crowded`](super::crowded) is not needed.
+/// With at most this many points no word can overflow, and [`crowded`](super::crowded) is not needed.
 pub const UNCROWDED: u64 = 0xffff;
 
 /// One point, in the upper bits of a word.
 pub(super) const ONE_POINT: u64 = 1 << 48;
 
-/// What makes a value unsigned: fixed-point values are within 2^30 of 0.
+/// Added to a value to make it unsigned: fixed-point values are within 2^30 of 0.
 pub(super) const SHIFT: i64 = 1 << 30;
 
-/// The most steps of a value from 0 that its part of a word has room for.
+/// The most steps from 0 of a value that fits its part of a word.
 const MAX_STEPS: f64 = (SHIFT - 1) as f64;
 
-/// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two. A value
-/// beyond the range that the scale was made for is brought to what a word has room for.
+/// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two. A value beyond the
+/// range of the scale is clamped to what fits a word.
 #[inline(always)]
 #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 pub(super) fn quantise(z: f64, [offset, reciprocal_step]: [f64; 2]) -> i32 {
@@ -87,7 +87,7 @@ impl Raster {
 pub struct Points<'a> {
     /// `count` eastings.
     pub x: In<'a, f64>,
-    /// As many northings.
+    /// `count` northings.
     pub y: In<'a, f64>,
     /// Their values.
     pub z: Columns<'a>,
@@ -97,13 +97,14 @@ pub struct Points<'a> {
 
 /// Merges every point into the words of its pixel, and counts the points outside the raster.
 ///
-/// `words` starts filled with [`neutral_byte`]; `first` is the index of the first of these points among
-/// all. A point that is not finite or has a value beyond f32 is counted as bad, and the index of the first
-/// of them put into `first_bad`. Grid: one thread a point.
+/// `words` starts filled with [`neutral_byte`]. `first` is the index, among all points, of the first of these points. A
+/// point that is not finite or has a value beyond f32 is counted as bad; `first_bad` gets the least index of a bad
+/// point. Grid: one thread a point.
 ///
 /// # Safety
-/// The points have at least `N` columns of values; `words` has an element for each value of each pixel, `tallies`
-/// [`TALLIES`](crate::nni::tallies::TALLIES), `scales` one scale for each value ([`Scales`]), `first_bad` one element.
+/// The points have at least `N` columns of values. `words` has an element for each value of each pixel, and `scales` a
+/// scale for each value ([`Scales`]). `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements, and `first_bad`
+/// has one.
 #[cfg(feature = "nni")]
 #[kernel(block = 256, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn accumulate_points<const N: usize>(

@@ -1,12 +1,12 @@
-//! What a query point steals, or an owner has, as the queries see it: an interval of pixels in each row.
+//! The pixels that a query point steals, or that an owner has, as the queries see them: an interval in each row.
 //!
-//! There are two ways to it: [`Cell`](super::spans::Cell) finds the intervals anywhere in the raster; on the device
-//! `Boxed` finds those of a region that lies in a box of some pixels. Both go over rows and runs in the same order, so
-//! sums of floats have the same bits.
+//! There are two implementations. [`Cell`](super::spans::Cell) finds the intervals anywhere in the raster. On the
+//! device, `Boxed` finds them if the region lies in a box of some pixels. Both visit rows and runs in the same order,
+//! so sums of floats have the same bits.
 
 use device_std::math;
 
-/// A site seen from a query point: the way to it, in half pixels.
+/// A site seen from a query point: the vector to it, in half pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// The site's pixel.
@@ -35,13 +35,13 @@ pub struct Position {
 }
 
 impl Position {
-    /// The pixel under the query point; where that is a corner, the one to its lower right.
+    /// The pixel under the query point; if the point is a corner, the pixel to its lower right.
     #[inline(always)]
     pub fn base(self) -> [i32; 2] {
         [self.q[0] >> 1, self.q[1] >> 1]
     }
 
-    /// 1 where the query point is the corner of pixels, 0 where it is the centre of one.
+    /// 1 if the query point is the corner of pixels, 0 if it is the centre of one.
     #[inline(always)]
     pub fn on_corner(self) -> i32 {
         1 - (self.q[0] & 1)
@@ -59,22 +59,22 @@ impl Position {
         y as usize * self.extent[0] as usize + (self.base()[0] + r) as usize
     }
 
-    /// The squared way from row `y` to the query point's place along rows, in half pixels to the south.
+    /// The distance from the query point to row `y`, in half pixels; positive if the row lies to the south.
     #[inline(always)]
     pub fn down(self, y: i32) -> i32 {
         2 * y + 1 - self.q[1]
     }
 }
 
-/// Where a query point looks: the raster, and the circle round the point.
+/// The part of the raster that a query reads: the raster, and the circle around the query point.
 #[derive(Clone, Copy)]
 pub struct Bounds<R> {
     /// Columns and rows of the raster.
     pub extent: [i32; 2],
-    /// Rows of the circle; `i32::MAX` where there is none.
+    /// Rows of the circle; `i32::MAX` without a circle.
     pub circle_rows: i32,
-    /// For a row of the circle, from the top, how many of its pixels lie to the left of the query
-    /// point, and as many to the right.
+    /// For a row of the circle, from the top, how many of its pixels lie to the left of the query point; as many lie to
+    /// the right.
     pub reach: R,
 }
 
@@ -94,7 +94,7 @@ impl<R: Fn(i32) -> i32> Bounds<R> {
         in_raster && (self.circle_row(at, y) as u32) < self.circle_rows as u32
     }
 
-    /// The row of the circle; any that it has where there is no circle.
+    /// The row of the circle; without a circle, any number.
     #[inline(always)]
     fn circle_row(&self, at: Position, y: i32) -> i32 {
         match self.circle_rows {
@@ -110,7 +110,7 @@ impl<R: Fn(i32) -> i32> Bounds<R> {
         self.in_circle(at, y, [-west, self.extent[0] - 1 - west])
     }
 
-    /// What of a row's pixels lies in the circle; the row is one of its.
+    /// The part of a row's interval that lies in the circle; the row is one of the circle's.
     #[inline(always)]
     pub fn in_circle(&self, at: Position, y: i32, [first, last]: [i32; 2]) -> [i32; 2] {
         if self.circle_rows == i32::MAX {
@@ -121,33 +121,33 @@ impl<R: Fn(i32) -> i32> Bounds<R> {
     }
 }
 
-/// A run is given pixel by pixel where not more than this many are left of the row.
+/// If at most this many pixels of the row are left, a run is found pixel by pixel.
 pub(super) const FEW: i32 = 4;
 
-/// What a query point, or an owner, has of the raster. Columns of pixels are offsets from the base.
+/// The pixels that a query point steals, or that an owner has. Columns of pixels are offsets from the base.
 pub trait Region {
-    /// Where it is.
+    /// The position of the query point, or of the owner.
     fn position(&self) -> Position;
 
     /// The site of a pixel, seen from the query point.
     fn neighbour(&self, r: i32, y: i32) -> Neighbour;
 
-    /// Whether there is a column that [`neighbour`](Self::neighbour) may be asked for.
+    /// Whether [`neighbour`](Self::neighbour) works for a column.
     #[inline(always)]
     fn has_column(&self, r: i32) -> bool {
         self.position().is_column(r)
     }
 
-    /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query
-    /// point's own (where it is a corner, the one below it) to the south, then from the one above
-    /// to the north; after the last that has something comes one without, if the raster and the circle have it.
-    /// `first > last` where nothing is.
+    /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query point's own row to the
+    /// south, then from the row above it to the north. If the point is a corner, its own row is the one below it.
+    /// `first > last` if nothing in the row is stolen. After the last row with stolen pixels comes one without, if the
+    /// raster and the circle have it.
     ///
     /// The raster has a site.
     fn rows(&self, row: impl FnMut(i32, i32, i32));
 
-    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order; but
-    /// not for those whose squared distance is `site_limit` or more.
+    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order, without sites whose
+    /// squared distance is `site_limit` or more.
     fn runs(&self, y: i32, first: i32, last: i32, site_limit: u64, run: impl FnMut(Neighbour, u32));
 
     /// Calls `run(site, pixels)` for the sites of all rows, as [`runs`](Self::runs), but in any order.
@@ -162,8 +162,8 @@ pub trait Region {
         self.position().base()[1]
     }
 
-    /// Calls `site` for the sites among the pixels that touch the query point: one, or four where it
-    /// is a corner.
+    /// Calls `site` for the sites among the pixels that touch the query point: one pixel, or four if the point is a
+    /// corner.
     #[inline(always)]
     fn touching_sites(&self, mut site: impl FnMut(Neighbour)) {
         self.touching(|pixel, neighbour| {
@@ -189,8 +189,8 @@ pub trait Region {
         }
     }
 
-    /// Whether no site is so near to the query point as the squared distance `site_limit`, in half
-    /// pixels; `false` where it would take a longer look.
+    /// Whether all sites are at least the squared distance `site_limit`, in half pixels, from the query point; `false`
+    /// if a quick test cannot tell.
     #[inline(always)]
     fn is_beyond(&self, site_limit: u64) -> bool {
         if site_limit == u64::MAX {
@@ -198,10 +198,10 @@ pub trait Region {
         }
         let site = self.neighbour(0, self.start_row());
         if self.position().on_corner() == 0 {
-            // The nearest of all.
+            // This is the nearest site of all.
             return site.squared() as u64 >= site_limit;
         }
-        // Nearest to a pixel which is the root of 2 away.
+        // The site is the nearest to a pixel whose centre is the root of 2 away.
         let to_pixel = Neighbour { dx: site.dx - 1, dy: site.dy - 1, ..site };
         let bound = math::sqrt(site_limit as f64) + 1.5;
         to_pixel.squared() as f64 >= bound * bound

@@ -49,7 +49,7 @@ impl<'a> Words<'a> {
             let four = self.load(first as usize, end as usize, is_whole);
             let mut flags = 0;
             let mut vector: Vector = [0; 4];
-            // Words whose value takes more than themselves.
+            // Words whose value needs a division or a point.
             let mut rest = 0;
             let mut i = 0;
             while i < 4 {
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
                     2 => unsafe { of_pixel.cast::<u16>() }.set(0u32, flags as u16),
                     _ => of_pixel.set(0u32, flags as u8),
                 }
-                // Where a vector is of one pixel or two most have no site, and nobody looks there.
+                // With one or two pixels a vector, most vectors have no site, and nobody reads their values.
                 if N == 1 || sites > 0 {
                     values.set_vector(first, vector);
                 }
@@ -94,7 +94,7 @@ impl<'a> Words<'a> {
                     i += 1;
                 }
             }
-            // One division in the code, for as many rounds as the warp's fullest thread needs.
+            // One division in the code, repeated as often as the warp's fullest thread needs.
             while rest != 0 {
                 let i = first as usize + rest.trailing_zeros() as usize;
                 values.set(i, self.value_of::<N>(i));
@@ -112,7 +112,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Four words, neutral ones from `end` on; `is_whole` says that all four are before it.
+    /// Loads four words, neutral ones from `end` on; `is_whole` says that all four lie before it.
     #[inline(always)]
     fn load(&self, first: usize, end: usize, is_whole: bool) -> [i64; 4] {
         let mut four = [neutral_word(self.policy); 4];
@@ -137,8 +137,7 @@ impl<'a> Words<'a> {
         four
     }
 
-    /// The value of a site from its word `i`: the mean of several points, or that of a point by its
-    /// index.
+    /// The value of a site from its word `i`: the mean of several points, or the value of the point whose index it is.
     #[inline(always)]
     fn value_of<const N: usize>(&self, i: usize) -> i32 {
         let word = self.words.get(i);
@@ -173,9 +172,9 @@ impl<'a> Words<'a> {
 /// Grid: one thread for every [`RESOLVED`] words.
 ///
 /// # Safety
-/// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at multiples of
-/// 16 bytes. With [`FIRST`](crate::nni::policies::FIRST) and [`LAST`](crate::nni::policies::LAST) the words of occupied pixels are
-/// indices into the first `N` of `z`.
+/// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at multiples of 16 bytes.
+/// With [`FIRST`](crate::nni::policies::FIRST) and [`LAST`](crate::nni::policies::LAST) the words of occupied pixels
+/// are indices into the first `N` of `z`.
 #[kernel(
     block = BLOCK,
     carve = |carver| BlockReduce::<u64>::new(carver, BLOCK as usize),

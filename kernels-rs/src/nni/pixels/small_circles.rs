@@ -1,21 +1,20 @@
 //! The query of small circles, from tiles of pixels in shared memory.
 //!
-//! A block takes a tile of cells. It gathers what the queries ask of the tile's pixels, and of those
-//! around it that a circle may reach, into a few words each (`packing`):
+//! A block takes a tile of cells. For each pixel of the tile, and each pixel around it that a circle may reach, the
+//! block packs what queries need into a few words (`packing`):
 //!
-//! - for each value a word with its upper bits; above those of the first, the squared distance to the
-//!   pixel's site, in half pixels, cut off just beyond the circle's: a pixel counts where this is more
-//!   than its squared distance to the query point, so the comparison is the test of the circle too;
+//! - for each value, a word with its upper bits. The first of these words also has, above them, the squared distance
+//!   from the pixel to its site, in half pixels, cut off just beyond the circle's squared radius. A pixel counts if
+//!   this is more than its squared distance to the query point, so the one comparison also tests the circle;
 //! - one word or more with a one, and the lower bits of the values.
 //!
-//! The words have room for the sums over a circle. So one comparison with a constant tests a pixel, and
-//! an addition a word sums its values and counts it: two for one value, three for two, six for four.
-//! A thread takes a few cells one below the other, for which it loads each pixel once. All offsets are
-//! constants: there is a kernel for each supersampling and circle that is worth it, and a circle
-//! between two of them takes the larger.
+//! The words are wide enough for the sums over a circle. So one comparison with a constant tests a pixel, and an
+//! addition a word sums its values and counts it. One value takes two words, two take three, four take six. A thread
+//! takes a few cells one below the other, and loads each pixel once for all of them. All offsets are constants: there
+//! is a kernel for each supersampling and each circle that is worth it. A circle between two of them takes the larger.
 //!
-//! A tile with a pixel so far from its site that the site's region of influence may end before a
-//! query point is left to [`query_listed`](mod@super::query_listed).
+//! In some tiles a pixel is so far from its site that the site's region of influence may end before a query point. Such
+//! a tile is left to [`query_listed`](mod@super::query_listed).
 
 mod packing;
 mod shape;
@@ -78,7 +77,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         while pair < Self::PAIRS {
             // SAFETY: the tile has the pixel, as the caller says.
             let both = unsafe { self.pixels.load(pair as u32 * Self::SHAPE.pixels() + index) };
-            // Else a comparison of this half becomes one of 64 bits.
+            // Hidden from the compiler, which would make a comparison of this half one of 64 bits.
             words[(2 * pair) % MAX_WORDS] = vector::unknown((both >> 32) as u32);
             words[(2 * pair + 1) % MAX_WORDS] = both as u32;
             pair += 1;
@@ -102,8 +101,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         }
     }
 
-    /// Gathers the tile's pixels; whether a site's region of influence may end within the reach of
-    /// one of the thread's pixels. There are sites.
+    /// Gathers the tile's pixels. Returns whether a site's region of influence may end within the reach of one of the
+    /// thread's pixels. There are sites.
     #[inline(always)]
     fn gather(&self, of_raster: Sites<'_>, circle_limit: u32, site_limit: u64) -> bool {
         let values = of_raster.values();
@@ -115,8 +114,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
             let mut inside = [false; BATCH];
             let mut sites = [0; BATCH];
             let mut values_of = [[0; N]; BATCH];
-            // Beyond the raster, and beyond the tile, something is loaded that is not used: without
-            // branches between them the loads are in flight together.
+            // Beyond the raster and beyond the tile, loads read unused elements: without branches between them the
+            // loads are in flight together.
             let mut i = 0;
             while i < BATCH {
                 let index = first + i as u32 * BLOCK;
@@ -147,7 +146,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
                 if !inside[i] {
                     distance = 0;
                 }
-                // The query is less than twice that far from the site.
+                // A query point that steals the pixel is less than twice `own`'s distance from the site.
                 is_far |= inside[i] && own > site_limit >> 2;
                 if index < pixels {
                     // SAFETY: `index < pixels`; each is one thread's own.
@@ -184,8 +183,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
                 while cell < Self::CELLS {
                     let away = Self::away(i, J, cell);
                     if away <= CIRCLE {
-                        // The pixel under the query point always counts: it is stolen, or it is a
-                        // site, and then it is all that counts.
+                        // The pixel under the query point always counts: it is stolen, or it is a site, and then
+                        // nothing else counts.
                         let counts =
                             away == 0 || distance >= (away + 1) << Self::PACKING.first_bits;
                         let sums = &mut stolen[cell];
@@ -198,8 +197,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         }
     }
 
-    /// The squared distance from the query point of a cell of the thread to the pixel that is `i` to
-    /// the right of and `j` below the base pixel of the first.
+    /// The squared distance from the query point of the thread's cell `cell` to a pixel. The pixel is `i` to the right
+    /// of and `j` below the base pixel of the thread's first cell.
     #[inline(always)]
     const fn away(i: i32, j: i32, cell: usize) -> u32 {
         let dx = 2 * i + Self::ON_CORNER;
@@ -207,8 +206,7 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
         (dx * dx + dy * dy) as u32
     }
 
-    /// The sum of the words of the sites among the four pixels that touch the query point, which is
-    /// their corner.
+    /// The sum of the words of the sites among the four pixels around the query point, which is their corner.
     ///
     /// # Safety
     /// As [`row`](Self::row).
@@ -232,9 +230,8 @@ impl<const N: usize, const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>
     }
 }
 
-/// Adds all rows of pixels that the circles of a thread's cells have. A row is a parameter of its
-/// function, so that all that depends on it is decided when compiling; those beyond the last do
-/// nothing.
+/// Adds all rows of pixels that the circles of a thread's cells have. A row is a constant parameter of its function, so
+/// that all that depends on it is decided when compiling; rows beyond the last do nothing.
 macro_rules! all_rows {
     ($tile:expr, $base:expr, $stolen:expr) => {
         all_rows!($tile, $base, $stolen; -6 -5 -4 -3 -2 -1 0 1 2 3 4 5 6 7 8 9 10)
@@ -244,10 +241,10 @@ macro_rules! all_rows {
     };
 }
 
-/// The running sums of the words of what a thread's cells steal.
+/// The running sums of the words of the pixels that a thread's cells steal.
 type Stolen = [[u32; MAX_WORDS]; MAX_CELLS];
 
-/// What a query looks at and writes.
+/// The inputs and outputs of a query.
 #[derive(Clone, Copy)]
 struct Scene<'a, const N: usize> {
     sites: Sites<'a>,
@@ -261,7 +258,7 @@ struct Scene<'a, const N: usize> {
 }
 
 impl<const N: usize> Scene<'_, N> {
-    /// Interpolates the cells of the block's tile, or puts it into the list.
+    /// Interpolates the cells of the block's tile, or lists the tile.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -363,21 +360,22 @@ impl<const N: usize> Scene<'_, N> {
 
 /// Interpolates the cells of tiles, from tile `first_tile` on, row by row of tiles.
 ///
-/// The cell (column, row) asks from `supersample * (2 column + 1, 2 row + 1)`, in half pixels. A pixel counts
-/// when it is nearer to the query point than to its own site, within the circle of squared radius
-/// `circle_limit`, and its site is nearer to the query point than `site_limit` (squared). Where none counts
-/// the query point is on a site, or amid four: then the sites among the pixels that touch it count.
-/// Everywhere, if the raster has no sites, the cell is NaN. Tiles in which the site limit plays a part are
-/// not interpolated, but put into `listed`: their number, which starts at 0, then they.
+/// The query point of cell (column, row) is `supersample * (2 column + 1, 2 row + 1)`, in half pixels. A pixel counts
+/// under three conditions. It is nearer to the query point than to its own site. It lies within the circle of squared
+/// radius `circle_limit`. And its site is nearer to the query point than `site_limit` (squared). If no pixel counts,
+/// the query point is on a site or amid four pixels, and the sites among the pixels that touch it count.
+///
+/// If the raster has no sites, every cell is NaN. Tiles in which the site limit plays a part are not interpolated but
+/// listed: `listed` has their number, which starts at 0, then the tiles.
 /// Grid: one block a tile.
 ///
-/// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them. Of those for as many
-/// values and as fine a raster the smaller circle comes first.
+/// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them. Instances with
+/// the same values and supersampling are in the order of their circles, smaller first.
 ///
 /// # Safety
-/// The slices have what [`Sites`], with `N` values, and [`Results`] say, of so many columns and rows of `cells`; `reciprocal`
-/// is that of the raster's width. `listed` has one element more than there are tiles, and `circle_limit` is at most the
-/// shape's circle.
+/// The slices have what [`Sites`], with `N` values, and [`Results`] say, for `cells` columns and rows of cells;
+/// `reciprocal` is that of the raster's width. `listed` has one element more than there are tiles, and `circle_limit`
+/// is at most the shape's circle.
 #[kernel(
     block = BLOCK,
     shared = NearShape::new(N, SUPERSAMPLE, CIRCLE, ROWS).shared_bytes(),

@@ -1,22 +1,20 @@
-//! What a query point steals, row by row: for circles of any size, or none.
+//! The pixels that a query point steals, row by row: for circles of any size, or none.
 //!
-//! Whether pixel p is nearer to the query point q than to a site s is a linear inequality in p, so
-//! what q steals is convex: in each row of pixels it is one interval. [`Region::rows`] finds the
-//! intervals, from q's row outward. It keeps the two sites that bounded the last row on the left
-//! and on the right; their inequalities give the next row's first guess. At an end that q does not
-//! steal, the site that keeps it gives a tighter inequality, and so on, as in Newton's method on a
-//! convex function: the guess never passes the end that it looks for, so the end that is found
-//! is exact. That costs a row some looks at `nearest`, whatever its length.
+//! Whether pixel p is nearer to the query point q than to a site s is a linear inequality in p. So the stolen region is
+//! convex: one interval in each row of pixels. [`Region::rows`] finds the intervals, from q's row outward. It keeps the
+//! two sites that bounded the last row on the left and on the right; their inequalities give the next row's first
+//! guess. If q does not steal the pixel at a guessed end, the site that keeps the pixel gives a tighter inequality, and
+//! so on. As in Newton's method on a convex function, the guess never passes the end, so the end that is found is
+//! exact. That costs a row some reads of `nearest`, whatever its length.
 //!
-//! Inside an interval a site's pixels lie together, for a Voronoi cell is convex too.
-//! [`Region::runs`] goes from run to run, again by inequalities, and each run adds its length times its
-//! site's value.
+//! Inside an interval a site's pixels lie together, for a Voronoi cell is convex too. [`Region::runs`] steps from run
+//! to run, again by inequalities, and each run adds its length times its site's value.
 //!
-//! With an owner, the same walk goes over the Voronoi cell of a site.
+//! With an owner, the same walk visits the Voronoi cell of a site.
 //!
-//! Where rows end: q is inside all inequalities, so once no real number satisfies them in a row, none
-//! does farther out. In a row that has a real solution but no pixel, the first and the last pixel
-//! cross by one; the walk goes on there, since a slanted sliver may meet a pixel again.
+//! Where rows end: q satisfies all inequalities, so once no real number satisfies them in a row, none does farther out.
+//! If a row has a real solution but no pixel, the first and the last pixel cross by one. The walk goes on there, since
+//! a slanted sliver may meet a pixel again.
 //!
 //! Host and device run the same functions.
 
@@ -24,7 +22,7 @@ use super::NONE;
 use super::geometry::Width;
 use super::region::{Bounds, FEW, Neighbour, Position, Region};
 
-/// A raster's diagram, and where every query point looks.
+/// A raster's diagram, and the part of it that query points read.
 #[derive(Clone, Copy)]
 pub struct Diagram<N, R> {
     /// The site of a pixel (column, row) of the raster.
@@ -35,7 +33,7 @@ pub struct Diagram<N, R> {
     pub bounds: Bounds<R>,
 }
 
-/// What a query point, or an owner, has of the raster.
+/// The pixels that a query point steals, or that an owner has.
 #[derive(Clone, Copy)]
 pub struct Cell<'a, N, R> {
     diagram: &'a Diagram<N, R>,
@@ -51,7 +49,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// The last offset that satisfies it (positive slope), or the first (negative slope).
+    /// The last offset that satisfies the inequality (positive slope), or the first (negative slope).
     #[inline(always)]
     fn end(self) -> i32 {
         if self.slope > 0 {
@@ -82,7 +80,7 @@ fn floor_quotient(a: i64, b: i64) -> i32 {
 }
 
 impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Diagram<N, R> {
-    /// What a query point, in half pixels, steals.
+    /// The region that a query point, in half pixels, steals.
     #[inline(always)]
     pub fn stolen_by(&self, q: [i32; 2]) -> Cell<'_, N, R> {
         self.cell(q, NONE)
@@ -130,10 +128,9 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Region for Cell<'_, N, R> {
         }
     }
 
-    /// From west to east the runs of a row have sites that lie farther and farther to the east: of two
-    /// pixels of a row, the eastern one's site is not to the west of the other's. So the runs between
-    /// the first and the last whose site may be near enough are the only ones to be looked at, however
-    /// long the row.
+    /// From west to east, the sites of a row's runs lie farther and farther east: no pixel's site lies west of the site
+    /// of a pixel to its left. So only the runs between the first and the last whose site may be near enough are
+    /// visited, however long the row.
     #[inline(always)]
     fn runs(
         &self,
@@ -177,8 +174,8 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         }
     }
 
-    /// The first pixel of a row, after `first` and up to `last`, from which on sites fulfil a
-    /// condition; `last + 1` where none does.
+    /// The first pixel of a row, after `first` and up to `last`, from which on sites fulfil a condition; `last + 1` if
+    /// none does.
     #[inline(always)]
     fn first_that(
         &self,
@@ -209,13 +206,14 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
             if other.site == site.site {
                 return end;
             }
-            // Where the site is still nearer than the other; on a tie the lower index is.
+            // The inequality for the pixels where the site is still nearer than the other; on a tie the lower index
+            // wins.
             let tie = (site.site < other.site) as i64;
             let down = self.at.down(y) as i64;
             let right = (other.dx - site.dx) as i64;
             let away = down * (other.dy - site.dy) as i64 + self.at.on_corner() as i64 * right;
             let room = other.squared() - site.squared() + tie - 2 * away;
-            // Strictly nearer to the start, for a wrong diagram must not hang.
+            // Strictly nearer to the start, since a wrong diagram must not make the loop endless.
             end = i32::min(end - 1, Cut { slope: 4 * right, room }.end());
         }
     }
@@ -261,7 +259,7 @@ impl Walk {
                 last = i32::min(last - 1, cut.end());
                 self.right = Some(site);
             } else {
-                // The site is straight ahead, and all from here on is nearer to it.
+                // The site is straight ahead, and everything from here on is nearer to it.
                 last = first - 2;
             }
         }

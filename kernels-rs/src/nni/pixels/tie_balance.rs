@@ -1,10 +1,9 @@
-//! The raster turned by half a circle, for ties without a lean.
+//! The raster turned by 180 degrees, so that ties favour no side.
 //!
-//! On a raster many pixels are equally far from several sites, and the diagram gives them all to the
-//! lowest index: to the northern site, then the western. Sums over what a query steals would lean that way.
-//! In the turned raster the lowest index is the highest of the other, so ties go the opposite way, and
-//! the mean of both leans nowhere. The mask of sites alone is turned: their values are found where they lie
-//! ([`Values`](super::values::Values)).
+//! On a raster many pixels are equally far from several sites, and the diagram gives them all to the lowest index: to
+//! the northern site, then the western. Sums over stolen pixels would be biased that way. In the turned raster the
+//! order of indices is reversed, so ties go the opposite way, and the mean of both is unbiased. Only the mask of sites
+//! is turned: the sites' values are read where they lie ([`Values`](super::values::Values)).
 
 #[cfg(feature = "nni")]
 use device_std::vector::Vector;
@@ -16,7 +15,7 @@ use super::MODULE;
 #[cfg(feature = "nni")]
 use crate::nni::tallies::{UNITED, count_flags};
 
-/// The mean of what two queries give; of one, where only that gives anything.
+/// The mean of the values of two queries; if only one has a value, that value.
 #[inline(always)]
 pub fn united(a: f32, b: f32) -> f32 {
     if a.is_nan() {
@@ -28,8 +27,9 @@ pub fn united(a: f32, b: f32) -> f32 {
     }
 }
 
-/// Cells that a thread takes: four that follow each other where these are one value each and begin at multiples of four, in
-/// vectors; else four that are a quarter of all apart, so that a warp's lie together.
+/// Cells that a thread takes. If cells have one value and no other layer, and begin at multiples of four, these are
+/// four that follow each other, in vectors. Otherwise they lie a quarter of all cells apart, so that a warp's cells lie
+/// together.
 pub const TURNED: u64 = 4;
 
 /// Pixels of a mask that a thread takes.
@@ -75,21 +75,21 @@ pub struct Both<'a> {
     pub cells: u64,
     /// The values of all cells, one value after the other. They begin at a multiple of 16 bytes.
     pub dem: Out<'a, f32>,
-    /// The same of the turned raster.
+    /// The same for the turned raster.
     pub turned_dem: In<'a, f32>,
     /// How many pixels each cell stole.
     pub counts: Option<Out<'a, u32>>,
-    /// The same of the turned raster, which is there where `counts` is.
+    /// The same for the turned raster; there if `counts` is.
     pub turned_counts: Option<In<'a, u32>>,
     /// How far the mean of the sites' places is from each cell.
     pub deviations: Option<Out<'a, f32>>,
-    /// The same of the turned raster, which is there where `deviations` is.
+    /// The same for the turned raster; there if `deviations` is.
     pub turned_deviations: Option<In<'a, f32>>,
 }
 
 #[cfg(feature = "nni")]
 impl Both<'_> {
-    /// Unites a cell; whether it has no value.
+    /// Unites a cell; returns whether it has no value.
     #[inline(always)]
     fn unite(&self, cell: usize) -> bool {
         let turned = self.cells as usize - 1 - cell;
@@ -114,8 +114,8 @@ impl Both<'_> {
         is_empty
     }
 
-    /// Unites the only value of four cells, whose first, like the number of all, is a multiple of four; bit i: whether the
-    /// cell that is `i` behind the first has none.
+    /// Unites four cells with one value each; `first` and the number of all cells are multiples of four. Returns bit i
+    /// set if cell `first + i` has no value.
     #[inline(always)]
     fn unite_four(&self, first: usize) -> u32 {
         let ours = self.dem.get_vector(first);
@@ -133,8 +133,8 @@ impl Both<'_> {
     }
 }
 
-/// Makes of cells from `first` on, `len` in number, the means with those of the turned raster; of the
-/// counts, the greater; and counts the cells without a value. Grid: a thread for [`TURNED`] cells.
+/// Replaces `len` cells from `first` on by their means with the turned raster's cells, and counts by the greater of
+/// both. Counts the cells without a value. Grid: a thread for [`TURNED`] cells.
 ///
 /// # Safety
 /// The slices have what [`Both`] says; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES) elements.

@@ -1,26 +1,26 @@
 //! Several values of a point: elevation, intensity, a colour.
 //!
-//! The `N` values of a pixel lie together, so that one transaction of memory brings them all. What a
-//! query finds out about places it finds out once, and then sums every value.
+//! The `N` values of a pixel lie together, so that one memory transaction loads them all. A query searches once, and
+//! then sums every value.
 
 use device_std::{In, arguments};
 
 use crate::nni::tallies::SITES;
 
-/// The most values that go through a query together.
+/// The most values that a query sums together.
 pub const MAX_VALUES: usize = 4;
 
 /// The sites of a raster, with their diagram and their values.
 #[arguments]
 pub struct Sites<'a> {
-    /// What was counted: [`TALLIES`](crate::nni::tallies::TALLIES) elements.
+    /// The counts: [`TALLIES`](crate::nni::tallies::TALLIES) elements.
     pub tallies: In<'a, u64>,
-    /// The nearest site of each pixel: the index of a pixel, if there are sites.
+    /// The nearest site of each pixel, as the index of its pixel, if there are sites.
     pub nearest: In<'a, u32>,
-    /// As many values for each pixel as a kernel takes. Those of a site mean something.
+    /// The values of each pixel, as many as a kernel takes. Only the values of sites have a meaning.
     pub values: In<'a, i32>,
-    /// 0; or, where sites are those of the raster turned by half a circle, its number of pixels: the values lie as in the
-    /// raster that was turned, from the last pixel to the first.
+    /// 0; or, if sites are numbered in the raster turned by 180 degrees, its number of pixels. The values then lie as
+    /// in the raster before it was turned: from the last pixel to the first.
     pub turned: u32,
 }
 
@@ -38,10 +38,10 @@ impl<'a> Sites<'a> {
     }
 }
 
-/// The values of the raster's pixels: those of a site mean something.
+/// The values of the raster's pixels; only the values of sites have a meaning.
 #[derive(Clone, Copy)]
 pub struct Values<'a, const N: usize> {
-    /// Those of the first pixel.
+    /// The values of the first pixel.
     first: In<'a, i32>,
     /// As [`Sites::turned`].
     turned: u32,
@@ -54,7 +54,7 @@ pub fn place_of(site: u32, turned: u32) -> usize {
 }
 
 impl<const N: usize> Values<'_, N> {
-    /// Those of a site. The first pixel's begin at a multiple of 16 bytes.
+    /// The values of a site. The first pixel's begin at a multiple of 16 bytes.
     #[inline(always)]
     pub fn of(self, site: u32) -> [i32; N] {
         let mut values = [0; N];

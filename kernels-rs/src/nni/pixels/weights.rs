@@ -1,7 +1,7 @@
 //! Weights other than Sibson's areas, and the gradients of Sibson's smooth interpolant.
 //!
-//! Sums here are of f64, always in the order in which [`Region::rows`] and [`Region::runs`] go, so host
-//! and device give the same bits.
+//! Sums are in f64, always in the order in which [`Region::rows`] and [`Region::runs`] visit, so host and device give
+//! the same bits.
 
 use device_std::{math, vector};
 
@@ -9,7 +9,7 @@ use super::geometry::mean;
 use super::query::Areas;
 use super::region::{Neighbour, Region};
 
-/// What is left of the interval `first..=last` without another, on its left or on its right.
+/// The part of the interval `first..=last` that lies outside another, on its left or on its right.
 #[inline(always)]
 fn difference(interval: [i32; 2], other: [i32; 2], on_right: bool) -> [i32; 2] {
     let is_other = other[0] <= other[1];
@@ -21,8 +21,8 @@ fn difference(interval: [i32; 2], other: [i32; 2], on_right: bool) -> [i32; 2] {
     }
 }
 
-/// A row of pixels inside a region, and the one outside that it borders on, as (offset, row); and how
-/// many pixels they have.
+/// A stretch of a region's border: pixels of a row inside the region, and the pixels outside that they touch. It has
+/// the first of each as (offset, row), and the number of pixels.
 #[derive(Clone, Copy)]
 struct Border {
     inside: [i32; 2],
@@ -33,7 +33,7 @@ struct Border {
 /// Calls `border` for every pair of pixels that share a side, one in the region and one outside.
 #[inline(always)]
 fn borders(cell: &impl Region, mut border: impl FnMut(Border)) {
-    // The row before, and the first row of all, from which the walk to the north starts too.
+    // The interval of the row before, and of the first row of all, from which the walk to the north starts too.
     let mut before = [0, -1];
     let mut start = [0, -1];
     let start_row = cell.start_row();
@@ -45,9 +45,8 @@ fn borders(cell: &impl Region, mut border: impl FnMut(Border)) {
             before = start;
         }
         let back = if y < start_row { 1 } else { -1 };
-        // The ends of the row, then the pixels with nothing beside them in the row before, then those
-        // of the row before with nothing beside them in this one. A loop, so that the code for a
-        // border stands once.
+        // First the ends of the row, then its pixels with nothing beside them in the row before. Last come the pixels
+        // of the row before with nothing beside them in this one. A loop, so that the code for a border stands once.
         let mut k = 0;
         while k < vector::unknown(6) {
             let on_right = k % 2 == 1;
@@ -74,12 +73,11 @@ fn borders(cell: &impl Region, mut border: impl FnMut(Border)) {
     });
 }
 
-/// The means of the sites' values by Laplace's (non-Sibsonian) weights: the length of the border
-/// between what the query point steals from a site and what the site keeps, over the site's
-/// distance. `None` where nothing is stolen.
+/// The means of the sites' values by Laplace's (non-Sibsonian) weights. A site's weight is the length of the border
+/// between what the query point steals from it and what it keeps, over its distance. `None` if nothing is stolen.
 ///
-/// The length is counted in sides of pixels. A straight border has as many as the sum of its extents in
-/// x and y, so the distance is taken in that sum too, and the quotient is that of the lengths.
+/// The border's length is counted in sides of pixels. For a straight border that is the sum of its extents in x and y.
+/// So the distance is the sum of its extents in x and y too, and the quotient equals that of the true lengths.
 #[inline(always)]
 pub fn laplace<const N: usize>(
     cell: &impl Region,
@@ -108,10 +106,9 @@ fn manhattan(site: Neighbour) -> f64 {
     (site.dx as i64).unsigned_abs() as f64 + (site.dy as i64).unsigned_abs() as f64
 }
 
-/// The gradients at a site, whose Voronoi cell this is, one of each value, in fixed-point values per
-/// half pixel to the east and to the south: the planes through the site that fit its neighbours best,
-/// by weighted least squares. A neighbour's weight is Laplace's over the squared distance. 0 where the
-/// neighbours are in line.
+/// The gradients at a site, one for each value, in fixed-point values per half pixel to the east and to the south;
+/// `cell` is the site's Voronoi cell. They are the planes through the site that fit its neighbours best, by weighted
+/// least squares. A neighbour's weight is Laplace's over the squared distance. 0 if the neighbours lie on a line.
 #[inline(always)]
 pub fn gradients<const N: usize>(
     cell: &impl Region,
@@ -140,7 +137,7 @@ pub fn gradients<const N: usize>(
     });
     let [xx, xy, yy] = matrix;
     let (determinant, trace) = (xx * yy - xy * xy, xx + yy);
-    // Below this the neighbours are in line but for rounding.
+    // Below this the neighbours lie on a line but for rounding.
     if determinant <= 1e-9 * trace * trace {
         return [[0.0; 2]; N];
     }
@@ -151,9 +148,8 @@ pub fn gradients<const N: usize>(
     })
 }
 
-/// Sibson's smooth (C1) interpolant (1981, A brief description of natural neighbour interpolation):
-/// a blend of the areas' mean and of a mean of the sites' planes, by areas over distances; for each
-/// value. `None` where nothing is stolen.
+/// Sibson's smooth (C1) interpolant (1981, A brief description of natural neighbour interpolation), for each value. It
+/// blends the areas' mean with a mean of the sites' planes, by areas over distances. `None` if nothing is stolen.
 #[inline(always)]
 pub fn smooth<const N: usize>(
     cell: &impl Region,

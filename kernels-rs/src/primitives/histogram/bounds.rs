@@ -1,4 +1,4 @@
-//! Where bins begin and end: for kernels and CPU alike.
+//! The bounds of bins, for kernels and CPU alike.
 
 use device_std::{In, arguments};
 
@@ -6,11 +6,10 @@ use crate::primitives::operators::{Bits, Order};
 
 /// The bounds of bins of equal width.
 ///
-/// Of integers: `first` is the rank of the lowest bound, and bound `b` lies
-/// `ceil(span * b / bins)` above it, where `span = quotient * bins + rest`: an integer lies between
-/// two real bounds exactly if it lies between the same rounded up.
+/// For integers, `first` is the rank of the lowest bound, and bound `b` lies `ceil(span * b / bins)` above it, where
+/// `span = quotient * bins + rest`. Rounding a real bound up does not change which integers lie below it.
 ///
-/// Of floats: `first` and `quotient` are the bits of the lowest and the highest bound as f64.
+/// For floats, `first` and `quotient` are the bits of the lowest and the highest bound as f64.
 #[derive(Clone, Copy, Debug)]
 pub struct Even {
     /// See [`Even`].
@@ -25,10 +24,10 @@ pub struct Even {
     pub floats: bool,
 }
 
-/// The bounds of bins, given or of equal ones.
+/// The bounds of bins: given ones, or those of equal bins.
 #[arguments]
 pub struct Bounds<'a, B> {
-    /// One more than bins; none for equal ones, which the rest describes.
+    /// One element more than bins; `None` for equal bins, which the other fields describe.
     pub thresholds: Option<In<'a, B>>,
     /// See [`Even`].
     pub first: u64,

@@ -9,11 +9,11 @@ use super::{BLOCK, COPIES_OF_BYTES, OUTSIDE};
 /// Where the counts go.
 #[arguments]
 pub struct Counted<'a> {
-    /// One for each bin, if there are no long ones.
+    /// One for each bin, if there are no `long_words`.
     pub words: Out<'a, u32>,
     /// One for each bin.
     pub long_words: Option<Out<'a, u64>>,
-    /// [`OUTSIDE`] of them, for what is in no bin.
+    /// [`OUTSIDE`] counters, for elements in no bin.
     pub outside: Out<'a, u64>,
 }
 
@@ -57,8 +57,7 @@ impl Counts<'_> {
     }
 }
 
-/// How the counts are set to zero: by the block with the first ticket, which runs before any that could
-/// wait for it.
+/// Sets the counts to zero, by the block with the first ticket. That block runs before any that could wait for it.
 #[derive(Clone, Copy)]
 pub(super) struct Clearing<'a> {
     /// The epoch of the last launch whose counts are zero.
@@ -67,7 +66,7 @@ pub(super) struct Clearing<'a> {
 }
 
 impl Clearing<'_> {
-    /// Sets the counts to zero, if this block is to; a barrier comes next.
+    /// Sets the counts to zero, if this block has the first ticket; a barrier comes next.
     #[inline(always)]
     pub(super) fn begin(&self, counts: &Counts) {
         let mut i = thread::thread_idx_x() as u64;
@@ -77,7 +76,7 @@ impl Clearing<'_> {
         }
     }
 
-    /// Tells the others; after [`begin`](Self::begin) and a barrier.
+    /// Tells the other blocks; after [`begin`](Self::begin) and a barrier.
     #[inline(always)]
     pub(super) fn announce(&self) {
         if self.ticket.tile == 0 && thread::thread_idx_x() == 0 {
@@ -117,7 +116,7 @@ impl Run {
         Self { slot: Self::NO_SLOT, count: 0 }
     }
 
-    /// One more for `slot`; another's count is added to its counter first.
+    /// Counts `slot`. If the run was of another slot, first adds that slot's count to its counter.
     #[inline(always)]
     pub(super) fn count(&mut self, slot: u32, add: &impl Fn(u32, u32)) {
         if slot != self.slot {

@@ -21,11 +21,11 @@ pub struct Line {
     pub shift: f32,
 }
 
-/// What a block counts, and how.
+/// The input of a block, its bounds and its counters.
 #[derive(Clone, Copy)]
 pub struct Call<'a, B> {
     pub(super) tiles: Tiles<'a, B>,
-    /// What the thread has of the block's first tile.
+    /// The thread's vectors of the block's first tile.
     pub(super) first: [Vector; ROWS],
     pub(super) bounds: Bounds<'a, B>,
     pub(super) copies: u32,
@@ -36,7 +36,7 @@ pub struct Call<'a, B> {
     pub(super) shared: Shared<B>,
 }
 
-/// A way to count. A thread looks for the slots of `SIDE` elements of a vector side by side.
+/// A method of counting. A thread finds the slots of `SIDE` elements of a vector side by side.
 pub trait Method<B> {
     /// Counts the tiles of the block.
     ///
@@ -45,16 +45,16 @@ pub trait Method<B> {
     unsafe fn count<const SIDE: usize>(call: &Call<B>);
 }
 
-/// Bytes by value; then the counts are brought to bins.
+/// Counts bytes by value, and then assigns the counts to bins.
 #[derive(Clone, Copy)]
 pub struct Bytes;
-/// By a search.
+/// Finds slots by a search.
 #[derive(Clone, Copy)]
 pub struct Search;
-/// Integers in equal bins.
+/// Computes the slots of integers in equal bins.
 #[derive(Clone, Copy)]
 pub struct EvenIntegers;
-/// Floats in equal bins.
+/// Computes the slots of floats in equal bins.
 #[derive(Clone, Copy)]
 pub struct EvenFloats;
 
@@ -124,8 +124,9 @@ impl<B: Bits> Method<B> for EvenIntegers {
     }
 }
 
-/// How far bounds and places may be off, in units: bounds, the scale and the shift are rounded to floats,
-/// each by 2^-24 of the greater end, which is at most all bins from the lower one and that from zero.
+/// The error of bounds and places, in units. Bounds, the scale and the shift are rounded to floats, each by 2^-24 of
+/// the end with the greater magnitude. That end is at most all bins from the lower end, and the lower end is `lower`
+/// from zero.
 #[inline(always)]
 fn error_of_bounds(lower: f32) -> f32 {
     lower.abs() / (1 << 21) as f32
@@ -218,14 +219,14 @@ impl<B: Bits> Tiles<'_, B> {
         Tile::new::<BLOCK>(index, self.len, false)
     }
 
-    /// What the thread has of a tile, whether it exists or not.
+    /// The thread's vectors of a tile, whether the tile exists or not.
     #[inline(always)]
     pub(super) fn load(&self, index: u64) -> [Vector; ROWS] {
         self.tile(index).load(self.input, B::ONES)
     }
 
-    /// Calls `count` with the slot of each element in the tiles of this block, of which `first` is the
-    /// first: `slots_of` gives the slots of some of a vector's elements.
+    /// Calls `count` with the slot of each element in the tiles of this block; the first of these tiles is loaded in
+    /// `first`. `slots_of` gives the slots of some of a vector's elements.
     #[inline(always)]
     pub(super) fn for_each_slot<const SIDE: usize>(
         &self,
@@ -239,7 +240,7 @@ impl<B: Bits> Tiles<'_, B> {
         while index < tiles {
             let tile = self.tile(index);
             let mut row = 0;
-            // The condition is the same in the whole block, and spares the question for each element.
+            // The condition is the same in the whole block, and saves a test for each element.
             if tile.is_whole() {
                 while row < ROWS {
                     count_vector(rows[row], B::LANES as u32, &slots_of, &mut count);

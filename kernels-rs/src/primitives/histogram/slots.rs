@@ -14,7 +14,7 @@ pub(super) fn search<B: Bits, const SIDE: usize>(
     bins: u32,
 ) -> [u32; SIDE] {
     let ranks = ranks_of(order, elements);
-    // Bounds known not to be above the element; what is undecided are the `rest` after them.
+    // `found` bounds are known not to be above the element; the `rest` after them are undecided.
     let mut found = [0; SIDE];
     let mut rest = bins + 1;
     while rest > 0 {
@@ -40,8 +40,8 @@ const WHOLE: f32 = 8_388_608.0;
 
 /// Equal bins: where elements lie among the slots.
 ///
-/// The place of an element is `value * scale + shift`, from 0 in the middle of what is below the lowest
-/// bound to 1 in the middle of what is not below the highest. Times the number of bins and 1 it is a whole
+/// The place of an element is `value * scale + shift`. It runs from 0, in the middle of the slot below the lowest
+/// bound, to 1, in the middle of the slot above the highest. Multiplied by the number of bins plus 1 it is a whole
 /// number in the middle of each slot.
 #[derive(Clone, Copy)]
 pub(super) struct Places<F> {
@@ -50,7 +50,7 @@ pub(super) struct Places<F> {
     scale: f32,
     shift: f32,
     bins: u32,
-    /// A place so close to the middle of a slot, in bins, is certainly in that slot.
+    /// A place this close to the middle of a slot, in bins, is certainly in that slot.
     near: f32,
 }
 
@@ -64,7 +64,7 @@ impl<F> Places<F> {
         Self { value, scale, shift, bins, near }
     }
 
-    /// The slots of some elements: computed, and where the place is close to a bound, compared.
+    /// The slots of some elements: computed, and compared with bounds if the place is close to one.
     #[inline(always)]
     pub(super) fn slots<B: Bits, const SIDE: usize>(
         &self,
@@ -81,7 +81,7 @@ impl<F> Places<F> {
         let mut i = 0;
         while i < SIDE {
             let value = (self.value)(elements[i]);
-            // What is outside lies in the middle of its slot.
+            // A place outside all bins is clamped to the middle of its slot.
             let place = mul_add_saturated(value, self.scale, self.shift);
             let rounded = mul_add_f32(place, steps, WHOLE);
             slots[i] = rounded.to_bits().wrapping_sub(WHOLE.to_bits());

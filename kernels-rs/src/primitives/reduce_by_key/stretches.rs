@@ -1,11 +1,10 @@
 //! Totals of runs within one tile, in the order of stretches: what the kernels that reduce runs and
 //! segments share.
 //!
-//! A tile lies in shared memory. Each of the block's threads has a stretch of elements that follow
-//! each other; a warp's stretches are its part of the tile, and only the warp touches them, so that
-//! no barrier of the block is needed before the warps' sums are exchanged. A head begins a run.
-//! Each head has a slot, in the order of heads within the warp, in which the total of the run
-//! *before* it comes to lie:
+//! A tile lies in shared memory. Each of the block's threads has a stretch: elements that follow each other. A warp's
+//! stretches are its part of the tile. Only the warp touches its part, so the block needs no barrier before its warps
+//! exchange their sums. A head begins a run. Each head has a slot, in the order of heads within the warp. The slot
+//! receives the total of the run *before* the head:
 //!
 //! 1. [`Exchange::count_heads`]: how many heads there are. The warp that counts last knows.
 //! 2. [`Stash::walk`]: a thread adds up its stretch from head to head. What stands before its first
@@ -14,11 +13,10 @@
 //! 4. [`Exchange::take`]: what comes before each warp in its tile, and how many heads do.
 //! 5. [`Stash::complete`]: the thread adds what comes before it in the tile to its first slot.
 //!
-//! Then only the tile's first slot lacks something: what the tiles before end with. The warp that
-//! has it looks back for that, and no other waits.
+//! Then only the tile's first slot is incomplete: it lacks the end of the tiles before. The warp with that slot looks
+//! back for it, and no other warp waits.
 //!
-//! A stretch is an odd number of vectors where that can be: so the threads of a warp read theirs from
-//! different banks.
+//! A stretch is an odd number of vectors if possible, so that the threads of a warp read from different banks.
 
 use core::marker::PhantomData;
 
@@ -167,10 +165,10 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         unsafe { self.vectors.as_elements::<T>().store(at, element) }
     }
 
-    /// Adds up the thread's stretch from head to head: leaves what stands before each head in the
-    /// slots from `slot` on, and returns what stands after the last.
+    /// Adds up the thread's stretch from head to head. Writes the sum before each head to the slots from `slot` on, and
+    /// returns the sum after the last head.
     ///
-    /// If the stretch begins with a head, nothing stands before it, and the slot is left as it is.
+    /// If the stretch begins with a head, there is no sum before it, and the slot is left as it is.
     ///
     /// # Safety
     /// The whole warp comes here, and its part is there; the slots are the thread's own.
@@ -202,7 +200,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         }
     }
 
-    /// Puts what comes before the thread in its tile before what stands in its first head's slot.
+    /// Adds the thread's prefix in its tile to the total in its first head's slot.
     ///
     /// # Safety
     /// After [`walk`](Self::walk) with the same heads and slot.
@@ -226,7 +224,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     }
 }
 
-/// What comes before a thread in its warp, and what the warp ends with.
+/// The prefix of a thread in its warp, and the end of the warp.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<T> {
     below: Partial<T>,
@@ -234,7 +232,7 @@ pub(super) struct Ends<T> {
 }
 
 impl<T: Scalar> Ends<T> {
-    /// From what each stretch ends with; it has a head or not.
+    /// Scans the ends of the stretches of a warp; `has_head` says whether a stretch has a head.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -254,7 +252,7 @@ impl<T: Scalar> Ends<T> {
     }
 }
 
-/// Where the warps of a block exchange how many heads they have and what they end with.
+/// Shared memory by which the warps of a block exchange their numbers of heads and their ends.
 #[derive(Clone, Copy)]
 pub(super) struct Exchange<T> {
     ends: SharedArray<T>,
@@ -269,11 +267,11 @@ const ARRIVALS: u32 = 16;
 /// A tile, as seen by a warp of it.
 #[derive(Clone, Copy)]
 pub(super) struct Place<T> {
-    /// What the warps before end with; nothing for warp 0.
+    /// The end of the warps before; nothing for warp 0.
     before: Partial<T>,
     /// Heads of the warps before.
     pub(super) heads_before: u32,
-    /// What the tile ends with.
+    /// The end of the tile.
     pub(super) of_tile: Partial<T>,
     /// Heads of the tile.
     pub(super) heads: u32,
@@ -299,8 +297,8 @@ impl<T: Scalar> Exchange<T> {
         }
     }
 
-    /// Gives the number of the warp's heads. The warp that comes last gets that of the tile: none
-    /// waits for another.
+    /// Publishes the number of the warp's heads. The warp that comes last gets the number of the tile: no warp waits
+    /// for another.
     ///
     /// # Safety
     /// The whole warp comes here, once, after [`begin`](Self::begin) and a barrier.
@@ -320,7 +318,7 @@ impl<T: Scalar> Exchange<T> {
         if is_last { Some(of_tile) } else { None }
     }
 
-    /// Gives what the warp ends with and takes what the others gave. One barrier.
+    /// Publishes the end of the warp, and reads what the other warps published. One barrier.
     ///
     /// # Safety
     /// The whole block comes here, once, after [`count_heads`](Self::count_heads).
@@ -362,8 +360,7 @@ impl<T: Scalar> Exchange<T> {
 }
 
 impl<T: Scalar> Place<T> {
-    /// What comes before the thread's stretch in its tile, since the last head; nothing for the
-    /// first thread.
+    /// The prefix of the thread's stretch in its tile, since the last head; nothing for the first thread.
     #[inline(always)]
     pub(super) fn before_thread<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> T {
         let with_lanes = self.before.then(operator, ends.below).value;

@@ -15,13 +15,13 @@ use crate::primitives::operators::{Operator, Partial};
 pub const BLOCK: usize = 256;
 const WARPS: usize = BLOCK / 32;
 
-/// What a block keeps in shared memory.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<T> {
     /// The threads' rows, while they wait for the tiles before: registers are few.
     pub(super) stash: SharedArray<Vector>,
-    /// Before the tickets, which fill its word, and not beside the arrays: these are read by up to 16
-    /// bytes, and it would be read too, while it is written.
+    /// Lies before the tickets, which fill its word, and not beside the arrays. Threads read the arrays by up to 16
+    /// bytes, and would read this word too, while another thread writes it.
     prefix: SharedArray<T>,
     pub(super) tickets: Tickets,
     values: SharedArray<T>,
@@ -41,14 +41,14 @@ impl<T: Plain> Shared<T> {
     }
 }
 
-/// Where a scan begins anew.
+/// Where a scan begins again.
 #[derive(Clone, Copy)]
 pub(super) enum Borders<'a, T> {
     /// Nowhere.
     None,
     /// Where a bit is set.
     Bits(In<'a, u32>),
-    /// Where a key of the elements' size is another than the one before.
+    /// Where a key, of the elements' size, differs from the one before.
     Keys(In<'a, T>),
 }
 
@@ -63,7 +63,7 @@ impl Heads {
     }
 }
 
-/// What comes before each of a thread's vectors within its warp.
+/// The prefixes of a thread's vectors within its warp.
 #[derive(Clone, Copy)]
 pub(super) struct Before<T, const ROWS: usize> {
     values: [T; ROWS],
@@ -144,8 +144,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         Heads(all)
     }
 
-    /// The same of keys that lie as the elements do, forward: a head's key has other bits than the one
-    /// before.
+    /// The head bits for keys that lie as the elements do, forward: a head's key has other bits than the key before.
     #[inline(always)]
     unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: In<T>) -> Heads {
         let first = tile.element(0);
@@ -179,7 +178,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         Heads(all | (first == 0) as u64)
     }
 
-    /// What comes before the thread's vector in a row, from the array's start or the last head.
+    /// The prefix of the thread's vector in a row, from the array's start or the last head.
     #[inline(always)]
     pub(super) fn before(&self, outer: Partial<T>, before: &Before<T, ROWS>, row: usize) -> T {
         let closed = SEGMENTED && before.closed >> row & 1 == 1;
@@ -299,8 +298,8 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         }
     }
 
-    /// What comes before the thread's warp, from the array's start or the last head; after
-    /// [`look_back`](Self::look_back) and a barrier.
+    /// The prefix of the thread's warp, from the array's start or the last head; after [`look_back`](Self::look_back)
+    /// and a barrier.
     #[inline(always)]
     pub(super) unsafe fn outer(&self, before_warp: Partial<T>) -> Partial<T> {
         // SAFETY: the prefix was stored before a barrier, by the caller's promise.

@@ -1,4 +1,4 @@
-//! Kept elements brought together, and written; rejected ones too.
+//! Compacts and writes kept elements, and writes rejected ones.
 
 use device_std::tile::Tile;
 use device_std::vector::Vector;
@@ -53,7 +53,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
         unsafe { warp::sync_warp(warp::FULL) };
     }
 
-    /// Writes the rejected elements of a row of the warp, by way of shared memory.
+    /// Writes the rejected elements of a row of the warp, through shared memory.
     #[inline(always)]
     unsafe fn write_rejected(
         &self,

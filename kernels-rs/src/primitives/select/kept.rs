@@ -9,7 +9,7 @@ use super::{Keeps, Mode, Rule, Select};
 use crate::primitives::operators::Bits;
 
 impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
-    /// What the warp keeps.
+    /// Marks the elements that the warp keeps.
     #[inline(always)]
     pub(super) unsafe fn keep(&self, tile: &Tile<B, ROWS>, flags: u64) -> Marks<ROWS> {
         let mut bits = flags;
@@ -46,7 +46,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<'_, B, M, ROWS> {
         present
     }
 
-    /// Which elements of a vector have a rank in the range, or out of it.
+    /// Which elements of a vector have a rank in the range, or outside it.
     #[inline(always)]
     fn in_range(&self, vector: Vector) -> u32 {
         let Rule { low, span, outside, .. } = self.rule;

@@ -40,8 +40,8 @@ impl<const ROWS: usize> Marks<ROWS> {
         Self { bits, ranks, count }
     }
 
-    /// The same, of which the compiler then knows nothing: what it knew of single bits it would keep
-    /// in registers over the barriers.
+    /// The same marks, made opaque to the compiler, which would otherwise keep what it derived from single bits in
+    /// registers across the barriers.
     #[inline(always)]
     pub(super) fn anew(&self) -> Self {
         Self { bits: vector::unknown_64(self.bits), ..*self }

@@ -1,4 +1,4 @@
-//! Keys as a sort sees them, and the digits by which it goes.
+//! Keys as a sort sees them, and the digits that it sorts by.
 
 use crate::primitives::operators::Bits;
 

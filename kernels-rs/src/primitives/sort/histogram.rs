@@ -14,7 +14,7 @@ use crate::primitives::operators::Order;
 /// Threads of a block.
 const BLOCK: usize = 256;
 const ROWS: usize = 4;
-/// Keys of a vector, where they are as narrow as they get.
+/// Keys of a vector, if they are as narrow as possible.
 const MAX_LANES: usize = 4;
 
 /// Keys of a tile of the histogram, for keys of `size` bytes.
@@ -44,7 +44,7 @@ impl Counters {
     }
 }
 
-/// The ranks of a thread's keys; as many as there are come first.
+/// The ranks of a thread's keys, which come first in the array.
 #[inline(always)]
 fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MAX_LANES] {
     let mut ranks = [K::ONES; ROWS * MAX_LANES];
@@ -117,7 +117,7 @@ pub unsafe fn count_digits<K: Key>(
             index += thread::grid_dim_x() as u64;
         }
         thread::sync_threads();
-        // What fills the last tile was counted as rank 0.
+        // The padding of the last tile was counted as rank 0.
         let holds_last = (tiles - 1).checked_rem(thread::grid_dim_x() as u64).unwrap_or(0);
         let padding = tiles * tile_len - len;
         let mut digit = me;

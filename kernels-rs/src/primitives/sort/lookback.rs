@@ -16,7 +16,7 @@ const AGGREGATE: u64 = 1 << 62;
 const PREFIX: u64 = 2 << 62;
 const STATE: u64 = 3 << 62;
 
-/// The look-back of one tile, of which thread d does digit d.
+/// The look-back of one tile; thread d has digit d.
 #[derive(Clone, Copy)]
 pub(super) struct DigitLookback<'a> {
     status: Out<'a, u64>,
@@ -68,7 +68,7 @@ impl<'a> DigitLookback<'a> {
             let mut words = [0; WINDOW];
             let mut i = 0;
             while i < WINDOW {
-                // Before tile 0 comes nothing, and nobody looks there: tile 0 has a prefix.
+                // Tile 0 has a prefix, so the loop never goes beyond it.
                 let tile = end.saturating_sub(1 + i as u64);
                 // SAFETY: as for `publish`.
                 words[i] = unsafe { atomic::load_u64(self.status(tile)) };
@@ -100,11 +100,10 @@ impl<'a> DigitLookback<'a> {
 /// Clears the statuses when epochs are about to repeat: `status[len]` is the number of the round of
 /// epochs in which that was done. Called by one block before the passes of a sort.
 ///
-/// The round changes with the first sort that might come to the end of a round of 2^[`EPOCH_BITS`]
-/// epochs. So a sort whose first pass has the epoch e and that does not clear comes less than 2^22
-/// epochs after the first pass of the one that did, and its first pass meets no status of an epoch
-/// that only looks like e. Its other passes may: but what they look at was written by the pass before,
-/// which has the same tiles.
+/// The round changes with the first sort that might reach the end of a round of 2^[`EPOCH_BITS`] epochs. Let e be the
+/// epoch of the first pass of a sort that does not clear. Then e is less than 2^22 epochs after the first pass of the
+/// sort that did clear. So no status that this first pass reads has an old epoch whose bits equal e. A later pass may
+/// find such an epoch, but only in statuses that the pass before it wrote, which has the same tiles.
 ///
 /// # Safety
 /// Every thread of the block comes here; `status` has `len + 1` words; no pass runs.

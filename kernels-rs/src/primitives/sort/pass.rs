@@ -22,31 +22,31 @@ pub const UNRANK: u32 = 1 << 17;
 /// In the word of a pass: the value of a key is its index.
 pub const INDEX: u32 = 1 << 18;
 
-/// The word that a pass is told: which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
+/// The word that tells a pass which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
 pub const fn pass_word(shift: u32, bits: u32, flags: u32) -> u32 {
     shift | bits << 8 | flags
 }
 
-/// What a pass reads and writes, apart from each other.
+/// The inputs and outputs of a pass, none of which overlap.
 #[arguments]
 pub struct Arrays<'a, K, V> {
     /// `len` of them.
     pub keys_in: In<'a, K>,
-    /// As many.
+    /// `len` elements.
     pub keys_out: Out<'a, K>,
-    /// As many, if there are values that are not indices.
+    /// `len` elements, if there are values that are not indices.
     pub values_in: In<'a, V>,
-    /// As many, if there are values.
+    /// `len` elements, if there are values.
     pub values_out: Out<'a, V>,
     /// How many keys there are.
     pub len: u64,
 }
 
-/// What a block of a pass keeps in shared memory.
+/// The shared memory of a block of a pass.
 #[derive(Clone, Copy)]
 struct Shared<K, V, const ITEMS: usize> {
     tickets: Tickets,
-    /// The pass word, for those who must not know that it is the same as before.
+    /// The pass word, hidden from the compiler, which must not see that it is the same as before.
     word: SharedArray<u32>,
     scan: BlockScan<u64>,
     /// How many of each digit each warp has; then where its next key of that digit goes.
@@ -59,9 +59,9 @@ struct Shared<K, V, const ITEMS: usize> {
 }
 
 impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
-    /// Whether the sorted tile lies over the counters, and keys go there once all have their ranks:
-    /// tiles of pairs are the faster the larger they are, and their threads have the registers to
-    /// wait. Keys alone take their places one by one, beside the counters.
+    /// Whether the sorted tile overlays the counters, so that keys go there only once all have their ranks. Tiles of
+    /// pairs are faster when they are larger, and their threads have the registers to wait. Keys alone take their
+    /// places one by one, beside the counters.
     const OVER_COUNTERS: bool = V::IS_THERE;
 
     #[inline(always)]
@@ -173,8 +173,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         }
     }
 
-    /// The ranks of the keys in the sorted tile. Where that lies beside the counters, the keys are put
-    /// there.
+    /// The ranks of the keys in the sorted tile. If the tile lies beside the counters, the keys are stored there, too.
     ///
     /// Each key's rank is known a step later than its counter moves on, so that the next key's
     /// ballots fill the wait.
@@ -227,7 +226,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         }
     }
 
-    /// Writes the sorted keys out, and gives their digits.
+    /// Writes the sorted keys to memory, and returns their digits.
     #[inline(always)]
     unsafe fn write_keys<const AS_ELEMENTS: bool>(
         &self,
@@ -257,7 +256,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         digits
     }
 
-    /// Writes the values out, each where its key went.
+    /// Writes the values to memory, each where its key went.
     #[inline(always)]
     unsafe fn write_values(&self, output: Out<V>, valid: u32, digits: Packed<ITEMS, 4>) {
         let me = thread::thread_idx_x();
@@ -281,8 +280,8 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// Sorts stably by one digit; see the plan in [`sort`](super). Grid: one block a tile.
 ///
 /// # Safety
-/// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block. `control` is
-/// as [`Tickets::take`] asks.
+/// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block.
+/// `control` is as [`Tickets::take`] asks.
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
@@ -305,8 +304,8 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
     let pass = Pass::<K, V, ITEMS>::new(shared, order, word);
     let me = thread::thread_idx_x();
     let has_digit = me < DIGITS;
-    // SAFETY: the whole block comes to each barrier, and barriers stand between the phases of the shared memory. Ranks and
-    // digits are below the lengths of what they index.
+    // SAFETY: the whole block comes to each barrier, and barriers stand between the phases of the shared memory. Ranks
+    // and digits are below the lengths of what they index.
     unsafe {
         pass.clear_counters();
         if me == 0 {
@@ -340,8 +339,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         }
         thread::sync_threads();
 
-        // From here on digits are derived anew: kept over the barriers, they would take a register
-        // for each key.
+        // From here on digits are derived again: kept over the barriers, they would take a register for each key.
         let pass = Pass::<K, V, ITEMS>::new(shared, order, shared.word.load(0));
         let ranks = pass.rank(&keys);
         if Shared::<K, V, ITEMS>::OVER_COUNTERS {

@@ -14,17 +14,17 @@ use crate::spatial::morton;
 /// Threads of a block.
 pub const BLOCK: usize = 128;
 
-/// Whoever takes what is found.
+/// Takes the results of a search.
 pub trait Sink {
-    /// Takes the next.
+    /// Takes the next result.
     fn take(&mut self, value: u32);
 }
 
-/// Looks for the leaves whose cells touch one.
+/// A search for the leaves whose cells touch a leaf's cell.
 struct Around<'a, S> {
     leaf: u32,
     deepest: u32,
-    /// The leaf's columns and rows of the deepest level.
+    /// The leaf's columns and rows on the deepest level.
     own: [u32; 4],
     corners: bool,
     sink: &'a mut S,
@@ -52,8 +52,8 @@ impl<S: Sink> Visitor for Around<'_, S> {
     }
 }
 
-/// Gives the leaves whose cells share an edge, or with `corners` also only a corner, with a leaf's, in the order
-/// of codes. Of a node with children, or none at all, there are none.
+/// Gives the leaves whose cells share an edge with a leaf's cell, in the order of codes; with `corners` also those that
+/// share only a corner. A node with children, or a number that is no node's, has none.
 ///
 /// # Safety
 /// `nodes` are those of a tree with `count` nodes, and the path is as for [`walk`].
@@ -79,7 +79,7 @@ pub unsafe fn visit_adjacent(
     unsafe { walk(nodes, path, &mut Around { leaf, deepest, own, corners, sink }) };
 }
 
-/// Counts, or writes where there is room.
+/// Counts the results, or writes them if there is a list.
 struct Listed<'a> {
     list: Out<'a, u32>,
     count: u64,
@@ -95,7 +95,7 @@ impl Sink for Listed<'_> {
     }
 }
 
-/// The leaves around each leaf of a list: see [`visit_adjacent`]. Grid: a thread for each.
+/// Lists the leaves around each leaf of a list: see [`visit_adjacent`]. Grid: a thread for each.
 ///
 /// # Safety
 /// `nodes` are those of a tree with `node_count` nodes, `leaves` has `count` elements; the lists are as [`Lists`] says,

@@ -1,4 +1,4 @@
-//! Cells, and how far they are.
+//! Cells, and their distances from a place.
 
 use crate::spatial::frame::Frame;
 
@@ -14,7 +14,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The whole.
+    /// The root's cell.
     pub const ROOT: Self = Self { column: 0, row: 0, level: 0 };
 
     /// One of its quadrants.
@@ -36,7 +36,7 @@ impl Cell {
         self.column & 1 | (self.row & 1) << 1
     }
 
-    /// Its first and last column and row of the deepest level: west, south, east, north.
+    /// Its first and last column and row on the deepest level: west, south, east, north.
     #[inline(always)]
     pub fn span(self, deepest: u32) -> [u32; 4] {
         let below = deepest - self.level;
@@ -46,12 +46,12 @@ impl Cell {
     }
 }
 
-/// A place that cells are near to or far from.
+/// A place from which the distances of cells are measured.
 #[derive(Clone, Copy)]
 pub struct Origin {
     /// In columns and rows of the deepest level.
     position: [f64; 2],
-    /// More than what rounding may have moved this position, or that of a point.
+    /// More than the error that rounding may cause in this position, or in that of a point.
     slack: [f64; 2],
     /// A little less than the width and the height of a cell of the deepest level.
     sides: [f64; 2],
@@ -73,8 +73,8 @@ impl Origin {
         }
     }
 
-    /// A number that no square of a distance to a point of the cell is below, as `dx * dx + dy * dy` is
-    /// computed in f64: rounding is taken off with room to spare. 0 where that cannot be known.
+    /// A lower bound of the squared distance to any point of the cell, as f64 computes it by `dx * dx + dy * dy`. More
+    /// than the rounding error is subtracted. 0 if no bound is known.
     #[inline(always)]
     pub fn gap_squared(&self, cell: Cell, deepest: u32) -> f64 {
         let size = (1u64 << (deepest - cell.level)) as f64;
@@ -87,12 +87,13 @@ impl Origin {
         (dx * dx + dy * dy) * (1.0 - 4.0 * EPSILON)
     }
 
-    /// [`gap_squared`](Self::gap_squared) of each quadrant of a cell, and the quadrant that the place lies in or is nearest
-    /// to.
+    /// [`gap_squared`](Self::gap_squared) of each quadrant of a cell, and the quadrant that the place lies in or is
+    /// nearest to.
     #[inline(always)]
     pub fn of_quadrants(&self, cell: Cell, deepest: u32) -> ([f64; 4], u32) {
         let half = (1u64 << (deepest - cell.level - 1)) as f64;
-        // Of the two halves along an axis, and which the place is nearer to.
+        // For the two halves along an axis: lower bounds of their squared distances, and which half the place is nearer
+        // to.
         let along = |axis: usize, number: u32| {
             let (first, position) = (number as f64 * (2.0 * half), self.position[axis]);
             let middle = first + half;

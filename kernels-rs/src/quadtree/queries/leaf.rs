@@ -9,11 +9,11 @@ use crate::spatial::frame::Frame;
 use crate::spatial::morton;
 use crate::spatial::place::{Place, Places};
 
-/// What stands where there is none.
+/// Stands for no leaf.
 pub const NONE: u32 = u32::MAX;
 
-/// The leaf whose cell holds a place, by its place among the nodes; [`NONE`] outside of the bounds, or where
-/// the cell has no points and so no node. The nodes are those of a tree, at least one.
+/// Returns the leaf whose cell holds a place, as its index among the nodes; [`NONE`] outside of the bounds, or if the
+/// cell has no points and so no node. The nodes are those of a tree, at least one.
 #[inline(always)]
 pub fn find(nodes: In<Words>, frame: &Frame, bounds: [f64; 4], [x, y]: [f64; 2]) -> u32 {
     // False for NaN, too.
@@ -38,7 +38,7 @@ pub fn find(nodes: In<Words>, frame: &Frame, bounds: [f64; 4], [x, y]: [f64; 2])
     }
 }
 
-/// The leaf of each place: see [`find`]. Grid: a thread for each.
+/// Finds the leaf of each place: see [`find`]. Grid: a thread for each.
 ///
 /// # Safety
 /// `nodes` are those of a tree, at least one; the columns are as [`Places`] says, and `leaves` has as many elements.

@@ -5,16 +5,16 @@ use device_std::{In, Out, arguments};
 /// Where searches write. A first launch counts, and a second one lists.
 #[arguments]
 pub struct Lists<'a> {
-    /// The number that each search finds; written where there is no list.
+    /// The number that each search finds; written if there is no list.
     pub counts: Out<'a, u64>,
-    /// Where each search begins in the list; read where there is one.
+    /// Where each search begins in the list; read if there is a list.
     pub offsets: In<'a, u64>,
-    /// Room for all that was counted; missing in the launch that counts.
+    /// An element for each result that was counted; missing in the launch that counts.
     pub list: Out<'a, u32>,
 }
 
 impl<'a> Lists<'a> {
-    /// Room for what search `i` finds.
+    /// The part of the list for the results of search `i`.
     #[inline(always)]
     pub(super) fn of(&self, i: u64) -> Out<'a, u32> {
         if self.list.is_missing() { self.list } else { self.list.from(self.offsets.get(i)) }

@@ -1,8 +1,8 @@
 //! The points in windows, discs and polygons.
 //!
-//! Whether a node's cell meets a region is known from whole numbers, the columns and rows of the deepest level:
-//! they rise with x and y, so an x in an earlier column than the region's edge lies before it, and nothing is
-//! lost to rounding. Only the points of cells that an edge passes through are looked at.
+//! Whole numbers tell whether a node's cell meets a region: the columns and rows of the deepest level. These rise with
+//! x and y, so an x in an earlier column than the region's edge lies before the edge, and rounding plays no part.
+//! Single points are tested only in cells that an edge passes through.
 
 use device_std::slice::Bytes;
 use device_std::{In, Out, arguments, kernel, thread, warp};
@@ -23,37 +23,37 @@ pub struct Points<'a, T> {
     pub x: In<'a, T>,
     /// Their y.
     pub y: In<'a, T>,
-    /// Their indices as given.
+    /// Their indices in the input.
     pub order: In<'a, u32>,
 }
 
 /// Threads of a block.
 pub const BLOCK: usize = 128;
 
-/// How a cell lies to a region.
+/// How a cell and a region are related.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// All its points lie in the region.
     Within,
-    /// What is true of one of its points is true of all.
+    /// Either all its points lie in the region, or none does.
     Uniform,
-    /// Points have to be looked at.
+    /// Each point must be tested.
     Mixed,
 }
 
 /// Regions of one kind.
 #[arguments]
 pub struct Shapes<'a> {
-    /// As many for each as its [`Kind`] says.
+    /// The numbers of each region, as many as its [`Kind`] says.
     pub numbers: In<'a, f64>,
-    /// Of polygons: x and y of both ends of each edge. Not read for others.
+    /// For polygons: x and y of both ends of each edge. Not read for others.
     pub edges: In<'a, [f64; 4]>,
-    /// Of polygons: the first edge of each, and the end. Not read for others.
+    /// For polygons: the first edge of each, and the end. Not read for others.
     pub offsets: In<'a, u64>,
 }
 
 impl Shapes<'_> {
-    /// The numbers of region `which`, of which there are `N`.
+    /// The `N` numbers of region `which`.
     #[inline(always)]
     fn numbers<const N: usize>(self, which: u64) -> [f64; N] {
         let mut numbers = [0.0; N];
@@ -74,7 +74,7 @@ fn edge(i: u64) -> Bytes {
 
 /// A kind of regions.
 pub trait Kind {
-    /// One of them.
+    /// A region of this kind.
     type Region<'a>: Region;
 
     /// Region `which` of an array of shapes of this kind.
@@ -85,7 +85,7 @@ pub trait Kind {
 pub struct Windows;
 /// Discs: x, y and radius.
 pub struct Discs;
-/// Polygons: their bounds, as those of windows.
+/// Polygons: the numbers are their bounds, as for windows.
 pub struct Polygons;
 
 impl Kind for Windows {
@@ -117,12 +117,12 @@ impl Kind for Polygons {
     }
 }
 
-/// Some part of the plane.
+/// A part of the plane.
 pub trait Region: Sized {
-    /// Whether a cell may have points of it.
+    /// Whether a cell may have points in the region.
     fn meets(&self, cell: Cell) -> bool;
 
-    /// How a cell lies to it.
+    /// How a cell and the region are related.
     ///
     /// # Safety
     /// The whole team comes here.
@@ -219,8 +219,8 @@ impl Region for Disc {
     }
 }
 
-/// The points in an odd number of a polygon's rings. Each edge is taken by the points to the west of it and from
-/// its lower end up to below its upper one, so that of areas that share an edge each point is in one.
+/// The points in an odd number of a polygon's rings. An edge counts for the points to the west of it, from its lower
+/// end up to below its upper one. So if areas share an edge, each point is in one of them.
 #[derive(Clone, Copy)]
 pub struct Polygon<'a> {
     frame: Frame,
@@ -258,8 +258,8 @@ impl Region for Polygon<'_> {
         self.window.meets(cell)
     }
 
-    /// Where no edge's rectangle meets the cell, all of a ring that passes it to the east does so between two
-    /// ends beyond its rows, or not at all: every point counts the same edges, but for an even number.
+    /// Suppose that no edge's rectangle meets the cell. Then a ring passes the cell to the east between two ends beyond
+    /// its rows, or not at all. So the numbers of edges that two points count differ by an even number.
     #[inline(always)]
     unsafe fn relation(&self, cell: Cell, team: &impl Team) -> Relation {
         let span = cell.span(self.window.deepest);
@@ -293,7 +293,7 @@ fn team_size<T: Team>(_: &T) -> u64 {
     T::SIZE as u64
 }
 
-/// Counts the points of a region, and lists them where there is a list.
+/// A search that counts the points of a region, and lists them if there is a list.
 pub struct RegionSearch<'a, T, R, M> {
     points: Points<'a, T>,
     region: &'a R,
@@ -310,7 +310,7 @@ impl<T: Place, R: Region, M: Team> RegionSearch<'_, T, R, M> {
         self.region.has(x.widened(), y.widened())
     }
 
-    /// Takes those of a node's points that lie in the region, or all of them.
+    /// Takes a node's points: all of them, or those that lie in the region.
     #[inline(always)]
     unsafe fn take(&mut self, node: &Visit, all: bool) {
         let mut i = 0;
@@ -364,7 +364,7 @@ impl<T: Place, R: Region, M: Team> Visitor for RegionSearch<'_, T, R, M> {
     }
 }
 
-/// The number of points in a region; they go into `list`, unless it is missing, in the order of the tree.
+/// Returns the number of points in a region. Writes them into `list`, if there is one, in the order of the tree.
 ///
 /// # Safety
 /// `nodes` are those of a tree over the points, at least one; the whole team comes here.
@@ -383,7 +383,8 @@ pub unsafe fn search<T: Place, R: Region, M: Team>(
     search.count
 }
 
-/// The points in each region: their number, or their indices as given, in the order of the tree. Grid: a warp for each.
+/// Finds the points in each region: their number, or their indices in the input, in the order of the tree. Grid: a warp
+/// for each.
 ///
 /// # Safety
 /// `nodes` are those of a tree over the points, at least one. The regions are as [`Shapes`] says, `count` of them; the

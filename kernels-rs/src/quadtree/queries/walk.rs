@@ -1,4 +1,4 @@
-//! The way through a tree, depth first.
+//! A walk through a tree, depth first.
 
 use device_std::shared::SharedArray;
 use device_std::{In, warp};
@@ -7,18 +7,18 @@ use super::super::node::{Node, Words};
 use super::ground::Cell;
 use crate::spatial::morton::MAX_LEVEL;
 
-/// What a way remembers for each level: where the children of the node on the way are, and which there are.
+/// A walk's memory for each level: where the children of the present node's ancestor are, and which there are.
 pub trait Path {
-    /// Notes it.
+    /// Stores the children of the node on a level.
     ///
     /// # Safety
     /// The level is below the deepest.
     unsafe fn set(&mut self, level: u32, first_child: u32, quadrants: u32);
 
-    /// What was noted.
+    /// Returns what was stored.
     ///
     /// # Safety
-    /// Something was, for this level.
+    /// A value was stored for this level.
     unsafe fn get(&self, level: u32) -> (u32, u32);
 }
 
@@ -26,7 +26,7 @@ pub trait Path {
 pub struct HostPath([(u32, u32); MAX_LEVEL as usize]);
 
 impl HostPath {
-    /// With nothing noted.
+    /// An empty path.
     pub fn new() -> Self {
         Self([(0, 0); MAX_LEVEL as usize])
     }
@@ -51,9 +51,9 @@ impl Path for HostPath {
 /// A path of a thread in shared memory; the quadrants, of 4 bits, are in registers.
 pub struct SharedPath {
     firsts: SharedArray<u32>,
-    /// Of the first element.
+    /// The offset of the first element.
     offset: u32,
-    /// From one level's to the next.
+    /// The distance from one level's element to the next.
     step: u32,
     quadrants: [u64; 2],
 }
@@ -86,14 +86,14 @@ impl Path for SharedPath {
     }
 }
 
-/// A path of a warp whose lanes go the same way, in registers: each lane keeps one level.
+/// A path of a warp whose lanes walk together, in registers: each lane keeps one level.
 pub struct WarpPath {
     first_child: u32,
     quadrants: u32,
 }
 
 impl WarpPath {
-    /// With nothing noted.
+    /// An empty path.
     #[inline(always)]
     pub fn new() -> Self {
         Self { first_child: 0, quadrants: 0 }
@@ -116,7 +116,7 @@ impl Path for WarpPath {
 
     #[inline(always)]
     unsafe fn get(&self, level: u32) -> (u32, u32) {
-        // SAFETY: the whole warp goes the same way, and levels are below 32.
+        // SAFETY: the whole warp walks together, and levels are below 32.
         unsafe {
             (
                 warp::shuffle(warp::FULL, self.first_child, level),
@@ -126,38 +126,38 @@ impl Path for WarpPath {
     }
 }
 
-/// A node on the way.
+/// A node that the walk visits.
 pub struct Visit {
-    /// Its place among the nodes.
+    /// Its index among the nodes.
     pub index: u32,
     /// Its cell.
     pub cell: Cell,
     /// The first of its points.
     pub start: u64,
-    /// Its points.
+    /// The number of its points.
     pub count: u64,
     /// Whether it has no children.
     pub is_leaf: bool,
 }
 
-/// What goes through a tree.
+/// A search that walks through a tree.
 pub trait Visitor {
-    /// Whether a cell may have what is looked for.
+    /// Whether a cell may have results.
     fn wants(&self, cell: Cell) -> bool;
 
-    /// Sees a node. Whether its children are to be seen, if it has any.
+    /// Visits a node. Returns whether to visit its children, if it has any.
     ///
     /// # Safety
     /// The node is one of the tree whose points the visitor has.
     unsafe fn visit(&mut self, node: &Visit) -> bool;
 
-    /// Which quadrant of a cell comes first; those after it follow by exclusive or with 1, 2 and 3.
+    /// Which quadrant of a cell comes first; exclusive or with 1, 2 and 3 gives the quadrants after it.
     fn first_quadrant(&self, _: Cell) -> u32 {
         0
     }
 }
 
-/// Goes through the tree whose root is `nodes[0]`.
+/// Walks through the tree whose root is `nodes[0]`.
 ///
 /// # Safety
 /// `nodes` are those of a tree, at least one, and the path has a place for each level with children.
@@ -167,7 +167,7 @@ pub unsafe fn walk(nodes: In<Words>, path: &mut impl Path, visitor: &mut impl Vi
     if !visitor.wants(cell) {
         return;
     }
-    // SAFETY: the nodes are a tree's; every level on the way was noted when its node was seen.
+    // SAFETY: the nodes are a tree's; every level of the path was stored when its node was visited.
     unsafe {
         loop {
             let (node, first_child) = Node::load_with_child(nodes, index as u64);
@@ -179,7 +179,7 @@ pub unsafe fn walk(nodes: In<Words>, path: &mut impl Path, visitor: &mut impl Vi
             } else if !up(&mut cell, &mut rank, visitor) {
                 return;
             }
-            // The next child there, or of the nearest node above that has one.
+            // The next child of this node's parent, or of the nearest ancestor that has one.
             loop {
                 let (first_child, quadrants) = path.get(cell.level);
                 let first = visitor.first_quadrant(cell);
@@ -205,7 +205,7 @@ pub unsafe fn walk(nodes: In<Words>, path: &mut impl Path, visitor: &mut impl Vi
     }
 }
 
-/// Goes to the parent; `rank` becomes that of the child after. Not from the root.
+/// Moves to the parent; `rank` becomes that of the next child. Returns false at the root.
 #[inline(always)]
 fn up(cell: &mut Cell, rank: &mut u32, visitor: &impl Visitor) -> bool {
     if cell.level == 0 {
@@ -217,28 +217,28 @@ fn up(cell: &mut Cell, rank: &mut u32, visitor: &impl Visitor) -> bool {
     true
 }
 
-/// Those who see a node together: the lanes of a warp, or one alone.
+/// The threads that visit a node together: the lanes of a warp, or one alone.
 pub trait Team {
-    /// How many.
+    /// How many threads.
     const SIZE: u32;
 
-    /// Which of them this is.
+    /// Which of them this thread is.
     fn lane(&self) -> u32;
 
-    /// Whether the condition holds for any.
+    /// Whether the condition holds in any thread.
     ///
     /// # Safety
-    /// All come here.
+    /// The whole team comes here.
     unsafe fn any(&self, condition: bool) -> bool;
 
-    /// For how many lower ones it holds, and for how many of all.
+    /// In how many lower threads the condition holds, and in how many of all.
     ///
     /// # Safety
-    /// All come here.
+    /// The whole team comes here.
     unsafe fn count(&self, condition: bool) -> (u32, u32);
 }
 
-/// One alone.
+/// A single thread.
 pub struct Alone;
 
 impl Team for Alone {

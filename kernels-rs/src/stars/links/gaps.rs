@@ -1,8 +1,9 @@
 //! The star of a site whose [`links`](super) leave gaps.
 //!
-//! Between a link that ends where none begins and the next one the neighbours are found one after the other, as in [`star`](crate::stars::star):
-//! counter-clockwise from the one, and if that comes to the hull, clockwise from the other. If neighbours of a site have long stars themselves, all
-//! but a few of its triangles are known.
+//! A gap lies between a link that ends where no link begins, and the next link. Its neighbours are found one after the
+//! other, as in [`star`](crate::stars::star): counter-clockwise from the first link, and if that reaches the hull,
+//! clockwise from the other. Even if neighbours of a site have long stars themselves, all but a few of the site's
+//! triangles are known.
 
 use device_std::shared::SharedArray;
 use device_std::{vector, warp};
@@ -14,12 +15,12 @@ use crate::stars::predicates::Decide;
 use crate::stars::rough::{NONE, Rough, WRITTEN};
 use crate::stars::star::{KEPT, Source, StarSearch, told};
 
-/// Neighbours that are found in gaps: a star where more are missing is made from the first one on.
+/// The most neighbours that are found in gaps. If a star lacks more, it is made again from its first neighbour on.
 const MOST: u32 = KEPT / 2;
 
-/// What was found in gaps, in counter-clockwise order.
+/// The neighbours that were found in gaps, in counter-clockwise order.
 struct GapNeighbours {
-    /// For each neighbour, or infinity as [`NONE`], the link that it follows.
+    /// For each neighbour, or infinity as [`NONE`], the link before it.
     links: SharedArray<u32>,
     neighbours: SharedArray<u32>,
     count: u32,
@@ -28,7 +29,7 @@ struct GapNeighbours {
 }
 
 impl GapNeighbours {
-    /// Keeps one more, if there is room.
+    /// Keeps one more neighbour, if it fits.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -39,7 +40,7 @@ impl GapNeighbours {
             return false;
         }
         if warp::lane_id() == 0 {
-            // SAFETY: there is room.
+            // SAFETY: the slot is below the capacity.
             unsafe {
                 self.links.store(self.count, link);
                 self.neighbours.store(self.count, neighbour);
@@ -71,7 +72,7 @@ impl GapNeighbours {
         }
     }
 
-    /// How many come before a link.
+    /// How many neighbours come before a link.
     ///
     /// # Safety
     /// A barrier lies between this and each [`keep`](Self::keep).
@@ -106,7 +107,7 @@ impl GapNeighbours {
                 made.counts.store(site, all);
             }
             start = warp::shuffle(warp::FULL, start, 0);
-            // What follows infinity comes first.
+            // The neighbour after infinity comes first.
             let first =
                 if is_open { self.links.load(self.infinity) + self.infinity + 2 } else { 0 };
             let write = |place: u32, neighbour: u32| {
@@ -133,8 +134,8 @@ impl GapNeighbours {
 }
 
 impl<S: Source, D: Decide> StarSearch<'_, S, D> {
-    /// Makes the star of a site of its links, and writes it. Gives whether it did: not without links, if they miss too many neighbours, if
-    /// rounding has put them out of order, nor if the source gives up.
+    /// Makes the star of a site from its links, and writes it. Returns whether it did. It does not if there are no
+    /// links, if they miss too many neighbours, if rounding has put them out of order, or if the source gives up.
     ///
     /// # Safety
     /// As [`make`](Self::make).
@@ -146,7 +147,7 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         let mut first = 0;
         // SAFETY: passed on to the caller.
         unsafe {
-            // Nobody reads what was kept before any more.
+            // All lanes have read the neighbours of the star before.
             warp::sync_warp(warp::FULL);
             while first < vector::unknown(own.count) {
                 let link = first + warp::lane_id();
@@ -170,7 +171,8 @@ impl<S: Source, D: Decide> StarSearch<'_, S, D> {
         own.count > 0
     }
 
-    /// Finds what lies between a link and the next one. Gives whether there is room, and no link begins there.
+    /// Finds the neighbours between a link and the next one. Returns whether they fit, and no other link begins
+    /// between.
     ///
     /// # Safety
     /// As [`make`](Self::make).

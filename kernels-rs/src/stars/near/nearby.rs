@@ -1,8 +1,7 @@
 //! The sites nearest to each lane's own site, in shared memory: enough for most of its star.
 //!
-//! A lane lists all sites of the window within a distance, its *reach*. About 23 sites serve: each apex of its star
-//! tests 23 sites in place of 255. An entry is a byte, the site's place in the window, so that 32 lists take 1 KiB a
-//! warp.
+//! A lane lists all sites of the window within a distance, its *reach*. About 23 sites suffice: each apex of its star
+//! tests 23 sites in place of 255. An entry is a byte, the site's place in the window, so 32 lists take 1 KiB a warp.
 //!
 //! An answer is right if no site outside the list could change it:
 //!
@@ -25,7 +24,7 @@ use crate::stars::rough::NONE;
 /// The most sites of a list.
 const CAPACITY: u32 = 32;
 
-/// How many sites a list has if they lie evenly. 19 are no faster, and 18 too often not enough.
+/// How many sites a list has if sites are spread evenly. 19 are no faster, and 18 are too often not enough.
 const WANTED: f32 = 23.0;
 
 /// How often lists of too many sites are made again, each time within 0.6 of the area.
@@ -36,7 +35,7 @@ const ATTEMPTS: u32 = 6;
 pub struct Shared(SharedArray<u8>);
 
 impl Shared {
-    /// Takes shared memory for so many warps.
+    /// Takes shared memory for `warps` warps.
     #[inline(always)]
     pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
         Self(carver.array(warps * CAPACITY * warp::SIZE))
@@ -166,7 +165,7 @@ impl Nearby {
                 slot += 1;
             }
             let limit = group.bound(least);
-            // No site beyond the reach may be as near. False if it is not a number.
+            // No site beyond the reach may be as near. False if the distance is not a number.
             let is_known = math::sqrt_f32(limit) * (1.0 + 1e-6) <= self.reach;
             if !is_known {
                 return NONE;
@@ -219,8 +218,8 @@ impl Nearby {
             slot += 1;
         }
         let most = least.most(&chord);
-        // Right of the edge the circle holds nothing: what it has there, the circle of the triangle before has too. 1e-5
-        // is for the rounding of the distance itself. False if something is not a number.
+        // Right of the edge the circle is empty: whatever it holds there, the circle of the triangle before holds too.
+        // 1e-5 is for the rounding of the distance itself. False if a number is NaN.
         let is_known = math::sqrt_f32(chord.farthest_squared(most)) * (1.0 + 1e-5) <= self.reach;
         if !is_known {
             return NONE;

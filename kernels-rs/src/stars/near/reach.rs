@@ -20,15 +20,16 @@
 //! Of the places on the left the one with the least `t` is the third corner: its circle holds no other. (From
 //! `|c|^2 = 2 c . m` for a centre m follows `c . c = c . a + t (a x c)`.)
 //!
-//! Coordinates are at most `W`, and rounded by `u W` with `u = 2^-24`. So is the edge's first end, and their difference
-//! is wrong by `4 u W` at most. With `|a|` for the sum of its coordinates' magnitudes:
+//! Coordinates are at most `W`, and rounded by `u W` with `u = 2^-24`. So is the edge's first end, and a difference of
+//! two places is wrong by `4 u W` at most. With `|a|` for the sum of the magnitudes of a's coordinates:
 //!
 //! - `left` is wrong by less than `12 u W |a|`;
-//! - `height` of a place that is nearer to the first end than `2 |a|`, by less than `28 u W |a|`; of one farther away,
-//!   where it is at least half the square of its distance, by less than a part `28 u W / |a|`.
+//! - `height` is wrong by less than `28 u W |a|` for a place that is nearer to the first end than `2 |a|`. A place
+//!   farther away has a `height` of at least half the square of its distance, which is wrong by less than a part `28 u
+//!   W / |a|`.
 //!
-//! So each place gets the least `t` that it may have. f32 has decided if the next best place's least `t` is above the
-//! greatest `t` that the best may have. Else f64 decides between all places that may have less than that.
+//! So each place gets the least `t` that it may have. The least `t` of the next best place may be above the greatest
+//! `t` of the best: then f32 has decided. Otherwise f64 decides between all places whose least `t` is not above it.
 
 use device_std::{math, warp};
 
@@ -40,7 +41,7 @@ pub const HALF_ULP: f32 = 1.0 / (1u32 << 24) as f32;
 /// An edge, seen from its first end.
 #[derive(Clone, Copy)]
 pub struct Chord {
-    /// The way to the other end.
+    /// The vector to the other end.
     way: [f32; 2],
     /// By how much `height` and `left` of a place may be wrong.
     of_height: f32,
@@ -52,7 +53,7 @@ pub struct Chord {
 /// The place whose circle reaches least far among those seen.
 #[derive(Clone, Copy)]
 pub struct Least {
-    /// Which; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub site: u32,
     /// The least `t` that it may have.
     t: f32,
@@ -83,7 +84,8 @@ impl Chord {
         let [ax, ay] = self.way;
         let left = math::mul_add_f32(ax, y, -(ay * x));
         let height = math::mul_add_f32(x, x - ax, math::mul_add_f32(y, y - ay, -self.of_height));
-        // The divisor that makes `t` least: the greater one for a positive height, the lesser one for a negative height.
+        // The divisor that makes `t` least: the greater one for a positive height, the lesser one for a negative
+        // height.
         let divisor = f32::max(left + self.of_left.copysign(height), f32::MIN_POSITIVE);
         (height * math::reciprocal_f32(divisor), left)
     }
@@ -95,11 +97,11 @@ impl Chord {
         left > -self.of_left && f32::min(own, own - own * self.part) <= t
     }
 
-    /// The greatest distance from the first end of what a circle that reaches to `t` has on the left, squared, or of the
-    /// circle over the edge.
+    /// Two circles may count: the one that reaches to `t`, and the one over the edge. Of all places in them on the left
+    /// of the edge, this is the farthest one's squared distance from the first end.
     ///
-    /// With its centre on the left this is the place across the circle. Else the circle over the edge holds what is on
-    /// the left.
+    /// If the centre is on the left, this is the place across the circle. Otherwise the circle over the edge holds the
+    /// part on the left.
     #[inline(always)]
     pub fn farthest_squared(&self, t: f32) -> f32 {
         let [x, y] = self.way;
@@ -151,11 +153,11 @@ impl Least {
         }
     }
 
-    /// The greatest `t` that the place may have. Infinite, or not a number, if there is no place, or if f32 does not tell
-    /// that it is on the left.
+    /// The greatest `t` that the place may have. Infinite or NaN if there is no place, or if f32 does not tell that it
+    /// is on the left.
     #[inline(always)]
     pub fn most(&self, chord: &Chord) -> f32 {
-        // `left` is more than four times its error, so a quotient is off by at most 4 / 3 of the first-order error, and
+        // `left` is more than four times its error. So a quotient is off by at most 4 / 3 of the first-order error, and
         // the least and the greatest `t` by twice that. 4 leaves a margin.
         if self.left <= 4.0 * chord.of_left {
             return f32::INFINITY;

@@ -7,8 +7,8 @@
 //! apex:     each lane tests every 32nd site; the least circle of the warp is right if it lies in the bounds
 //! ```
 //!
-//! All sites within the bounds are there. So a circle that lies in the bounds and holds no site of the window is empty.
-//! A window of too many sites has none: its stars are left to searches in the tree.
+//! The window has all sites within the bounds. So a circle that lies in the bounds and holds no site of the window is
+//! empty. If there are too many sites, the window is empty, and searches in the tree make its stars.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
@@ -24,8 +24,8 @@ use crate::stars::rough::NONE;
 /// The most sites of a window: their places fit a byte.
 pub const MAX_SITES: u32 = 255;
 
-/// How much wider the window is on each side than the box around the warp's sites, in mean distances of these sites. 2.8
-/// and 3.2 take 10.4 ms in place of 9.1.
+/// How much wider the window is on each side than the box around the warp's sites, in mean distances of these sites.
+/// With 2.8 or 3.2 the kernel takes 10.4 ms in place of 9.1.
 const MARGIN: f32 = 3.6;
 
 /// How often a window of too many sites is made smaller.
@@ -40,7 +40,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Takes shared memory for so many warps.
+    /// Takes shared memory for `warps` warps.
     #[inline(always)]
     pub const fn carve(carver: &mut Carver, warps: u32) -> Self {
         Self { places: carver.array(warps * MAX_SITES), numbers: carver.array(warps * MAX_SITES) }
@@ -59,7 +59,7 @@ pub struct Window {
     room: Shared,
     /// How many there are; 0 if they were too many.
     pub count: u32,
-    /// All sites within these bounds are there.
+    /// The window has all sites within these bounds.
     bounds: [f32; 4],
     /// The bits of a squared distance from the group's box: nothing at this distance or beyond lies within the bounds.
     reach: u32,
@@ -168,7 +168,7 @@ impl Window {
         [tree.x.get(number), tree.y.get(number)]
     }
 
-    /// Finds the third corner of the Delaunay triangle on the left of an edge; [`NONE`] if the window, or f32, does not
+    /// Finds the third corner of the Delaunay triangle on the left of an edge; [`NONE`] if the window or f32 does not
     /// tell. All lanes have the same edge.
     ///
     /// # Safety
@@ -191,12 +191,11 @@ impl Window {
             if !least.is_sure(&chord, most) {
                 return NONE;
             }
-            // The greatest circle that the site may have, as f32 sees it, is to lie in the bounds: with 1e-5 for
-            // rounding.
+            // The greatest circle that the site may have, as f32 sees it, must lie in the bounds; 1e-5 is for rounding.
             let [x, y] = chord.centre(most);
             let slack = 1e-5 * (self.reach() + x.abs() + y.abs());
             let radius = 0.5 * math::sqrt_f32(chord.farthest_squared(most)) + slack;
-            // False if something is not a number.
+            // False if a number is NaN.
             match self.room_around(from[0] + x, from[1] + y) >= radius {
                 true => least.site,
                 false => NONE,

@@ -1,4 +1,4 @@
-//! The candidates of each site: the sites among which all its neighbours are. [`sample`](super) says which these are.
+//! The candidates of each site: a set of sites with all its neighbours. [`sample`](super) defines it.
 
 use device_std::{In, arguments, warp};
 
@@ -9,7 +9,7 @@ use super::BESIDE;
 pub struct Lists<'a> {
     /// Where the triangles of each site begin in `triangles`.
     pub starts: In<'a, u32>,
-    /// How many each site has.
+    /// How many triangles each site has.
     pub counts: In<'a, u32>,
     /// The triangles of all sites, with [`BESIDE`].
     pub triangles: In<'a, u32>,
@@ -19,8 +19,8 @@ pub struct Lists<'a> {
     pub sites: In<'a, u32>,
 }
 
-/// The candidates of a site one after the other, those of `LANES` lanes for the same site. Each site that conflicts with a triangle comes once
-/// for each such triangle, the site itself among them.
+/// Visits the candidates of a site; `LANES` lanes share one site. A site comes once for each of these triangles that it
+/// conflicts with; the site itself comes, too.
 pub struct Walk<'a, const LANES: u32> {
     lists: Lists<'a>,
     /// The site's triangles, and their number.
@@ -28,18 +28,18 @@ pub struct Walk<'a, const LANES: u32> {
     triangles: u32,
     /// The lane's triangle in the next round of triangles.
     triangle: u32,
-    /// Where the lane's triangle of the present round has its sites, less how many the lanes before have; it may wrap. And how many sites it and
-    /// these have.
+    /// The lane's triangle of this round. `begin` is where its sites begin, less how many sites the lanes before have;
+    /// it may wrap. `end` is how many sites the lanes up to this one have.
     begin: u32,
     end: u32,
-    /// Those of all lanes.
+    /// How many sites all lanes have in this round.
     all: u32,
-    /// Of these the lane's next one.
+    /// The lane's next site among these.
     next: u32,
 }
 
 impl<'a, const LANES: u32> Walk<'a, LANES> {
-    /// From the first candidate on. The lists are of the site, if there is one.
+    /// Begins at the first candidate. The lists have the site, if there is one.
     #[inline(always)]
     pub fn new(lists: Lists<'a>, site: Option<u32>) -> Self {
         let (own, triangles) = match site {
@@ -50,7 +50,8 @@ impl<'a, const LANES: u32> Walk<'a, LANES> {
         Self { lists, own, triangles, triangle: lane, begin: 0, end: 0, all: 0, next: lane }
     }
 
-    /// The lane's next candidate, with whether there is one, if the lane wants more. `None` if no lane of the warp has one.
+    /// The lane's next candidate, and whether there is one; a lane may want none. `None` if no lane of the warp has
+    /// one.
     ///
     /// # Safety
     /// The whole warp comes to the same call, and lanes of one site want the same.
@@ -87,7 +88,7 @@ impl<'a, const LANES: u32> Walk<'a, LANES> {
     }
 }
 
-/// Of `LANES` lanes the first one whose `end` is above `i`; the last one if there is none. Ends rise from lane to lane.
+/// The first of `LANES` lanes whose `end` is above `i`; the last lane if there is none. Ends rise from lane to lane.
 ///
 /// # Safety
 /// The whole warp comes to the same call.

@@ -1,7 +1,7 @@
-//! Stars from candidates about which f64 does not decide, each by a warp.
+//! Stars from candidates, where f64 does not decide, each by a warp.
 //!
-//! A warp collects the candidates of a site in shared memory, and drops duplicates among each 32. Then each corner is the best
-//! of 32 at a time.
+//! A warp collects the candidates of a site in shared memory, and drops duplicates among each 32. To find a corner, it
+//! takes the best of 32 candidates at a time.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, kernel, vector, warp};
@@ -17,7 +17,7 @@ use crate::stars::rough::{LISTED, Rough};
 use crate::stars::star::corners::Visitor;
 use crate::stars::star::{KEPT, Source, StarSearch};
 
-/// Candidates of a site that there is room for. If it has more, they are read from global memory each time.
+/// The most candidates of a site that shared memory holds. If it has more, they are read from global memory each time.
 const MOST: u32 = 768;
 
 const WARPS: u32 = FAR_BLOCK / warp::SIZE;
@@ -33,12 +33,12 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars of the sites that are listed, and leaves those of very many candidates or neighbours. `unit` is the exponent of the unit of all
-/// coordinates. Grid: any number of warps, which take turns.
+/// Makes the stars of the listed sites, but leaves sites of very many candidates or neighbours. `unit` is the exponent
+/// of the unit of all coordinates. Grid: any number of warps, which take turns.
 ///
 /// # Safety
 /// As [`find_sampled_stars`](mod@crate::stars::find_sampled_stars), which has run.
-// What spills is around calls of exact decisions.
+// The spills are around calls of exact decisions.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1200)]
 pub unsafe fn find_hard_stars(
     x: In<'_, f64>,
@@ -62,12 +62,12 @@ pub unsafe fn find_hard_stars(
     }
 }
 
-/// Makes the stars that are not made yet of the sites that are listed, of `links` where it can. Those of more than `most` triangles are passed
-/// over. Grid: any number of warps, which take turns.
+/// Makes the missing stars of the listed sites, from `links` where it can. It skips sites of more than `most`
+/// triangles. Grid: any number of warps, which take turns.
 ///
 /// # Safety
 /// As [`find_hard_stars`](mod@find_hard_stars), with the links of all these sites.
-// As there.
+// As for `find_hard_stars`.
 #[kernel(block = FAR_BLOCK, shared = SHARED, resident = 4, spills = 1500)]
 pub unsafe fn find_last_sampled_stars(
     x: In<'_, f64>,
@@ -116,10 +116,10 @@ struct Candidates<'a> {
     y: In<'a, f64>,
     lists: Lists<'a>,
     site: u32,
-    /// Those that are shown, if there is room for them.
+    /// The candidates to show, if they fit.
     sites: SharedArray<u32>,
     count: u32,
-    /// How many there are in all, or a number above [`MOST`].
+    /// How many candidates there are in all, or a number above [`MOST`].
     all: u32,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Candidates<'a> {
     /// Takes the candidates of a site from now on.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the site is one of those that the lists are of.
+    /// The whole warp comes to the same call; the lists have the site.
     #[inline(always)]
     unsafe fn take(&mut self, site: u32) {
         self.site = site;
@@ -182,7 +182,7 @@ impl<'a> Candidates<'a> {
         self.count = self.all;
     }
 
-    /// Collects the candidates, or those in a wedge. Gives their number, or one above [`MOST`].
+    /// Collects the candidates, or those in a wedge. Returns their number, or one above [`MOST`].
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -192,7 +192,7 @@ impl<'a> Candidates<'a> {
         let place = |site: u32| [self.x.get(site), self.y.get(site)];
         // SAFETY: passed on to the caller; each lane stores elements of its own.
         unsafe {
-            // Nobody reads the candidates before any more.
+            // All lanes have read the candidates collected before.
             warp::sync_warp(warp::FULL);
             while let Some((candidate, is_there)) = walk.next(count <= MOST) {
                 let candidate = if is_there { candidate } else { site };

@@ -1,18 +1,19 @@
 //! The triangles of a Delaunay triangulation as half-edges, from its stars, and the cavity of a new site.
 //!
-//! Beyond each side of the hull lies a triangle whose third corner is at infinity. So every edge lies between two triangles. There are
-//! [`Mesh::triangles`] of them, whatever the sites, if these are not in line.
+//! Beyond each side of the hull lies a triangle whose third corner is at infinity. So every edge lies between two
+//! triangles. Sites that do not all lie on a line have [`Mesh::triangles`] triangles, wherever they lie.
 //!
 //! A triangle `t` has three *half-edges*, `3 t`, `3 t + 1` and `3 t + 2`. Each goes from a corner to the next one
-//! counter-clockwise. Its *twin* is the half-edge that goes back, in the triangle on its right, and its *apex* that triangle's third corner.
+//! counter-clockwise. Its *twin* is the half-edge that goes back, in the triangle on its right, and its *apex* that
+//! triangle's third corner.
 //!
 //! # The cavity
 //!
-//! The triangles that have a new site inside their circles are none any more when it joins (Bowyer 1981,
-//! doi:10.1093/comjnl/24.2.162; Watson 1981, doi:10.1093/comjnl/24.2.167). The circle of a triangle at infinity is the half plane beyond
-//! its side, with the side itself. Sites on one circle are decided by the rule of [`is_inside`](Predicates::is_inside). Together these
-//! triangles are a polygon, the *cavity*, without a corner inside. So they hang together as a tree, and a walk along the border meets each
-//! of their half-edges once:
+//! When a new site joins, the triangles that have it inside their circles vanish (Bowyer 1981,
+//! doi:10.1093/comjnl/24.2.162; Watson 1981, doi:10.1093/comjnl/24.2.167). The circle of a triangle at infinity is the
+//! half plane beyond its side, with the side itself. Sites on one circle are decided by the rule of
+//! [`is_inside`](Predicates::is_inside). Together these triangles are a polygon, the *cavity*, without a site in its
+//! interior. So they are connected as a tree, and a walk along the border meets each of their half-edges once:
 //!
 //! ```text
 //! from a half-edge of a triangle of the cavity:
@@ -21,7 +22,7 @@
 //! until the first half-edge comes again
 //! ```
 //!
-//! Nothing is stored, so a cavity may be of any size.
+//! The walk stores nothing, so a cavity may be of any size.
 
 use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
@@ -43,11 +44,12 @@ pub struct Mesh<'a> {
     pub x: In<'a, f64>,
     /// As `x`.
     pub y: In<'a, f64>,
-    /// For each half-edge its twin, and in the upper word its apex; [`NONE`] if that is at infinity.
+    /// For each half-edge its twin, and in the upper word its apex; [`NONE`] if the apex is at infinity.
     pub halves: In<'a, u64>,
-    /// For each site where its half-edges begin in `of_slots`, and where the last ones end.
+    /// For each site, where its half-edges begin in `of_slots`, and where the last ones end.
     pub starts: In<'a, u32>,
-    /// The half-edges from each site, counter-clockwise; from one on the hull, without that to infinity, from the hull on.
+    /// The half-edges from each site, counter-clockwise. For a site on the hull they begin at the hull, without the
+    /// half-edge to infinity.
     pub of_slots: In<'a, u32>,
 }
 
@@ -66,7 +68,8 @@ impl Star {
         Self { site, first, end, is_on_hull: sites.is_on_hull(site) }
     }
 
-    /// The neighbours behind a slot and the next one, which are corners of a triangle; [`NONE`] for the second if it is at infinity.
+    /// The neighbours at a slot and at the next one, which are corners of a triangle; the second is [`NONE`] if it is
+    /// at infinity.
     #[inline(always)]
     fn corners(&self, sites: &SiteColumns<'_>, slot: u32) -> [u32; 2] {
         let is_last = slot + 1 == self.end;
@@ -75,16 +78,16 @@ impl Star {
         [sites.neighbour(slot), second]
     }
 
-    /// Whether the site is the lowest corner of its triangle behind a slot.
+    /// Whether the site is the lowest corner of its triangle after a slot.
     #[inline(always)]
     fn is_lowest(&self, sites: &SiteColumns<'_>, slot: u32) -> bool {
         let [a, b] = self.corners(sites, slot);
-        // A triangle at infinity goes to the site that infinity follows.
+        // A triangle at infinity belongs to the site that infinity follows.
         b == NONE || self.site < a && self.site < b
     }
 }
 
-/// Stars of more neighbours are gone through by the whole warp.
+/// The whole warp shares a star of more neighbours than this.
 const LONG: u32 = 32;
 
 /// Shows each slot of the lane's star. The lanes share long stars.
@@ -118,8 +121,8 @@ unsafe fn each_slot(sites: &SiteColumns<'_>, site: u32, mut show: impl FnMut(&St
     }
 }
 
-/// Marks the slots whose triangles have their lowest site here: 1 for these, 0 for others. At infinity this is the site that infinity
-/// follows. Grid: a thread for each site.
+/// Marks the slots of triangles that belong to this site: 1 for these, 0 for others. A triangle belongs to its lowest
+/// site; at infinity, to the site that infinity follows. Grid: a thread for each site.
 ///
 /// # Safety
 /// The slices have what [`struct@SiteColumns`] says; `flags` has an element for each neighbour.
@@ -133,13 +136,13 @@ pub unsafe fn mark_triangles(sites: SiteColumns<'_>, flags: Out<'_, u32>) {
     }
 }
 
-/// Numbers the half-edges from each site: three times the number of its triangle, and which of its half-edges it is. Grid: a thread for each
-/// site.
+/// Numbers the half-edges from each site: three times the number of the triangle, plus which of its half-edges it is.
+/// Grid: a thread for each site.
 ///
 /// # Safety
-/// As [`mark_triangles`](mod@mark_triangles): `before` tells how many marked slots come before each one. `of_slots` has an element for each neighbour.
-/// `unit` is the exponent of the unit of all coordinates.
-// What spills is around calls of exact decisions.
+/// As for [`mark_triangles`](mod@mark_triangles). `before` tells how many marked slots come before each one. `of_slots`
+/// has an element for each neighbour. `unit` is the exponent of the unit of all coordinates.
+// The spills are around calls of exact decisions.
 #[kernel(block = BLOCK, resident = 6, spills = 700)]
 pub unsafe fn number_halves(
     sites: SiteColumns<'_>,
@@ -170,7 +173,7 @@ pub unsafe fn number_halves(
 ///
 /// # Safety
 /// As [`number_halves`](mod@number_halves), which has run. `halves` has three elements for each triangle.
-// As there.
+// As for `number_halves`.
 #[kernel(block = BLOCK, resident = 6, spills = 700)]
 pub unsafe fn join_halves(
     sites: SiteColumns<'_>,
@@ -196,7 +199,8 @@ pub unsafe fn join_halves(
             let twin = of_slots.get(sure(query.slot_of(neighbour, site, at)));
             join(of_slots.get(slot), twin, apex);
             if star.is_on_hull && slot == star.first {
-                // From infinity to the site, and back: both are in a triangle at infinity, beyond a side from the site and one to it.
+                // The half-edges from infinity to the site, and back. Each is in a triangle at infinity: one beyond the
+                // side from the site, one beyond the side to it.
                 let [_, end] = sites.star(neighbour);
                 let (from, back) = (of_slots.get(star.end - 1) + 2, of_slots.get(end - 1) + 1);
                 join(from, back, neighbour);
@@ -210,13 +214,13 @@ pub unsafe fn join_halves(
 #[derive(Clone, Copy)]
 struct Half {
     number: u32,
-    /// Where it begins, where it ends, and where the third corner of its triangle lies. Not a number at infinity.
+    /// Where it begins, where it ends, and where the third corner of its triangle lies. NaN at infinity.
     corners: [Place; 3],
 }
 
 impl Mesh<'_> {
-    /// The number of triangles of so many sites, with those at infinity: by Euler's formula, as a polyhedron of these corners and infinity has
-    /// triangles alone.
+    /// The number of triangles of `sites` sites, with those at infinity. It follows from Euler's formula: the
+    /// polyhedron of the sites and infinity has only triangles as faces.
     pub const fn triangles(sites: usize) -> usize {
         2 * sites - 2
     }
@@ -237,11 +241,11 @@ impl Mesh<'_> {
         }
     }
 
-    /// Shows each triangle of the cavity of a place, which is on no site, and each one beside it, once for each edge between: with whether it
-    /// is in the cavity. The walk there begins at a site, the nearer the better. It ends early, and gives `None`, if it is not
-    /// to be shown more, or where a decision is left open.
+    /// Shows each triangle of the cavity of a place that is on no site, and `true`; and each triangle beside the
+    /// cavity, once for each edge between, and `false`. The walk to the cavity begins at `site`, best one near the
+    /// place. It ends early, and returns `None`, if `show` returns false or a decision is left open.
     ///
-    /// Cost: the triangles between, and those of the cavity.
+    /// Cost: the triangles on the way, and those of the cavity.
     #[inline(always)]
     pub fn cavity(
         &self,
@@ -280,16 +284,18 @@ impl Mesh<'_> {
         self.across(half).0 / 3
     }
 
-    /// The corners of a triangle. Not a number at infinity.
+    /// The corners of a triangle. NaN at infinity.
     #[inline(always)]
     pub fn corners(&self, triangle: u32) -> [Place; 3] {
         // A corner is the apex of the twin of the half-edge across.
         [1, 2, 0].map(|half| self.place(self.across(self.across(3 * triangle + half).0).1))
     }
 
-    /// A half-edge of the triangle that a place lies in, or of one at infinity whose side it is beyond.
+    /// A half-edge of the triangle that a place lies in, or of a triangle at infinity if the place lies beyond its
+    /// side.
     ///
-    /// From triangle to triangle, always across an edge that the place lies beyond. In a Delaunay triangulation this comes to an end.
+    /// Walks from triangle to triangle, always across an edge that the place lies beyond. In a Delaunay triangulation
+    /// such a walk ends.
     #[inline(always)]
     fn locate(&self, predicates: &impl Decide, at: Place, site: u32) -> Option<Half> {
         let number = self.towards(site, at);
@@ -307,7 +313,7 @@ impl Mesh<'_> {
                 if apex == NONE {
                     break;
                 }
-                // The place does not lie beyond the edge that it came by.
+                // The place does not lie beyond the edge by which the walk entered.
                 seen = 1;
             } else {
                 here = Half { number: next(here.number), corners: [to, third, from] };
@@ -317,7 +323,8 @@ impl Mesh<'_> {
         Some(here)
     }
 
-    /// A half-edge from a site: if it has many, that before the direction of a place, as far as rounding tells.
+    /// A half-edge from a site. If the site has many, it is the one before the direction of a place, as far as rounding
+    /// tells.
     #[inline(always)]
     fn towards(&self, site: u32, at: Place) -> u32 {
         let [first, end] = [self.starts.get(site), self.starts.get(site + 1)];
@@ -330,7 +337,7 @@ impl Mesh<'_> {
                 way(from, self.place(self.across(self.across(before).0).1))
             };
             let (start, towards) = (there(first), way(from, at));
-            // Whether a direction is less than half a turn from the first.
+            // Whether a direction is less than half a turn after the first.
             let is_early = |way: Place| cross(start, way) >= 0.0;
             let is_soon = is_early(towards);
             while high - low > vector::unknown(1) {
@@ -372,7 +379,7 @@ fn next(half: u32) -> u32 {
     if half % 3 == 2 { half - 2 } else { half + 1 }
 }
 
-/// Whether a triangle, of which a corner may be at infinity, has a place inside its circle. `None` if the decision is left open.
+/// Whether a triangle has a place inside its circle; a corner may be at infinity. `None` if the decision is left open.
 #[inline(always)]
 pub fn is_inside(predicates: &impl Decide, [a, b, c]: [Place; 3], at: Place) -> Option<bool> {
     let [from, to] = if c[0].is_nan() {

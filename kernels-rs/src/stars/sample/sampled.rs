@@ -3,11 +3,12 @@
 //! Plan:
 //!
 //! 1. The lanes of a site collect its candidates in shared memory, seen from the site ([`Lists`]).
-//! 2. From the nearest one on they find of each edge the third corner on its left, among all candidates: that whose circle with the edge's ends
-//!    reaches least far ([`reach`](crate::stars::near::reach) has the formula). Each lane has every [`LANES`]th candidate, and keeps bounds: the greatest reach
-//!    that its best candidate may have, and the least that another one may have ([`Least`]).
-//! 3. If no other candidate may reach less far than the best, f64 has decided. Else the site is left, as are those on the hull, and
-//!    those of too many candidates or neighbours.
+//! 2. From the nearest candidate on, they find for each edge the third corner on its left, among all candidates. It is
+//!    the one whose circle with the edge's ends reaches least far ([`reach`](crate::stars::near::reach) has the
+//!    formula). Each lane has every [`LANES`]th candidate, and keeps bounds: the greatest reach that its best candidate
+//!    may have, and the least that another one may have ([`Least`]).
+//! 3. If no other candidate may reach less far than the best, f64 has decided. Otherwise the site is left, as are sites
+//!    on the hull, and sites with too many candidates or neighbours.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, kernel, math, thread, vector, warp};
@@ -26,17 +27,18 @@ pub const LANES: u32 = 8;
 /// Sites of a block.
 const SITES: u32 = BLOCK / LANES;
 
-/// The most candidates. Times 8 bytes, it is an odd multiple of half of all banks, so that two sites do not read the same ones.
+/// The most candidates. Times 8 bytes, it is an odd multiple of half of all banks, so that two sites read from
+/// different banks.
 const MOST: u32 = 88;
 
 /// The most neighbours.
 const LONGEST: u32 = 24;
 
-/// A candidate that is listed twice is mostly seen again in one of these.
+/// How many candidates the lanes remember, to drop most of those that are listed twice.
 const SEEN: u32 = 64;
 
-/// A bound of relative errors: `left` and `height` of a place `p` and an edge `w` are wrong by at most half of `ROUNDING (p^2 + w^2)`. That are
-/// 16 roundings, of which 10 are needed.
+/// A bound of relative errors: `left` and `height` of a place `p` and an edge `w` are wrong by at most half of
+/// `ROUNDING (p^2 + w^2)`. That is 16 roundings, of which 10 are needed.
 const ROUNDING: f64 = 32.0 / (1u64 << 53) as f64;
 
 /// Shared memory of a site, or of all sites of a block.
@@ -61,7 +63,7 @@ impl Shared {
         }
     }
 
-    /// That of the lane's site.
+    /// The part of the lane's site.
     #[inline(always)]
     fn own(self) -> Self {
         let i = thread::thread_idx_x() / LANES;
@@ -81,11 +83,11 @@ const SHARED: u32 = {
     carver.bytes()
 };
 
-/// Makes the stars of those of `sites` sites that have none yet, from their candidates, and leaves those about which f64 does not decide. Grid:
+/// Makes the missing stars of `sites` sites, from their candidates, and leaves those that f64 does not decide. Grid:
 /// [`LANES`] threads for each site.
 ///
 /// # Safety
-/// `x`, `y`, [`struct@Lists`] and [`Rough`] have an element for each site, and there is room for six neighbours of each.
+/// `x`, `y`, [`struct@Lists`] and [`Rough`] have an element for each site, and `Rough` has six neighbours for each.
 #[kernel(block = BLOCK, shared = SHARED, resident = 6)]
 pub unsafe fn find_sampled_stars(
     x: In<'_, f64>,
@@ -156,18 +158,18 @@ unsafe fn write(
 /// The candidates of a site.
 struct Candidates {
     shared: Shared,
-    /// Of the [`LANES`] lanes of the site.
+    /// The thread's lane among the [`LANES`] lanes of the site.
     lane: u32,
-    /// The first of these.
+    /// The first of these lanes.
     first_lane: u32,
     count: u32,
 }
 
 impl Candidates {
-    /// Collects the candidates of a site. None if there is no room for them.
+    /// Collects the candidates of a site; none if they do not fit.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the site is one of those that the lists are of.
+    /// The whole warp comes to the same call; the lists have the site.
     #[inline(always)]
     unsafe fn collect(&mut self, [x, y]: [In<'_, f64>; 2], lists: Lists<'_>, site: Option<u32>) {
         let (shared, lanes) = (self.shared, self.lanes());
@@ -208,7 +210,8 @@ impl Candidates {
         ((1 << LANES) - 1) << self.first_lane
     }
 
-    /// Keeps the star, and gives the number of its neighbours: 0 where f64 does not decide, on the hull, and where there are too many.
+    /// Keeps the star, and returns the number of its neighbours. That is 0 if f64 does not decide, on the hull, and if
+    /// there are too many.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -299,8 +302,8 @@ impl Candidates {
     }
 }
 
-/// The least and the greatest reach that a place on the left of an edge, or on its line, may have. Both numbers are wrong by at most
-/// half of `slack`.
+/// The least and the greatest reach that a place on the left of an edge, or on its line, may have. Both numbers are
+/// wrong by at most half of `slack`.
 ///
 /// If `t` is the true reach and `t'` the computed one, `|t - t'| <= (|t| + 1) slack / (2 left)`.
 #[inline(always)]
@@ -311,17 +314,17 @@ fn reach(left: f64, height: f64, slack: f64) -> [f64; 2] {
         let wrong = math::mul_add(part, reach.abs(), part);
         return [reach - wrong, reach + wrong];
     }
-    // Maybe on the line. Between the edge's ends it would be inside of every circle.
+    // The place may be on the line. Between the edge's ends it would be inside every circle.
     let is_beyond = height > slack;
     let least = (height - slack) * math::reciprocal(2.0 * slack);
     [if is_beyond { least } else { f64::NEG_INFINITY }, f64::INFINITY]
 }
 
-/// A candidate: its place in the list, and which site it is.
+/// A candidate: its slot in the list, and its site.
 #[derive(Clone, Copy)]
 struct Candidate {
     slot: u32,
-    /// [`NONE`] if f64 does not decide which.
+    /// [`NONE`] if f64 does not decide which one it is.
     number: u32,
 }
 
@@ -329,13 +332,13 @@ impl Candidate {
     const NONE: Self = Self { slot: 0, number: NONE };
 }
 
-/// The candidate with the least number, of those seen.
+/// The candidate with the least value among those seen. The value, a distance or a reach, is known between bounds.
 struct Least {
     best: Candidate,
-    /// Its number is at least this, and at most `high`.
+    /// The best candidate's value is at least this, and at most `high`.
     low: f64,
     high: f64,
-    /// That of each other candidate is at least this.
+    /// The value of every other candidate is at least this.
     next: f64,
 }
 
@@ -347,7 +350,7 @@ impl Least {
         next: f64::INFINITY,
     };
 
-    /// Sees a candidate, whose number is from `low` to `high`.
+    /// Sees a candidate whose value lies from `low` to `high`.
     #[inline(always)]
     fn see(&mut self, candidate: Candidate, low: f64, high: f64) {
         if candidate.number == self.best.number {
@@ -355,7 +358,7 @@ impl Least {
         }
         let is_best = high < self.high;
         let other = if is_best { self.low } else { low };
-        // What is not a number stays, and nothing is decided.
+        // NaN stays, and then nothing is decided.
         let stays = other > self.next || self.next.is_nan();
         self.next = if stays { self.next } else { other };
         if is_best {
@@ -363,7 +366,7 @@ impl Least {
         }
     }
 
-    /// The best candidate of these lanes; [`Candidate::NONE`] if it is not sure which.
+    /// The best candidate of these lanes; [`Candidate::NONE`] if it is not certain which one it is.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
@@ -376,7 +379,7 @@ impl Least {
                 most = f64::min(most, warp::shuffle(warp::FULL, most, warp::lane_id() ^ step));
                 step *= 2;
             }
-            // False for what is not a number.
+            // False for NaN.
             let (is_worse, is_next_worse) = (self.low > most, self.next > most);
             let first = (warp::ballot(warp::FULL, !is_worse) & lanes).trailing_zeros();
             let (slot, number) =

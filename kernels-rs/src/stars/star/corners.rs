@@ -1,6 +1,6 @@
 //! The two searches of a warp among sites: for the nearest one, and for the third corner of a Delaunay triangle.
 //!
-//! A [`Visitor`] is shown up to 32 sites at a time, one a lane.
+//! A [`Visitor`] gets up to 32 sites at a time, one a lane.
 //!
 //! ```text
 //! visit(sites):
@@ -24,7 +24,7 @@ use crate::stars::rough::NONE;
 /// The key of a lane without a site to offer: above all others.
 pub const DONE: u32 = u32::MAX;
 
-/// What a search wants: boxes that may hold a better site, and sites. Its answer is the same in all lanes.
+/// A search: it wants boxes that may hold a better site, and tests sites. Its answer is the same in all lanes.
 pub trait Visitor {
     /// Whether a box may hold a site that counts.
     fn wants(&self, bounds: [f64; 4]) -> bool;
@@ -51,7 +51,7 @@ fn key(number: f32) -> u32 {
 }
 
 /// The upper word of a number of at least 0, which has the order of the numbers; below [`DONE`]. A warp's minimum takes
-/// 32 bits: of numbers with the same upper word any may come first.
+/// 32 bits: numbers with the same upper word may come in any order.
 #[inline(always)]
 pub fn rank(number: f64) -> u32 {
     u32::min((number.to_bits() >> 32) as u32, DONE - 1)
@@ -88,9 +88,9 @@ unsafe fn is_anywhere(is: bool) -> bool {
 pub enum Which {
     /// Every site.
     All,
-    /// Those before it.
+    /// The sites before it.
     Before,
-    /// Those after it.
+    /// The sites after it.
     After,
 }
 
@@ -100,7 +100,7 @@ pub struct Nearest<D> {
     at: Place,
     site: u32,
     which: Which,
-    /// Which site; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
     /// Its squared distance, rounded up.
@@ -188,7 +188,7 @@ pub struct Apex<D> {
     sites: [u32; 2],
     /// The vector from the first end to the second.
     way: Place,
-    /// Which site; [`NONE`] before there is one.
+    /// The site; [`NONE`] before there is one.
     pub found: u32,
     place: Place,
     /// The circle through the edge's ends and the corner, relative to the end nearer to the corner. Relative to the far
@@ -217,7 +217,7 @@ impl<D: Decide> Apex<D> {
         }
     }
 
-    /// Makes the circle that of the present corner.
+    /// Makes `circle` the circle through the present corner.
     #[inline(always)]
     fn pass_through_corner(&mut self) {
         let [from, to] = self.edge;
@@ -257,8 +257,8 @@ impl<D: Decide> Visitor for Apex<D> {
         let ([from, to], [x, y]) = (self.edge, self.way);
         let o = self.origin();
         let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
-        // The corner of the box that lies farthest to the left of the edge: if it is not on the left, no site of the box
-        // is.
+        // The corner of the box that lies farthest to the left of the edge: if it is not on the left, no site of the
+        // box is.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];
         // A box is wanted if f64 does not decide: an extra box costs time, a missing one a wrong corner.
         let quick = Quick(*self.predicates.predicates());
@@ -292,8 +292,8 @@ impl<D: Decide> Visitor for Apex<D> {
         // SAFETY: passed on to the caller.
         unsafe {
             while vector::unknown(1) == 1 {
-                // Each lane decides about its own site. On the left circles only shrink: a site that is outside now stays
-                // outside.
+                // Each lane decides about its own site. On the left circles only shrink: a site that is outside now
+                // stays outside.
                 let decided = match is_open && self.circle.may_hold(way(self.origin(), place)) {
                     true => self.is_better(place),
                     false => Ok(false),

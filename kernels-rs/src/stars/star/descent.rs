@@ -8,8 +8,8 @@
 //! in a leaf each lane has one site
 //! ```
 //!
-//! The search goes down only into boxes that the present circle, or the half plane while there is no candidate, may
-//! touch. It costs what the boxes cost that the circle of its answer touches. Circles that many boxes touch without a
+//! The search goes down only into boxes that the present circle may touch, or the half plane while there is no
+//! candidate. Its cost is that of the boxes that the answer's circle touches. Circles that touch many boxes without a
 //! site inside, as when most sites lie on one circle, make it slow, never wrong. So there is a [`Budget`].
 
 use device_std::shared::SharedArray;
@@ -22,11 +22,11 @@ use crate::rtree::layout::{FANOUT, MAX_LEVELS};
 use crate::stars::predicates::Place;
 use crate::stars::rough::NONE;
 
-/// Elements of shared memory that a search needs for each warp: a key for each child of a node on each level. It is the
-/// stack of the search.
+/// Elements of shared memory that a search needs for each warp: a key for each child of a node on each level. They are
+/// the stack of the search.
 pub const ROOM: u32 = MAX_LEVELS as u32 * FANOUT;
 
-/// A search among the sites of a tree, of which no two lie at one place.
+/// A search among the sites of a tree; no two sites lie at one place.
 pub struct Descent<'a> {
     /// The sites.
     pub tree: Tree<'a, f64>,
@@ -134,7 +134,7 @@ pub struct Budget<'a> {
     pub most: u32,
     /// Visits that are not in `spent` yet.
     pub own: u32,
-    /// Whether more was spent. Then the last answer does not count.
+    /// Whether the searches exceeded the budget. Then the last answer does not count.
     pub is_over: bool,
 }
 
@@ -187,7 +187,7 @@ impl Descent<'_> {
     }
 
     /// # Safety
-    /// As there; the leaf is one of the tree.
+    /// As for [`look`](Source::look); the leaf is one of the tree.
     #[inline(always)]
     unsafe fn visit(&mut self, leaf: u32, visitor: &mut impl Visitor) -> bool {
         // SAFETY: passed on to the caller.
@@ -205,7 +205,7 @@ impl Descent<'_> {
     /// Visits the leaves that are wanted and not done yet, the nearest box first.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`look`](Source::look).
     #[inline(always)]
     unsafe fn descend(&mut self, at: Place, visitor: &mut impl Visitor) {
         let (top, mut root) = (self.tree.top, 0);
@@ -261,10 +261,11 @@ impl Descent<'_> {
         }
     }
 
-    /// Opens a node: stores the keys of its children on a level, which tell how far they are or that they are not wanted.
+    /// Opens a node: stores the keys of its children on a level. A key tells how far a child is, or that it is not
+    /// wanted.
     ///
     /// # Safety
-    /// As there; the node is one of the tree.
+    /// As for [`look`](Source::look); the node is one of the tree.
     #[inline(always)]
     unsafe fn open(&mut self, level: u32, node: u32, at: Place, visitor: &impl Visitor) {
         // SAFETY: passed on to the caller.

@@ -5,9 +5,9 @@
 //!                     ^ before           ^ after         all others lie behind one of these two
 //! ```
 //!
-//! A site west of the strip is nearest to a column of the strip only if it is the row's last one before the strip; a
-//! site east of it only if it is the first one after. So with two columns for every row a strip has the candidates, and
-//! hence the results, that its columns have in the whole raster.
+//! A site west of the strip is nearest to a column of the strip only if it is the row's last one before the strip. A
+//! site east of the strip must be the first one after it. So with two columns for every row, a strip has the candidates
+//! that its columns have in the whole raster, and hence the results.
 
 use device_std::{In, Out, kernel, thread};
 
@@ -15,12 +15,12 @@ use device_std::{In, Out, kernel, thread};
 use super::MODULE;
 use super::{BLOCK, NONE};
 
-/// Replaces the candidates of a strip, which [`nearest_columns`](mod@super::nearest_columns) gives, by those that its
-/// columns have in the whole: the site of each row nearest to the column, the western of two. The whole has `whole`
-/// columns; `first` is the strip's first one there.
+/// Replaces the candidates of a strip, which [`nearest_columns`](mod@super::nearest_columns) gives, by the candidates
+/// that its columns have in the whole raster. These are the sites of each row nearest to the column, the western one of
+/// two. The whole has `whole` columns; `first` is the strip's first one there.
 ///
-/// `before` and `after` have, for each row, the column in the whole of the last site before the strip and of the first
-/// after it, [`NONE`] if there is none; a column that is not beyond the strip, or not in the whole, counts as none. Grid:
+/// For each row, `before` has the last site before the strip, and `after` the first one after it, as its column in the
+/// whole; [`NONE`] if there is none. A column that is not beyond the strip, or not in the whole, counts as none. Grid:
 /// one thread an element of `nearest` in the raster's rows.
 ///
 /// # Safety

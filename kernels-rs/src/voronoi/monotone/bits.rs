@@ -1,7 +1,7 @@
 //! Sites as bits: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of its own.
 //! Bits beyond the width are 0.
 //!
-//! All that follows reads bits, so every kind of input is packed here.
+//! The kernels that follow read only bits, so every kind of input is packed here.
 
 use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 
@@ -12,7 +12,7 @@ use super::{BLOCK, WORD};
 /// Words that a warp packs together: it stores one each.
 const WORDS: u32 = warp::SIZE;
 
-/// A byte mask, and the bits that are made of it: a site where it is not zero.
+/// A byte mask, and its bits: a site is where the mask is not zero.
 #[arguments]
 pub struct Packing<'a> {
     /// `width * rows` of them.
@@ -33,7 +33,7 @@ pub struct Packing<'a> {
 /// votes. Grid: a warp for every 32 words of a row; x covers a row, y the rows, striding.
 ///
 /// # Safety
-/// That the lengths are right.
+/// The lengths are as `Packing` says.
 #[kernel(block = BLOCK)]
 pub unsafe fn pack_bytes(packing: Packing<'_>) {
     let Packing { mask, bits, width, words, rows } = packing;
@@ -95,8 +95,8 @@ pub unsafe fn pack_vectors(packing: Packing<'_>) {
     bits.set(at, sixteen_bits(low) | sixteen_bits(high) << 16);
 }
 
-/// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 4 and `mask` is aligned to 4: a thread makes its word of eight
-/// words of bytes. Grid: a thread for every word.
+/// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 4 and `mask` is aligned to 4: a thread makes its
+/// word of eight words of bytes. Grid: a thread for every word.
 ///
 /// # Safety
 /// As [`pack_bytes`](const@pack_bytes).
@@ -130,13 +130,13 @@ fn sixteen_bits([a, b, c, d]: vector::Vector) -> u32 {
 #[inline(always)]
 fn four_bits(bytes: u32) -> u32 {
     const LOW_7: u32 = 0x7f7f_7f7f;
-    // The top bit of each byte: of the low seven carried into it, or its own.
+    // The top bit of each byte, if it is set, or if the low seven bits carry into it.
     let tops = (((bytes & LOW_7) + LOW_7) | bytes) & !LOW_7;
     // The four top bits, moved side by side into the top four of the product.
     (tops >> 7).wrapping_mul(0x1020_4080) >> 28
 }
 
-/// Packs a raster of labels: a site where the label is not zero. By ballots, a warp a word. Grid: a warp for
+/// Packs a raster of labels: a site is where the label is not zero. A warp makes a word, by ballots. Grid: a warp for
 /// each of the `total` words.
 ///
 /// # Safety
@@ -166,9 +166,9 @@ pub unsafe fn pack_labels(
 /// Sites as a list, in any order.
 #[arguments]
 pub struct List<'a> {
-    /// Of each the column.
+    /// The column of each site.
     pub columns: In<'a, u32>,
-    /// Of each the row.
+    /// The row of each site.
     pub rows: In<'a, u32>,
 }
 
@@ -181,8 +181,7 @@ impl List<'_> {
     }
 }
 
-/// Sets the bits of listed sites; what is listed outside the raster is left out. Grid: one thread a
-/// site.
+/// Sets the bits of listed sites; leaves out sites outside the raster. Grid: one thread a site.
 ///
 /// # Safety
 /// The list has `count` sites; `bits` are those of a raster of these sides, columns and rows.
@@ -197,7 +196,7 @@ pub unsafe fn scatter_sites(sites: List<'_>, bits: Out<'_, u32>, sides: [u32; 2]
     }
 }
 
-/// The bits but for those beyond the width, which become 0. Grid: one thread a word.
+/// Copies bits; bits beyond the width become 0. Grid: one thread a word.
 ///
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
@@ -230,7 +229,7 @@ pub unsafe fn unpack_bits(
     }
 }
 
-/// The sites' complement, but for the bits beyond the width. Grid: one thread a word.
+/// Writes the complement of the sites; bits beyond the width stay 0. Grid: one thread a word.
 ///
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
@@ -250,8 +249,8 @@ fn inside(at: u64, width: u32, words: u32) -> u32 {
     if used >= WORD { u32::MAX } else { (1 << used) - 1 }
 }
 
-/// The place in the list of the first site that names a pixel, in its element of `first`, which held numbers
-/// beyond the list. Grid: one thread a site.
+/// Writes to each listed pixel's element of `first` the place in the list of the first site that names the pixel.
+/// Elements of `first` held numbers beyond the list. Grid: one thread a site.
 ///
 /// # Safety
 /// The list has `count` sites, `first` an element for each pixel of a raster of these sides, columns and rows.

@@ -72,8 +72,8 @@ pub struct Sides<M: Metric> {
 /// Candidates that [`sides`] loads together: their loads are in flight at once. At most one more than `PADDING` rows.
 const TOGETHER: usize = 8;
 
-/// Finds the winners on both sides of a cut among the candidates of the rows `from..to`. Candidates a few rows below are
-/// compared too, which does no harm: they are candidates of the column as well.
+/// Finds the winners on both sides of a cut among the candidates of the rows `from..to`. Candidates a few rows below
+/// are compared too, which does no harm: they are candidates of the column as well.
 #[inline(always)]
 pub fn sides<M: Metric>(
     metric: M,

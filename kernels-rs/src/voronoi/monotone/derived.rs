@@ -49,11 +49,11 @@ pub unsafe fn gather<I: Number>(
     }
 }
 
-/// Writes the root of every square times `scale`, infinite if there is none, as f32 or as f64. Grid: one thread a
+/// Writes the root of every square times `scale`, as f32 or as f64; infinite if there is no site. Grid: one thread a
 /// pixel.
 ///
 /// # Safety
-/// `squares` and an output that is there have `pixels` elements; one of the two is.
+/// `squares` and the outputs that exist have `pixels` elements; one of the two exists.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn roots<S: Number>(
     squares: In<'_, S>,
@@ -90,7 +90,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// The distance of so many columns and rows. `Ground::distance` of the crate computes the same on the CPU.
+    /// The distance across these columns and rows. `Ground::distance` of the crate computes the same on the CPU.
     #[inline(always)]
     fn distance(self, columns: u64, rows: u64) -> f64 {
         let (across, down) = (columns as f64 * self.x, rows as f64 * self.y);
@@ -105,13 +105,13 @@ impl Sides {
     }
 }
 
-/// Of pixels that are not square: forgets indices of sites that are farther than `most`, and writes which of the
-/// outputs are there: the squared distances `across dx^2 + down dy^2`, all bits set where there is none; the
-/// distances as f32 and as f64, infinite where there is none. Of a strip of a wider raster, whose column `first` is
-/// its first, indices are those of the whole, which has `whole` columns. Grid: one thread a pixel.
+/// For pixels that are not square: erases indices of sites that are farther than `most`, and writes the outputs that
+/// exist. These are the squared distances `across dx^2 + down dy^2`, all bits set without a site, and the distances as
+/// f32 and as f64, infinite without a site. If the raster is a strip, its first column is column `first` of the whole,
+/// which has `whole` columns, and indices are those of the whole. Grid: one thread a pixel.
 ///
 /// # Safety
-/// `indices` and the outputs that are there have `pixels` elements, in rows of `width`.
+/// `indices` and the outputs that exist have `pixels` elements, in rows of `width`.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn measure<I: Number>(
     indices: Out<'_, I>,
@@ -157,7 +157,7 @@ pub unsafe fn measure<I: Number>(
     }
 }
 
-/// Subtracts the distance inside from the distance outside, in place of the latter. Grid: one thread a pixel.
+/// Replaces the distance outside by the distance outside less the distance inside. Grid: one thread a pixel.
 ///
 /// # Safety
 /// Both have `pixels` elements.

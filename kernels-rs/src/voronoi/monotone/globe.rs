@@ -13,9 +13,9 @@
 //! 3. [`name_sites`](mod@name_sites): the indices of the winners' sites, row by row again.
 //! 4. [`measure_arcs`](mod@measure_arcs): great-circle distances, from indices.
 //!
-//! Down a column the winner's row never goes back: the pixels lie on half a meridian, which the great circle of places
-//! as far from one candidate as from another meets once. f64 rounds h, so a halving keeps all candidates that are
-//! *near*, whose h is within `slack` of the least. A candidate beyond loses by more than rounding at the middle row and
+//! Down a column the winner's row never goes back. For the pixels lie on half a meridian, and the great circle of
+//! places equally far from two candidates meets it once. Since f64 rounds h, a halving keeps all candidates that are
+//! *near*: their h is within `slack` of the least. A candidate beyond loses by more than rounding at the middle row and
 //! at the pole, and so in between.
 //!
 //! ```text
@@ -48,7 +48,7 @@ pub struct Globe<'a> {
     pub cosine: In<'a, f64>,
     /// Columns of a turn.
     pub turn: f64,
-    /// More than any h is wrong by rounding.
+    /// More than the rounding error of any h.
     pub slack: f64,
     /// The radius of the sphere.
     pub radius: f64,
@@ -56,24 +56,24 @@ pub struct Globe<'a> {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Columns of the raster of which this one is a strip; its own where it is none.
+    /// Columns of the raster of which this one is a strip; its own columns if it is none.
     pub whole: u32,
-    /// The number there of the first column.
+    /// The number, in the whole, of the first column.
     pub first: u32,
     /// Elements from a row of candidates to the next.
     pub pitch: u32,
 }
 
 impl Globe<'_> {
-    /// How many columns lie between two, the short way round.
+    /// The number of columns between two columns, the short way round.
     #[inline(always)]
     fn steps(self, a: u32, b: u32) -> f64 {
         let columns = a.abs_diff(b) as f64;
         f64::min(columns, (self.turn - columns).abs())
     }
 
-    /// Returns a site of a row, or an end of the row if it is nearer to a column the short way round; of two as near the
-    /// western one.
+    /// Returns a site of a row, or an end of the row if that is nearer to a column the short way round. If both are
+    /// equally near, it is the western one.
     #[inline(always)]
     fn nearer_round(self, site: u32, [first, last]: [u32; 2], place: u32) -> u32 {
         let steps = if site == NONE { f64::INFINITY } else { self.steps(site, place) };
@@ -89,7 +89,7 @@ impl Globe<'_> {
         nearer(nearer((site, steps), first), last).0
     }
 
-    /// A pixel's candidate on the globe, from that on the plane and the row's first and last site.
+    /// A pixel's candidate on the globe, from the candidate on the plane and the row's first and last site.
     #[inline(always)]
     fn candidate(self, [x, row]: [u32; 2], site: u32, [first, last]: [u32; 2]) -> u32 {
         if self.whole == self.width {
@@ -99,7 +99,8 @@ impl Globe<'_> {
             if self.cosine.get(row) == 0.0 {
                 return first;
             }
-            // From between the two ends one meets an end before the raster's edge: no site is nearer the other way round.
+            // Between the two ends, the way round the globe meets an end before the raster's edge. So no site is nearer
+            // that way.
             if (first <= x) & (x <= last) & (self.turn - last.wrapping_sub(first) as f64 > 0.5) {
                 return site;
             }
@@ -108,11 +109,11 @@ impl Globe<'_> {
     }
 }
 
-/// The first and the last site of each row; [`NONE`] in a row without one. Grid: a thread a row.
+/// Writes the first and the last site of each row; [`NONE`] in a row without one. Grid: a thread a row.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them, `firsts`
-/// and `lasts` one a row.
+/// `nearest` has `pitch * height` elements as [`nearest_columns`](mod@super::rows::nearest_columns) gives them,
+/// `firsts` and `lasts` one a row.
 #[kernel(block = BLOCK)]
 pub unsafe fn find_row_ends(
     nearest: In<'_, u32>,
@@ -145,7 +146,7 @@ pub struct Gaps<'a> {
     pub leasts: Out<'a, u32>,
 }
 
-/// The upper word of a number's bits. Those of numbers that are not negative are in order.
+/// The upper word of a number's bits. For numbers of at least 0 it rises with the number.
 #[inline(always)]
 fn upper(number: f64) -> u32 {
     (number.to_bits() >> 32) as u32
@@ -157,7 +158,7 @@ fn from_upper(word: u32) -> f64 {
     f64::from_bits((word as u64) << 32)
 }
 
-/// The square of a block, of those that lie row by row over the raster.
+/// The square of a block; the squares lie row by row over the raster.
 struct Square {
     /// Its first column and row.
     corner: [u32; 2],
@@ -184,16 +185,17 @@ impl Square {
     }
 }
 
-/// Makes candidates on the plane those on the globe: across the raster's edges, and at the poles, where all sites of a
-/// row are one place and the first counts. Writes their gaps column by column, infinite where there is none, and of the
-/// gaps of each [`SQUARE`] rows the upper word of the least. Grid: a block a square of `SQUARE` by `SQUARE` pixels.
+/// Turns candidates on the plane into candidates on the globe: across the raster's edges, and at the poles. At a pole
+/// all sites of a row are one place, and the first counts. Writes the candidates' gaps column by column, infinite
+/// without a candidate, and the upper word of the least gap of each [`SQUARE`] rows. Grid: a block a square of `SQUARE`
+/// by `SQUARE` pixels.
 ///
-/// In a strip, which has no rows at the poles, `firsts` and `lasts` are the sites that one meets going from it to the
-/// west and to the east; those that are not in the whole count as none.
+/// A strip has no rows at the poles. There `firsts` and `lasts` are the first sites that one meets from the strip to
+/// the west and to the east. Sites that are not in the whole count as none.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements, of a strip as [`reach_beyond`](const@super::reach_beyond) gives them;
-/// `firsts` and `lasts` have one a row, of a whole raster what [`find_row_ends`](const@find_row_ends) gave of `nearest`;
+/// `nearest` has `pitch * height` elements; for a strip, as [`reach_beyond`](const@super::reach_beyond) gives them.
+/// `firsts` and `lasts` have one a row; for a whole raster, what [`find_row_ends`](const@find_row_ends) wrote.
 /// [`struct@Gaps`] says the rest.
 #[kernel(block = BLOCK, carve = |carver| square::<f64>(carver))]
 pub unsafe fn go_round(
@@ -205,8 +207,8 @@ pub unsafe fn go_round(
 ) {
     let turned = square::<f64>(&mut Carver::new());
     let Square { corner: [left, top], column, row } = Square::of_block(globe);
-    // SAFETY: elements of the square are below its size, and each is written by one thread; the whole block comes to the
-    // barrier, which stands between writes and reads.
+    // SAFETY: elements of the square are below its size, and each is written by one thread; the whole block comes to
+    // the barrier, which stands between writes and reads.
     unsafe {
         let mut r = row;
         while r < SQUARE {
@@ -250,7 +252,7 @@ const FEW: u32 = 128;
 /// Rows, or candidates, from one on, and the one after the last.
 type Range = [u32; 2];
 
-/// What a lane has found among the candidates that it has seen, which come in their order.
+/// The nearest candidate that a lane has seen so far. Candidates come in their order.
 struct Best {
     least: f64,
     winner: u32,
@@ -312,8 +314,8 @@ impl Column<'_> {
         self.gaps.all.get(self.first + candidate as u64)
     }
 
-    /// h of a row and a candidate. Without a candidate it is infinite, in a row at a pole not a number: neither compares
-    /// as less.
+    /// h of a row and a candidate. Without a candidate it is infinite, or NaN in a row at a pole: neither compares as
+    /// less.
     #[inline(always)]
     fn h(&self, row: u32, cosine: f64, candidate: u32) -> f64 {
         self.globe.along.get(candidate.abs_diff(row)) + cosine * self.gap(candidate)
@@ -344,15 +346,15 @@ impl Column<'_> {
     fn known(&self, row: u32, cosine: f64, [low, high]: Range) -> f64 {
         let own = u32::min(u32::max(row, low), high - 1);
         let [own, first, last] = [own, low, high - 1].map(|place| self.h(row, cosine, place));
-        // `min` skips what is not a number.
+        // `min` skips NaN.
         f64::min(own, f64::min(first, f64::min(last, f64::INFINITY)))
     }
 
     /// Solves the rows of a warp, a lane a row.
     ///
-    /// A candidate's h is nowhere less than its *bound*, computed from the rows' least cosine and the row nearest to it.
-    /// If the bound is above the known h of every row, the candidate wins none. Rounding keeps the order of sums and
-    /// products.
+    /// A candidate's h is nowhere less than its *bound*, computed from the rows' least cosine and the row nearest to
+    /// it. If the bound is above the known h of every row, the candidate wins none. Rounding keeps the order of sums
+    /// and products.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -365,7 +367,7 @@ impl Column<'_> {
         let (mut least, mut winner) = (f64::INFINITY, NONE);
         // SAFETY: passed on to the caller: all lanes have the same ranges.
         unsafe {
-            // Upper words alone: one more is above every known h. After infinity comes what is not a number, and the test
+            // Only upper words are compared; one more is above every known h. After infinity comes NaN, and the test
             // passes.
             let most = from_upper(warp::max(upper(known)) + 1);
             let least_cosine = from_upper(warp::min(upper(cosine)));
@@ -422,7 +424,7 @@ impl Column<'_> {
                     let rows = [square * SQUARE, square * SQUARE + SQUARE - 1];
                     let nearest = u32::min(u32::max(row, rows[0]), rows[1]);
                     let bound = self.globe.along.get(nearest.abs_diff(row)) + cosine * least;
-                    // `!(..)`: wanted too if nothing is known, and `most` is not a number.
+                    // `!(..)`: also wanted if nothing is known, so that `most` is NaN.
                     is_wanted = !(bound > most);
                 }
                 let mut left = warp::ballot(warp::FULL, is_wanted);
@@ -443,8 +445,8 @@ impl Column<'_> {
         }
     }
 
-    /// Solves rows among candidates. The stack of parts still to be solved lies in the lanes, a part a lane: parts halve,
-    /// so 32 are enough for 2^32 rows.
+    /// Solves rows among candidates. The stack of parts still to be solved lies in the lanes, a part a lane: parts
+    /// halve, so 32 are enough for 2^32 rows.
     ///
     /// # Safety
     /// The whole warp comes here.
@@ -523,7 +525,7 @@ pub unsafe fn solve_columns(gaps: Gaps<'_>, winners: Out<'_, u32>, globe: Globe<
     // Rows before `start` are solved; the last of them is the site `low`, if there is one. Rows before `base` have been
     // read. The bits of `sites` are the sites among the last 32 of these that are yet to come.
     let (mut start, mut low, mut base, mut sites) = (0, 0, 0, 0);
-    // SAFETY: the whole warp comes here, with the same numbers but for its lanes.
+    // SAFETY: the whole warp comes here; only the lanes' own numbers differ.
     unsafe {
         loop {
             while sites == 0 && base < vector::unknown(height) {
@@ -567,8 +569,8 @@ pub unsafe fn name_sites<I: Number>(
 ) {
     let turned = square::<u32>(&mut Carver::new());
     let Square { corner: [left, top], column, row } = Square::of_block(globe);
-    // SAFETY: elements of the square are below its size, and each is written by one thread; the whole block comes to the
-    // barrier, which stands between writes and reads.
+    // SAFETY: elements of the square are below its size, and each is written by one thread; the whole block comes to
+    // the barrier, which stands between writes and reads.
     unsafe {
         let mut c = row;
         while c < SQUARE {
@@ -587,7 +589,7 @@ pub unsafe fn name_sites<I: Number>(
                 let winner = turned.load(r * (SQUARE + 1) + column);
                 let mut index = I::NONE;
                 if winner < globe.height {
-                    // At a pole all sites of the winner's row are as near, and the first counts.
+                    // At a pole all sites of the winner's row are equally near, and the first counts.
                     let site = if globe.cosine.get(y) == 0.0 {
                         firsts.get(winner)
                     } else {
@@ -602,11 +604,11 @@ pub unsafe fn name_sites<I: Number>(
     }
 }
 
-/// Erases indices of sites that are farther than `most`, and writes the great-circle distances that are wanted, infinite
-/// if there is no site. Grid: a thread a pixel.
+/// Erases indices of sites that are farther than `most`, and writes the wanted great-circle distances, infinite if
+/// there is no site. Grid: a thread a pixel.
 ///
 /// # Safety
-/// `indices` and the outputs that are there have `width * height` elements.
+/// `indices` and the outputs that exist have `width * height` elements.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn measure_arcs<I: Number>(
     indices: Out<'_, I>,

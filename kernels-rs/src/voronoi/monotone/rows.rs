@@ -8,8 +8,8 @@
 //! then        four lanes share a word: 8 pixels each, stored as one vector of 16 bytes (wide: two)
 //! ```
 //!
-//! The last site before the 32 words is carried along; the first one after them is read ahead, again only once the walk
-//! has come to it. So a row is read twice, whatever its gaps are. A tie goes to the left site.
+//! The last site before the 32 words is carried along. The first one after them is read ahead, again only once the walk
+//! has reached it. So a row is read twice, whatever its gaps are. A tie goes to the left site.
 
 use core::ops::Add;
 
@@ -115,8 +115,8 @@ pub const PADDING: u32 = 7;
 /// Pixels that a lane writes at a time.
 const OCTET: u32 = 8;
 
-/// Writes the column of the nearest site in each pixel's row; all bits set in a row without one. 16 bits serve rasters of
-/// at most 65,535 columns.
+/// Writes the column of the nearest site in each pixel's row; all bits set in a row without one. 16 bits serve rasters
+/// of at most 65,535 columns.
 ///
 /// A row of `nearest` is padded to `32 * words` pixels, which are filled too, and [`PADDING`] rows
 /// without a site follow. Grid: a warp a row, also for these.
@@ -196,8 +196,8 @@ unsafe fn last_site<C: Column>(occupied: u32, word: u32, first: u32, left: C::Pl
     if occupied == 0 { left } else { C::place((first + owner) * 32 + bit) }
 }
 
-/// Returns the last site before the lane's word and the first one after it. `| 1` and `| 1 << 31` keep shuffles from
-/// lanes that are none if there is no such word; the value is not used then.
+/// Returns the last site before the lane's word and the first one after it. If there is no such word, `| 1` and `| 1 <<
+/// 31` keep shuffles from lanes that do not exist; the value is then not used.
 #[inline(always)]
 unsafe fn neighbours<C: Column>(
     occupied: u32,

@@ -21,19 +21,19 @@ use super::{BLOCK, FAR, LEVEL_RATIO, NONE, WORD};
 
 /// How squared distances are counted, and by which types.
 pub trait Metric: Copy {
-    /// What holds the column of a candidate.
+    /// The type of a candidate's column.
     type Column: Column;
-    /// What holds a squared distance.
+    /// The type of a squared distance.
     type Cost: Plain + PartialOrd;
     /// More than any squared distance.
     const MOST: Self::Cost;
-    /// Whether costs are squares in pixels, of 32 bits: then keys may serve (`close_sites`).
+    /// Whether costs are squares in pixels, of 32 bits: then keys may be used (`close_sites`).
     const PLAIN: bool;
 
     /// The number of the raster's first column in the whole raster; 0 if the raster is no strip.
     fn first(self) -> u32;
 
-    /// The squared distance of so many columns and rows. Either may be negative, in two's complement.
+    /// The squared distance for these columns and rows. Either may be negative, in two's complement.
     fn cost(self, columns: u32, rows: u32) -> Self::Cost;
 
     /// A limit as a cost; a limit too large for one becomes [`MOST`](Self::MOST).
@@ -118,7 +118,7 @@ pub struct Candidates<'a, C> {
     pub nearest: In<'a, C>,
     /// Elements from one row to the next.
     pub pitch: u32,
-    /// Its number; in a strip of a wider raster, that in the whole.
+    /// Its number; in a strip of a wider raster, its number in the whole.
     pub x: u32,
 }
 
@@ -129,7 +129,7 @@ impl<'a, C: Column> Candidates<'a, C> {
         self.from_row(row).get(0)
     }
 
-    /// The candidates from that of a row on.
+    /// The candidates from a row's on.
     #[inline(always)]
     pub fn from_row(&self, row: u32) -> In<'a, C> {
         self.nearest.from(C::bytes_between(row, self.pitch))
@@ -160,8 +160,8 @@ const STEP: usize = 4;
 /// Returns the winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else [`NONE`].
 ///
 /// Compares the rows nearest to `y` first, upward and downward alike, until no row that is left can be as near as the
-/// best so far. Beyond the ends it compares the end's row again, as if it were farther away than it is: that never wins,
-/// and costs no branch. `low <= high`, both rows of the raster.
+/// best so far. Beyond the ends it compares the end's row again, as if it were farther away than it is: that never
+/// wins, and costs no branch. `low <= high`, both rows of the raster.
 #[inline(always)]
 pub fn winner<M: Metric>(
     metric: M,
@@ -229,7 +229,7 @@ pub struct Rows {
 /// A level of the search.
 #[arguments]
 pub struct Level<'a, C> {
-    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    /// The candidates that [`nearest_columns`](mod@super::rows::nearest_columns) gives.
     pub nearest: In<'a, C>,
     /// The winners of every `8 spacing`-th row, if they are known.
     pub above: Option<In<'a, u32>>,
@@ -239,8 +239,8 @@ pub struct Level<'a, C> {
     pub rows: Rows,
 }
 
-/// Writes the winners of a level's rows: `winners[k]` has those of row `min(k spacing, height - 1)`, with [`FAR`] set if
-/// they are far. A winner farther than the limit may be given as [`NONE`].
+/// Writes the winners of a level's rows: `winners[k]` has those of row `min(k spacing, height - 1)`, with [`FAR`] set
+/// if they are far. A winner farther than the limit may be given as [`NONE`].
 ///
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
@@ -251,11 +251,11 @@ pub unsafe fn search_rows(level: Level<'_, u16>) {
     level.search(Pixels);
 }
 
-/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square. Of a strip of a wider
-/// raster `nearest` has columns of the whole.
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square. If the raster is a strip
+/// of a wider one, `nearest` has columns of the whole.
 ///
 /// # Safety
-/// As there.
+/// As for [`search_rows`](const@search_rows).
 #[kernel(block = BLOCK)]
 pub unsafe fn search_rows_wide(level: Level<'_, u32>, ground: RectangularPixels) {
     level.search(ground);
@@ -279,12 +279,13 @@ impl<C: Column> Level<'_, C> {
         let column = Candidates { nearest: nearest.from(x), pitch, x: x + metric.first() };
         let mut rows = (0, height - 1);
         if let Some(above) = above {
-            // The level above has winners on both sides of `k`, or in row `k` itself: then the range is that one winner.
+            // The level above has winners on both sides of `k`, or in row `k` itself: then the range is that one
+            // winner.
             let parent = above.from((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64);
             let is_parent = k.is_multiple_of(LEVEL_RATIO);
             rows = (parent.get(0), parent.get(if is_parent { 0 } else { pitch as usize }));
         }
-        // An end without a site in reach: none of the rows between is to have one, by the limit that the host set.
+        // An end without a site in reach. No row between can have one, by the limit that the host set.
         let found = if rows.0 == NONE || rows.1 == NONE {
             NONE
         } else {

@@ -1,18 +1,18 @@
 //! Spreads the winners of every 256th row to all rows, and writes the results.
 //!
-//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of these:
+//! A block has a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of these:
 //!
 //! 1. If the sites are far off: the [cut] between the winners known at both ends of the tile. The warps share the
 //!    candidates among them. In most columns of an open sea the two win all rows.
-//! 2. The winner of the warp's first row, by [`search::winner`] among those that the cut leaves; the block shares
-//!    these.
+//! 2. The winner of the warp's first row, by [`search::winner`] among the candidates that the cut leaves. The warps
+//!    exchange these winners.
 //! 3. If these winners, with the cut, decide all rows of the span, it is written; likewise if every pixel is a site.
-//!    Otherwise its parts above and below the cut come one after the other:
+//!    Otherwise the parts above and below the cut take steps 4 and 5, one after the other.
 //! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and 24, by a walk
 //!    over all of them.
-//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down to the next
-//!    winner known, or to where none can win the last of the eight rows any more, and hence none of the others. Then
-//!    the eight rows are written.
+//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on. It ends at the next
+//!    known winner, or where no candidate can win the last of the eight rows any more, and hence none of the others.
+//!    Then the eight rows are written.
 //!
 //! ```text
 //! tile 32 x 256    winners known in its first row and in the next tile's
@@ -25,7 +25,7 @@
 //! In a walk over near candidates (`close_sites`) a candidate and row take little more than one addition and one
 //! minimum. In a sparse raster most candidates are skipped before: a gap alone that is longer than the distance of a
 //! known candidate cannot win. If 32 bits do not hold the keys, a part is cut once more. If that decides nothing
-//! either, costs and rows are compared apart (`far`).
+//! either, costs and rows are compared separately (`far`).
 //!
 //! Two barriers: after the cuts are shared, and after the first winners are.
 
@@ -74,7 +74,7 @@ struct Shared<C> {
     ends: SharedArray<u32>,
     /// The winners above the columns' cuts.
     above: WarpWinners<C>,
-    /// Those below.
+    /// The winners below the columns' cuts.
     below: WarpWinners<C>,
 }
 
@@ -103,7 +103,7 @@ pub struct Raster {
 /// The arguments of a spreading kernel, whatever it writes.
 #[arguments]
 pub struct Spread<'a, C, T> {
-    /// What [`nearest_columns`](mod@super::rows::nearest_columns) gives.
+    /// The candidates that [`nearest_columns`](mod@super::rows::nearest_columns) gives.
     pub nearest: In<'a, C>,
     /// The winners of every 256th row: a row of the pitch for every tile row and one more.
     pub winners: In<'a, u32>,
@@ -111,15 +111,15 @@ pub struct Spread<'a, C, T> {
     pub out: Out<'a, T>,
     /// The raster's sides.
     pub raster: Raster,
-    /// Winners of first rows are searched up to this squared distance: the limit, plus the rows that such a winner stands
-    /// for. So if an end of a span has no site in reach, no pixel of the span has one within the limit.
+    /// Winners of first rows are searched up to this squared distance: the limit, plus the rows that such a winner
+    /// stands for. So if an end of a span has no site in reach, no pixel of the span has one within the limit.
     pub search_limit: u64,
     /// Most squared distance of a site.
     pub limit: u64,
 }
 
-/// Writes for every pixel the nearest site's linear index (row * width + column) or the squared distance to it; all bits
-/// set if no site is within the limit.
+/// Writes for every pixel the nearest site's linear index (row * width + column) or the squared distance to it; all
+/// bits set if no site is within the limit.
 ///
 /// Grid: a block a tile, in the order of `place_of`.
 ///
@@ -138,7 +138,7 @@ pub unsafe fn spread_narrow<T: Number, N: Numbers<T>>(spread: Spread<'_, u16, T>
 /// [`mod@spread_narrow`].
 ///
 /// # Safety
-/// As there.
+/// As for [`mod@spread_narrow`].
 #[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>())]
 pub unsafe fn spread_distances(spread: Spread<'_, u16, f32>, scale: f64) {
     // SAFETY: the whole block comes here.
@@ -146,12 +146,12 @@ pub unsafe fn spread_distances(spread: Spread<'_, u16, f32>, scale: f64) {
 }
 
 /// [`mod@spread_narrow`] for large rasters, and for pixels that are not square, as in
-/// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
-/// can name. Squares are `across dx^2 + down dy^2`. Of a strip of a wider raster, whose column `first` is its first,
-/// `nearest` has columns of the whole, and indices are those of the whole, which has `whole` columns.
+/// [`search_rows_wide`](const@super::search::search_rows_wide). Indices have 64 bits if 32 cannot name all pixels.
+/// Squares are `across dx^2 + down dy^2`. If the raster is a strip, its first column is column `first` of the whole,
+/// which has `whole` columns. Then `nearest` has columns of the whole, and indices are those of the whole.
 ///
 /// # Safety
-/// As there.
+/// As for [`mod@spread_narrow`].
 #[kernel(block = BLOCK, shared = shared_bytes::<u64>(), instances(
     indices: <u32, Indices>;
     long_indices: <u64, Indices>;
@@ -249,8 +249,8 @@ struct Tile<'a, M: Metric> {
 const UNCUT: u32 = u32::MAX;
 
 impl<M: Metric> Tile<'_, M> {
-    /// Cuts the column between the known winners, if both are far. Stores the winners that this warp finds in its eighth
-    /// of the candidates.
+    /// Cuts the column between the known winners, if both are far. Stores the winners that this warp finds in its
+    /// eighth of the candidates.
     #[inline(always)]
     unsafe fn cut(self) -> u32 {
         let (low, high) = self.known;
@@ -314,8 +314,8 @@ impl<M: Metric> Tile<'_, M> {
     }
 }
 
-/// A cut within a span: its row, the winners of the row before and of the row itself, and the winner of the row after the
-/// span.
+/// A cut within a span: its row, the winners of the row before and of the row itself, and the winner of the row after
+/// the span.
 #[derive(Clone, Copy)]
 struct Cut {
     row: u32,

@@ -18,7 +18,7 @@ const AXIS: usize = SIDE as usize;
 /// Sources that a block takes at a time.
 const BATCH: u32 = 64;
 
-/// A column of them: one more, so that nodes of a warp read from different banks.
+/// A column of sources. One element more than [`BATCH`], so that nodes of a warp read from different banks.
 const COLUMN: u32 = BATCH + 1;
 
 /// The boxes of the leaves. Grid: a block a leaf.
@@ -29,7 +29,7 @@ const COLUMN: u32 = BATCH + 1;
 pub unsafe fn bound_leaves(places: In<'_, f64>, points: u32, scale: f64, extents: Out<'_, f64>) {
     let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
     let leaf = thread::block_idx_x();
-    // Beyond the points threads take the last one.
+    // Threads beyond the points take the last point.
     let i = u32::min(leaf * LEAF + thread::thread_idx_x(), points - 1) as usize;
     let place = [places.get(i) * scale, places.get(i + points as usize) * scale];
     // SAFETY: the whole block is here.
@@ -39,7 +39,7 @@ pub unsafe fn bound_leaves(places: In<'_, f64>, points: u32, scale: f64, extents
     }
 }
 
-/// What a block keeps of its sources: Lagrange's polynomials along each axis, weights and weighted values.
+/// The sources in a block's shared memory: Lagrange's polynomials along each axis, weights and weighted values.
 #[derive(Clone, Copy)]
 struct Scales {
     across: SharedArray<f64>,
@@ -119,7 +119,7 @@ pub unsafe fn weigh_in_f64(tree: Tree<'_>, leaves: u32, level: Level) {
     tree.nodes.set(node(leaves, start + item, me), [x, y, weight, value]);
 }
 
-/// Stores the thread's source; its place is relative to the middle of a box, `per` 1 / half of the sides.
+/// Stores the thread's source. Its place is relative to the middle of a box; `per` is 1 / half of each side.
 ///
 /// # Safety
 /// Nobody reads meanwhile; the thread is one of the first [`BATCH`].

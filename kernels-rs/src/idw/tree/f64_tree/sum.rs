@@ -77,14 +77,14 @@ struct OfThread {
     values: [f64; Q],
 }
 
-/// Sums in f64, to be completed by `combine` of module `pairs`; an instance's name says at which targets, and whether
-/// the power is 2 or one that `law` and `exponent` tell.
+/// Writes sums in f64, which `combine` of module `pairs` completes. An instance's name says where the targets are, and
+/// whether the power is 2 or the one that `law` and `exponent` tell.
 ///
 /// Grid: as for `sum_items` of the tree in f32.
 ///
 /// # Safety
-/// The tree is as [`weigh_in_f64`](mod@super::nodes::weigh_in_f64) leaves it, of `items` items up to the root of level
-/// `top`, and is not written; the rest is as for `sum_items`.
+/// The tree is as [`weigh_in_f64`](mod@super::nodes::weigh_in_f64) leaves it, with `items` items up to the root of
+/// level `top`, and is not written. The rest is as for `sum_items`.
 #[kernel(block = BLOCK, carve = |carver| shared(carver), key: Summing = Summing {
     on_grid: ROW, law: LAW, values: 1, has_each: false
 }, instances(
@@ -140,7 +140,7 @@ fn is_far(around: [f64; 4], extent: [f64; 4], separation: f64) -> bool {
     squared >= reach * reach && squared > 0.0
 }
 
-/// Brings the sources of an item into shared memory; returns what they are relative to, and their number.
+/// Brings the sources of an item into shared memory; returns their origin, and their number.
 ///
 /// # Safety
 /// The whole block comes to the same call.
@@ -166,12 +166,12 @@ unsafe fn stage(
             slot += BLOCK;
         }
         thread::sync_threads();
-        // Points by their own coordinates: differences of these lose nothing.
+        // Points keep their own coordinates, since the differences of these lose nothing.
         (if is_leaf { [0.0; 2] } else { middle(extent(tree.extents, found.origin)).0 }, count)
     }
 }
 
-/// The weights at the squared distances of a thread's targets; side by side, so that their law is asked for once.
+/// The weights at the squared distances of a thread's targets. All targets share one test of the law.
 #[inline(always)]
 fn weigh(law: u32, squared: [f64; Q], exponents: [f64; Q]) -> [f64; Q] {
     match law {
@@ -200,7 +200,7 @@ impl OfThread {
             // SAFETY: the targets are as the caller says.
             let mut place = unsafe { targets.place::<ROW, Q>(j) };
             if ROW && targets.target::<ROW, Q>(j) >= targets.count {
-                // Beyond the grid: any cell of the block's will do.
+                // Beyond the grid, any cell of the block may stand in.
                 let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
                 place = targets.cell_place(column, row);
             }

@@ -25,10 +25,10 @@ pub unsafe fn stage_globe(points: Points<'_>, globe: Globe<'_>) {
         let (place, n) = (points.places.from(i), count as usize);
         [place.get(0u32), place.get(n), place.get(2 * n)]
     };
-    // The point in the middle of the order: where points crowd, there f32 should keep most.
+    // The point in the middle of the order, so that f32 keeps most where points are dense.
     let [x, y, z] = at(first + u32::min(LEAF, count - first) / 2);
     let origin = [x as f32, y as f32, z as f32];
-    // Beyond the points threads take the last one.
+    // Threads beyond the points take the last point.
     let place = relative(at(u32::min(point, count - 1)), origin);
     let away = math::sqrt(place[0] * place[0] + place[1] * place[1] + place[2] * place[2]);
     // SAFETY: the whole block is here.

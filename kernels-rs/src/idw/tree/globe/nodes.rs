@@ -13,7 +13,7 @@ use super::{Globe, relative};
 use crate::idw::BLOCK;
 use crate::spatial::chart::Chart;
 
-/// How many charts with turned axes are tried: a run of points along a curve has a box of any shape.
+/// How many charts with turned axes are tried: the box of a run of points along a curve may have any shape.
 const TURNS: u32 = 4;
 
 /// The shared memory of a block.
@@ -78,8 +78,8 @@ impl Sources<'_> {
         middle
     }
 
-    /// The chart around the middle of the sources' box in it, in every thread, of those with axes turned that in which
-    /// the box is smallest; and half of the box's sides.
+    /// The chart around the middle of the sources' box, and half of the sides of their box in this chart, in every
+    /// thread. Of the charts with turned axes, it is the one with the smallest box.
     ///
     /// # Safety
     /// As for [`Self::middle`].
@@ -134,7 +134,7 @@ impl Sources<'_> {
 /// Writes the nodes of a level's items. Grid: a block an item.
 ///
 /// # Safety
-/// The slices have what [`Globe`] says; what is of the level below, or of the leaves, is written.
+/// The slices have what [`Globe`] says; the sources of the level below, or of the leaves, are written.
 #[kernel(block = BLOCK, carve = |carver| shared(carver))]
 pub unsafe fn weigh_globe(level: Level, globe: Globe<'_>) {
     let (scales, reduce) = shared(&mut Carver::new());

@@ -28,15 +28,15 @@ const SHORT: f32 = 0.5;
 /// The squared chord of 90 degrees.
 const RIGHT: f32 = 2.0;
 
-/// Nearer to the antipode of a target than this f32 does not keep the distance from it, where that is seen from the
-/// target's side.
+/// A chord. Nearer to a target's antipode than this, f32 does not keep the distance to the antipode if it is measured
+/// from the target's side.
 const LEAST_FROM_OTHER: f32 = 0.25;
 
-/// How far the corners of a square are from its middle, in halves of its side, and a little more.
+/// The distance of a square's corners from its middle, in halves of its side, rounded up.
 const CORNER: f32 = 1.42;
 
-/// The square of an arc over that of its chord: up to [`SHORT`] within 2e-7, and up to 2 within 3e-7. The polynomials
-/// with the least greatest relative error.
+/// The square of an arc over that of its chord: up to [`SHORT`] within 2e-7, and up to 2 within 3e-7. These polynomials
+/// have the least maximum relative error.
 const SHORT_ARC: [f32; 4] = [0.999_999_8, 0.083_345_59, 0.010_991_431, 0.002_151_400_3];
 const ANY_ARC: [f32; 7] = [
     1.000_000_2,
@@ -83,18 +83,18 @@ impl Shared {
     }
 }
 
-/// The targets of a block from afar.
+/// The targets of a block, as the test for far items sees them.
 #[derive(Clone, Copy)]
 struct Around {
-    /// The box of their unit vectors, not too small.
+    /// The box of their unit vectors, rounded outwards.
     low: [f32; 3],
     high: [f32; 3],
-    /// The square of how far, in multiples of half the longer side of an item's box, is far enough.
+    /// The square of the least distance of a far item, in multiples of half the longer side of its box.
     separation: f32,
 }
 
 impl Around {
-    /// The squares of the least and of the greatest distance of the box from a place.
+    /// The squares of the least and the greatest distance from a place to the box.
     #[inline(always)]
     fn distances(&self, place: [f32; 3]) -> [f32; 2] {
         let (mut least, mut greatest) = (0.0, 0.0);
@@ -127,7 +127,7 @@ fn opposite([x, y, z]: [f32; 3]) -> [f32; 3] {
     [-x, -y, -z]
 }
 
-/// A block, and what its sums follow from.
+/// A block, its targets and what their weights depend on.
 #[derive(Clone, Copy)]
 struct Block<'a> {
     room: Shared,
@@ -178,7 +178,7 @@ impl Arc for Opposite {
     }
 }
 
-/// Any chords, those to antipodes in place of those to the targets where `from_antipode`.
+/// Any chords; if `from_antipode`, chords to antipodes in place of targets.
 #[derive(Clone, Copy)]
 struct Any {
     from_antipode: bool,
@@ -236,7 +236,7 @@ impl Source {
     }
 }
 
-/// The targets of a thread, or their antipodes, relative to the origin of what is staged.
+/// The targets of a thread, or their antipodes, relative to the origin of the staged sources.
 #[derive(Clone, Copy)]
 struct Near {
     x: [[f32; 2]; Q],
@@ -267,7 +267,7 @@ impl Near {
         near
     }
 
-    /// The square of the chord to target `j`; with what f32 leaves of the places where `REST`.
+    /// The square of the chord to target `j`. With `REST` it includes the rests of the places after rounding to f32.
     #[inline(always)]
     fn chord<const REST: bool>(&self, j: usize, p: &Source) -> f32 {
         let along = |axis: usize, q: [f32; 2]| {
@@ -324,14 +324,15 @@ impl Near {
     }
 }
 
-/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says by which power.
+/// Writes sums in f32 and f64, which `combine` of module `pairs` completes; an instance's name says by which power.
 ///
-/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other; in y: blocks that share the items.
+/// Grid in x: a block for each `BLOCK * Q` targets, which should lie near each other; in y: blocks that share the
+/// items.
 ///
 /// # Safety
 /// The globe is as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves it, up to the root of level `top`, and is not
-/// written; `vectors` has x, y and z of the unit vectors of `count` targets, which is not 0, column after column; where
-/// `leave_out` is not 0, the targets are the points in their order, and each leaves itself out; `partial` has `count`
+/// written. `vectors` has x, y and z of the unit vectors of `count` targets, column after column; `count` is not 0. If
+/// `leave_out` is not 0, the targets are the points in their order, and each leaves itself out. `partial` has `count`
 /// elements for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver), instances(
     square: <2>, resident = 5;
@@ -379,7 +380,7 @@ pub unsafe fn sum_globe<const LAW: u32>(
     }
 }
 
-/// Puts the block's targets into shared memory; returns the box of their unit vectors, not too small.
+/// Puts the block's targets into shared memory; returns the box of their unit vectors, rounded outwards.
 ///
 /// # Safety
 /// The whole block comes to the same call.
@@ -514,7 +515,7 @@ impl Block<'_> {
         unsafe { self.room.sums.store(slot, self.room.sums.load(slot) + sum) };
     }
 
-    /// Adds the staged sources, those from `first` on, in f64, without points that targets leave out.
+    /// Adds the staged sources from `first` on, in f64, without points that targets leave out.
     ///
     /// # Safety
     /// As for [`Self::add_item`]; the sources are staged.

@@ -10,7 +10,7 @@ use crate::nni::pixels::query::{Areas, Lattice, Limits, Results, Scene, query_po
 use crate::nni::pixels::values::Sites;
 
 impl<const N: usize> Scene<'_, N> {
-    /// Interpolates the cells of a tile, but for those that it puts into the list.
+    /// Interpolates the cells of a tile, and lists those whose box does not suffice.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -53,14 +53,14 @@ impl<const N: usize> Scene<'_, N> {
     }
 }
 
-/// Interpolates cells with a circle of any size, or none where `span_rows` is `i32::MAX`; those for which a box does not do
-/// are put into a list, for [`mod@query_left`].
+/// Interpolates cells with a circle of any size, or without one if `span_rows` is `i32::MAX`. Cells whose box does not
+/// suffice are listed for [`mod@query_left`].
 ///
-/// Grid: one block for [`boxed_cells`](super::boxed_cells), row by row of such tiles, from tile `first_tile` on.
+/// Grid: one block for [`boxed_cells`](super::boxed_cells), row by row of tiles, from tile `first_tile` on.
 ///
 /// # Safety
-/// The slices have what [`Sites`], with `N` values, [`Limits`] and [`Results`] say, of this lattice; `deviations` has an
-/// element for each cell, and [`Left`] room for all cells of the blocks.
+/// The slices have what [`Sites`], with `N` values, [`Limits`] and [`Results`] say, of this lattice. `deviations` has
+/// an element for each cell, and the list [`Left`] an entry for each cell of the blocks.
 #[kernel(
     block = BLOCK,
     carve = |carver| Tile::<REACH>::carve(carver),
@@ -91,14 +91,15 @@ pub unsafe fn query_boxed<const N: usize, const REACH: i32>(
     unsafe { scene.query_tile::<REACH>(first_tile + thread::block_idx_x(), left) };
 }
 
-/// Interpolates the cells of a list row by row. The spills are worth a third of the time: the walks wait for memory, and
-/// more warps are there.
+/// Interpolates the cells of a list row by row. The spills save a third of the time: the walks wait for memory, and
+/// spills make room for more warps.
 ///
 /// Grid: any; warps take cells until none is left.
 ///
 /// # Safety
-/// As for [`mod@query_boxed`], which has made the list. `sums` has what
-/// [`gather_sums`](const@crate::nni::pixels::gather_sums) wrote, scanned; then there is neither a site limit nor `deviations`.
+/// As for [`mod@query_boxed`], which has made the list. If there are `sums`, they are those that
+/// [`gather_sums`](const@crate::nni::pixels::gather_sums) wrote, scanned, and there is neither a site limit nor
+/// `deviations`.
 #[kernel(block = BLOCK, instances(
     one: <1>, resident = 3, spills = 24;
     two: <2>, resident = 2;

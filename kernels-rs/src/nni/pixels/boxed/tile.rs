@@ -1,20 +1,23 @@
-//! What query points steal, or sites own, where that lies in a box of pixels round each: from a tile in shared memory.
+//! The pixels that query points steal, or sites own, if they lie in a box of pixels around each: from a tile in shared
+//! memory.
 //!
 //! All lengths are in half pixels. Let d be the distance of a pixel p to its site, and a its distance to the query
 //! point q. q steals p where a < d.
 //!
-//! **Where it ends.** Let V be the places of the plane, not pixels alone, that are nearer to q than to any site. V is
-//! convex and holds q, and all that q steals lies in it. At a place x within 1 of p the nearest site is at most d + 1 away and
-//! q at least a - 1; so where d + 2 <= a no such x is in V, and p is *clear*. A row of pixels that are all clear is a wall that V does
-//! not cross, for the pixels are 2 apart. V ends before it, if the pixels at both ends of the box are clear in all rows on the way as well:
-//! the straight way from q to anything beyond would meet one of the three walls. The border of the raster is a wall, too: where the box
-//! reaches beyond it, pixels are made clear. A site's own cell ends in the same way; V is then the site's Voronoi cell
-//! with its border.
+//! **Where the region ends.** Let V be the places of the plane, not pixels alone, that are nearer to q than to any
+//! site. V is convex and holds q, and every pixel that q steals lies in it. At a place x within 1 of p, the nearest
+//! site is at most d + 1 away, and q at least a - 1. So if d + 2 <= a no such x is in V, and p is *clear*. A row of
+//! clear pixels is a wall that V does not cross, for the pixels are 2 apart.
 //!
-//! **A look at a pixel.** A pixel's word has d^2 in its upper half and (d + 2)^2, rounded up, in its lower half, each with the
-//! half's highest bit set. If a^2 + 1 is subtracted from both halves, that bit stays where d^2, or (d + 2)^2, is greater than
-//! a^2; nothing is borrowed. So one subtraction tells both. The first of the two bits is shifted into the row's, of the second it counts only whether any
-//! pixel has it.
+//! V ends before such a row if the pixels at both ends of the box are clear as well, in all rows on the way. For the
+//! straight way from q to anything beyond would meet one of the three walls. The border of the raster is a wall, too:
+//! where the box reaches beyond it, pixels are made clear. A site's own cell ends in the same way; V is then the site's
+//! Voronoi cell with its border.
+//!
+//! **The test of a pixel.** A pixel's word has d^2 in its upper half and (d + 2)^2, rounded up, in its lower half, each
+//! with the half's highest bit set. Subtract a^2 + 1 from both halves: nothing is borrowed, and the bit stays where
+//! d^2, or (d + 2)^2, is greater than a^2. So one subtraction makes both tests. The upper bit is shifted into the row's
+//! bits. The lower bit is only combined over the row: whether any pixel has it.
 
 use core::cell::Cell;
 
@@ -33,9 +36,9 @@ const BATCH: usize = 6;
 
 /// How far the smallest boxes reach from the pixel under the query point, in pixels to each side.
 pub const SMALL: i32 = 3;
-/// The same of larger boxes.
+/// The same for larger boxes.
 pub const MEDIUM: i32 = 7;
-/// The same of the largest, whose rows fill a word.
+/// The same for the largest boxes, whose rows fill a word.
 pub const LARGE: i32 = 14;
 
 /// Pixels along a tile's sides: what shared memory holds, and so wide that the cells of a warp lie in one row.
@@ -59,12 +62,12 @@ pub const fn boxed_cells(reach: i32, supersample: u32) -> [u32; 2] {
     [(columns - most) / supersample + 1, (rows - most) / supersample + 1]
 }
 
-/// The reach of the boxes that do for nearly all cells of random points, for a number of points and of pixels; the
-/// largest where none does.
+/// The reach of the boxes that suffice for nearly all cells of random points, for a number of points and of pixels; the
+/// largest reach if none suffices.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn boxed_reach(points: u64, pixels: u64) -> i32 {
-    // Among random points a corner of a cell is farther than r with a probability of some six times
-    // exp(-density pi r^2); in a box that is 1% for an exponent of 5.5.
+    // Among random points, a corner of a cell is farther than r with a probability of about six times exp(-density pi
+    // r^2). In a box that is 1% for an exponent of 5.5.
     let expected = |reach: i32| {
         points as f64 / pixels as f64 * std::f64::consts::PI * f64::from(reach * reach)
     };
@@ -88,17 +91,17 @@ pub(super) struct Tile<const REACH: i32> {
 
 /// The highest bit of both halves of a word.
 const BITS: u32 = 0x8000_8000;
-/// That of the lower half: the pixel is not clear.
+/// The bit of the lower half: the pixel is not clear.
 const OPEN: u32 = 0x8000;
 /// A number in both halves.
 const BOTH: u32 = 0x1_0001;
-/// The greatest squared distance of a word, which stands for all beyond; more than any in a box.
+/// The greatest squared distance in a word; greater ones are stored as this. No distance in a box is as large.
 const MOST: u32 = 0x7fff;
 
 /// The word of a pixel whose squared distance to its site is given, in half pixels.
 #[inline(always)]
 fn word(squared: u64) -> u32 {
-    // Up to here the square of the distance and 2 has room, too.
+    // Up to this squared distance d^2, (d + 2)^2 fits a half, too.
     const NEAR: u32 = 0x7000;
     let own = u64::min(squared, MOST as u64) as u32;
     let mut farther = MOST;
@@ -143,8 +146,8 @@ impl<const REACH: i32> Tile<REACH> {
             let mut places = [(0, 0); BATCH];
             let mut inside = [false; BATCH];
             let mut sites = [0; BATCH];
-            // Beyond the raster, and beyond the tile, something is loaded that is not used: without
-            // branches between them the loads are in flight together.
+            // Beyond the raster and beyond the tile, loads read unused elements: without branches between them the
+            // loads are in flight together.
             let mut i = 0;
             while i < BATCH {
                 let index = first + i as u32 * BLOCK;
@@ -169,7 +172,7 @@ impl<const REACH: i32> Tile<REACH> {
                 if index < Self::PIXELS {
                     // SAFETY: `index` is below the arrays' length; each is one thread's own.
                     unsafe {
-                        // Beyond the raster nothing is stolen, nor anybody's, and all is clear.
+                        // A pixel beyond the raster is not stolen, has no owner, and is clear.
                         self.words.store(index, if inside[i] { word(own) } else { BITS });
                         self.sites.store(index, if inside[i] { sites[i] } else { NONE });
                     }
@@ -180,7 +183,7 @@ impl<const REACH: i32> Tile<REACH> {
         }
     }
 
-    /// What a query point, in half pixels, steals.
+    /// The pixels that a query point, in half pixels, steals.
     ///
     /// # Safety
     /// The tile has been gathered, and has the box round the query point with a pixel more to each side.
@@ -205,7 +208,7 @@ impl<const REACH: i32> Tile<REACH> {
         Boxed { tile: self, at, bounds, owner: site, is_closed: Cell::new(true) }
     }
 
-    /// The site that a pixel of the raster is, if it is one.
+    /// The site at a pixel of the raster, if there is one.
     ///
     /// # Safety
     /// The tile has been gathered, and has the pixel.
@@ -223,7 +226,7 @@ impl<const REACH: i32> Tile<REACH> {
     }
 }
 
-/// What a query point steals, or with `OWNED` a site has, as far as it lies in the box.
+/// The pixels that a query point steals, or with `OWNED` those of a site, as far as they lie in the box.
 pub(super) struct Boxed<'a, R, const REACH: i32, const OWNED: bool> {
     tile: &'a Tile<REACH>,
     at: Position,
@@ -243,19 +246,19 @@ struct Row {
 }
 
 impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Boxed<'_, R, REACH, OWNED> {
-    /// Whether all ended in the box, as far as the rows have shown.
+    /// Whether the region ended in the box, as far as the rows have shown.
     #[inline(always)]
     pub fn is_closed(&self) -> bool {
         self.is_closed.get()
     }
 
-    /// Looks at the pixels of row `y`, and at one more on each side of the box.
+    /// Tests the pixels of row `y` in the box, and one more on each side.
     #[inline(always)]
     fn row(&self, y: i32) -> Row {
         let [x, _] = self.at.base();
         let at = self.tile.number([x, y]);
         let (down, corner) = (self.at.down(y), self.at.on_corner());
-        // The squared way to the pixel at r is down^2 + (2 r + corner)^2 = down^2 + corner + 4 r corner + 4 r^2.
+        // The squared distance to the pixel at r is down^2 + (2 r + corner)^2 = down^2 + corner + 4 r corner + 4 r^2.
         let common = BOTH * (down * down + corner + 1) as u32;
         let step = BOTH * 4 * corner as u32;
         let mut row = Row { stolen: 0, any: 0, ends: 0 };
@@ -300,14 +303,15 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
         self.at
     }
 
-    /// The box has one column more on each side, and not what a cell that does not end there borders on.
+    /// The box has one column more on each side. A cell that extends beyond may have neighbours outside of these
+    /// columns.
     #[inline(always)]
     fn has_column(&self, r: i32) -> bool {
         self.at.is_column(r) && ((r + REACH + 1) as u32) < 2 * REACH as u32 + 3
     }
 
-    /// In the smallest boxes all pixels are one word's bits, so that a warp's lanes look at a pixel each until the lane with the
-    /// most has none left, and not so in each row.
+    /// In the smallest boxes one word has a bit for each pixel. A warp's lanes then take a pixel each until the lane
+    /// with the most pixels has none left, instead of waiting for each other in each row.
     #[inline(always)]
     fn in_any_order(&self, site_limit: u64, mut run: impl FnMut(Neighbour, u32)) {
         if REACH > SMALL {
@@ -316,7 +320,7 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
             });
             return;
         }
-        // A row beyond the box counts where the raster or the circle ends with it; the columns beyond it never do.
+        // A row beyond the box counts if the raster or the circle ends with it; the columns beyond the box never do.
         let [side, top] = [2 * REACH + 1, self.start_row() - REACH - 1];
         let mut pixels = 0u64;
         self.rows(|y, first, last| {
@@ -348,7 +352,7 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
 
     #[inline(always)]
     fn rows(&self, mut row: impl FnMut(i32, i32, i32)) {
-        // A circle that lies in the box is all that counts.
+        // If the circle lies in the box, nothing beyond the box counts.
         let is_circle_boxed = self.bounds.circle_rows <= 2 * REACH + 1;
         let mut step = 1;
         while step >= -1 {
@@ -399,17 +403,17 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
     }
 }
 
-/// A list of what does not end in its box.
+/// A list of cells, or sites, whose region does not end in its box.
 #[arguments]
 pub struct Left<'a> {
-    /// How many entries there are, and how many were taken: two numbers, which are 0 at first.
+    /// How many entries there are, and how many of them warps have taken: two numbers, 0 at first.
     pub counts: Out<'a, u32>,
-    /// Room for all that may not end in its box.
+    /// An element for each cell or site that may be listed.
     pub entries: Out<'a, u32>,
 }
 
 impl Left<'_> {
-    /// Puts the entries of those lanes into the list for which `is_left` is set.
+    /// Lists the entries of those lanes for which `is_left` is set.
     ///
     /// # Safety
     /// All lanes of the warp come here.
@@ -429,8 +433,8 @@ impl Left<'_> {
         }
     }
 
-    /// Calls `work` for each entry. Warps take 32 at a time until none is left, for one may take a thousand times as long as
-    /// another.
+    /// Calls `work` for each entry. Warps take 32 at a time until none is left, since one entry may take a thousand
+    /// times as long as another.
     ///
     /// # Safety
     /// All lanes of the warp come here, and the list is complete.
@@ -452,7 +456,7 @@ impl Left<'_> {
         }
     }
 
-    /// Adds to one of the counts, by one of the lanes; all get what it was.
+    /// Adds to one of the counts, by one of the lanes; all lanes get the count before.
     ///
     /// # Safety
     /// All lanes of the warp come here.
@@ -467,7 +471,7 @@ impl Left<'_> {
     }
 }
 
-/// The cells of a DEM that a block takes: as many as a tile has room for.
+/// The cells of a DEM that a block takes: as many as fit a tile.
 #[derive(Clone, Copy)]
 pub(super) struct Cells {
     first: [u32; 2],
@@ -476,7 +480,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Those of tile `tile`, row by row, of a DEM.
+    /// The cells of tile `tile` of a DEM; tiles are numbered row by row.
     #[inline(always)]
     pub fn of_tile<const REACH: i32>(tile: u32, cells: [u32; 2], supersample: u32) -> Self {
         let most = boxed_cells(REACH, u32::max(1, supersample));
@@ -493,7 +497,7 @@ impl Cells {
         self.first.map(|cell| supersample * cell + supersample / 2)
     }
 
-    /// Calls `work` for each cell, or for none, in the whole block side by side.
+    /// Calls `work` for each cell, side by side in the whole block; threads without a cell pass `None`.
     #[inline(always)]
     pub fn each(self, mut work: impl FnMut(Option<[u32; 2]>)) {
         let count = self.sides[0] * self.sides[1];

@@ -1,4 +1,4 @@
-//! The queries by other [`weights`] than Sibson's areas, and the gradients that they want.
+//! The queries by other [`weights`] than Sibson's areas, and the gradients that these weights need.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{In, Out, arguments, kernel, thread};
@@ -13,7 +13,7 @@ use crate::nni::pixels::spans::Diagram;
 use crate::nni::pixels::values::{Scales, Sites};
 use crate::nni::pixels::weights;
 
-/// A raster, and what its weighted queries look at.
+/// A raster, with the data that its weighted queries read.
 #[derive(Clone, Copy)]
 struct Weighted<'a, const N: usize> {
     sites: Sites<'a>,
@@ -34,7 +34,7 @@ impl<const N: usize> Weighted<'_, N> {
         }
     }
 
-    /// The gradients at a site, whose cell this is.
+    /// The gradients at a site; `cell` is its Voronoi cell.
     #[inline(always)]
     fn gradients_at(&self, site: u32, cell: &impl Region) -> [[f32; 2]; N] {
         let of_sites = self.sites.values();
@@ -42,7 +42,7 @@ impl<const N: usize> Weighted<'_, N> {
         weights::gradients(cell, values(site), values)
     }
 
-    /// Writes the gradients at the sites of a tile, but for those that it puts into the list.
+    /// Writes the gradients at the sites of a tile, and lists the sites whose box does not suffice.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -65,7 +65,7 @@ impl<const N: usize> Weighted<'_, N> {
                 count.store(0, 0);
             }
             thread::sync_threads();
-            // Which pixels are sites, so that a warp's threads all have one.
+            // First the pixels that are sites, so that all threads of a warp then have one.
             cells.each(|pixel| {
                 if let Some([x, y]) = pixel
                     && let Some(_) = tile.site_at([x as i32, y as i32])
@@ -135,10 +135,10 @@ struct Dem<'a, const N: usize> {
     weights: Weights<'a>,
 }
 
-/// What the weights follow from, and where the means go.
+/// The data that the weights depend on, and the output.
 #[arguments]
 pub struct Weights<'a> {
-    /// Two for each value of each pixel; those of sites were written. Without gradients the weights are Laplace's.
+    /// Two for each value of each pixel; only those of sites are written. Without gradients the weights are Laplace's.
     pub gradients: Option<In<'a, f32>>,
     /// Only sites nearer to the query point than this count. Squared, in half pixels.
     pub site_limit: u64,
@@ -155,7 +155,7 @@ impl<'a, const N: usize> Dem<'a, N> {
         Self { of: Weighted { sites, extent, reciprocal }, lattice, weights }
     }
 
-    /// The values of a cell that steals this; NaN where no site reaches it.
+    /// The values of a cell that steals these pixels; NaN if no site reaches it.
     #[inline(always)]
     fn values_of(&self, stolen: &impl Region) -> [f32; N] {
         let Weights { gradients, site_limit, scales, .. } = self.weights;
@@ -195,7 +195,7 @@ impl<'a, const N: usize> Dem<'a, N> {
         }
     }
 
-    /// Interpolates the cells of a tile, but for those that it puts into the list.
+    /// Interpolates the cells of a tile, and lists those whose box does not suffice.
     ///
     /// # Safety
     /// The whole block comes to the same call.
@@ -235,14 +235,14 @@ impl<'a, const N: usize> Dem<'a, N> {
     }
 }
 
-/// Writes the gradients of every site, by [`gradients`](weights::gradients); sites whose cells do not end in a box are put into
-/// a list, for [`mod@gradients_left`].
+/// Writes the gradients of every site, by [`gradients`](weights::gradients). Sites whose cells do not end in a box are
+/// listed for [`mod@gradients_left`].
 ///
-/// Grid: one block for [`boxed_cells`] of a supersampling of 1, in pixels, row by row of such tiles.
+/// Grid: one block for [`boxed_cells`] of a supersampling of 1, in pixels, row by row of tiles.
 ///
 /// # Safety
-/// The slices have what [`Sites`], with `N` values, says, of so many columns and rows of pixels, whose width has this
-/// `reciprocal`; `gradients` has two elements for each value of each pixel, and [`Left`] room for all sites.
+/// The slices have what [`Sites`], with `N` values, says, for a raster of these columns and rows; `reciprocal` is that
+/// of its width. `gradients` has two elements for each value of each pixel. [`Left`] has an entry for each site.
 #[kernel(
     block = BLOCK,
     carve = |carver| carve_gradients::<REACH>(carver),
@@ -293,14 +293,14 @@ pub unsafe fn gradients_left<const N: usize>(
     }
 }
 
-/// Interpolates every cell by Laplace's weights, or where there are gradients by Sibson's smooth
-/// interpolant, without a circle; those for which a box does not do are put into a list, for
-/// [`mod@weighted_left`].
+/// Interpolates every cell without a circle, by Laplace's weights or, with gradients, by Sibson's smooth interpolant.
+/// Cells whose box does not suffice are listed for [`mod@weighted_left`].
 ///
-/// Grid: one block for [`boxed_cells`], row by row of such tiles.
+/// Grid: one block for [`boxed_cells`], row by row of tiles.
 ///
 /// # Safety
-/// The slices have what [`Sites`], with `N` values, and [`Weights`] say, of this lattice; [`Left`] has room for all cells.
+/// The slices have what [`Sites`], with `N` values, and [`Weights`] say, of this lattice; [`Left`] has an entry for
+/// each cell.
 #[kernel(
     block = BLOCK,
     carve = |carver| Tile::<REACH>::carve(carver),

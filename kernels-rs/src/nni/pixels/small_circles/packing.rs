@@ -1,4 +1,4 @@
-//! What a pixel of a tile has for the queries of small circles, in a few words.
+//! How a pixel of a tile is packed into a few words, for the queries of small circles.
 
 use super::NearShape;
 use crate::nni::pixels::rasterise::SHIFT;
@@ -10,15 +10,15 @@ const VALUE_BITS: u32 = 31;
 /// The most words of a pixel.
 pub(super) const MAX_WORDS: usize = 8;
 
-/// What the words of a pixel hold: word `k < N` the upper bits of value `k`, those after them the
-/// lower bits of the values, and a one.
+/// What the words of a pixel hold: word `k < N` has the upper bits of value `k`; the words after them have the lower
+/// bits of the values, and a one.
 #[derive(Clone, Copy)]
 pub(super) struct Packing {
-    /// How many there are.
+    /// How many words there are.
     pub(super) words: usize,
     /// Lower bits of each value.
     low_bits: [u32; MAX_VALUES],
-    /// Where they are: word and shift.
+    /// Where the lower bits are: word and shift.
     low: [(usize, u32); MAX_VALUES],
     /// Where the one is.
     one: (usize, u32),
@@ -29,7 +29,7 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// Words with room for the sums over the circle of a shape.
+    /// Words that hold the sums over the circle of a shape.
     pub(super) const fn of(shape: NearShape) -> Self {
         let count_bits = u32::BITS - shape.pixels_of_circle().leading_zeros();
         // Up to one more than the circle's own squared radius.
@@ -80,7 +80,7 @@ impl Packing {
         words
     }
 
-    /// The sums of the values, and how many they are of each, from sums of words.
+    /// The sums of the values, and the number of pixels summed, from sums of words.
     #[inline(always)]
     pub(super) fn unpack<const N: usize>(&self, words: &[u32; MAX_WORDS]) -> ([i64; N], u32) {
         let count = words[self.one.0] >> self.one.1 & ((1 << self.count_bits) - 1);
@@ -98,8 +98,8 @@ impl Packing {
 
 /// Adds the first `count` words, if a condition holds.
 ///
-/// The compiler would first select what to add, which takes an instruction more a word than an addition
-/// that is skipped.
+/// The compiler would first select the addend, which takes one instruction a word more than an addition that is
+/// skipped.
 #[inline(always)]
 pub(super) fn add_words(
     count: usize,
@@ -126,7 +126,7 @@ pub(super) fn add_words(
                 }
             };
         }
-        // As many as the packings have.
+        // No packing has more.
         match count {
             2 => predicated!(
                 "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t};"

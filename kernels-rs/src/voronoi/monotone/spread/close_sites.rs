@@ -8,8 +8,8 @@
 //! bits 31 .. 8    cost less j^2        bits 7 .. 0    place: of equal costs the northern candidate has the lesser key
 //! ```
 //!
-//! So the least key of a row names its winner and its cost. 8 rows and 4 candidates take 40 instructions on Hopper,
-//! where one instruction adds and takes the minimum.
+//! So the least key of a row tells its winner and its cost. On Hopper, 8 rows and 4 candidates take 40 instructions,
+//! since one instruction adds and takes the minimum.
 
 use super::outputs::Output;
 use super::span::{End, ROWS, Span, SpanPart};
@@ -21,10 +21,9 @@ use crate::voronoi::monotone::{PADDING, SPAN};
 /// More than any key, and so far below 2^31 that the terms added to keys do not overflow it.
 const BEYOND: i32 = 2_000_000_000;
 
-/// The farthest winner, in pixels, at the ends of a part that [`Span::walk_near`] serves. Of the
-/// candidates that it compares neither the gap nor the rows pass NEAR + 2 SPAN, so that a key is
-/// below 512 (NEAR + 2 SPAN)^2 + 512 * 24 (NEAR + 2 SPAN) < [`BEYOND`]; and a row without a site, whose
-/// column is taken for 65,535, is farther off than that.
+/// The farthest winner, in pixels, at the ends of a part that [`Span::walk_near`] may write. For the candidates that it
+/// compares, neither the gap nor the rows exceed NEAR + 2 SPAN. So a key is below 512 (NEAR + 2 SPAN)^2 + 512 * 24
+/// (NEAR + 2 SPAN) < [`BEYOND`]. A row without a site counts as column 65,535, which is farther off than that.
 const NEAR: u32 = 1700;
 
 /// Most columns of a raster whose candidates have 16 bits.
@@ -34,7 +33,7 @@ pub const MAX_NARROW: u32 = u16::MAX as u32 - NEAR - 4 * SPAN;
 const LAST: usize = ROWS - 1;
 
 impl End {
-    /// The same with the square in 32 bits; only if [`Span::is_near`].
+    /// The same end with its square in 32 bits; only if [`Span::is_near`].
     #[inline(always)]
     pub fn narrow(self) -> NearEnd {
         NearEnd { row: self.row, square: self.square as i32 }
@@ -110,10 +109,9 @@ impl<M: Metric> Span<'_, M> {
     /// Finds for `N` rows from `y` on, `STEP` apart, the least key of the candidates from `low` to `next` and a few
     /// below.
     ///
-    /// The key of a candidate for row j is its cost less j^2, times 256, and its place after `low`.
-    /// The candidates come four at a time, the first of them `rho` rows below `y`: with k from 0 to 3
-    /// and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k
-    /// and what k alone gives are constants.
+    /// The key of a candidate for row j is its cost less j^2, times 256, plus its place after `low`. The candidates
+    /// come four at a time, the first of them `rho` rows below `y`. With k from 0 to 3 and gap g, the cost less j^2 is
+    /// g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k). The term -2 j k and those of k alone are constants.
     #[inline(always)]
     fn walk_near<const N: usize, const STEP: usize>(
         self,
@@ -122,7 +120,7 @@ impl<M: Metric> Span<'_, M> {
         next: NearEnd,
     ) -> [i32; N] {
         let bottom = (STEP * (N - 1)) as i32;
-        // A candidate with a longer gap than both ends' distances cannot win any of the rows.
+        // A candidate whose gap alone is longer than both ends' distances cannot win any of the rows.
         let farthest = i32::min(low.farthest(y, bottom), next.farthest(y, bottom)) as u32;
         let mut keys = [BEYOND; N];
         let mut rho = low.row as i32 - y as i32;
@@ -144,8 +142,8 @@ impl<M: Metric> Span<'_, M> {
             rho += FOUR as i32;
             place += FOUR as i32;
             first = first.wrapping_from(pitch.times(FOUR));
-            // How far the next candidate lies south of the last of the `N` rows. If that alone is as much as the last
-            // row's best cost, no candidate from here on wins the last row, and so none wins a row before it.
+            // How far the next candidate lies south of the last of the `N` rows. If that alone costs as much as the
+            // last row's best, no candidate from here on wins the last row, and so none wins a row before it.
             let reach = rho - bottom;
             let best = (keys[N - 1] >> 8) + bottom * bottom;
             if (rho > last) | ((reach > 0) & (reach * reach >= best)) {
@@ -172,7 +170,8 @@ fn meet<const N: usize, const STEP: usize>(
         let key = ((squares[k] as i32) << 8).wrapping_add(own);
         if squares[k] <= farthest { key } else { BEYOND }
     });
-    // The four meet first among themselves, by constants: then one comparison a row with the best so far.
+    // The four candidates are first compared among themselves, by constants: then one comparison a row with the best so
+    // far.
     let mut j = 0;
     while j < N {
         let mut key = four[0];

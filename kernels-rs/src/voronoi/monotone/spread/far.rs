@@ -1,5 +1,5 @@
-//! Finds the winners of a span whose sites are far or many: costs and rows are compared apart, since keys of 32 bits do
-//! not hold them. The plan is that of [near walks](super::close_sites), four rows at a time.
+//! Finds the winners of a span whose sites are far or many. Costs and rows are compared separately, since keys of 32
+//! bits do not hold them. The plan is that of [near walks](super::close_sites), four rows at a time.
 
 use super::outputs::Output;
 use super::span::{Span, SpanPart};
@@ -49,8 +49,8 @@ impl<M: Metric> Span<'_, M> {
     ) -> [Won<M>; N] {
         let bottom = y + (STEP * (N - 1)) as u32;
         let (above, below) = (self.farthest(low, y, bottom), self.farthest(next, y, bottom));
-        // `low` costs at most `above` in each of the rows, and `next` at most `below`: a gap that alone costs more cannot
-        // win.
+        // `low` costs at most `above` in each of the rows, and `next` at most `below`: a gap that alone costs more
+        // cannot win.
         let farthest = if above < below { above } else { below };
         let mut won = [Won { row: low, cost: M::MOST }; N];
         let mut row = low;

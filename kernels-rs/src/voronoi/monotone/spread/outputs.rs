@@ -2,18 +2,18 @@
 
 use device_std::{Out, math};
 
-/// What is written for a pixel.
+/// The value that is written for a pixel.
 pub trait Value<T>: Copy {
     /// Whether [`of`](Self::of) reads the column.
     const NEEDS_COLUMN: bool;
 
-    /// What is written if there is no site.
+    /// The value if there is no site.
     const NONE: T;
 
     /// The value of a pixel whose nearest site is in `row` and `column`, at the squared distance `cost`.
     fn of(self, row: u32, column: u32, cost: u64) -> T;
 
-    /// Whether [`of_short`](Self::of_short) serves squared distances with no bits but these.
+    /// Whether [`of_short`](Self::of_short) is right for squared distances that have no bits set but these.
     #[inline(always)]
     fn is_short(self, _bits: u64) -> bool {
         true
@@ -26,7 +26,7 @@ pub trait Value<T>: Copy {
     }
 }
 
-/// What is written for each pixel, and where: it moves along with the pixel.
+/// A pixel's place in the outputs, and the values that are written there.
 pub trait Output: Copy {
     /// Whether [`put`](Self::put) reads the column. If not, the winner's candidate is not loaded.
     const NEEDS_COLUMN: bool;
@@ -37,7 +37,7 @@ pub trait Output: Copy {
     /// Writes the pixel, whose nearest site is in `row` and `column`, at the squared distance `cost`.
     fn put(self, row: u32, column: u32, cost: u64);
 
-    /// Whether [`put_short`](Self::put_short) serves squared distances with no bits but these.
+    /// Whether [`put_short`](Self::put_short) is right for squared distances that have no bits set but these.
     fn is_short(self, bits: u64) -> bool;
 
     /// As [`put`](Self::put), in less time, if the cost [is short](Self::is_short).
@@ -47,12 +47,12 @@ pub trait Output: Copy {
     fn put_none(self);
 }
 
-/// A pixel, the first of its array, and what is written there.
+/// A pixel: its array from the pixel on, and the value that is written there.
 #[derive(Clone, Copy)]
 pub struct Pixel<'a, T, V> {
     /// From the pixel on.
     pub out: Out<'a, T>,
-    /// What is written.
+    /// The value that is written.
     pub value: V,
 }
 
@@ -178,8 +178,9 @@ pub struct Distances {
 
 /// The root in `f64`, times the scale, as `f32`.
 ///
-/// If `f32` holds the square exactly, its root in `f32` has the bits of the root in `f64` rounded to `f32`: 53 bits are
-/// no fewer than twice 24 and two (Figueroa 1995, doi:10.1145/221332.221334). The `f32` root takes a third of the time.
+/// If `f32` holds the square exactly, its root in `f32` has the bits of the root in `f64` rounded to `f32`. For 53 bits
+/// are at least twice 24 and two more (Figueroa 1995, doi:10.1145/221332.221334). The `f32` root takes a third of the
+/// time.
 impl Value<f32> for Distances {
     const NEEDS_COLUMN: bool = false;
     const NONE: f32 = f32::INFINITY;

@@ -17,7 +17,7 @@ use crate::voronoi::monotone::cut::{self, Sides};
 use crate::voronoi::monotone::rows::Column;
 use crate::voronoi::monotone::search::{Candidates, Metric, Won};
 
-/// The rows of one column that a thread serves.
+/// The rows of one column that a thread writes.
 #[derive(Clone, Copy)]
 pub struct Span<'a, M: Metric> {
     /// How distances are counted.

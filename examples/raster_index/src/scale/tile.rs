@@ -80,8 +80,8 @@ pub fn build(
 /// Opens the tree of a tile, which must be the plan's.
 pub fn open(planned: &Planned, number: usize) -> Result<AnyTree> {
     let path = planned.path_of(number, ".ccq");
-    // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
-    // That nobody else changes it is asked for in docs/guide/scale.md.
+    // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it again.
+    // docs/guide/scale.md asks users not to change it.
     let tree = unsafe { map(&path) }?;
     check(planned, number, &*tree)?;
     Ok(tree)

@@ -87,7 +87,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The products that are asked for, and where they go.
+    /// Returns the products that the user wants, and their paths.
     pub fn wanted(&self) -> impl Iterator<Item = (Name, &PathBuf)> {
         Name::ALL.into_iter().filter_map(|name| Some((name, self.path(name)?)))
     }
@@ -163,7 +163,7 @@ impl Args {
         Ok(())
     }
 
-    /// The products that are asked for.
+    /// Returns the products that the user wants.
     pub fn names(&self) -> Vec<Name> {
         self.outputs.wanted().map(|(name, _)| name).collect()
     }

@@ -80,7 +80,8 @@ fn merge_colours(planned: &Planned, whole: &Whole, output: Output, name: Name) -
     whole.write_colours(output, name, &mut fill)
 }
 
-/// Joins the contour lines of all tiles, and gives how many there are. Fragments are in memory, and the points of one line.
+/// Joins the contour lines of all tiles, and gives how many there are. Fragments are in memory, and the points of one
+/// line.
 fn merge_lines(planned: &Planned, output: Output, place: &Georeference) -> Result<usize> {
     let mut tiles = Vec::new();
     let (mut fragments, mut places) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Catalogues in place of files: the bytes are those of the same files by name, what lies outside of a window is not touched, and
-//! what contradicts a file is refused. The worked example of docs/guide/catalogues.md.
+//! Catalogues in place of files give the same bytes as the files by name. The program opens no file outside of a
+//! window, and refuses a catalogue that contradicts a file. One test is the worked example of docs/guide/catalogues.md.
 
 use std::path::Path;
 use std::process::Command;

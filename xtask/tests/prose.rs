@@ -1,7 +1,7 @@
 //! What users read is plain: messages, public documentation, help, READMEs and the guide.
 //!
-//! Three habits make a sentence hard, and a program can find them: more than 30 words, a head that stands for a noun which
-//! is missing, and a private word for a thing that the field has a word for. Code, tables and headings are no sentences.
+//! A program finds three habits of hard sentences: more than 30 words, a head that stands for a missing noun, and a
+//! private word where the field has one. Code, tables and headings are no sentences.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@
 //! enough to go by: call [`require`] for the whole of a call's need first, then take each buffer with [`filled`].
 //!
 //! Fresh memory often costs more than the work on it: Linux maps it page by page at the first touch, and unmaps it page
-//! by page. On 16 cores of a server, the first touch of 3.7 GB takes 2.6 s with one thread, 0.17 s with 16, and 0.10 s
-//! with 16 threads and pages of 2 MiB in place of 4 KiB. Giving it back takes 0.12 s, and 0.013 s with large pages
+//! by page. On 16 cores of a server, the first touch of 3.7 GB takes 2.6 s with one thread and 0.17 s with 16. With
+//! pages of 2 MiB in place of 4 KiB, 16 threads take 0.10 s. Giving it back takes 0.12 s, and 0.013 s with large pages
 //! (benches/peers/host_memory.cpp). So large buffers ask for large pages, and all threads touch them.
 
 use crate::large_pages::prefer_large_pages;

@@ -15,8 +15,8 @@
 //! calls share a lock: when each thread made its own calls, a build in batches waited for that lock longer than it
 //! copied. A thread that finds no job looks again for a while, since waking it takes as long as a job.
 //!
-//! A thread that waits for a copy takes jobs too, as long as no other thread has taken some pieces of that copy. So
-//! copies end even where all threads of the pool are busy or wait for copies themselves.
+//! A thread that waits for a copy takes jobs too, as long as that copy has pieces that no thread has taken. So copies
+//! end even where all threads of the pool are busy or wait for copies themselves.
 
 mod work;
 

@@ -185,8 +185,8 @@ impl Layout {
 }
 
 /// Finds the line behind the first that names the wanted columns and is followed by a row; if none is, the first line
-/// with the names. Returns how many lines stand before it, its layout, and whether a row follows. Returns `None` if
-/// columns are wanted by their numbers, since any line has those.
+/// with the names. Returns how many lines stand before it, its layout, and whether a row follows. Returns `None` if a
+/// column is wanted by its number, since any line has one.
 fn titles(
     lines: usize,
     columns: &CsvColumns,
